@@ -1,0 +1,36 @@
+"""Keep an agent's context small, valid and useful.
+
+A toolkit: import the one room you need (``from agentic import truncate``) and pay for nothing else.
+Rooms load when they are first used.
+"""
+
+import importlib
+from types import ModuleType
+
+__all__ = [
+    "context",
+    "errors",
+    "events",
+    "history",
+    "limits",
+    "loop",
+    "messages",
+    "testing",
+    "tokens",
+    "tools",
+    "truncate",
+    "usage",
+]
+
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in __all__:
+        return importlib.import_module(f"{__name__}.{name}")
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

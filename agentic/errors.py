@@ -1,0 +1,168 @@
+"""The errors that callers can act on, as one tree.
+
+    AgenticError
+    ├── ConfigError         fix the call; also a ValueError
+    ├── ProviderError       the model's side
+    │   ├── ContextOverflow     the request is larger than the window
+    │   └── IncompleteReply     the stream ended before the decision
+    ├── HistoryError        the store's side
+    │   ├── HistoryConflict     somebody else is writing this session
+    │   ├── HistoryDamaged      an entry cannot be read
+    │   ├── HistoryNotWritten   the entry is not stored; the state is as before
+    │   └── NothingToRestore    no compaction is left to take back
+    └── CompactionRefused   a summary that is worse than no summary
+
+Fields are positional, so that an error survives pickling. The text says what was given, what is
+allowed and what to do next.
+"""
+
+import reprlib
+
+import attrs
+
+__all__ = [
+    "AgenticError",
+    "CompactionRefused",
+    "ConfigError",
+    "ContextOverflow",
+    "HistoryConflict",
+    "HistoryDamaged",
+    "HistoryError",
+    "HistoryNotWritten",
+    "IncompleteReply",
+    "NothingToRestore",
+    "ProviderError",
+]
+
+
+@attrs.define
+class AgenticError(Exception):
+    """The root: catch it to catch everything that this library raises on purpose."""
+
+
+@attrs.define
+class ConfigError(AgenticError, ValueError):
+    """A call that cannot be meant as it stands.
+
+    >>> print(ConfigError("max_lines", -1, "a whole number above 0, or None", "pass None for all"))
+    max_lines is -1; allowed: a whole number above 0, or None. To mend it: pass None for all.
+    """
+
+    name: str
+    """The argument, as the caller spells it."""
+    given: object
+    """What was passed."""
+    allowed: str
+    """What would have been accepted."""
+    remedy: str
+    """What to do next."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name} is {reprlib.repr(self.given)}; allowed: {self.allowed}. "
+            f"To mend it: {self.remedy}."
+        )
+
+
+@attrs.define
+class ProviderError(AgenticError):
+    """The provider, or the decider that speaks to it, did not answer as it should."""
+
+
+@attrs.define
+class ContextOverflow(ProviderError):
+    """The request is larger than the model's window. Sizes in tokens, None where unknown."""
+
+    model: str
+    sent: int | None = None
+    window: int | None = None
+
+    def __str__(self) -> str:
+        window = "fewer" if self.window is None else str(self.window)
+        sent = "more" if self.sent is None else str(self.sent)
+        return (
+            f"{self.model!r} accepts {window} tokens, the request has {sent}: give the Runner a "
+            "budget.Manager, or lower Policy.keep_recent_tokens"
+        )
+
+
+@attrs.define
+class IncompleteReply(ProviderError):
+    """A streamed reply ended before its decision."""
+
+    received: str
+    """The text that had arrived."""
+
+    def __str__(self) -> str:
+        return (
+            f"the stream ended after {len(self.received)} characters and without a Decision: "
+            "yield one as the last item, or raise the provider's error"
+        )
+
+
+@attrs.define
+class HistoryError(AgenticError):
+    """A store could not do what it was asked; what it had acknowledged is still there."""
+
+
+@attrs.define
+class HistoryConflict(HistoryError):
+    """A second writer on one session."""
+
+    session: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.session} is being written by somebody else: wait until that run is over, "
+            "or use another session"
+        )
+
+
+@attrs.define
+class HistoryDamaged(HistoryError):
+    """An entry that is complete and still cannot be read."""
+
+    session: str
+    offset: int
+    """Where the entry begins, in bytes."""
+    problem: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.session} cannot be read at byte {self.offset}: {self.problem}. Nothing was "
+            "changed: move the entry aside, or restore the file from a copy"
+        )
+
+
+@attrs.define
+class HistoryNotWritten(HistoryError):
+    """An entry that is not stored, because writing it failed."""
+
+    session: str
+    problem: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.session} was not written: {self.problem}. The session is as it was before: "
+            "mend the cause and append again"
+        )
+
+
+@attrs.define
+class NothingToRestore(HistoryError):
+    """Every compaction has been taken back already."""
+
+    session: str
+
+    def __str__(self) -> str:
+        return f"{self.session} holds no compaction to take back: full() has every message"
+
+
+@attrs.define
+class CompactionRefused(AgenticError):
+    """A compaction that was not carried out, since the history is better without it."""
+
+    problem: str
+
+    def __str__(self) -> str:
+        return f"not compacted: {self.problem}; the history is unchanged"

@@ -1,0 +1,38 @@
+"""Messages, the rounds they form, and the one JSON form that every store shares."""
+
+from agentic.messages._message import (
+    Media,
+    Message,
+    Native,
+    Role,
+    ToolCall,
+    ToolFailure,
+    ToolResult,
+)
+from agentic.messages._plain import from_plain, to_plain
+from agentic.messages._rounds import (
+    Round,
+    close_open_rounds,
+    find_task,
+    leading_system_count,
+    split_rounds,
+)
+from agentic.messages._summary import ContextSummary
+
+__all__ = [
+    "ContextSummary",
+    "Media",
+    "Message",
+    "Native",
+    "Role",
+    "Round",
+    "ToolCall",
+    "ToolFailure",
+    "ToolResult",
+    "close_open_rounds",
+    "find_task",
+    "from_plain",
+    "leading_system_count",
+    "split_rounds",
+    "to_plain",
+]

@@ -1,0 +1,129 @@
+"""The JSON form of a message, the one that every store shares.
+
+A message is an object with `v`, the version of the form, and every field that is not at its
+default. Bytes are base64, times ISO 8601. Fields that this version does not know are kept: they
+come back from `to_plain` where they stood.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import attrs
+
+from agentic.errors import ConfigError
+from agentic.messages._message import Media, Message, Native, ToolCall, ToolFailure, ToolResult
+from agentic.messages._summary import ContextSummary
+from agentic.usage import Usage
+
+__all__ = ["from_plain", "to_plain"]
+
+_VERSION = 1
+
+_RECORDS: dict[str, type[attrs.AttrsInstance]] = {
+    "error": ToolFailure,
+    "native": Native,
+    "summary": ContextSummary,
+    "usage": Usage,
+}
+_LISTS: dict[str, type[attrs.AttrsInstance]] = {
+    "media": Media,
+    "tool_calls": ToolCall,
+    "tool_results": ToolResult,
+}
+_TIMES = {"created_at", "timestamp"}
+
+
+def to_plain(message: Message) -> dict[str, Any]:
+    """Give the JSON form of a message.
+
+    >>> to_plain(Message("user", "hello"))
+    {'v': 1, 'role': 'user', 'content': 'hello'}
+    """
+    return {"v": _VERSION, **_plain_record(message)}
+
+
+def from_plain(plain: Mapping[str, Any]) -> Message:
+    """Read the JSON form of a message, keeping fields that this version does not know.
+
+    >>> from_plain({"v": 1, "role": "user", "content": "hello", "mood": "curious"}).extra
+    {'mood': 'curious'}
+
+    Raises:
+        ConfigError: no object, a newer version of the form, or a field that cannot be read.
+    """
+    if not isinstance(plain, Mapping):
+        raise ConfigError("plain", plain, "a JSON object", "pass what to_plain() gave")
+    version = plain.get("v", _VERSION)
+    if not isinstance(version, int) or version > _VERSION:
+        raise ConfigError(
+            "v",
+            version,
+            f"a version up to {_VERSION}",
+            "upgrade agentic-weave: a newer version wrote this message",
+        )
+    fields = {key: value for key, value in plain.items() if key != "v"}
+    try:
+        message: Message = _read_record(Message, fields)[0]
+    except (TypeError, AttributeError, ValueError, binascii.Error) as problem:
+        if isinstance(problem, ConfigError):
+            raise
+        raise ConfigError(
+            "plain", dict(plain), "the JSON form of a message", f"mend the entry ({problem})"
+        ) from problem
+    return message
+
+
+def _plain_record(record: attrs.AttrsInstance) -> dict[str, Any]:
+    unknown: Mapping[str, Any] = getattr(record, "extra", {})
+    plain: dict[str, Any] = {}
+    for field in attrs.fields(type(record)):
+        value = getattr(record, field.name)
+        if field.name == "extra" or (value == field.default and field.name != "role"):
+            continue
+        plain[field.name] = _plain_value(field.name, value)
+        if field.name in _RECORDS:
+            plain[field.name] |= unknown.get(field.name, {})
+    return plain | {key: value for key, value in unknown.items() if key not in _RECORDS}
+
+
+def _plain_value(name: str, value: Any) -> Any:
+    if name in _RECORDS:
+        return _plain_record(value)
+    if name in _LISTS:
+        return [_plain_record(item) for item in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    return value
+
+
+def _read_record(cls: type[Any], plain: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Build a record, and give what it has no place for."""
+    names = {field.name for field in attrs.fields(cls)}
+    unknown = {key: value for key, value in plain.items() if key not in names - {"extra"}}
+    known: dict[str, Any] = {}
+    for key in names & plain.keys() - {"extra"}:
+        if plain[key] is None:
+            continue
+        known[key], rest = _read_value(key, plain[key])
+        if rest:
+            unknown[key] = rest
+    if "extra" in names:
+        return cls(**known, extra=unknown), {}
+    return cls(**known), unknown
+
+
+def _read_value(name: str, value: Any) -> tuple[Any, dict[str, Any]]:
+    if name in _RECORDS:
+        return _read_record(_RECORDS[name], value)
+    if name in _LISTS:
+        return tuple(_read_record(_LISTS[name], item)[0] for item in value), {}
+    if name in _TIMES:
+        return datetime.fromisoformat(value), {}
+    if name == "data":
+        return base64.b64decode(value, validate=True), {}
+    return value, {}
