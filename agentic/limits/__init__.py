@@ -1,0 +1,12 @@
+"""How many tokens a model takes in and gives out, by its name or by whoever serves it."""
+
+from agentic.limits._limits import ModelLimits, Provider
+from agentic.limits._lookup import CONTEXT_LIMITS, get_context_limit, lookup
+
+__all__ = [
+    "CONTEXT_LIMITS",
+    "ModelLimits",
+    "Provider",
+    "get_context_limit",
+    "lookup",
+]

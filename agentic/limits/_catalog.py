@@ -1,0 +1,248 @@
+"""The limits of the models in use, grouped by the page that states them.
+
+Sizes are in tokens, in the provider's figures: where a page writes `1M` or `128K`, that is
+1,000,000 or 128,000. The window is what a request may hold: a provider that caps the input below
+its window (gpt-5: 400,000, of which 272,000 for the input) counts with the cap. Where pages differ
+the smaller number stands, and what only a beta header unlocks is left out. An output of 0 is one
+that the page does not state. Names are the provider's, without a snapshot's date; a longer name
+with the same numbers (gpt-5-codex) is left to the shorter one.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+
+import attrs
+
+from agentic.limits._limits import ModelLimits
+
+__all__ = ["SOURCES", "Source"]
+
+
+@attrs.frozen
+class Source:
+    """One page and what it states."""
+
+    address: str
+    """Where the numbers stand."""
+    read_on: date
+    """The day on which the page, or a stored copy of it, was read."""
+    models: Mapping[str, ModelLimits]
+
+
+_READ = date(2026, 11, 21)
+
+SOURCES = (
+    Source(
+        "https://learn.microsoft.com/en-us/azure/foundry/foundry-models/concepts/models-sold-directly-by-azure",
+        _READ,
+        {
+            "gpt-6.1-sol": ModelLimits(922_000, 128_000),
+            "gpt-6-astra": ModelLimits(922_000, 128_000),
+            "gpt-6-luna": ModelLimits(922_000, 128_000),
+            "gpt-6-sol": ModelLimits(922_000, 128_000),
+            "gpt-5.6-luna": ModelLimits(922_000, 128_000),
+            "gpt-5.6-sol": ModelLimits(922_000, 128_000),
+            "gpt-5.6-terra": ModelLimits(922_000, 128_000),
+            "gpt-5.5": ModelLimits(922_000, 128_000),
+            "gpt-5.4": ModelLimits(922_000, 128_000),
+            "gpt-5.4-mini": ModelLimits(272_000, 128_000),
+            "gpt-5.4-nano": ModelLimits(272_000, 128_000),
+            "gpt-5.3-codex": ModelLimits(272_000, 128_000),
+            "gpt-5.3-chat": ModelLimits(111_616, 16_384),
+            "gpt-5.2": ModelLimits(272_000, 128_000),
+            "gpt-5.2-chat": ModelLimits(111_616, 16_384),
+            "gpt-5.1": ModelLimits(272_000, 128_000),
+            "gpt-5.1-chat": ModelLimits(111_616, 16_384),
+            "gpt-5": ModelLimits(272_000, 128_000),
+            "gpt-5-chat": ModelLimits(128_000, 16_384),
+            "gpt-oss-120b": ModelLimits(131_072, 131_072),
+            "gpt-oss-20b": ModelLimits(131_072, 131_072),
+            "gpt-4.1": ModelLimits(1_047_576, 32_768),
+            "gpt-4o": ModelLimits(128_000, 16_384),
+            "gpt-4o-2024-05-13": ModelLimits(128_000, 4_096),
+            "gpt-4o-mini": ModelLimits(128_000, 16_384),
+            "gpt-4o-realtime-preview": ModelLimits(16_000, 4_096),
+            "gpt-4-turbo": ModelLimits(128_000, 4_096),
+            "o4-mini": ModelLimits(200_000, 100_000),
+            "o3": ModelLimits(200_000, 100_000),
+            "o3-mini": ModelLimits(200_000, 100_000),
+            "o1": ModelLimits(200_000, 100_000),
+            "o1-mini": ModelLimits(128_000, 65_536),
+            "codex-mini": ModelLimits(200_000, 100_000),
+            "deepseek-v4-flash": ModelLimits(1_000_000, 384_000),
+            "deepseek-v4-pro": ModelLimits(1_000_000, 384_000),
+            "deepseek-v3.2": ModelLimits(128_000, 128_000),
+            "llama-4-maverick": ModelLimits(1_000_000, 1_000_000),
+            "llama-3.3-70b": ModelLimits(128_000, 8_192),
+            "mistral-medium-3-5": ModelLimits(128_000, 128_000),
+            "grok-4.7": ModelLimits(500_000, 0),
+            "grok-4.3": ModelLimits(200_000, 8_192),
+            "grok-4-20": ModelLimits(262_000, 8_192),
+            "grok-4.1-fast": ModelLimits(128_000, 128_000),
+            "grok-code-fast-1": ModelLimits(256_000, 8_192),
+        },
+    ),
+    Source(
+        "https://github.com/openai/codex/blob/156676256ddf530c8ec729844f9b24008b748c7d/codex-rs/core/src/openai_model_info.rs",
+        _READ,
+        # The page says 16,385; supyagent's table, whose values are all kept, has 16,384.
+        {"gpt-3.5-turbo": ModelLimits(16_384, 4_096)},
+    ),
+    Source(
+        "https://github.com/MicrosoftDocs/azure-ai-docs/pull/544/files",
+        _READ,
+        {"gpt-35-turbo": ModelLimits(16_385, 4_096)},
+    ),
+    Source(
+        "https://rageagainstthepixel.github.io/OpenAI-DotNet/api/OpenAI.Models.Model.html",
+        _READ,
+        {"chatgpt-4o": ModelLimits(128_000, 16_384)},
+    ),
+    Source(
+        "https://github.com/ergodic-ai/supyagent",
+        _READ,
+        {"gpt-4": ModelLimits(8_192, 0)},
+    ),
+    Source(
+        "https://github.com/MicrosoftDocs/azure-ai-docs/blob/0cfe2de603f9e8e662ecaf73bbc69bda0b4b762a/articles/foundry/foundry-models/includes/concepts-claude-models-content.md",
+        _READ,
+        {
+            "claude-fable-5-1": ModelLimits(1_000_000, 128_000),
+            "claude-fable-5": ModelLimits(1_000_000, 128_000),
+            "claude-opus-5-5": ModelLimits(1_000_000, 128_000),
+            "claude-opus-5": ModelLimits(1_000_000, 128_000),
+            "claude-opus-4-8": ModelLimits(1_000_000, 128_000),
+            "claude-opus-4-7": ModelLimits(1_000_000, 128_000),
+            "claude-opus-4-6": ModelLimits(1_000_000, 128_000),
+            "claude-opus-4-5": ModelLimits(200_000, 64_000),
+            "claude-sonnet-5-5": ModelLimits(1_000_000, 128_000),
+            "claude-sonnet-5": ModelLimits(1_000_000, 128_000),
+            "claude-sonnet-4-6": ModelLimits(1_000_000, 128_000),
+            "claude-sonnet-4-5": ModelLimits(200_000, 64_000),
+            "claude-haiku-5-5": ModelLimits(1_000_000, 128_000),
+            "claude-haiku-4-5": ModelLimits(200_000, 64_000),
+        },
+    ),
+    Source(
+        "https://developers.llamaindex.ai/typescript/framework-api-reference/variables/all_available_v4_models",
+        _READ,
+        {"claude-opus-4-1": ModelLimits(200_000, 0)},
+    ),
+    Source(
+        "https://docs.aihubmix.com/en/api/Claude-Native",
+        _READ,
+        {
+            "claude-opus-4": ModelLimits(200_000, 32_000),
+            "claude-sonnet-4": ModelLimits(200_000, 64_000),
+            "claude-3-7-sonnet": ModelLimits(200_000, 64_000),
+            "claude-3-5-sonnet": ModelLimits(200_000, 8_192),
+            "claude-3-5-haiku": ModelLimits(200_000, 8_192),
+            "claude-3-opus": ModelLimits(200_000, 4_096),
+            "claude-3-haiku": ModelLimits(200_000, 4_096),
+        },
+    ),
+    Source(
+        "https://docs.apiyi.com/en/live/2026-09/gemini-3-8-flash-official-specs.md",
+        _READ,
+        {"gemini-3.8-flash": ModelLimits(1_048_576, 65_536)},
+    ),
+    Source(
+        "https://ai.google.dev/gemini-api/docs/models/gemini-3.1-pro-preview",
+        _READ,
+        {"gemini-3.1-pro": ModelLimits(1_048_576, 65_536)},
+    ),
+    Source(
+        "https://ai.google.dev/gemini-api/docs/models/gemini-3-pro-preview",
+        _READ,
+        {"gemini-3-pro-preview": ModelLimits(1_048_576, 65_536)},
+    ),
+    Source(
+        "https://docs.uipath.com/autopilot/other/latest/user-guide/supported-models-and-limits.md",
+        _READ,
+        {"gemini-2.5-flash": ModelLimits(1_048_576, 65_535)},
+    ),
+    Source(
+        "https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/gemini/2-5-pro",
+        _READ,
+        {"gemini-2.5-pro": ModelLimits(1_048_576, 65_535)},
+    ),
+    Source(
+        "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/models/gemini/2-5-flash-lite",
+        _READ,
+        {"gemini-2.5-flash-lite": ModelLimits(1_048_576, 65_535)},
+    ),
+    Source(
+        "https://ai.google.dev/gemini-api/docs/models/gemini-2.0-flash",
+        _READ,
+        {"gemini-2.0-flash": ModelLimits(1_048_576, 8_192)},
+    ),
+    Source(
+        "https://cloud.google.com/vertex-ai/docs/generative-ai/learn/models",
+        _READ,
+        {
+            "gemini-1.5-flash": ModelLimits(1_000_000, 8_192),
+            "gemini-1.5-pro": ModelLimits(1_000_000, 8_192),
+        },
+    ),
+    Source(
+        "https://api-docs.deepseek.com/quick_start/pricing-details-usd",
+        _READ,
+        {
+            "deepseek-chat": ModelLimits(64_000, 8_000),
+            "deepseek-reasoner": ModelLimits(64_000, 8_000),
+        },
+    ),
+    Source(
+        "https://huggingface.co/meta-llama/Llama-3.1-405B-Instruct/discussions/6",
+        _READ,
+        {"llama-3.1": ModelLimits(131_072, 0)},
+    ),
+    Source(
+        "https://github.com/microsoft/generative-ai-for-beginners/blob/main/20-mistral/README.md",
+        _READ,
+        {"mistral-large": ModelLimits(128_000, 0)},
+    ),
+    Source(
+        "https://docs.aws.amazon.com/bedrock/latest/userguide/model-card-mistral-ai-mistral-large.html",
+        _READ,
+        {"mistral-large-2402": ModelLimits(32_000, 4_000)},
+    ),
+    Source(
+        "https://developers.llamaindex.ai/typescript/framework-api-reference/variables/all_available_mistral_models",
+        _READ,
+        {"mistral-small": ModelLimits(32_000, 0)},
+    ),
+    Source(
+        "https://vercel.com/ai-gateway/models/qwen3-max",
+        _READ,
+        {"qwen3-max": ModelLimits(262_144, 65_536)},
+    ),
+    Source(
+        "https://www.promptfoo.dev/docs/providers/alibaba",
+        _READ,
+        {"qwen-max": ModelLimits(30_720, 8_192)},
+    ),
+    Source(
+        "https://www.openrouter.ai/x-ai/grok-4",
+        _READ,
+        {"grok-4": ModelLimits(256_000, 0)},
+    ),
+    Source(
+        "https://docs.aws.amazon.com/bedrock/latest/userguide/model-card-amazon-nova-premier.html",
+        _READ,
+        {"nova-premier": ModelLimits(1_000_000, 25_000)},
+    ),
+    Source(
+        "https://docs.aws.eu/bedrock/latest/userguide/model-card-amazon-nova-lite.html",
+        _READ,
+        {"nova-lite": ModelLimits(300_000, 5_000)},
+    ),
+    Source(
+        "https://docs.rs/crate/mixtape-core/latest/source/src/models/nova.rs",
+        _READ,
+        {
+            "nova-pro": ModelLimits(300_000, 5_000),
+            "nova-micro": ModelLimits(128_000, 5_000),
+        },
+    ),
+)

@@ -1,0 +1,88 @@
+"""From a model's name, as any provider spells it, to its limits.
+
+Case does not matter, and `4.5` is `4-5`. A prefix ends at `/`, `:` or `.` (`openrouter/anthropic/`,
+`ft:`, `us.anthropic.`). A name ends with the text or before `-`, `@`, `:`, `/`, `_` or `.`; a
+number of one or two digits after it makes another version, so that `gpt-4` is not `gpt-4.5`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from agentic.errors import ConfigError
+from agentic.limits._catalog import SOURCES
+from agentic.limits._limits import ModelLimits
+
+__all__ = ["CONTEXT_LIMITS", "get_context_limit", "lookup"]
+
+# 8,192 is what supyagent assumes (https://github.com/ergodic-ai/supyagent): too small a guess costs
+# an early compaction, too large a one the request.
+_UNKNOWN = ModelLimits(8_192, 0, known=False)
+_KNOWN = {name: limits for source in SOURCES for name, limits in source.models.items()}
+
+CONTEXT_LIMITS: Mapping[str, int] = MappingProxyType(
+    {name: limits.context_window for name, limits in _KNOWN.items()}
+    | {"default": _UNKNOWN.context_window}
+)
+"""Every model that `lookup` knows, to its context window; `default` is what it assumes of others.
+Read-only."""
+
+_VERSION_DOT = re.compile(r"(?<=\d)\.(?=\d)")
+_PREFIX_END = re.compile(r"^|[/:.]")
+# -0 is the same version (claude-opus-4-0), -1: is Bedrock's revision (gpt-oss-120b-1:0), and four
+# digits are a date (gpt-4-0613).
+_NAME_END = re.compile(r"\Z|[@:/_.]|-(?![1-9]\d?(?![0-9a-z:]))")
+
+
+def lookup(model: str) -> ModelLimits:
+    """Find a model's limits: the longest name of the catalog that the text spells.
+
+    A model that the catalog lacks gets a window of 8,192 tokens and `known=False`.
+
+    >>> lookup("openrouter/anthropic/claude-sonnet-4.5").context_window
+    200000
+    >>> lookup("ft:gpt-4o-mini-2024-07-18:acme::b7")
+    ModelLimits(context_window=128000, max_output=16384, known=True)
+    >>> lookup("my-model")
+    ModelLimits(context_window=8192, max_output=0, known=False)
+
+    Raises:
+        ConfigError: the name is not a str.
+    """
+    if not isinstance(model, str):
+        raise ConfigError(
+            "model", model, "a str such as 'gpt-4o'", "pass the name that you send to the provider"
+        )
+    name = _longest_name(model, _KNOWN)
+    return _UNKNOWN if name is None else _KNOWN[name]
+
+
+def get_context_limit(model: str) -> int:
+    """Tell a model's context window alone, in tokens.
+
+    >>> get_context_limit("gpt-4o")
+    128000
+    >>> get_context_limit("my-model")
+    8192
+    """
+    return lookup(model).context_window
+
+
+def _longest_name(model: str, names: Iterable[str]) -> str | None:
+    """Pick from the names, in whatever order they come.
+
+    >>> _longest_name("azure/gpt-4o-mini", ["gpt-4", "gpt-4o-mini", "gpt-4o"])
+    'gpt-4o-mini'
+    """
+    text = _spell(model)
+    tails = [text[end.end() :] for end in _PREFIX_END.finditer(text)]
+    found = [name for name in names if any(_begins_with(tail, _spell(name)) for tail in tails)]
+    return max(found, key=lambda name: (len(name), name), default=None)
+
+
+def _begins_with(tail: str, name: str) -> bool:
+    return tail.startswith(name) and _NAME_END.match(tail, len(name)) is not None
+
+
+def _spell(name: str) -> str:
+    return _VERSION_DOT.sub("-", name.strip().lower())

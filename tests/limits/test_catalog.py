@@ -1,0 +1,31 @@
+"""The catalog: every number has a page and a day."""
+
+from collections import Counter
+from datetime import date
+
+import pytest
+
+from agentic.limits._catalog import SOURCES, Source
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.address)
+def test_every_number_has_a_page_and_a_day(source: Source) -> None:
+    """An address that can be opened, a day that has been, and at least one model."""
+    assert source.address.startswith("https://")
+    assert date(2026, 1, 1) <= source.read_on <= date.today()  # noqa: DTZ011  a day, not a moment
+    assert source.models
+
+
+def test_no_model_is_stated_twice() -> None:
+    """Two spellings of one name, `4.5` and `4-5`, count as one."""
+    names = Counter(name.replace(".", "-") for source in SOURCES for name in source.models)
+
+    assert [name for name, times in names.items() if times > 1] == []
+
+
+def test_every_model_is_known_and_has_a_window() -> None:
+    """An entry without a window, or one longer in its output than in all, is a slip."""
+    limits = [entry for source in SOURCES for entry in source.models.values()]
+
+    assert all(entry.known for entry in limits)
+    assert all(0 < entry.context_window >= entry.max_output for entry in limits)
