@@ -79,8 +79,9 @@ class StopWords:
     def reason(self, word: str | None, *, has_tool_calls: bool = False) -> StopReason:
         """Translate a word; no word at all is a plain stop.
 
-        A reply with tool calls waits for them even where the server says it just stopped, but not
-        where it was cut off or failed: its last call may be half a call.
+        A reply with tool calls waits for them even where the server says it just stopped. Every
+        other reason stays what it is, `OTHER` too: the last call of a reply that was cut off,
+        withheld or broken may be half a call.
 
         Raises:
             UnknownStopWord: the table lacks the word, inside `unknown_words_raise()`. Outside, the

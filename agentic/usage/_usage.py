@@ -11,7 +11,7 @@ __all__ = ["Usage", "normalize"]
 
 def _count(value: object) -> int:
     """Read a provider's number: null, a negative or a non-number is 0, a fraction is cut off."""
-    if isinstance(value, int | float) and value == value and 0 < value < float("inf"):  # noqa: PLR0124  NaN differs from itself
+    if isinstance(value, int | float) and 0 < value < float("inf"):
         return int(value)
     return 0
 
@@ -44,8 +44,8 @@ class Usage:
         return Usage(*(a + b for a, b in zip(left, right, strict=True)))
 
     def __radd__(self, other: object) -> "Usage":
-        """Let `sum(usages)` start at its 0."""
-        return self if other == 0 else NotImplemented
+        """Let `sum(usages)` start at its 0; a sum of one has its total like any other."""
+        return normalize(self) if other == 0 else NotImplemented
 
 
 def normalize(usage: Usage | None) -> Usage:
