@@ -1,5 +1,6 @@
 """Messages, the rounds they form, and the one JSON form that every store shares."""
 
+from agentic.messages._growth import RecentConversations, continues
 from agentic.messages._message import (
     Media,
     Message,
@@ -24,12 +25,14 @@ __all__ = [
     "Media",
     "Message",
     "Native",
+    "RecentConversations",
     "Role",
     "Round",
     "ToolCall",
     "ToolFailure",
     "ToolResult",
     "close_open_rounds",
+    "continues",
     "find_task",
     "from_plain",
     "leading_system_count",

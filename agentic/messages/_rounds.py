@@ -44,8 +44,10 @@ class Round:
         return tuple(call for call in self.messages[0].tool_calls if not _take(unanswered, call.id))
 
 
-def split_rounds(messages: Sequence[Message]) -> list[Round]:
+def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
     """Split a conversation into rounds, ordered by their first message. No message is left out.
+
+    With a `start`, only what begins there: an assistant message is always a safe place to start.
 
     >>> call, result = ToolCall("c1", "read"), ToolResult("c1", "read", "text")
     >>> conversation = [
@@ -58,7 +60,8 @@ def split_rounds(messages: Sequence[Message]) -> list[Round]:
     """
     rounds: list[_OpenRound] = []
     caller: _OpenRound | None = None
-    for position, message in enumerate(messages):
+    for position in range(start, len(messages)):
+        message = messages[position]
         if message.role == "tool":
             answered = caller.take(message) if caller else 0
             if caller and answered:

@@ -1,0 +1,75 @@
+"""What happens in an agent, as blinker signals.
+
+A receiver takes the sender and one keyword, `event`: the frozen record that is named after the
+signal. Plain and async receivers both work; connect named functions, since blinker holds them
+weakly:
+
+>>> from agentic import events
+>>> def show(sender, event):
+...     print(event.tokens_before, "->", event.tokens_after)
+>>> show = events.context_compaction_end.connect(show)
+"""
+
+from agentic.events._send import send
+from agentic.events._signals import (
+    AgentEnd,
+    AgentStart,
+    ContextChanged,
+    ContextCompactionEnd,
+    ContextCompactionStart,
+    Event,
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolOutputTruncated,
+    TurnEnd,
+    TurnStart,
+    agent_end,
+    agent_start,
+    context_changed,
+    context_compaction_end,
+    context_compaction_start,
+    message_end,
+    message_start,
+    message_update,
+    signals,
+    tool_execution_end,
+    tool_execution_start,
+    tool_output_truncated,
+    turn_end,
+    turn_start,
+)
+
+__all__ = [
+    "AgentEnd",
+    "AgentStart",
+    "ContextChanged",
+    "ContextCompactionEnd",
+    "ContextCompactionStart",
+    "Event",
+    "MessageEnd",
+    "MessageStart",
+    "MessageUpdate",
+    "ToolExecutionEnd",
+    "ToolExecutionStart",
+    "ToolOutputTruncated",
+    "TurnEnd",
+    "TurnStart",
+    "agent_end",
+    "agent_start",
+    "context_changed",
+    "context_compaction_end",
+    "context_compaction_start",
+    "message_end",
+    "message_start",
+    "message_update",
+    "send",
+    "signals",
+    "tool_execution_end",
+    "tool_execution_start",
+    "tool_output_truncated",
+    "turn_end",
+    "turn_start",
+]

@@ -1,0 +1,30 @@
+"""Sending a record to whoever listens, so that no listener can harm the sender."""
+
+import inspect
+import logging
+from typing import Any
+
+from blinker import Signal
+
+from agentic.events._signals import Event
+
+__all__ = ["send"]
+
+_log = logging.getLogger(__name__)
+
+
+async def send(signal: Signal, sender: object, record: type[Event], **fields: Any) -> None:
+    """Build the record if somebody listens, and hand it to each in turn.
+
+    A receiver that raises is logged; the others still hear of it. Cancellation passes.
+    """
+    if not signal.has_receivers_for(sender):
+        return
+    event = record(**fields)
+    for receiver in signal.receivers_for(sender):
+        try:
+            answer = receiver(sender, event=event)
+            if inspect.isawaitable(answer):
+                await answer
+        except Exception:  # noqa: BLE001  whatever is wrong with a listener
+            _log.exception("a receiver of %s raised; the run goes on", record.__name__)

@@ -1,0 +1,199 @@
+"""The signals, each beside the record that it carries.
+
+A fact is sent after the state that it reports is stored. The sender is the object that acts: a
+Runner, or a Manager that is used alone.
+"""
+
+from typing import TYPE_CHECKING
+
+import attrs
+from blinker import NamedSignal, Namespace
+
+from agentic.messages import ContextSummary, Message, Role, ToolCall, ToolResult
+from agentic.usage import StopReason, Usage
+
+if TYPE_CHECKING:
+    from agentic import truncate
+
+_namespace = Namespace()
+
+
+@attrs.frozen(kw_only=True)
+class Event:
+    """What every record carries."""
+
+    run_id: str
+    """Names the run; empty where a Manager is used alone."""
+
+
+@attrs.frozen(kw_only=True)
+class AgentStart(Event):
+    """A run has begun."""
+
+    user_message: str
+
+
+agent_start: NamedSignal = _namespace.signal("agent_start", AgentStart.__doc__)
+
+
+@attrs.frozen(kw_only=True)
+class AgentEnd(Event):
+    """A run is over, and everything complete in it is stored."""
+
+    reply: str
+    stop_reason: StopReason
+    usage: Usage
+    """The sum over the run."""
+    exhausted: bool
+    """The turn limit ended it."""
+    error: BaseException | None
+    """What ended it otherwise: the decider's error, or a cancellation."""
+
+
+agent_end: NamedSignal = _namespace.signal("agent_end", AgentEnd.__doc__)
+
+
+@attrs.frozen(kw_only=True)
+class TurnStart(Event):
+    """The model is about to decide."""
+
+    turn: int
+    """1 for the first of a run."""
+    context_tokens: int | None
+    """The size of what is sent; None where nothing counts."""
+
+
+turn_start: NamedSignal = _namespace.signal("turn_start", TurnStart.__doc__)
+
+
+@attrs.frozen(kw_only=True)
+class TurnEnd(Event):
+    """The decision and the results of its tools are stored."""
+
+    turn: int
+    usage: Usage
+    """Of this turn's call."""
+    stop_reason: StopReason
+    """MAX_TOKENS: the reply was cut off; compact, or ask for less."""
+    stop_word: str
+    """The provider's own word, empty where it gave none."""
+
+
+turn_end: NamedSignal = _namespace.signal("turn_end", TurnEnd.__doc__)
+
+
+@attrs.frozen(kw_only=True)
+class MessageStart(Event):
+    """A message begins: a request, a reply, the results of tools."""
+
+    role: Role
+
+
+message_start: NamedSignal = _namespace.signal("message_start", MessageStart.__doc__)
+
+
+@attrs.frozen(kw_only=True)
+class MessageUpdate(Event):
+    """A piece of a streamed reply has arrived."""
+
+    delta: str
+
+
+message_update: NamedSignal = _namespace.signal("message_update", MessageUpdate.__doc__)
+
+
+@attrs.frozen(kw_only=True)
+class MessageEnd(Event):
+    """A message is complete and stored."""
+
+    message: Message
+
+
+message_end: NamedSignal = _namespace.signal("message_end", MessageEnd.__doc__)
+
+
+@attrs.frozen(kw_only=True)
+class ToolExecutionStart(Event):
+    """A tool is about to run."""
+
+    call: ToolCall
+
+
+tool_execution_start: NamedSignal = _namespace.signal(
+    "tool_execution_start", ToolExecutionStart.__doc__
+)
+
+
+@attrs.frozen(kw_only=True)
+class ToolExecutionEnd(Event):
+    """A call is answered, and the results of its turn are stored."""
+
+    call: ToolCall
+    result: ToolResult
+    """As it stands in the history: truncated, with its notice."""
+    seconds: float
+    """How long the tool ran; 0 for a call that was not run."""
+
+
+tool_execution_end: NamedSignal = _namespace.signal("tool_execution_end", ToolExecutionEnd.__doc__)
+
+
+@attrs.frozen(kw_only=True)
+class ToolOutputTruncated(Event):
+    """A tool's output entered the history shorter than it was."""
+
+    call: ToolCall
+    truncation: "truncate.Result"
+
+
+tool_output_truncated: NamedSignal = _namespace.signal(
+    "tool_output_truncated", ToolOutputTruncated.__doc__
+)
+
+
+@attrs.frozen(kw_only=True)
+class ContextCompactionStart(Event):
+    """A compaction is about to be tried."""
+
+    reason: str
+    """What triggered it: window, tokens, messages or force."""
+    tokens_before: int
+    messages: int
+    """How many messages are to be summarized."""
+
+
+context_compaction_start: NamedSignal = _namespace.signal(
+    "context_compaction_start", ContextCompactionStart.__doc__
+)
+
+
+@attrs.frozen(kw_only=True)
+class ContextCompactionEnd(Event):
+    """A compaction succeeded and is stored, or failed and changed nothing."""
+
+    summary: ContextSummary | None
+    """None where it failed."""
+    tokens_before: int
+    tokens_after: int
+    dropped: tuple[Message, ...]
+    reason: str
+    error: BaseException | None
+
+
+context_compaction_end: NamedSignal = _namespace.signal(
+    "context_compaction_end", ContextCompactionEnd.__doc__
+)
+
+
+@attrs.frozen(kw_only=True)
+class ContextChanged(Event):
+    """A strategy made the view differ from the history. Sizes in messages."""
+
+    messages_before: int
+    messages_after: int
+
+
+context_changed: NamedSignal = _namespace.signal("context_changed", ContextChanged.__doc__)
+
+signals: dict[str, NamedSignal] = dict(_namespace)
+"""Every signal by its name: for a recorder, or a log of everything."""

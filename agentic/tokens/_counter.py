@@ -1,0 +1,52 @@
+"""Counting the tokens of one text."""
+
+from typing import Protocol
+
+import attrs
+
+from agentic.errors import ConfigError
+
+__all__ = ["CharCounter", "Counter", "HeuristicTokenCounter", "approx_token_counter"]
+
+
+class Counter(Protocol):
+    """Counts the tokens of a text.
+
+    Deterministic, so that a cut never moves by itself. Never raises, whatever the text.
+    """
+
+    def count(self, text: str, /) -> int:
+        """Give the number of tokens; 0 for an empty text."""
+        ...
+
+
+@attrs.frozen
+class CharCounter:
+    """Estimates by length: characters, not bytes, divided and rounded up.
+
+    Free, and good for English prose and code (within about 20 %). Chinese, Japanese, Korean, base64
+    and emoji are two to six times more than it says: leave a margin, or use an exact counter.
+
+    >>> CharCounter().count("12345")
+    2
+    """
+
+    chars_per_token: float = attrs.field(default=4.0)
+
+    @chars_per_token.validator
+    def _check(self, _: object, value: object) -> None:
+        if not isinstance(value, int | float) or not 0 < value < float("inf"):
+            raise ConfigError("chars_per_token", value, "a number above 0", "leave it at 4.0")
+
+    def count(self, text: str, /) -> int:
+        """Give the estimate for one text."""
+        return -int(-len(text) // self.chars_per_token)
+
+    __call__ = count
+
+
+HeuristicTokenCounter = CharCounter
+"""The name that this counter has in agentix."""
+
+approx_token_counter = CharCounter()
+"""The default where a counter is optional: four characters a token."""

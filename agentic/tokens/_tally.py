@@ -1,0 +1,109 @@
+"""The sizes of growing conversations, each text counted once.
+
+A conversation that grows costs what its new messages cost: the list is compared with the last one
+seen (a comparison of identities, a few nanoseconds a message) and only the rest is counted. What
+is no continuation is served by a memo of counts, bounded and without the texts themselves.
+"""
+
+from collections import OrderedDict
+from itertools import accumulate
+from weakref import WeakValueDictionary
+
+import attrs
+
+from agentic.messages import Message, RecentConversations
+from agentic.tokens._counter import Counter
+from agentic.tokens._messages import count_message_tokens
+
+__all__ = ["Tallies", "Tally"]
+
+_MEMO_ENTRIES = 1 << 16
+
+
+@attrs.define(eq=False)
+class _Memo:
+    """A counter that remembers. A text is known by its hash and length: about 100 bytes an entry.
+
+    Two texts of one length collide once in 2**64; hashes are salted by the interpreter.
+    """
+
+    counter: Counter
+    counts: OrderedDict[tuple[int, int], int] = attrs.field(factory=OrderedDict, repr=False)
+
+    def count(self, text: str, /) -> int:
+        key = (hash(text), len(text))
+        known = self.counts.get(key)
+        if known is None:
+            known = self.counts[key] = self.counter.count(text)
+            if len(self.counts) > _MEMO_ENTRIES:
+                self.counts.popitem(last=False)
+        return known
+
+
+# A memo holds its counter, so an id in here never belongs to another object.
+_memos: WeakValueDictionary[int, _Memo] = WeakValueDictionary()
+
+
+def _memo_of(counter: Counter) -> _Memo:
+    """Give the one memo of a counter, so that its users count no text twice between them."""
+    memo = _memos.get(id(counter))
+    if memo is None:
+        memo = _memos[id(counter)] = _Memo(counter)
+    return memo
+
+
+@attrs.define(eq=False)
+class Tally:
+    """One conversation as it was last seen, and the running sum of its sizes."""
+
+    messages: list[Message] = attrs.field(factory=list)
+    sums: list[int] = attrs.field(factory=lambda: [0])
+    """`sums[n]` is the size of the first n messages, in tokens."""
+
+    @property
+    def total(self) -> int:
+        """The size of the conversation, in tokens."""
+        return self.sums[-1]
+
+    def size(self, position: int) -> int:
+        """Give the size of one message, in tokens."""
+        return self.sums[position + 1] - self.sums[position]
+
+
+@attrs.define(eq=False)
+class Tallies:
+    """The sizes of the conversations that one object looks after, by one counter."""
+
+    counter: Counter
+    per_message_overhead: int = 4
+    tokens_per_media: int = 600
+    _memo: _Memo = attrs.field(init=False)
+    _recent: RecentConversations[Tally] = attrs.field(factory=RecentConversations, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._memo = _memo_of(self.counter)
+
+    def tally(self, messages: list[Message]) -> Tally:
+        """Give the sizes of a conversation, counting what was not counted before."""
+        found = self._recent.find(messages)
+        if found is None:
+            found = Tally()
+            if messages:
+                self._recent.add(found)
+        fresh = messages[len(found.messages) :]
+        found.sums[-1:] = accumulate(map(self.count_message, fresh), initial=found.sums[-1])
+        found.messages += fresh
+        return found
+
+    def count_message(self, message: Message) -> int:
+        """Count one message."""
+        return count_message_tokens(
+            message,
+            self._memo,
+            per_message_overhead=self.per_message_overhead,
+            tokens_per_media=self.tokens_per_media,
+        )
+
+    def count_text(self, text: str) -> int:
+        """Count one text, such as a system prompt."""
+        return self._memo.count(text)
