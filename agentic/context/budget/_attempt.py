@@ -1,0 +1,185 @@
+"""A check of a conversation, and a compaction on its way."""
+
+from collections.abc import Awaitable, Callable
+
+import attrs
+
+from agentic import events
+from agentic.context.budget._plan import Plan
+from agentic.errors import CompactionRefused
+from agentic.messages import ContextSummary, Message, leading_system_count
+from agentic.tokens import Tallies, Tally
+
+__all__ = ["Attempt", "Check", "Compaction", "Host"]
+
+_LOW_GAIN = 0.1
+"""A compaction that frees a smaller share of the context than this gained little."""
+
+
+@attrs.frozen(kw_only=True)
+class Compaction:
+    """What became of one check. Sizes in tokens."""
+
+    messages: list[Message]
+    """The history from now on: the same list object if nothing changed."""
+    summary: ContextSummary | None = None
+    changed: bool = False
+    dropped: tuple[Message, ...] = ()
+    """What the summary replaced, a former summary left out."""
+    tokens_before: int = 0
+    tokens_after: int = 0
+    reason: str | None = None
+    """What triggered it: window, tokens, messages or force; None if nothing did, or if it waits for
+    the context to grow after a failure or two low gains."""
+    fits: bool = True
+    """Whether the context is within the window less the reserve, as far as anything measures it."""
+    error: BaseException | None = None
+    """Why a triggered compaction changed nothing."""
+
+
+@attrs.frozen
+class Host:
+    """Whoever a Manager works for."""
+
+    sender: object
+    """The events come from it."""
+    run_id: str
+    store: Callable[[list[Message]], Awaitable[None]]
+    """Makes a compacted history last. If it raises, the compaction has not happened."""
+
+
+@attrs.frozen
+class Check:
+    """A conversation and its size."""
+
+    messages: list[Message]
+    tallies: Tallies
+    tally: Tally
+    overhead_tokens: int
+    size: int | None
+
+    @property
+    def estimate(self) -> int:
+        """Its size by the counter alone."""
+        return self.tally.total + self.overhead_tokens
+
+    @property
+    def tokens(self) -> int:
+        """Its size, as measured if somebody measured it."""
+        return self.estimate if self.size is None else self.size
+
+    @property
+    def former(self) -> ContextSummary | None:
+        """The summary it starts with, if it was compacted before."""
+        start = self.messages[: leading_system_count(self.messages)]
+        return next((message.summary for message in start if message.summary), None)
+
+    @property
+    def messages_in_all(self) -> int:
+        """Its length without the system messages at its start."""
+        return len(self.messages) - leading_system_count(self.messages)
+
+    @property
+    def fresh_messages(self) -> int:
+        """How many messages came since the summary."""
+        former = self.former
+        return self.messages_in_all - (former.messages_kept if former else 0)
+
+    def sizes(self) -> list[float]:
+        """Give the size of each message; where the counter is known to count low, corrected."""
+        scale = max(1.0, self.tokens / max(1, self.estimate))
+        return [scale * self.tally.size(position) for position in range(len(self.messages))]
+
+
+@attrs.frozen
+class Attempt:
+    """A compaction on its way."""
+
+    check: Check
+    plan: Plan
+    reason: str
+    host: Host
+
+    @property
+    def summarized(self) -> list[Message]:
+        """What the compactor gets: former summaries, then what is dropped."""
+        return [self.check.messages[i] for i in (*self.plan.former, *self.plan.dropped)]
+
+    def replace(self, content: str) -> Compaction:
+        """Put the summary in the place of what it stands for.
+
+        Raises:
+            CompactionRefused: the context would not get smaller, and nobody forced it.
+        """
+        check = self.check
+        summary = self._describe(content)
+        own_tokens = check.tallies.count_message(summary.to_message())
+        stays = (*self.plan.leading, *self.plan.kept)
+        after = check.overhead_tokens + own_tokens + sum(map(check.tally.size, stays))
+        if after >= check.estimate and self.reason != "force":
+            raise CompactionRefused(
+                f"the summary makes {after} tokens of {check.estimate} and does not pay for itself"
+            )
+        tokens_after = round(after * check.tokens / max(1, check.estimate))
+        low = check.tokens - tokens_after < _LOW_GAIN * check.tokens
+        summary = attrs.evolve(
+            summary,
+            token_count=own_tokens,
+            tokens_before=check.tokens,
+            tokens_after=tokens_after,
+            low_gains=summary.low_gains + 1 if low else 0,
+        )
+        pick = check.messages.__getitem__
+        return Compaction(
+            messages=[
+                *map(pick, self.plan.leading),
+                summary.to_message(),
+                *map(pick, self.plan.kept),
+            ],
+            summary=summary,
+            changed=True,
+            dropped=tuple(map(pick, self.plan.dropped)),
+            tokens_before=check.tokens,
+            tokens_after=tokens_after,
+            reason=self.reason,
+        )
+
+    def _describe(self, content: str) -> ContextSummary:
+        """Say what the summary stands for; its sizes are not known yet."""
+        former = self.check.former
+        covered = former.messages_summarized if former else 0
+        start = leading_system_count(self.check.messages)
+        return ContextSummary(
+            content,
+            covered + len(self.plan.dropped),
+            former.first_message_idx if former else self.plan.dropped[0] - start,
+            covered + self.plan.dropped[-1] - start,
+            generation=former.generation + 1 if former else 1,
+            messages_kept=len(self.plan.kept),
+            low_gains=former.low_gains if former else 0,
+        )
+
+    async def announce(self) -> None:
+        await events.send(
+            events.context_compaction_start,
+            self.host.sender,
+            events.ContextCompactionStart,
+            run_id=self.host.run_id,
+            reason=self.reason,
+            tokens_before=self.check.tokens,
+            messages=len(self.plan.dropped),
+        )
+
+    async def conclude(self, done: Compaction) -> None:
+        await events.send(
+            events.context_compaction_end,
+            self.host.sender,
+            events.ContextCompactionEnd,
+            run_id=self.host.run_id,
+            summary=done.summary,
+            tokens_before=done.tokens_before,
+            tokens_after=done.tokens_after,
+            dropped=done.dropped,
+            reason=self.reason,
+            error=done.error,
+        )

@@ -1,0 +1,61 @@
+"""What turns old messages into a summary, and asking it with a time limit."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Protocol
+
+from agentic.errors import CompactionRefused
+from agentic.messages import Message
+
+__all__ = ["Compactor", "GuidedCompactor", "summarize"]
+
+
+class Compactor(Protocol):
+    """Summarizes what leaves the conversation."""
+
+    def compact(self, messages: list[Message], /) -> Awaitable[str]:
+        """Give the text of a summary that replaces `messages`.
+
+        The first of them may be the former summary, to be folded into the new one. It may fail or
+        take long: whoever calls it carries on with the history as it was.
+        """
+        ...
+
+
+class GuidedCompactor(Compactor, Protocol):
+    """A compactor that can be told what to look at."""
+
+    def compact_with(self, messages: list[Message], instructions: str, /) -> Awaitable[str]:
+        """Summarize as `compact` does, with regard to `instructions`."""
+        ...
+
+
+async def summarize(
+    compactor: Compactor,
+    messages: list[Message],
+    instructions: str | None,
+    timeout_seconds: float | None,
+) -> str:
+    """Ask for a summary.
+
+    Raises:
+        CompactionRefused: there is no text in the answer, or the compactor was cancelled.
+        TimeoutError: it took too long; it was told to stop and is not waited for.
+    """
+    guided = getattr(compactor, "compact_with", None)
+    if instructions and guided:
+        task = asyncio.ensure_future(guided(messages, instructions))
+    else:
+        task = asyncio.ensure_future(compactor.compact(messages))
+    try:
+        finished, _ = await asyncio.wait({task}, timeout=timeout_seconds)
+    finally:
+        task.cancel()
+    if not finished:
+        raise TimeoutError(f"the compactor took longer than {timeout_seconds} s")
+    if task.cancelled():
+        raise CompactionRefused("the compactor was cancelled")
+    content = task.result()
+    if not isinstance(content, str) or not content.strip():
+        raise CompactionRefused(f"the compactor answered {content!r:.80}, which is no summary")
+    return content.strip()

@@ -1,0 +1,119 @@
+"""The numbers of a budget. Sizes in tokens, except where a name says messages or seconds."""
+
+from typing import Any
+
+import attrs
+
+from agentic.errors import ConfigError
+
+__all__ = ["Policy"]
+
+# Defaults of pi-mono (reserve 16,384, keep 20,000), bounded by shares so that a small window keeps
+# room for both; of supyagent for the six recent messages.
+_RESERVE_TOKENS = 16_384
+_KEEP_RECENT_TOKENS = 20_000
+
+
+# mypy's attrs plugin does not know converters that take the instance: hence two ignores below.
+def _default_reserve(given: int | None, policy: Any) -> Any:
+    return min(_RESERVE_TOKENS, policy.context_window // 4) if given is None else given
+
+
+def _default_keep_recent(given: int | None, policy: Any) -> Any:
+    return min(_KEEP_RECENT_TOKENS, policy.context_window // 3) if given is None else given
+
+
+def _whole(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+    least = attribute.metadata["least"]
+    optional = attribute.default is None
+    if value is None and optional:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        allowed = f"a whole number from {least}" + (", or None" if optional else "")
+        raise ConfigError(attribute.name, value, allowed, "leave it out for the default")
+
+
+@attrs.frozen
+class Policy:
+    """When to compact and what to keep.
+
+    >>> policy = Policy(200_000)
+    >>> policy.reserve_tokens, policy.keep_recent_tokens
+    (16384, 20000)
+    >>> Policy(8_000).keep_recent_tokens
+    2666
+
+    Raises:
+        ConfigError: a number that is no whole number or too small, or numbers that contradict each
+            other, so that a compaction would never happen or never help.
+    """
+
+    context_window: int = attrs.field(validator=_whole, metadata={"least": 0})
+    """The model's window; 0 turns the window trigger off."""
+    reserve_tokens: int = attrs.field(
+        default=None,
+        converter=attrs.Converter(_default_reserve, takes_self=True),  # type: ignore[misc]
+        validator=_whole,
+        metadata={"least": 0},
+    )
+    """Left free for the reply: over the window less this, the context is compacted. By default
+    16,384 or a quarter of the window, whichever is less."""
+    keep_recent_tokens: int = attrs.field(
+        default=None,
+        converter=attrs.Converter(_default_keep_recent, takes_self=True),  # type: ignore[misc]
+        validator=_whole,
+        metadata={"least": 0},
+    )
+    """The newest rounds worth this much stay, the round that crosses it included. By default 20,000
+    or a third of the window, whichever is less."""
+    keep_last: int = attrs.field(default=0, validator=_whole, metadata={"least": 0})
+    """This many messages stay instead, in whole rounds; 0 leaves it to `keep_recent_tokens`."""
+    max_tokens: int | None = attrs.field(default=None, validator=_whole, metadata={"least": 1})
+    """K: a context of this size is compacted, whatever the window."""
+    max_messages: int | None = attrs.field(default=None, validator=_whole, metadata={"least": 1})
+    """N: this many messages since the last summary are a reason to compact."""
+    min_recent_messages: int = attrs.field(default=6, validator=_whole, metadata={"least": 1})
+    """What K, N and a forced compaction keep, in whole rounds. K and N do nothing as long as the
+    conversation has fewer than four messages more than this."""
+    timeout_seconds: float | None = attrs.field(default=120.0)
+    """A compactor that takes longer has failed; None waits for ever."""
+
+    def __attrs_post_init__(self) -> None:
+        self._check_timeout()
+        if self.context_window:
+            self._check_window()
+        if self.max_messages is not None and self.max_messages <= self.min_recent_messages:
+            raise ConfigError(
+                "max_messages",
+                self.max_messages,
+                f"more than min_recent_messages, which is {self.min_recent_messages}",
+                "raise max_messages or lower min_recent_messages: the recent ones always stay",
+            )
+
+    @property
+    def available_tokens(self) -> int:
+        """What the context may take: the window less the reserve."""
+        return self.context_window - self.reserve_tokens
+
+    def _check_timeout(self) -> None:
+        seconds = self.timeout_seconds
+        if seconds is not None and not seconds > 0:
+            raise ConfigError(
+                "timeout_seconds", seconds, "more than 0, or None", "pass None to wait for ever"
+            )
+
+    def _check_window(self) -> None:
+        if self.reserve_tokens >= self.context_window:
+            raise ConfigError(
+                "reserve_tokens",
+                self.reserve_tokens,
+                f"less than context_window, which is {self.context_window}",
+                "lower reserve_tokens, or leave it out",
+            )
+        if self.keep_recent_tokens >= self.available_tokens:
+            raise ConfigError(
+                "keep_recent_tokens",
+                self.keep_recent_tokens,
+                f"less than context_window - reserve_tokens, which is {self.available_tokens}",
+                "lower it, or leave it out: what stays must leave room for a summary",
+            )
