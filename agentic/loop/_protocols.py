@@ -1,0 +1,104 @@
+"""What the loop asks of a model and of tools."""
+
+from collections.abc import AsyncIterator, Iterable
+from typing import Protocol
+
+import attrs
+
+from agentic.messages import Message, Native, ToolCall, ToolResult
+from agentic.tools import ToolDefinition
+from agentic.usage import StopReason, Usage
+
+__all__ = ["Decider", "Decision", "Executor", "Input", "StreamingDecider"]
+
+
+@attrs.frozen(kw_only=True)
+class Input:
+    """What a model is to decide on.
+
+    `history` is complete: it ends with the current request, or with the results of the last turn.
+    The other fields repeat parts of it for deciders that need no more.
+    """
+
+    system_prompt: str
+    user_message: str
+    """The text of the current request."""
+    history: tuple[Message, ...]
+    """The view: everything to send, the system prompt excepted."""
+    tools: tuple[ToolDefinition, ...]
+    tool_calls: tuple[ToolCall, ...]
+    """The calls of the last turn; none in the first."""
+    tool_results: tuple[ToolResult, ...]
+    """Their results."""
+    turn: int
+    """1 for the first decision of a run."""
+
+
+def _calls(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+    return tuple(calls)
+
+
+def _stop(reason: StopReason | str) -> StopReason:
+    return StopReason(reason)
+
+
+@attrs.frozen
+class Decision:
+    """What a model decided: a reply, calls of tools, or both.
+
+    >>> Decision("Done.").stop_reason
+    <StopReason.STOP: 'stop'>
+    >>> Decision(tool_calls=[ToolCall("c1", "read")]).stop_reason
+    <StopReason.TOOL: 'tool'>
+    """
+
+    reply: str = ""
+    tool_calls: tuple[ToolCall, ...] = attrs.field(default=(), converter=_calls)
+    """An id may be empty or used before: the loop makes it a new one."""
+    usage: Usage | None = None
+    """What the call used; None where the provider does not say."""
+    stop_reason: StopReason = attrs.field(
+        default=attrs.Factory(
+            lambda self: StopReason.TOOL if self.tool_calls else StopReason.STOP, takes_self=True
+        ),
+        converter=_stop,
+    )
+    native: Native | None = None
+    """The provider's own items, to be sent back to it as they are."""
+    stop_word: str = attrs.field(default="", kw_only=True)
+    """The provider's own word for `stop_reason`."""
+    reasoning: str = attrs.field(default="", kw_only=True)
+    """Visible thinking."""
+
+
+class Decider(Protocol):
+    """A model, or whatever decides in its place."""
+
+    async def decide(self, request: Input, /) -> Decision:
+        """Decide on the next step.
+
+        Raises:
+            ContextOverflow: the request is larger than the window: the loop compacts and retries.
+            Exception: anything else ends the run, with all that is complete stored.
+        """
+        ...
+
+
+class StreamingDecider(Decider, Protocol):
+    """A decider whose reply can be watched as it comes. The loop prefers `stream` to `decide`."""
+
+    def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
+        """Give pieces of the reply as they come and the whole Decision last; raises as `decide`."""
+        ...
+
+
+class Executor(Protocol):
+    """The tools of an agent. `tools.Registry` is one."""
+
+    async def list_tools(self) -> list[ToolDefinition]:
+        """List what the model may call, in a stable order."""
+        ...
+
+    async def execute(self, call: ToolCall, /) -> ToolResult:
+        """Carry out one call. What it raises becomes a result that the model can read."""
+        ...

@@ -1,0 +1,278 @@
+"""One run: from the user's message to the reply."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import attrs
+
+from agentic import events
+from agentic.errors import ConfigError, ContextOverflow, IncompleteReply
+from agentic.loop._calls import Answer, Batch, make_unique, refuse
+from agentic.loop._conversation import Conversation, Voice
+from agentic.loop._protocols import Decision, Executor, Input
+from agentic.loop._records import Request, Result
+from agentic.loop._truncation import shorten
+from agentic.loop._view import View
+from agentic.messages import Message, ToolCall
+from agentic.tools import ToolDefinition
+from agentic.usage import StopReason, Usage, normalize
+
+if TYPE_CHECKING:
+    from agentic.loop._runner import Runner
+
+__all__ = ["Run"]
+
+_UNKNOWN_EFFECT = "Whether it took effect is unknown: look before you call again"
+_CANCELLED = f"the run was cancelled before this call ended. {_UNKNOWN_EFFECT}"
+_CUT_OFF = (
+    "the reply was cut off before it was complete, so this call was not run: call it again, with "
+    "less in one reply"
+)
+_NO_TOOLS = "there are no tools"
+_TOO_LONG = f"it took longer than {{}} s and was stopped. {_UNKNOWN_EFFECT}, with less at a time"
+_TURN_LIMIT = "the limit of turns was reached, so this call was not run"
+
+_COMPLETE = {StopReason.STOP, StopReason.TOOL, StopReason.OTHER}
+"""Replies whose calls are whole."""
+
+
+@attrs.define(eq=False)
+class Run:
+    """The state of one run."""
+
+    runner: "Runner"
+    request: Request
+    voice: Voice
+    conversation: Conversation
+    view: View
+    sent: list[Message] = attrs.field(init=False, factory=list)
+    """The view of the latest request."""
+    tools: tuple[ToolDefinition, ...] | None = attrs.field(init=False, default=None)
+    answers: list[Answer] = attrs.field(init=False, factory=list)
+    """Every call of the run with its result."""
+    latest: list[Answer] = attrs.field(init=False, factory=list)
+    """Those of the latest turn."""
+    decision: Decision = attrs.field(init=False, factory=Decision)
+    usage: Usage = attrs.field(init=False, factory=Usage)
+    used_ids: set[str] = attrs.field(init=False, factory=set)
+    turn: int = attrs.field(init=False, default=0)
+    exhausted: bool = attrs.field(init=False, default=False)
+
+    async def serve(self) -> Result:
+        """Do the whole run."""
+        await self.conversation.open(self.request.history)
+        history = self.conversation.history
+        self.used_ids = {call.id for message in history for call in message.tool_calls}
+        await self.voice.send(
+            events.agent_start, events.AgentStart, user_message=self.request.user_message
+        )
+        try:
+            await self._serve()
+        except BaseException as error:
+            cancelled = isinstance(error, asyncio.CancelledError)
+            await self._end(StopReason.ABORT if cancelled else StopReason.ERROR, error)
+            raise
+        await self._end(self.decision.stop_reason, None)
+        return self._result()
+
+    async def _serve(self) -> None:
+        request = Message("user", self.request.user_message, timestamp=_now())
+        await self.conversation.append(request)
+        while self.turn < self.runner.max_turns:
+            self.turn += 1
+            await self._take_turn()
+            if not self._goes_on():
+                return
+        self.exhausted = True
+
+    def _goes_on(self) -> bool:
+        """Whether the model has results to read."""
+        complete = self.decision.stop_reason in {*_COMPLETE, StopReason.MAX_TOKENS}
+        return bool(self.latest) and complete
+
+    async def _take_turn(self) -> None:
+        await self._list_tools()
+        self.sent = await self.view.prepare()
+        await self.voice.send(
+            events.turn_start,
+            events.TurnStart,
+            turn=self.turn,
+            context_tokens=self.view.measure(self.sent),
+        )
+        decision = self.decision = await self._decide()
+        usage = normalize(decision.usage)
+        self.usage += usage
+        self.latest = await self._settle(self._reply(decision), usage)
+        self.answers += self.latest
+        await self.voice.send(
+            events.turn_end,
+            events.TurnEnd,
+            turn=self.turn,
+            usage=usage,
+            stop_reason=decision.stop_reason,
+            stop_word=decision.stop_word,
+        )
+
+    async def _list_tools(self) -> None:
+        executor = self.runner.executor
+        tools = tuple(await executor.list_tools()) if executor else ()
+        if tools != self.tools:
+            self.tools = tools
+            self.view.count_overhead(self._system_prompt, tools)
+
+    @property
+    def _system_prompt(self) -> str:
+        return self.request.system_prompt or self.runner.system_prompt
+
+    async def _decide(self) -> Decision:
+        """Ask, and ask once more with less if the request was too large."""
+        try:
+            return await self._ask()
+        except ContextOverflow:
+            smaller = await self.view.shrink(self.sent)
+            if smaller is None:
+                raise
+        self.sent = smaller
+        return await self._ask()
+
+    async def _ask(self) -> Decision:
+        request = Input(
+            system_prompt=self._system_prompt,
+            user_message=self.request.user_message,
+            history=tuple(self.sent),
+            tools=self.tools or (),
+            tool_calls=tuple(answer.call for answer in self.latest),
+            tool_results=tuple(answer.result for answer in self.latest),
+            turn=self.turn,
+        )
+        await self.voice.send(events.message_start, events.MessageStart, role="assistant")
+        stream = getattr(self.runner.decider, "stream", None)
+        if stream is not None:
+            return await self._watch(stream(request))
+        return _decision(await self.runner.decider.decide(request))
+
+    async def _watch(self, stream: AsyncIterator[str | Decision]) -> Decision:
+        received = []
+        async with contextlib.AsyncExitStack() as stack:
+            if hasattr(stream, "aclose"):
+                stack.push_async_callback(stream.aclose)
+            async for item in stream:
+                if not isinstance(item, str):
+                    return _decision(item)
+                received.append(item)
+                await self.voice.send(events.message_update, events.MessageUpdate, delta=item)
+        raise IncompleteReply("".join(received))
+
+    def _reply(self, decision: Decision) -> Message:
+        calls = make_unique(decision.tool_calls, self.used_ids)
+        return Message(
+            "assistant",
+            decision.reply,
+            reasoning=decision.reasoning,
+            tool_calls=calls,
+            usage=decision.usage,
+            timestamp=_now(),
+            # A payload with other ids than ours would contradict the results that we send.
+            native=decision.native if calls == decision.tool_calls else None,
+        )
+
+    async def _settle(self, reply: Message, usage: Usage) -> list[Answer]:
+        """Store the reply, and after it a result for each of its calls, whatever happens."""
+        calls, refusal = reply.tool_calls, self._refusal()
+        batch, unfinished = None, _CANCELLED
+        answers: list[Answer] = []
+        try:
+            await self.conversation.append(reply, started=True)
+            if self.view.gauge:
+                self.view.gauge.report(self.sent, reply, usage)
+            if calls and self.runner.executor and not refusal:
+                batch = await self._start(self.runner.executor, calls)
+                await batch.wait(self.runner.tool_timeout_seconds)
+                unfinished = _TOO_LONG.format(self.runner.tool_timeout_seconds)
+        finally:
+            if calls and self.conversation.history[-1] is reply:
+                answers = (
+                    batch.answers(unfinished) if batch else refuse(calls, refusal or unfinished)
+                )
+                answers = await self._store(answers)
+        return answers
+
+    def _refusal(self) -> str:
+        """Say why no call of this turn may run; empty if they may."""
+        if self.decision.stop_reason not in _COMPLETE:
+            return _CUT_OFF
+        if self.runner.executor is None:
+            return _NO_TOOLS
+        return _TURN_LIMIT if self.turn == self.runner.max_turns else ""
+
+    async def _start(self, executor: Executor, calls: Sequence[ToolCall]) -> Batch:
+        for call in calls:
+            await self.voice.send(events.tool_execution_start, events.ToolExecutionStart, call=call)
+        return Batch.start(executor, calls)
+
+    async def _store(self, answers: list[Answer]) -> list[Answer]:
+        """Store the results, cut to their limits, and tell of them."""
+        runner = self.runner
+        results = [answer.result for answer in answers]
+        shortened = shorten(results, runner.truncation, runner.output_budget)
+        answers = [
+            attrs.evolve(answer, result=one.result)
+            for answer, one in zip(answers, shortened, strict=True)
+        ]
+        stored = [answer.result for answer in answers]
+        await self.conversation.append(Message("tool", tool_results=stored, timestamp=_now()))
+        for answer, one in zip(answers, shortened, strict=True):
+            if one.truncation:
+                await self.voice.send(
+                    events.tool_output_truncated,
+                    events.ToolOutputTruncated,
+                    call=answer.call,
+                    truncation=one.truncation,
+                )
+            if answer.ran:
+                await self.voice.send(
+                    events.tool_execution_end,
+                    events.ToolExecutionEnd,
+                    call=answer.call,
+                    result=answer.result,
+                    seconds=answer.seconds,
+                )
+        return answers
+
+    async def _end(self, stop_reason: StopReason, error: BaseException | None) -> None:
+        await self.voice.send(
+            events.agent_end,
+            events.AgentEnd,
+            reply=self.decision.reply,
+            stop_reason=stop_reason,
+            usage=self.usage,
+            exhausted=self.exhausted,
+            error=error,
+        )
+
+    def _result(self) -> Result:
+        return Result(
+            reply=self.decision.reply,
+            history=tuple(self.conversation.history),
+            summary=self.view.summary,
+            tool_calls=tuple(answer.call for answer in self.answers),
+            tool_results=tuple(answer.result for answer in self.answers),
+            usage=self.usage,
+            stop_reason=self.decision.stop_reason,
+            exhausted=self.exhausted,
+        )
+
+
+def _decision(given: object) -> Decision:
+    if not isinstance(given, Decision):
+        raise ConfigError(
+            "the decider's answer", given, "a loop.Decision", "return Decision(reply=...)"
+        )
+    return given
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

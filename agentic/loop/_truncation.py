@@ -1,0 +1,82 @@
+"""Keeping the outputs of tools within their limits before they enter the history."""
+
+from collections.abc import Sequence
+
+import attrs
+
+from agentic import truncate
+from agentic.messages import ToolResult
+
+__all__ = ["Shortened", "shorten", "truncate_result"]
+
+
+@attrs.frozen
+class Shortened:
+    """A result as it enters the history, and what was done to it."""
+
+    result: ToolResult
+    truncation: truncate.Result | None
+    """None if the output is as the tool gave it."""
+
+
+def truncate_result(result: ToolResult, options: truncate.Options) -> ToolResult:
+    r"""Truncate a result's output; the notice says what is missing and stands beside the output.
+
+    >>> long = ToolResult("c1", "run", "one\ntwo\nthree")
+    >>> truncate_result(long, truncate.Options(max_lines=1)).output
+    'three'
+    """
+    return _shorten_one(result, options).result
+
+
+def shorten(
+    results: Sequence[ToolResult], options: truncate.Options | None, turn_output_bytes: int | None
+) -> list[Shortened]:
+    """Keep each result within the options, and all of them within the budget of the turn.
+
+    What the small ones leave of the budget is shared by the large ones, in equal parts.
+    """
+    options = options or truncate.Options(max_lines=None, max_bytes=None)
+    shortened = [_shorten_one(result, options) for result in results]
+    if turn_output_bytes is None:
+        return shortened
+    sizes = [_bytes_of(one) for one in shortened]
+    share = _fair_share(sizes, turn_output_bytes)
+    if share is None:
+        return shortened
+    tighter = attrs.evolve(options, max_bytes=max(1, share))
+    return [
+        _shorten_one(result, tighter) if size > share else one
+        for result, one, size in zip(results, shortened, sizes, strict=True)
+    ]
+
+
+def _shorten_one(result: ToolResult, options: truncate.Options) -> Shortened:
+    truncation = options.apply(result.output)
+    if not truncation.truncated:
+        return Shortened(result, None)
+    notices = (result.notice, truncation.notice(result.ref))
+    notice = "\n".join(notice for notice in notices if notice)
+    return Shortened(attrs.evolve(result, output=truncation.content, notice=notice), truncation)
+
+
+def _bytes_of(one: Shortened) -> int:
+    if one.truncation:
+        return one.truncation.output_bytes
+    return truncate.Options(max_lines=None, max_bytes=None).apply(one.result.output).total_bytes
+
+
+def _fair_share(sizes: Sequence[int], budget: int) -> int | None:
+    """Give the most that each may take so that all fit; None if they fit as they are.
+
+    >>> _fair_share([10, 100, 200], 150)
+    70
+    """
+    if sum(sizes) <= budget:
+        return None
+    left = budget
+    for count, size in zip(range(len(sizes), 0, -1), sorted(sizes), strict=True):
+        if size > left // count:
+            return left // count
+        left -= size
+    return None

@@ -1,0 +1,113 @@
+"""What is sent: the history through the strategies, within the budget."""
+
+import json
+from collections.abc import Callable, Sequence
+
+import attrs
+
+from agentic import events
+from agentic.context.budget import Host, Manager
+from agentic.context.strategies import FitContextWindow
+from agentic.loop._conversation import Conversation
+from agentic.messages import ContextSummary, Message
+from agentic.tokens import Gauge, Tallies
+from agentic.tools import ToolDefinition
+
+__all__ = ["View"]
+
+_AFTER_OVERFLOW = 0.75
+"""The most that a second request may have of the first one's size."""
+_STILL_GOOD = 0.8
+"""A cut is kept while its size is at least this share of what is allowed: the cache survives."""
+
+
+@attrs.define(eq=False)
+class View:
+    """Makes what is sent in one run."""
+
+    conversation: Conversation
+    strategies: Sequence[Callable[[list[Message]], list[Message]]]
+    budget: Manager | None
+    gauge: Gauge | None
+    overhead_tokens: int = attrs.field(init=False, default=0)
+    """The system prompt and the tools' schemas, as far as the counter tells."""
+    summary: ContextSummary | None = attrs.field(init=False, default=None)
+    """The latest summary of this run."""
+    _fit: FitContextWindow | None = attrs.field(init=False, default=None)
+
+    async def prepare(self) -> list[Message]:
+        """Give what to send, after compacting the history if it is due."""
+        view = await self._through_strategies()
+        if self.budget is not None and await self._compact(view, force=False):
+            view = await self._through_strategies()
+        return self._within_window(view)
+
+    async def shrink(self, refused: list[Message]) -> list[Message] | None:
+        """Give a strictly smaller view than one that a provider refused; None if there is none."""
+        if self.budget is None or self.gauge is None:
+            return None
+        view = refused
+        if await self._compact(refused, force=True):
+            view = self._within_window(await self._through_strategies())
+        tallies = Tallies(self.gauge.counter)
+        before = tallies.tally(refused).total
+        target = int(_AFTER_OVERFLOW * before)
+        if tallies.tally(view).total > target:
+            view = FitContextWindow(max(1, target), self.gauge.counter, low_water=1.0).compact(view)
+        return view if tallies.tally(view).total < before else None
+
+    def measure(self, view: list[Message]) -> int | None:
+        """Give the size of a view, in tokens; None where nothing counts."""
+        if self.gauge is None:
+            return None
+        return self.gauge.measure(view, overhead_tokens=self.overhead_tokens)
+
+    def count_overhead(self, system_prompt: str, tools: Sequence[ToolDefinition]) -> None:
+        """Take in what is sent beside the messages."""
+        if self.gauge is None:
+            return
+        schemas = [[tool.name, tool.description, tool.parameters] for tool in tools]
+        texts = [system_prompt, json.dumps(schemas, default=dict)] if tools else [system_prompt]
+        self.overhead_tokens = sum(map(Tallies(self.gauge.counter).count_text, texts))
+
+    async def _through_strategies(self) -> list[Message]:
+        history = view = self.conversation.history
+        for strategy in self.strategies:
+            view = strategy(view)
+        if view is not history:
+            await self.conversation.voice.send(
+                events.context_changed,
+                events.ContextChanged,
+                messages_before=len(history),
+                messages_after=len(view),
+            )
+        return view
+
+    async def _compact(self, view: list[Message], *, force: bool) -> bool:
+        """Compact the history; say whether it changed."""
+        if self.budget is None:
+            return False
+        voice = self.conversation.voice
+        done = await self.budget.compact_if_needed(
+            self.conversation.history,
+            size=self.measure(view),
+            overhead_tokens=self.overhead_tokens,
+            force=force,
+            host=Host(voice.sender, voice.run_id, self.conversation.replace),
+        )
+        if done.changed:
+            self.summary = done.summary
+        return done.changed
+
+    def _within_window(self, view: list[Message]) -> list[Message]:
+        """Leave out what would not fit, which a compaction that failed could not."""
+        if self.budget is None or self.gauge is None or not self.budget.policy.context_window:
+            return view
+        available = self.budget.policy.available_tokens
+        if self.gauge.measure(view, overhead_tokens=self.overhead_tokens) <= available:
+            return view
+        allowed = self.gauge.estimate_within(available, overhead_tokens=self.overhead_tokens)
+        allowed = max(1, allowed)
+        if self._fit is None or not _STILL_GOOD * allowed <= self._fit.max_tokens <= allowed:
+            self._fit = FitContextWindow(allowed, self.gauge.counter)
+        return self._fit.compact(view)
