@@ -4,7 +4,8 @@
     ├── ConfigError         fix the call; also a ValueError
     ├── ProviderError       the model's side
     │   ├── ContextOverflow     the request is larger than the window
-    │   └── IncompleteReply     the stream ended before the decision
+    │   ├── IncompleteReply     the stream ended before the decision
+    │   └── RequestFailed       the provider answered with an error, or not at all
     ├── HistoryError        the store's side
     │   ├── HistoryConflict     somebody else is writing this session
     │   ├── HistoryDamaged      an entry cannot be read
@@ -32,6 +33,7 @@ __all__ = [
     "IncompleteReply",
     "NothingToRestore",
     "ProviderError",
+    "RequestFailed",
 ]
 
 
@@ -101,6 +103,22 @@ class IncompleteReply(ProviderError):
 
 
 @attrs.define
+class RequestFailed(ProviderError):
+    """A request that got no reply."""
+
+    provider: str
+    """Who was asked: a name or an address."""
+    status: int | None
+    """The HTTP status; None where no answer came."""
+    problem: str
+    """What the provider said, or what went wrong on the way."""
+
+    def __str__(self) -> str:
+        status = "no answer" if self.status is None else f"HTTP {self.status}"
+        return f"{self.provider} did not serve the request ({status}): {self.problem}"
+
+
+@attrs.define
 class HistoryError(AgenticError):
     """A store could not do what it was asked; what it had acknowledged is still there."""
 
@@ -110,12 +128,12 @@ class HistoryConflict(HistoryError):
     """A second writer on one session."""
 
     session: str
+    problem: str = (
+        "is being written by somebody else: wait until that run is over, or use another session"
+    )
 
     def __str__(self) -> str:
-        return (
-            f"{self.session} is being written by somebody else: wait until that run is over, "
-            "or use another session"
-        )
+        return f"{self.session} {self.problem}"
 
 
 @attrs.define

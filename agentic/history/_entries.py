@@ -1,0 +1,124 @@
+r"""What one line of a session file says. This is the format, version 1.
+
+An entry is a JSON object on a line of its own, and the line ends with `\n`:
+
+    {"v":1,"type":"message","message":{...}}     a message was appended
+    {"v":1,"type":"replace","messages":[...]}    the history was replaced, by these
+    {"v":1,"type":"restore","messages":[...]}    a replace was taken back, which leaves these
+
+Messages have the form of `messages.to_plain`. The version stands in every entry, so that a reader
+who starts at the end needs no header. An entry of another version or type is passed over if it says
+`"optional": true`, and refused otherwise. A blank line says nothing.
+
+The text is UTF-8, and a lone surrogate the three bytes of its surrogatepass form: as escapes, two
+that stand side by side would be read as one character. NaN and infinities are written as Python's
+json writes them.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias, get_args
+
+import attrs
+
+from agentic.errors import ConfigError, HistoryDamaged
+from agentic.history._given import check_message
+from agentic.history._lines import Line
+from agentic.messages import Message, from_plain, to_plain
+
+__all__ = ["Entry", "Kind", "decode", "encode_message", "encode_view"]
+
+Kind: TypeAlias = Literal["message", "replace", "restore"]
+_KINDS: tuple[str, ...] = get_args(Kind)
+_VERSION = 1
+
+
+@attrs.frozen
+class Entry:
+    """One step in the life of a history."""
+
+    kind: Kind
+    messages: tuple[Message, ...]
+    """The message that was appended, or the complete history from here on."""
+
+
+def encode_message(message: Message) -> bytes:
+    r"""Give the line that appends a message.
+
+    >>> encode_message(Message("user", "hello"))
+    b'{"v":1,"type":"message","message":{"v":1,"role":"user","content":"hello"}}\n'
+
+    Raises:
+        ConfigError: no message, or one that could not be read back.
+    """
+    return _encode({"type": "message", "message": _readable(message)})
+
+
+def encode_view(kind: Literal["replace", "restore"], messages: Iterable[Message]) -> bytes:
+    r"""Give the line that makes these messages the history.
+
+    >>> encode_view("replace", [])
+    b'{"v":1,"type":"replace","messages":[]}\n'
+
+    Raises:
+        ConfigError: no message, or one that could not be read back.
+    """
+    return _encode({"type": kind, "messages": [_readable(message) for message in messages]})
+
+
+def decode(line: Line, session: str) -> Entry | None:
+    """Read an entry; None for one that may be passed over.
+
+    >>> decode(Line(0, b'{"v":2,"type":"bookmark","optional":true}'), "a.jsonl") is None
+    True
+
+    Raises:
+        HistoryDamaged: the line is complete and yet no entry that this version can read.
+    """
+    if not line.text.strip():
+        return None
+    try:
+        return _read(json.loads(line.text.decode("utf-8", "surrogatepass")))
+    except (ValueError, RecursionError) as problem:
+        raise HistoryDamaged(session, line.offset, str(problem)) from problem
+
+
+def _readable(message: Message) -> dict[str, Any]:
+    """Give the JSON form of a message, after a look whether it can be read back.
+
+    An entry that cannot be read would make the whole session unreadable, and nothing may be taken
+    out of it: so the look comes before the writing.
+    """
+    plain = to_plain(check_message(message))
+    from_plain(plain)
+    return plain
+
+
+def _encode(entry: dict[str, Any]) -> bytes:
+    try:
+        text = json.dumps({"v": _VERSION, **entry}, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise ConfigError(
+            "message",
+            entry,
+            "messages whose native payload and extra fields are JSON data",
+            f"convert what is not JSON ({problem})",
+        ) from problem
+    return text.encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _read(plain: Any) -> Entry | None:
+    if not isinstance(plain, dict):
+        raise ValueError("the line holds no JSON object")  # noqa: TRY004  any text that will not do
+    kind, version = plain.get("type"), plain.get("v")
+    if version != _VERSION or kind not in _KINDS:
+        if plain.get("optional") is True:
+            return None
+        raise ValueError(
+            f"an entry of type {kind!r} in version {version!r} of the format, which this version "
+            "of agentic-weave does not know; a newer one might"
+        )
+    found = [plain.get("message")] if kind == "message" else plain.get("messages")
+    if not isinstance(found, list):
+        raise ValueError(f"an entry of type {kind!r} without messages")  # noqa: TRY004  as above
+    return Entry(kind, tuple(map(from_plain, found)))

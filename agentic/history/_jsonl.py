@@ -1,0 +1,177 @@
+"""A conversation in one append-only file of JSON lines.
+
+Writing is synchronous, and with `fsync` one worker thread does it: either way steps of one store
+never overlap, and a cancellation finds an entry stored whole or not begun.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import BinaryIO, ParamSpec, Self, TypeVar
+
+import attrs
+
+from agentic.errors import HistoryConflict, NothingToRestore
+from agentic.history._entries import encode_message, encode_view
+from agentic.history._log import Log
+from agentic.history._replay import View, read_full, read_restored, read_view
+from agentic.messages import Message, close_open_rounds
+
+__all__ = ["JsonlStore"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _absolute(path: str | Path) -> Path:
+    """Fix the place now, so that a later change of directory does not move it."""
+    return Path(path).absolute()
+
+
+@attrs.define(eq=False)
+class JsonlStore:
+    """An archive in a file of mode 0600, made with its folders at the first write.
+
+    Nothing is overwritten: a compaction is a line that holds the complete new view, so `load` reads
+    backwards from the end, and only up to there. What `append` acknowledged survives `kill -9`.
+
+    The first write takes the file's lock and `aclose` gives it back; until then a second writer
+    gets `HistoryConflict`. Readers take no lock. A closed store can be used again.
+
+    An entry that a killed writer left half written is passed over by readers; the next writer moves
+    it to a file beside this one, `<name>.torn-1`.
+
+    >>> import asyncio, tempfile
+    >>> async def talk(path: str) -> list[str]:
+    ...     async with JsonlStore(path) as store:
+    ...         await store.append(Message("user", "Why is the build red?"))
+    ...     return [message.content for message in await JsonlStore(path).load()]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     asyncio.run(talk(f"{folder}/sessions/monday.jsonl"))
+    ['Why is the build red?']
+    """
+
+    path: Path = attrs.field(converter=_absolute)
+    """Absolute; a relative path counts from the directory of the moment."""
+    fsync: bool = attrs.field(default=False, kw_only=True)
+    """Acknowledge only what survives a power cut as well.
+
+    A thread waits for the disk, so that the event loop goes on. What it costs is the disk's affair:
+    6 times a plain append on a virtual SSD, as `benchmarks/history.py` measured it.
+    """
+    _log: Log = attrs.field(init=False, repr=False)
+    _worker: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
+    _seen: int | None = attrs.field(default=None, init=False, repr=False)
+    """Up to where the caller knows the file: what it loaded, and what it wrote right after."""
+
+    @_log.default
+    def _make_log(self) -> Log:
+        return Log(self.path, self.fsync)
+
+    async def append(self, message: Message) -> None:
+        """Keep a message, after all others.
+
+        Raises:
+            ConfigError: no message, or one that is not JSON data.
+            HistoryConflict: somebody else is writing this session.
+            HistoryNotWritten: the message is not stored; the session is as it was.
+        """
+        await self._do(self._append, encode_message(message))
+
+    async def load(self) -> list[Message]:
+        """Give the history as a provider accepts it; none if there is no file.
+
+        Raises:
+            HistoryDamaged: a complete entry of the present view cannot be read.
+            OSError: the file is there and cannot be opened.
+        """
+        view = await asyncio.to_thread(self._read, read_view, View([], 0))
+        self._seen = view.end
+        return close_open_rounds(view.messages)
+
+    async def replace(self, messages: Sequence[Message]) -> None:
+        """Make these messages the history, as one more entry.
+
+        Raises:
+            ConfigError: no messages, or one that is not JSON data.
+            HistoryConflict: somebody else is writing this session, or has written to it since
+                this store loaded it: the new view would hide what it does not know.
+            HistoryNotWritten: nothing is stored; the session is as it was.
+        """
+        await self._do(self._replace, encode_view("replace", messages))
+
+    async def full(self) -> list[Message]:
+        """Give every message ever appended, raw and in order. Reads the whole file.
+
+        Raises:
+            HistoryDamaged: a complete entry cannot be read.
+            OSError: the file is there and cannot be opened.
+        """
+        return await asyncio.to_thread(self._read, read_full, [])
+
+    async def restore(self) -> None:
+        """Take back the latest replace that still stands. Reads the whole file.
+
+        Raises:
+            NothingToRestore: no replace stands.
+            HistoryConflict, HistoryDamaged, HistoryNotWritten: nothing is stored.
+        """
+        await self._do(self._restore)
+
+    async def aclose(self) -> None:
+        """Give the lock back, after what is being written is written."""
+        await self._do(self._log.close)
+        worker, self._worker = self._worker, None
+        if worker:
+            worker.shutdown()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def _append(self, line: bytes) -> None:
+        end = self._log.append(line)
+        if self._seen == end - len(line):
+            self._seen = end
+
+    def _replace(self, line: bytes) -> None:
+        if self._seen not in (None, self._log.claim()):
+            raise HistoryConflict(
+                str(self.path), "has been written by somebody else since it was loaded: load again"
+            )
+        self._seen = self._log.append(line)
+
+    def _restore(self) -> None:
+        if self.path.exists():  # or the claim would make the file
+            self._log.claim()
+        restored = self._read(read_restored, None)
+        if restored is None:
+            raise NothingToRestore(str(self.path))
+        self._seen = self._log.append(encode_view("restore", restored))
+
+    def _read(self, reader: Callable[[BinaryIO, str], T], nothing: T) -> T:
+        try:
+            file = self.path.open("rb")
+        except FileNotFoundError:
+            return nothing
+        with file:
+            return reader(file, str(self.path))
+
+    async def _do(self, step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a step that writes: here and now, or where waiting for the disk blocks nobody."""
+        if not self.fsync:
+            return step(*args, **kwargs)
+        self._worker = self._worker or ThreadPoolExecutor(1, "agentic-history")
+        return await _finish(asyncio.wrap_future(self._worker.submit(step, *args, **kwargs)))
+
+
+async def _finish(work: asyncio.Future[T]) -> T:
+    """Wait for what cannot be stopped midway. A cancellation passes once it is done."""
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        await asyncio.wait([work])
+        raise

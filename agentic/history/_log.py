@@ -1,0 +1,217 @@
+r"""A file of lines that grows at its end, has one writer at a time, and keeps what it acknowledged.
+
+`append` acknowledges by returning: the whole line is then with the operating system, which is what
+survives `kill -9`. Nothing is ever overwritten. Bytes are cut off in two cases, and neither was
+ever acknowledged: the start of a line that this writer could not finish, and a torn last line that
+another one left behind, which is first copied to a file beside it (`name.torn-1`).
+"""
+
+import contextlib
+import errno
+import io
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+
+from agentic.errors import HistoryConflict, HistoryNotWritten
+from agentic.history._lines import find_end
+
+try:
+    import fcntl
+except ImportError:  # Windows, where reading works all the same
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["Log"]
+
+_REMEDIES = {
+    errno.EACCES: "write access is missing: change the permissions, or choose another place",
+    errno.EDQUOT: "the disk quota is used up: free some space",
+    errno.EEXIST: "a file stands where a folder is needed: move it, or choose another path",
+    errno.EFBIG: "the file may not grow further: raise the limit, or begin a new session",
+    errno.EISDIR: "a folder stands where the file belongs: choose a path inside it",
+    errno.ENOSPC: "the disk is full: free some space",
+    errno.ENOTDIR: "a file stands where a folder is needed: move it, or choose another path",
+    errno.EROFS: "the place is read-only: choose another one",
+}
+
+
+@attrs.define(eq=False)
+class Log:
+    """The writer's side of a file of lines."""
+
+    path: Path
+    fsync: bool
+    """Acknowledge only what survives a power cut as well."""
+    _file: io.FileIO | None = attrs.field(default=None, init=False)
+    """Open while the lock is held."""
+    _identity: tuple[int, int] = attrs.field(default=(0, 0), init=False)
+    """Device and inode of the open file."""
+    _end: int = attrs.field(default=0, init=False)
+    """Where the last complete line ends."""
+    _unfinished: bool = attrs.field(default=False, init=False)
+    """Bytes of ours may stand behind the end: they come off before anything is written."""
+
+    def claim(self) -> int:
+        """Be the one writer, look at the file as it is now, and give where its last line ends.
+
+        Raises:
+            HistoryConflict: somebody else is the writer.
+            HistoryNotWritten: the file cannot be made, opened or mended.
+            ImportError: the platform has no `flock`.
+        """
+        with self._reporting():
+            if self._file and self._unfinished:
+                self._cut(self._file)
+            if not self._file or not self._is_as_we_left_it():
+                self.close()
+                self._open()
+        return self._end
+
+    def append(self, line: bytes) -> int:
+        """Write a line, whole or not at all, and give where it ends.
+
+        Raises:
+            HistoryConflict: somebody else is the writer.
+            HistoryNotWritten: the disk is full, the place read-only, the device broken.
+            ImportError: the platform has no `flock`.
+        """
+        self.claim()
+        file = self._file
+        assert file  # noqa: S101  that is what a claim is
+        with self._reporting():
+            self._unfinished = True
+            try:
+                _write_all(file, line)
+                if self.fsync:
+                    os.fsync(file.fileno())
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    self._cut(file)
+                raise
+        self._unfinished = False
+        self._end += len(line)
+        return self._end
+
+    def close(self) -> None:
+        """Let somebody else write. The next claim takes the lock anew."""
+        file, self._file = self._file, None
+        if file:
+            with file, contextlib.suppress(OSError):
+                if self._unfinished:
+                    self._cut(file)
+        self._unfinished = False
+
+    def _is_as_we_left_it(self) -> bool:
+        """Tell whether the path still names our file, and nobody wrote to it past the lock."""
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return False
+        return (found.st_dev, found.st_ino) == self._identity and found.st_size == self._end
+
+    def _open(self) -> None:
+        _require_flock()  # before anything is made
+        missing = [folder for folder in self.path.parents if not folder.exists()]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.ExitStack() as undo:
+            file = undo.enter_context(_open_locked(self.path))
+            found = os.fstat(file.fileno())
+            end = find_end(file)
+            if end < found.st_size:
+                self._move_aside(file, end)
+            if self.fsync:
+                _sync_folders([self.path.parent, *(folder.parent for folder in missing)])
+            undo.pop_all()
+        self._file, self._end, self._unfinished = file, end, False
+        self._identity = found.st_dev, found.st_ino
+
+    def _move_aside(self, file: io.FileIO, end: int) -> None:
+        """Copy a torn last line to a file of its own, then cut it off."""
+        file.seek(end)
+        with _open_beside(self.path) as copy:
+            try:
+                shutil.copyfileobj(file, copy)
+                copy.flush()
+                if self.fsync:
+                    os.fsync(copy.fileno())
+            except BaseException:
+                Path(copy.name).unlink()
+                raise
+        file.truncate(end)
+
+    def _cut(self, file: io.FileIO) -> None:
+        file.truncate(self._end)
+        self._unfinished = False
+
+    @contextlib.contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as problem:
+            remedy = _REMEDIES.get(problem.errno or 0, "the system refused")
+            what = f"{problem.strerror or problem} ({remedy})"
+            raise HistoryNotWritten(str(self.path), what) from problem
+
+
+def _private(path: str, flags: int) -> int:
+    # a conversation holds what its files and commands said, secrets included
+    return os.open(path, flags, 0o600)
+
+
+def _open_locked(path: Path) -> io.FileIO:
+    """Open for appending and take the lock, which lasts until the file is closed."""
+    while True:
+        file = io.FileIO(path, "a+", opener=_private)
+        try:
+            _lock(file, path)
+            # between opening and locking, the path may have come to name another file
+            if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+
+
+def _require_flock() -> None:
+    if fcntl is None:
+        raise ImportError(
+            "JsonlStore writes under fcntl.flock, which this platform does not have: use "
+            "MemoryStore, or run under Linux, macOS or WSL"
+        )
+
+
+def _lock(file: io.FileIO, path: Path) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as refusal:
+        raise HistoryConflict(str(path)) from refusal
+
+
+def _write_all(file: io.FileIO, line: bytes) -> None:
+    """Write on after a short write, until everything is with the system or it raises."""
+    rest = memoryview(line)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+def _open_beside(path: Path) -> io.BufferedWriter:
+    number = 1
+    while True:
+        try:
+            return open(f"{path}.torn-{number}", "xb", opener=_private)
+        except FileExistsError:
+            number += 1
+
+
+def _sync_folders(folders: list[Path]) -> None:
+    """Make the names of new files and folders durable, which is their folder's content."""
+    for folder in folders:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,78 @@
+"""A conversation that is kept in memory and ends with the process."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import attrs
+
+from agentic.errors import NothingToRestore
+from agentic.history._given import check_message, check_messages
+from agentic.messages import Message, close_open_rounds
+
+__all__ = ["MemoryStore"]
+
+
+@attrs.define
+class _Layer:
+    """What one replace made of the history, and what was appended since."""
+
+    messages: list[Message]
+    given: int
+    """How many of the messages came with the replace; the others were appended."""
+
+
+@attrs.define(eq=False)
+class MemoryStore:
+    """An archive for tests, for scripts, and for sessions that need no tomorrow.
+
+    >>> import asyncio
+    >>> async def compact() -> list[str]:
+    ...     async with MemoryStore() as store:
+    ...         await store.append(Message("user", "Why is the build red?"))
+    ...         await store.replace([Message("system", "The build is red.")])
+    ...         await store.append(Message("user", "Mend it."))
+    ...         return [message.content for message in await store.load()]
+    >>> asyncio.run(compact())
+    ['The build is red.', 'Mend it.']
+    """
+
+    _appended: list[Message] = attrs.field(factory=list, init=False)
+    _layers: list[_Layer] = attrs.field(factory=lambda: [_Layer([], 0)], init=False)
+
+    async def append(self, message: Message) -> None:
+        """Keep a message, after all others."""
+        self._appended.append(check_message(message))
+        self._layers[-1].messages.append(message)
+
+    async def load(self) -> list[Message]:
+        """Give the history as a provider accepts it."""
+        return close_open_rounds(self._layers[-1].messages.copy())
+
+    async def replace(self, messages: Sequence[Message]) -> None:
+        """Make these messages the history."""
+        view = check_messages(messages)
+        self._layers.append(_Layer(view, len(view)))
+
+    async def full(self) -> list[Message]:
+        """Give every message ever appended, raw and in order."""
+        return self._appended.copy()
+
+    async def restore(self) -> None:
+        """Take back the latest replace that still stands.
+
+        Raises:
+            NothingToRestore: no replace stands.
+        """
+        if len(self._layers) == 1:
+            raise NothingToRestore("the session in memory")
+        undone = self._layers.pop()
+        self._layers[-1].messages += undone.messages[undone.given :]
+
+    async def aclose(self) -> None:
+        """Do nothing: there is nothing to let go of."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()

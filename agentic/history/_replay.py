@@ -1,0 +1,91 @@
+"""What the entries of a session file add up to.
+
+Every function reads only, and reads what is complete only: a torn last line is not there.
+"""
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import attrs
+
+from agentic.history._entries import Entry, decode
+from agentic.history._lines import Line, find_end, read_backwards, read_forwards
+from agentic.messages import Message
+
+__all__ = ["View", "read_full", "read_restored", "read_view"]
+
+
+@attrs.frozen
+class View:
+    """The history, and how much of the file it rests on."""
+
+    messages: list[Message]
+    """Raw: open rounds are open."""
+    end: int
+    """Where the last complete entry ends, in bytes."""
+
+
+def read_view(file: BinaryIO, session: str) -> View:
+    """Read backwards, up to the newest entry that holds a complete view.
+
+    Raises:
+        HistoryDamaged: an entry on the way cannot be read.
+    """
+    end = find_end(file)
+    newer: list[Message] = []
+    for entry in _entries(read_backwards(file, end), session):
+        if entry.kind != "message":
+            return View([*entry.messages, *reversed(newer)], end)
+        newer += entry.messages
+    return View(newer[::-1], end)
+
+
+def read_full(file: BinaryIO, session: str) -> list[Message]:
+    """Read every message ever appended, in order.
+
+    Raises:
+        HistoryDamaged: an entry cannot be read.
+    """
+    return [
+        message
+        for entry in _entries(read_forwards(file), session)
+        if entry.kind == "message"
+        for message in entry.messages
+    ]
+
+
+def read_restored(file: BinaryIO, session: str) -> list[Message] | None:
+    """Read the history as if the latest standing replace had never been; None if none stands.
+
+    Raises:
+        HistoryDamaged: an entry cannot be read.
+    """
+    standing: list[Entry] = []
+    for entry in _entries(read_forwards(file), session):
+        if entry.kind == "restore":
+            _take_back(standing)
+        else:
+            standing.append(entry)
+    return _fold(standing) if _take_back(standing) else None
+
+
+def _entries(lines: Iterator[Line], session: str) -> Iterator[Entry]:
+    return (entry for line in lines if (entry := decode(line, session)))
+
+
+def _take_back(entries: list[Entry]) -> bool:
+    """Remove the last replace, if there is one."""
+    for position in reversed(range(len(entries))):
+        if entries[position].kind == "replace":
+            del entries[position]
+            return True
+    return False
+
+
+def _fold(entries: list[Entry]) -> list[Message]:
+    view: list[Message] = []
+    for entry in entries:
+        if entry.kind == "replace":
+            view.clear()
+        view += entry.messages
+    return view

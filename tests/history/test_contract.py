@@ -1,0 +1,192 @@
+import asyncio
+import itertools
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from agentic.history import Archive, JsonlStore, MemoryStore, Rewriter, Store
+from agentic.messages import Message, ToolCall, close_open_rounds, from_plain, to_plain
+from agentic.testing._store import check_store
+
+
+def test_the_store_in_memory_keeps_its_promises() -> None:
+    """MemoryStore passes the contract suite."""
+    check_store(MemoryStore)
+
+
+@pytest.mark.parametrize("fsync", [False, True])
+def test_the_store_in_a_file_keeps_its_promises(tmp_path: Path, *, fsync: bool) -> None:
+    """JsonlStore passes the contract suite, and passes it opened again."""
+    names = (tmp_path / f"{number}.jsonl" for number in itertools.count())
+
+    check_store(
+        lambda: JsonlStore(next(names), fsync=fsync),
+        reopen=lambda store: JsonlStore(store.path, fsync=fsync),
+    )
+
+
+class _BareStore:
+    """The least that is a store: no replace, no archive, no context manager."""
+
+    def __init__(self) -> None:
+        self.kept: list[Message] = []
+
+    async def append(self, message: Message) -> None:
+        self.kept.append(message)
+
+    async def load(self) -> list[Message]:
+        return close_open_rounds(list(self.kept))
+
+
+def test_a_store_that_only_appends_is_held_to_that_only() -> None:
+    """What a store has no method for is not asked of it."""
+    check_store(_BareStore)
+
+    assert isinstance(_BareStore(), Store)
+    assert not isinstance(_BareStore(), Rewriter)
+
+
+def test_both_stores_are_archives(path: Path) -> None:
+    """A budget that looks for a Rewriter, and an undo that looks for an Archive, find them."""
+    assert isinstance(MemoryStore(), Archive)
+    assert isinstance(JsonlStore(path), Archive)
+
+
+class _Forgetful(_BareStore):
+    async def append(self, message: Message) -> None:
+        self.kept = [*self.kept, message][-3:]
+
+
+class _Sharing(_BareStore):
+    async def load(self) -> list[Message]:
+        return self.kept
+
+
+class _Unrepaired(_BareStore):
+    async def load(self) -> list[Message]:
+        return list(self.kept)
+
+
+class _Deduplicating(_BareStore):
+    async def append(self, message: Message) -> None:
+        if message not in self.kept:
+            self.kept.append(message)
+
+
+class _EscapingSurrogates(_BareStore):
+    async def append(self, message: Message) -> None:
+        self.kept.append(from_plain(json.loads(json.dumps(to_plain(message)))))
+
+
+class _ClosingForGood(_BareStore):
+    async def load(self) -> list[Message]:
+        self.kept = close_open_rounds(self.kept)
+        return list(self.kept)
+
+
+class _Raising(_BareStore):
+    async def load(self) -> list[Message]:
+        raise OSError("the disk is gone")
+
+
+class _Stacking(MemoryStore):
+    async def replace(self, messages: Sequence[Message]) -> None:
+        await super().replace([*await self.load(), *messages])
+
+
+class _Borrowing(MemoryStore):
+    async def replace(self, messages: Sequence[Message]) -> None:
+        await super().replace(messages)
+        self._layers[-1].messages = messages  # type: ignore[assignment]
+
+
+class _ArchivingSummaries(MemoryStore):
+    async def replace(self, messages: Sequence[Message]) -> None:
+        await super().replace(messages)
+        self._appended += messages
+
+
+class _DroppingArchive(MemoryStore):
+    async def full(self) -> list[Message]:
+        return await self.load()
+
+
+class _RepairingArchive(MemoryStore):
+    async def full(self) -> list[Message]:
+        return close_open_rounds(await super().full())
+
+
+class _RestoringTheTopOnly(MemoryStore):
+    async def restore(self) -> None:
+        await super().restore()
+        del self._layers[1:]
+
+
+class _LosingWhatCameSince(MemoryStore):
+    async def restore(self) -> None:
+        self._layers[-1].given = len(self._layers[-1].messages)
+        await super().restore()
+
+
+class _RestoringSilently(MemoryStore):
+    async def restore(self) -> None:
+        if len(self._layers) > 1:
+            await super().restore()
+
+
+@pytest.mark.parametrize(
+    ("broken", "promise"),
+    [
+        (_Forgetful, "What is appended is loaded, all of it, in order"),
+        (_Sharing, "The list that load"),
+        (_Unrepaired, "every call has a result"),
+        (_Deduplicating, "Two equal messages are two messages"),
+        (_EscapingSurrogates, "lone surrogates and NaN"),
+        (_ClosingForGood, "What is stored stays raw"),
+        (_Raising, r"It raised OSError\('the disk is gone'\)"),
+        (_Stacking, r"After replace\(\), the history is what was given"),
+        (_Borrowing, r"The list given to replace\(\) stays the caller's"),
+        (_ArchivingSummaries, "none that only a replace brought"),
+        (_DroppingArchive, "every message ever appended"),
+        (_RepairingArchive, "open rounds are open"),
+        (_RestoringTheTopOnly, r"A second restore\(\) takes back"),
+        (_LosingWhatCameSince, "what was appended since follows it"),
+        (_RestoringSilently, "raises NothingToRestore"),
+    ],
+)
+def test_a_broken_store_is_told_which_promise_it_breaks(broken: type[Store], promise: str) -> None:
+    """The suite fails on every way of being broken, in words that name the promise."""
+    with pytest.raises(AssertionError, match=promise):
+        check_store(broken)
+
+
+def test_a_store_that_forgets_when_opened_again_is_found_out() -> None:
+    """With `reopen`, the suite asks for what was there before."""
+    with pytest.raises(AssertionError, match="when the session is opened again"):
+        check_store(MemoryStore, reopen=lambda _: MemoryStore())
+
+
+@pytest.mark.parametrize("given", [None, "hello", {"role": "user", "content": "hello"}])
+def test_what_is_no_message_is_refused(path: Path, given: object) -> None:
+    """Both stores say what they take, and store nothing."""
+    for store in (MemoryStore(), JsonlStore(path)):
+        with pytest.raises(ValueError, match="a Message"):
+            asyncio.run(store.append(given))  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="a Message"):
+            asyncio.run(store.replace([given]))  # type: ignore[list-item]
+        assert asyncio.run(store.load()) == []
+
+
+def test_a_message_that_could_not_be_read_back_is_refused(path: Path) -> None:
+    """One unreadable entry would close the whole session, so it is never written."""
+    store = JsonlStore(path)
+    not_json = Message("user", extra={"handle": object()})
+    no_time = Message("assistant", tool_calls=[ToolCall("c1", "run")], timestamp="noon")  # type: ignore[arg-type]
+
+    for unreadable in (not_json, no_time):
+        with pytest.raises(ValueError, match="To mend it"):
+            asyncio.run(store.append(unreadable))
+
+    assert not path.exists()

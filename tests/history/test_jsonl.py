@@ -1,0 +1,423 @@
+import asyncio
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from agentic.errors import (
+    HistoryConflict,
+    HistoryDamaged,
+    HistoryNotWritten,
+    NothingToRestore,
+)
+from agentic.history import JsonlStore
+from agentic.history._replay import read_view
+from agentic.messages import Message
+
+HELLO = Message("user", "hello")
+THERE = Message("assistant", "there")
+SUMMARY = Message("system", "They greeted.")
+
+OTHER_WRITER = """
+import asyncio, sys
+from agentic.errors import HistoryConflict
+from agentic.history import JsonlStore
+from agentic.messages import Message
+
+async def write():
+    async with JsonlStore(sys.argv[1]) as store:
+        await store.append(Message("user", "from elsewhere"))
+
+try:
+    asyncio.run(write())
+except HistoryConflict as conflict:
+    print(conflict)
+"""
+
+
+def _write_elsewhere(path: Path) -> str:
+    """Append a message in another process, and give what it had to say."""
+    command = [sys.executable, "-c", OTHER_WRITER, str(path)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+async def _append_and_close(store: JsonlStore, message: Message) -> None:
+    async with store:
+        await store.append(message)
+
+
+async def _texts(store: JsonlStore) -> list[str]:
+    return [message.content for message in await store.load()]
+
+
+def test_a_session_that_nobody_wrote_is_empty_and_makes_no_file(path: Path) -> None:
+    """Loading, reading all and closing leave no trace."""
+
+    async def look() -> None:
+        async with JsonlStore(path) as store:
+            assert await store.load() == await store.full() == []
+            with pytest.raises(NothingToRestore):
+                await store.restore()
+
+    asyncio.run(look())
+    assert list(path.parent.iterdir()) == []
+
+
+def test_the_format_is_one_json_object_a_line(path: Path) -> None:
+    """Each step is an entry: a message, a replace, a restore with the complete history."""
+
+    async def write() -> None:
+        async with JsonlStore(path) as store:
+            await store.append(HELLO)
+            await store.replace([SUMMARY])
+            await store.restore()
+
+    asyncio.run(write())
+    plain = {"v": 1, "role": "user", "content": "hello"}
+    assert [json.loads(line) for line in path.read_bytes().splitlines()] == [
+        {"v": 1, "type": "message", "message": plain},
+        {
+            "v": 1,
+            "type": "replace",
+            "messages": [{**plain, "role": "system", "content": "They greeted."}],
+        },
+        {"v": 1, "type": "restore", "messages": [plain]},
+    ]
+
+
+def test_the_file_is_private_and_its_folders_are_made(tmp_path: Path) -> None:
+    """A conversation holds secrets: only its owner reads it."""
+    path = tmp_path / "sessions" / "2026" / "monday.jsonl"
+
+    asyncio.run(_append_and_close(JsonlStore(path, fsync=True), HELLO))
+
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_in_the_way_is_said(tmp_path: Path) -> None:
+    """The error names the path, the cause and the remedy."""
+    with pytest.raises(HistoryNotWritten, match="a folder stands where the file belongs"):
+        asyncio.run(JsonlStore(tmp_path).append(HELLO))
+
+
+def test_a_file_in_the_way_of_a_folder_is_said(path: Path) -> None:
+    """The same, one level up and further."""
+    path.touch()
+
+    for below in (path / "a.jsonl", path / "b" / "a.jsonl"):
+        with pytest.raises(HistoryNotWritten, match="a file stands where a folder is needed"):
+            asyncio.run(JsonlStore(below).append(HELLO))
+
+
+def test_a_relative_path_stays_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tool that changes the directory does not move the session."""
+    monkeypatch.chdir(tmp_path)
+    store = JsonlStore("session.jsonl")
+    monkeypatch.chdir("/")
+
+    asyncio.run(_append_and_close(store, HELLO))
+
+    assert (tmp_path / "session.jsonl").exists()
+
+
+def test_two_writers_in_one_process(path: Path) -> None:
+    """The second gets HistoryConflict, until the first is closed."""
+
+    async def write() -> list[str]:
+        first, second = JsonlStore(path), JsonlStore(path)
+        async with first, second:
+            await first.append(HELLO)
+            for refused in (second.append(THERE), second.replace([SUMMARY]), second.restore()):
+                with pytest.raises(HistoryConflict, match="is being written by somebody else"):
+                    await refused
+            await first.aclose()
+            await second.append(THERE)
+            return await _texts(first)
+
+    assert asyncio.run(write()) == ["hello", "there"]
+
+
+def test_two_writers_in_two_processes(path: Path) -> None:
+    """The same across processes: refused while we write, welcome when we are done."""
+
+    async def write() -> tuple[str, str]:
+        async with JsonlStore(path) as store:
+            await store.append(HELLO)
+            refusal = _write_elsewhere(path)
+        return refusal, _write_elsewhere(path)
+
+    refusal, welcome = asyncio.run(write())
+    assert "is being written by somebody else" in refusal
+    assert welcome == ""
+    assert asyncio.run(_texts(JsonlStore(path))) == ["hello", "from elsewhere"]
+
+
+def test_a_reader_while_a_writer_writes(path: Path) -> None:
+    """A reader takes no lock, sees each entry once it is acknowledged, and a writer never waits."""
+
+    async def write() -> None:
+        reader = JsonlStore(path)
+        async with JsonlStore(path) as writer:
+            await writer.append(HELLO)
+            assert await _texts(reader) == ["hello"]
+            await writer.replace([SUMMARY])
+            assert await _texts(reader) == ["They greeted."]
+            assert await reader.full() == [HELLO]
+
+    asyncio.run(write())
+
+
+def test_a_view_that_is_out_of_date_replaces_nothing(path: Path) -> None:
+    """What somebody else wrote since this store loaded is not hidden: load again, then replace."""
+
+    async def write() -> None:
+        async with JsonlStore(path) as store:
+            await store.load()
+            await _append_and_close(JsonlStore(path), HELLO)
+            await store.append(THERE)
+            with pytest.raises(HistoryConflict, match="load again"):
+                await store.replace([SUMMARY])
+            assert await _texts(store) == ["hello", "there"]
+            await store.replace([SUMMARY])
+            assert await _texts(store) == ["They greeted."]
+
+    asyncio.run(write())
+
+
+def test_a_session_that_was_removed_is_begun_anew(path: Path) -> None:
+    """Nothing is written to a file that no path leads to any more."""
+    store = JsonlStore(path)
+    asyncio.run(store.append(HELLO))
+    path.unlink()
+
+    asyncio.run(_append_and_close(store, THERE))
+
+    assert asyncio.run(_texts(store)) == ["there"]
+
+
+def test_what_an_editor_added_is_kept(path: Path) -> None:
+    """Somebody who writes past the lock is not overwritten, and their half line is moved aside."""
+    store = JsonlStore(path)
+    asyncio.run(store.append(HELLO))
+    with path.open("ab") as editor:
+        editor.write(path.read_bytes() + b"half")
+
+    asyncio.run(_append_and_close(store, THERE))
+
+    assert asyncio.run(store.full()) == [HELLO, HELLO, THERE]
+    assert Path(f"{path}.torn-1").read_bytes() == b"half"
+
+
+@pytest.mark.parametrize("fsync", [False, True])
+def test_a_cancelled_append_is_whole(path: Path, *, fsync: bool) -> None:
+    """Cancelled at whatever moment, an append has stored its message or nothing."""
+
+    async def write(yields: int) -> None:
+        async with JsonlStore(path, fsync=fsync) as store:
+            task = asyncio.create_task(store.append(Message("user", f"cancelled {yields}")))
+            for _ in range(yields):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+            before = await store.full()
+            await store.append(HELLO)
+            assert await store.full() == [*before, HELLO]
+
+    for yields in range(5):
+        asyncio.run(write(yields))
+    assert not list(path.parent.glob("*.torn-*"))
+
+
+def test_a_cancellation_passes_after_the_entry_is_durable(path: Path) -> None:
+    """With fsync, what the thread has begun is finished before CancelledError goes on."""
+    large = Message("user", "x" * 30_000_000)
+    store = JsonlStore(path, fsync=True)
+
+    async def cancel() -> int:
+        task = asyncio.create_task(store.append(large))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return os.stat(path).st_size  # noqa: PTH116  at this very moment
+
+    assert asyncio.run(cancel()) > 30_000_000
+    asyncio.run(store.aclose())
+
+
+def test_a_closed_store_leaves_no_thread(path: Path) -> None:
+    """The thread that waits for the disk ends with the store."""
+    asyncio.run(_append_and_close(JsonlStore(path, fsync=True), HELLO))
+
+    assert not [one for one in threading.enumerate() if one.name.startswith("agentic")]
+
+
+@pytest.mark.parametrize("fsync", [False, True])
+def test_appends_at_once_keep_the_order_of_their_start(path: Path, *, fsync: bool) -> None:
+    """Tasks that append to one store do not overtake one another."""
+    messages = [Message("user", str(number)) for number in range(20)]
+
+    async def write() -> list[Message]:
+        async with JsonlStore(path, fsync=fsync) as store:
+            await asyncio.gather(*map(store.append, messages))
+            return await store.load()
+
+    assert asyncio.run(write()) == messages
+
+
+def test_a_store_serves_one_event_loop_after_another(path: Path) -> None:
+    """A script that calls asyncio.run for every request keeps its store and its lock."""
+    store = JsonlStore(path, fsync=True)
+
+    for _ in range(3):
+        asyncio.run(store.append(HELLO))
+
+    assert asyncio.run(store.load()) == [HELLO] * 3
+    asyncio.run(store.aclose())
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b"not json", "Expecting value"),
+        (b'"text"', "no JSON object"),
+        (b'{"v":1,"type":"message"}', "a JSON object"),
+        (b'{"v":1,"type":"replace"}', "without messages"),
+        (b'{"v":1,"type":"bookmark"}', "type 'bookmark' in version 1"),
+        (b'{"v":2,"type":"message"}', "in version 2"),
+        (b'{"v":1,"type":"message","message":{"v":9,"role":"user"}}', "a newer version"),
+        (b'{"v":1,"type":"message","message":{"role":"pope"}}', "one of system, user"),
+        (b"\xff\xfe", "can't decode"),
+    ],
+)
+def test_a_damaged_entry_is_named_by_its_place(path: Path, line: bytes, problem: str) -> None:
+    """A complete line that cannot be read is an error with its offset, and nothing is changed."""
+    asyncio.run(_append_and_close(JsonlStore(path), HELLO))
+    offset = path.stat().st_size
+    with path.open("ab") as file:
+        file.write(line + b"\n")
+    before = path.read_bytes()
+
+    for read in (JsonlStore(path).load, JsonlStore(path).full):
+        with pytest.raises(HistoryDamaged, match=problem) as caught:
+            asyncio.run(read())
+        assert caught.value.offset == offset
+
+    assert path.read_bytes() == before
+
+
+def test_what_was_damaged_before_the_present_view_does_not_matter(path: Path) -> None:
+    """load() looks no further back than it must; full() tells."""
+    path.write_bytes(b"damaged\n")
+
+    async def write() -> None:
+        async with JsonlStore(path) as store:
+            await store.replace([SUMMARY])
+            await store.append(HELLO)
+            assert await store.load() == [SUMMARY, HELLO]
+            with pytest.raises(HistoryDamaged, match="at byte 0"):
+                await store.full()
+
+    asyncio.run(write())
+
+
+@pytest.mark.parametrize("line", [b'{"v":7,"type":"bookmark","optional":true}', b"", b"  "])
+def test_what_may_be_passed_over_is_passed_over(path: Path, line: bytes) -> None:
+    """An optional entry of a newer version, or an editor's blank line, is kept and not read."""
+    path.write_bytes(line + b"\n")
+
+    async def write() -> None:
+        async with JsonlStore(path) as store:
+            await store.append(HELLO)
+            assert await store.load() == await store.full() == [HELLO]
+
+    asyncio.run(write())
+    assert path.read_bytes().startswith(line + b"\n")
+
+
+class _Counting(io.FileIO):
+    """A file that counts what is read from it."""
+
+    count = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        part = super().read(size) or b""
+        self.count += len(part)
+        return part
+
+
+async def _write_a_long_session(path: Path, length: int) -> None:
+    message = Message("user", "x" * 1_000)
+    async with JsonlStore(path) as store:
+        for _ in range(length):
+            await store.append(message)
+        await store.replace([SUMMARY])
+        await store.append(HELLO)
+
+
+def test_loading_reads_the_end_only(path: Path) -> None:
+    """Of a file of megabytes, a view of two messages costs a few blocks of 64 KiB."""
+    asyncio.run(_write_a_long_session(path, 3_000))
+
+    with _Counting(path) as file:
+        view = read_view(file, "a long session")
+
+    assert view.messages == [SUMMARY, HELLO]
+    assert file.count <= 3 * 64 * 1024 < path.stat().st_size / 10
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="counts by Linux's /proc/self/io")
+def test_the_system_counts_few_bytes_too(path: Path) -> None:
+    """The same through the public door, as the operating system counts it."""
+    asyncio.run(_write_a_long_session(path, 3_000))
+    store = JsonlStore(path)
+    asyncio.run(store.load())
+
+    before = _bytes_read()
+    asyncio.run(store.load())
+
+    assert _bytes_read() - before <= 4 * 64 * 1024
+
+
+def _bytes_read() -> int:
+    counts = Path("/proc/self/io").read_text().split()
+    return int(counts[counts.index("rchar:") + 1])
+
+
+def test_without_flock_writing_is_refused(path: Path) -> None:
+    """On a platform without fcntl the error says what to use, rather than to write unlocked."""
+    script = f"import sys; sys.modules['fcntl'] = None\n{OTHER_WRITER}"
+    command = [sys.executable, "-c", script, str(path)]
+
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+
+    assert "ImportError: JsonlStore writes under fcntl.flock" in done.stderr
+    assert not path.exists()
+
+
+def test_a_store_that_is_left_open_gives_its_lock_back_when_it_goes(path: Path) -> None:
+    """Forgetting to close costs a ResourceWarning, not the session."""
+    store = JsonlStore(path)
+    asyncio.run(store.append(HELLO))
+
+    with pytest.warns(ResourceWarning, match="unclosed file"):
+        del store
+
+    asyncio.run(_append_and_close(JsonlStore(path), THERE))
+    assert asyncio.run(_texts(JsonlStore(path))) == ["hello", "there"]
+
+
+def test_an_unreadable_file_is_no_empty_session(path: Path) -> None:
+    """What is there and cannot be opened is an error, never an empty history."""
+    path.mkdir()
+
+    for read in (JsonlStore(path).load, JsonlStore(path).full):
+        with pytest.raises(IsADirectoryError, match=os.fspath(path)):
+            asyncio.run(read())

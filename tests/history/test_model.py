@@ -1,0 +1,156 @@
+import asyncio
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.errors import NothingToRestore
+from agentic.history import Archive, JsonlStore, MemoryStore
+from agentic.messages import Message, ToolCall, ToolResult, close_open_rounds, to_plain
+
+TEXT = st.text(
+    st.characters() | st.sampled_from("\ud83d\ude00\udfff\n\r\x0b\x85\u2028"), max_size=8
+)
+IDS = st.sampled_from(["c1", "c2", "c3"])
+CALLS = st.lists(st.builds(ToolCall, IDS, st.just("run"), TEXT), max_size=3)
+RESULTS = st.lists(st.builds(ToolResult, IDS, st.just("run"), TEXT), max_size=3)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=5,
+)
+UNKNOWN = st.dictionaries(st.sampled_from(["type", "message", "mood"]), JSON, max_size=2)
+MESSAGES = st.one_of(
+    st.builds(Message, st.sampled_from(["system", "user"]), TEXT, extra=UNKNOWN),
+    st.builds(Message, st.just("assistant"), TEXT, tool_calls=CALLS),
+    st.builds(Message, st.just("tool"), TEXT, tool_results=RESULTS),
+)
+
+
+@attrs.frozen
+class _Append:
+    message: Message
+
+
+@attrs.frozen
+class _Compact:
+    """Replace all but the last messages of the history by another one."""
+
+    summary: Message
+    kept: int
+
+
+@attrs.frozen
+class _Restore:
+    pass
+
+
+@attrs.frozen
+class _Reopen:
+    pass
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.builds(_Append, MESSAGES),
+        st.builds(_Append, MESSAGES),
+        st.builds(_Compact, MESSAGES, st.integers(0, 3)),
+        st.builds(_Restore),
+        st.builds(_Reopen),
+    ),
+    max_size=25,
+)
+
+
+@attrs.define
+class _Oracle:
+    """The naive archive: every step that stands, replayed from the start."""
+
+    standing: list[Message | list[Message]] = attrs.field(factory=list)
+    appended: list[Message] = attrs.field(factory=list)
+
+    def append(self, message: Message) -> None:
+        self.standing.append(message)
+        self.appended.append(message)
+
+    def restore(self) -> bool:
+        for position in reversed(range(len(self.standing))):
+            if isinstance(self.standing[position], list):
+                del self.standing[position]
+                return True
+        return False
+
+    def load(self) -> list[Message]:
+        view: list[Message] = []
+        for step in self.standing:
+            view = list(step) if isinstance(step, list) else [*view, step]
+        return close_open_rounds(view)
+
+
+async def _take(step: Any, store: Archive, oracle: _Oracle) -> None:
+    match step:
+        case _Append(message):
+            await store.append(message)
+            oracle.append(message)
+        case _Compact(summary, kept):
+            history = oracle.load()
+            view = [summary, *history[len(history) - kept :]] if kept else [summary]
+            await store.replace(view)
+            oracle.standing.append(view)
+        case _Restore() if oracle.restore():
+            await store.restore()
+        case _Restore():
+            with pytest.raises(NothingToRestore):
+                await store.restore()
+
+
+def _as_text(messages: list[Message]) -> str:
+    return json.dumps([to_plain(message) for message in messages], ensure_ascii=False)
+
+
+async def _walk(steps: list[Any], open_store: Callable[[], Any]) -> None:
+    oracle = _Oracle()
+    store = open_store()
+    for step in steps:
+        if isinstance(step, _Reopen):
+            await store.aclose()
+            store = open_store()
+        await _take(step, store, oracle)
+        assert _as_text(await store.load()) == _as_text(oracle.load())
+        assert _as_text(await store.full()) == _as_text(oracle.appended)
+    await store.aclose()
+
+
+@given(steps=STEPS)
+def test_the_store_in_memory_agrees_with_the_naive_archive(steps: list[Any]) -> None:
+    """After any sequence of steps, load() and full() are what a replay from the start gives."""
+    store = MemoryStore()
+
+    asyncio.run(_walk(steps, lambda: store))
+
+
+@given(steps=STEPS)
+def test_the_store_in_a_file_agrees_with_the_naive_archive(steps: list[Any]) -> None:
+    """The same, with the store closed and opened again anywhere."""
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(_walk(steps, lambda: JsonlStore(Path(folder) / "session.jsonl")))
+
+
+@given(steps=STEPS)
+def test_a_file_only_grows(steps: list[Any]) -> None:
+    """Whatever is done to a session, what the file held before is its beginning ever after."""
+    with tempfile.TemporaryDirectory() as folder:
+        oracle, store, before = _Oracle(), JsonlStore(Path(folder) / "session.jsonl"), b""
+        store.path.touch()
+        for step in steps:
+            asyncio.run(_take(step, store, oracle))
+            now = store.path.read_bytes()
+            assert now.startswith(before)
+            before = now
+        asyncio.run(store.aclose())

@@ -1,0 +1,91 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agentic.history import JsonlStore
+from agentic.messages import Message
+
+HELLO = Message("user", "hello \ud83d \U0001f600")
+THERE = Message("assistant", "there")
+SUMMARY = Message("system", "They greeted.")
+AGAIN = Message("user", "again")
+
+
+def _write(path: Path, *, compact: bool) -> int:
+    """Write a session, and give where its last entry starts."""
+    store = JsonlStore(path)
+    asyncio.run(store.append(THERE))
+    start = path.stat().st_size
+    asyncio.run(store.replace([SUMMARY, HELLO]) if compact else store.append(HELLO))
+    asyncio.run(store.aclose())
+    return start
+
+
+def _read(path: Path) -> None:
+    """Find everything acknowledged, and leave the file alone."""
+    store, before = JsonlStore(path), path.read_bytes()
+    assert asyncio.run(store.load()) == asyncio.run(store.full()) == [THERE]
+    assert path.read_bytes() == before
+
+
+async def _continue(path: Path) -> None:
+    """Write on, and find both what was acknowledged before and what is now."""
+    async with JsonlStore(path) as store:
+        await store.append(AGAIN)
+        assert await store.load() == await store.full() == [THERE, AGAIN]
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_session_cut_anywhere_in_its_last_entry_goes_on(path: Path, *, compact: bool) -> None:
+    """Readers pass a torn entry over; the next writer moves it aside, byte for byte."""
+    start = _write(path, compact=compact)
+    whole = path.read_bytes()
+    aside = Path(f"{path}.torn-1")
+
+    for cut in range(start + 1, len(whole)):
+        path.write_bytes(whole[:cut])
+        _read(path)
+        asyncio.run(_continue(path))
+        assert path.read_bytes().startswith(whole[:start])
+        assert aside.read_bytes() == whole[start:cut]
+        assert aside.stat().st_mode & 0o777 == 0o600
+        aside.unlink()
+
+
+def test_a_session_cut_between_two_entries_is_not_torn(path: Path) -> None:
+    """Where a line is complete there is nothing to move."""
+    start = _write(path, compact=False)
+    path.write_bytes(path.read_bytes()[:start])
+
+    asyncio.run(_continue(path))
+
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_every_torn_entry_gets_a_file_of_its_own(path: Path) -> None:
+    """What was moved aside once is not overwritten by the next."""
+    for torn in (b"first", b"second"):
+        with path.open("ab") as file:
+            file.write(torn)
+        asyncio.run(_append(path, HELLO))
+
+    assert Path(f"{path}.torn-1").read_bytes() == b"first"
+    assert Path(f"{path}.torn-2").read_bytes() == b"second"
+
+
+async def _append(path: Path, message: Message) -> None:
+    async with JsonlStore(path) as store:
+        await store.append(message)
+
+
+def test_the_zeros_that_a_power_cut_leaves_are_moved_aside(path: Path) -> None:
+    """A file system may have grown the file and not filled it: without a newline, that is torn."""
+    asyncio.run(_append(path, THERE))
+    with path.open("ab") as file:
+        file.truncate(path.stat().st_size + 100_000)
+
+    _read(path)
+    asyncio.run(_continue(path))
+
+    assert Path(f"{path}.torn-1").read_bytes() == bytes(100_000)
