@@ -1,0 +1,23 @@
+"""Tools: what a model may call, the schema it is shown, and the registry that carries a call out.
+
+Whatever a model writes, `Registry.execute` answers with a result that the model can read. Only
+`tool`, which reads a function's signature, needs the extra: pip install 'agentic-weave[tools]'.
+"""
+
+from agentic.tools._compose import CompositeExecutor, FilteredExecutor
+from agentic.tools._definition import ToolDefinition
+from agentic.tools._function import FunctionTool, tool
+from agentic.tools._policy import AllowlistPolicy, Policy
+from agentic.tools._registry import Registry, Tool
+
+__all__ = [
+    "AllowlistPolicy",
+    "CompositeExecutor",
+    "FilteredExecutor",
+    "FunctionTool",
+    "Policy",
+    "Registry",
+    "Tool",
+    "ToolDefinition",
+    "tool",
+]

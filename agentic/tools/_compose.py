@@ -1,0 +1,79 @@
+"""Executors made of executors: fewer tools of one, or the tools of several as one."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import attrs
+
+from agentic.messages import ToolCall, ToolResult
+from agentic.tools import _refusal
+from agentic.tools._definition import ToolDefinition
+from agentic.tools._policy import Policy, as_policy
+
+__all__ = ["CompositeExecutor", "FilteredExecutor"]
+
+
+class _Executor(Protocol):
+    async def list_tools(self) -> Sequence[ToolDefinition]: ...
+
+    async def execute(self, call: ToolCall, /) -> ToolResult: ...
+
+
+@attrs.frozen
+class FilteredExecutor:
+    """An executor of which only some tools are shown and run, in its own order."""
+
+    executor: _Executor
+    allow: Policy = attrs.field(converter=as_policy)
+    """A policy, or the names that are allowed."""
+
+    async def list_tools(self) -> list[ToolDefinition]:
+        """List those of the executor's tools that are allowed."""
+        return [
+            found for found in await self.executor.list_tools() if self.allow.allows(found.name)
+        ]
+
+    async def execute(self, call: ToolCall, /) -> ToolResult:
+        """Pass the call on if it is allowed, and answer it with a refusal otherwise."""
+        if self.allow.allows(call.name):
+            return await self.executor.execute(call)
+        names = [found.name for found in await self.list_tools()]
+        return ToolResult(call.id, call.name, error=_refusal.not_allowed(call.name, names))
+
+
+@attrs.define(init=False, eq=False)
+class CompositeExecutor:
+    """Several executors as one: the tools of the first, then those of the second, and so on.
+
+    Where two list the same name, the first has it and the other's is hidden: whoever wants to
+    replace a tool puts theirs in front. Each executor is asked for its tools at every listing; a
+    call goes where the latest listing found its name.
+    """
+
+    executors: tuple[_Executor, ...]
+    _owners: dict[str, _Executor]
+
+    def __init__(self, *executors: _Executor) -> None:
+        self.executors = executors
+        self._owners = {}
+
+    async def list_tools(self) -> list[ToolDefinition]:
+        """List every executor's tools, each name once."""
+        owners: dict[str, _Executor] = {}
+        definitions: list[ToolDefinition] = []
+        for executor in self.executors:
+            for found in await executor.list_tools():
+                if found.name not in owners:
+                    owners[found.name] = executor
+                    definitions.append(found)
+        self._owners = owners
+        return definitions
+
+    async def execute(self, call: ToolCall, /) -> ToolResult:
+        """Pass the call to the executor that has the tool; without one, answer with a refusal."""
+        if call.name not in self._owners:
+            await self.list_tools()
+        owner = self._owners.get(call.name)
+        if owner is None:
+            return ToolResult(call.id, call.name, error=_refusal.not_found(call.name, self._owners))
+        return await owner.execute(call)

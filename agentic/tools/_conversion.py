@@ -1,0 +1,87 @@
+"""Types and JSON, by msgspec: a type's schema, JSON data as a type says, and values as JSON data.
+
+The types are msgspec's (https://jcristharif.com/msgspec/supported-types.html), and paths, which are
+strings in JSON. The check is strict: a number is not read from a string. Importing this module
+costs msgspec.
+"""
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from agentic.tools._refusal import Misfit
+
+__all__ = ["convert", "schemas", "to_plain"]
+
+
+def convert(value: object, annotation: Any) -> Any:
+    """Turn JSON data into what the annotation says.
+
+    >>> convert(["a.py"], list[PurePath])[0].suffix
+    '.py'
+
+    Raises:
+        Misfit: with the problem, and the place within the value where there is one.
+    """
+    try:
+        return msgspec.convert(value, annotation, str_keys=True, dec_hook=_read_path)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).partition(" - at `$")
+        raise Misfit(problem, place.rstrip("`")) from error
+    except UnicodeEncodeError as error:
+        raise Misfit("holds half a character (a lone surrogate)", "") from error
+    except RecursionError as error:
+        raise Misfit("is nested too deeply", "") from error
+
+
+def schemas(annotations: Sequence[object]) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
+    """Give each type's JSON Schema, and the definitions that these refer to.
+
+    >>> schemas([int, list[str]])
+    (({'type': 'integer'}, {'type': 'array', 'items': {'type': 'string'}}), {})
+
+    Raises:
+        TypeError: JSON cannot say one of the types.
+    """
+    found, definitions = msgspec.json.schema_components(
+        annotations, ref_template="#/$defs/{name}", schema_hook=_path_schema
+    )
+    # A definition's title is its name again: tokens that say nothing.
+    return found, {
+        name: {key: value for key, value in definition.items() if key != "title"}
+        for name, definition in definitions.items()
+    }
+
+
+def to_plain(value: object) -> object:
+    """Turn a value into JSON data; bytes are left for the encoder to refuse.
+
+    >>> to_plain([PurePath("a.py")])
+    ['a.py']
+
+    Raises:
+        TypeError: JSON cannot say the value.
+    """
+    return msgspec.to_builtins(value, builtin_types=(bytes,), str_keys=True, enc_hook=_show_path)
+
+
+def _path_schema(kind: type) -> dict[str, Any]:
+    if issubclass(kind, PurePath):
+        return {"type": "string"}
+    raise TypeError(f"JSON has no word for {kind.__name__}")
+
+
+def _read_path(kind: type, value: object) -> object:
+    if not issubclass(kind, PurePath):
+        return value
+    if not isinstance(value, str):
+        raise TypeError("Expected `str`")
+    return kind(value)
+
+
+def _show_path(value: object) -> str:
+    if isinstance(value, PurePath):
+        return str(value)
+    raise TypeError(f"JSON has no word for {type(value).__name__}")

@@ -1,0 +1,120 @@
+"""What a model is told about a tool: its name, its purpose, its parameters, and who may call it."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from agentic.errors import ConfigError
+
+__all__ = ["DIRECT", "ToolDefinition"]
+
+DIRECT = "direct"
+"""The model itself, in its reply: the word that Anthropic and OpenAI share for this caller.
+
+https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling and
+https://openai.github.io/openai-agents-js/openai/agents/type-aliases/toolallowedcaller (2026-11).
+"""
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+"""The widest rule, https://modelcontextprotocol.io/specification/2025-11-25/server/tools (2026-11).
+
+Providers are narrower: Anthropic takes no dot, OpenAI no dot and 64 characters.
+"""
+
+
+def _no_parameters() -> dict[str, Any]:
+    return {"type": "object", "properties": {}}
+
+
+def _callers(callers: Iterable[str]) -> tuple[str, ...]:
+    return (callers,) if isinstance(callers, str) else tuple(callers)
+
+
+@attrs.frozen
+class ToolDefinition:
+    """A tool as the model is shown it.
+
+    >>> ToolDefinition("now", "Tell the time.").parameters
+    {'type': 'object', 'properties': {}}
+
+    Raises:
+        ConfigError: a name that no provider accepts, parameters that are no JSON Schema of an
+            object, nobody who may call.
+    """
+
+    name: str = attrs.field()
+    description: str = ""
+    parameters: Mapping[str, Any] = attrs.field(factory=_no_parameters, hash=False)
+    """The arguments, as a JSON Schema of type object. Treat it as read-only."""
+    allowed_callers: tuple[str, ...] = attrs.field(
+        default=(DIRECT,), kw_only=True, converter=_callers
+    )
+    """Who may call it: `direct` is the model itself, any other word one of the host's callers."""
+
+    @name.validator
+    def _check_name(self, _: object, name: object) -> None:
+        if not (isinstance(name, str) and _NAME.fullmatch(name)):
+            raise ConfigError(
+                "ToolDefinition.name",
+                name,
+                "1 to 128 of the characters A-Z a-z 0-9 _ . -",
+                "give the tool a short name of letters and underscores",
+            )
+
+    @parameters.validator
+    def _check_parameters(self, _: object, parameters: object) -> None:
+        if not (isinstance(parameters, Mapping) and parameters.get("type") == "object"):
+            raise ConfigError(
+                "ToolDefinition.parameters",
+                parameters,
+                'a JSON Schema with "type": "object"',
+                "wrap a single value into an object with one property",
+            )
+        try:
+            _canonical(parameters)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(
+                "ToolDefinition.parameters",
+                parameters,
+                "JSON data",
+                f"say it in JSON ({error})",
+            ) from error
+
+    @allowed_callers.validator
+    def _check_callers(self, _: object, callers: tuple[object, ...]) -> None:
+        if not callers or not all(isinstance(caller, str) and caller for caller in callers):
+            raise ConfigError(
+                "ToolDefinition.allowed_callers",
+                callers,
+                f"one word or more, {DIRECT!r} for the model itself",
+                "to withhold a tool from everybody, do not register it",
+            )
+
+    @property
+    def schema_hash(self) -> str:
+        """SHA-256, in hex, of the name and the parameters: what a call was written against.
+
+        Neither the order of keys counts nor the wording of the tool's description.
+
+        >>> told, untold = ToolDefinition("now", "Tell the time."), ToolDefinition("now")
+        >>> told.schema_hash == untold.schema_hash
+        True
+        """
+        canonical = _canonical({"name": self.name, "parameters": self.parameters})
+        return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_as_dict
+    )
+
+
+def _as_dict(value: object) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"JSON has no word for {type(value).__name__}")

@@ -1,0 +1,167 @@
+"""A typed function as a tool: its schema is its signature, its description its docstring.
+
+A sync function runs in a thread, so that it may block; an async one is awaited. Cancelling a call
+stops an async function; a thread goes on to its end, and its result is dropped.
+"""
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+
+import attrs
+
+from agentic.errors import ConfigError
+from agentic.messages import ToolFailure, ToolResult
+from agentic.tools import _docstring, _refusal
+from agentic.tools._definition import DIRECT, ToolDefinition
+
+if TYPE_CHECKING:
+    from agentic.tools._arguments import Signature
+
+__all__ = ["FunctionTool", "tool"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@attrs.define(slots=False, eq=False)
+class FunctionTool(Generic[P, R]):
+    """A function that a model can call, and that Python still calls as before. Made by `tool`."""
+
+    definition: ToolDefinition
+    function: Callable[P, R] = attrs.field(repr=False)
+    _signature: "Signature" = attrs.field(repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        functools.update_wrapper(self, self.function, updated=())
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.function(*args, **kwargs)
+
+    async def run(self, arguments: Mapping[str, Any], /) -> object:
+        """Call the function with arguments that fit its signature; others are a ToolFailure."""
+        from agentic.tools._conversion import to_plain  # noqa: PLC0415  costs msgspec
+
+        try:
+            bound = self._signature.bind(arguments)
+        except _refusal.Misfit as misfit:
+            return _refusal.bad_arguments(self.definition.name, misfit.args)
+        value = await _call(self.function, bound)
+        if isinstance(value, str | ToolResult | ToolFailure):
+            return value
+        try:
+            return to_plain(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            return _refusal.unreadable_result(error)
+
+
+@overload
+def tool(
+    function: Callable[P, R],
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    allowed_callers: Iterable[str] = (DIRECT,),
+) -> FunctionTool[P, R]: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    allowed_callers: Iterable[str] = (DIRECT,),
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    allowed_callers: Iterable[str] = (DIRECT,),
+) -> Any:
+    """Make a tool of a function or a bound method, as a decorator or by a call.
+
+    Each parameter is described by `Annotated[..., msgspec.Meta(description=...)]` or else by the
+    docstring's section Args. The function may return whatever `Tool.run` may, and what msgspec can
+    turn into JSON besides.
+
+    >>> @tool
+    ... def find(pattern: str, limit: int = 10) -> list[str]:
+    ...     '''Find the files whose path holds the pattern.'''
+    ...     return [pattern] * limit
+    >>> find.definition.description
+    'Find the files whose path holds the pattern.'
+    >>> find("a.py", limit=1)
+    ['a.py']
+
+    Args:
+        function: What to call; absent where `tool` is given options as a decorator.
+        name: How the model calls it, by default the function's own name.
+        description: What the model is told, by default the docstring up to its first section.
+        allowed_callers: See `ToolDefinition`.
+
+    Raises:
+        ConfigError: something that is no function, or whose parameters JSON cannot fill.
+        ImportError: msgspec is not installed.
+    """
+    if function is None:
+        return functools.partial(
+            tool, name=name, description=description, allowed_callers=allowed_callers
+        )
+    _check_function(function)
+    signature = _read_signature(function)
+    if description is None:
+        description = _docstring.describe_function(inspect.getdoc(function) or "")
+    definition = ToolDefinition(
+        function.__name__ if name is None else name,
+        description,
+        signature.schema,
+        allowed_callers=allowed_callers,
+    )
+    return FunctionTool(definition, function, signature)
+
+
+def _check_function(function: object) -> None:
+    generates = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+    if generates or not inspect.isroutine(function):
+        raise ConfigError(
+            "function",
+            function,
+            "a function or a bound method that returns its result",
+            "wrap it in a def whose parameters are typed",
+        )
+
+
+def _read_signature(function: Callable[..., Any]) -> "Signature":
+    try:
+        from agentic.tools._signature import read_signature  # noqa: PLC0415  costs msgspec
+    except ModuleNotFoundError as absent:
+        if absent.name != "msgspec":
+            raise
+        raise ImportError(
+            "agentic.tools.tool needs msgspec: pip install 'agentic-weave[tools]'"
+        ) from absent
+    return read_signature(function)
+
+
+async def _call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> object:
+    if inspect.iscoroutinefunction(function):
+        return await function(**arguments)
+    value = await asyncio.to_thread(_call_in_thread, function, arguments)
+    # A plain function may wrap an async one, and hand out its coroutine.
+    return await value if inspect.isawaitable(value) else value
+
+
+def _call_in_thread(function: Callable[..., Any], arguments: Mapping[str, Any]) -> object:
+    try:
+        return function(**arguments)
+    except StopIteration as stop:
+        # No Future holds it: until Python 3.12.2 whoever awaits the thread waits for ever,
+        # https://github.com/python/cpython/issues/112182.
+        raise RuntimeError("the function raised StopIteration") from stop

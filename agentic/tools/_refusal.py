@@ -1,0 +1,143 @@
+"""What the model reads when a call is not carried out: what was wrong, what is allowed, what next.
+
+A text is kept to 2,000 characters and a line that says so: what a longer one has to say stands at
+its start, and it would cost its tokens again at every turn.
+"""
+
+import difflib
+import json
+import traceback
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from agentic.messages import ToolCall, ToolFailure
+
+__all__ = [
+    "Misfit",
+    "bad_arguments",
+    "bounded",
+    "not_allowed",
+    "not_found",
+    "parse_arguments",
+    "raised",
+    "schema_changed",
+    "suggest",
+    "unreadable_result",
+]
+
+_MAX_CHARS = 2_000
+
+
+class Misfit(ValueError):
+    """Arguments that do not fit; `args` say what is wrong, for the model to read."""
+
+
+def bounded(text: str, max_chars: int = _MAX_CHARS) -> str:
+    r"""Keep the start of a long text, and say how much there was.
+
+    >>> bounded("0123456789", 4)
+    '0123\n[The first 4 of 10 characters.]'
+    """
+    if len(text) <= max_chars:
+        return text
+    return f"{text[:max_chars]}\n[The first {max_chars:,} of {len(text):,} characters.]"
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Ask for the nearest known name, in a sentence; nothing is near, nothing is said.
+
+    >>> suggest("raed", ["run", "read"])
+    'Did you mean read? '
+    """
+    # difflib takes quadratic time, and a name may be as long as the model likes.
+    near = difflib.get_close_matches(name[:128], list(known), n=1)
+    return f"Did you mean {near[0]}? " if near else ""
+
+
+def not_found(name: str, available: Iterable[str]) -> ToolFailure:
+    """Refuse a call of a tool that does not exist."""
+    names = list(available)
+    hint = f"{suggest(name, names)}{_tools(names)}"
+    return ToolFailure(bounded(f"there is no tool {_quoted(name)}. {hint}"), "not_found")
+
+
+def not_allowed(name: str, available: Iterable[str]) -> ToolFailure:
+    """Refuse a call of a tool that this caller may not use."""
+    problem = f"{_quoted(name)} may not be called here; calling it again will not help"
+    return ToolFailure(bounded(f"{problem}. {_tools(available)}"), "not_allowed")
+
+
+def schema_changed(name: str, parameters: object) -> ToolFailure:
+    """Refuse a call that was written against another schema than the present one."""
+    message = (
+        f"{name} has changed since the tools were listed, and was not run. List the tools again, "
+        f"and call it by its present schema: {json.dumps(parameters, default=dict)}"
+    )
+    return ToolFailure(bounded(message), "schema_changed")
+
+
+def bad_arguments(name: str, problems: Iterable[str]) -> ToolFailure:
+    """Refuse arguments, with one line for each thing to mend.
+
+    >>> print(bad_arguments("read", ["path is missing"]).message)
+    read was not run, since its arguments do not fit:
+    - path is missing
+    Call it again with these mended.
+    """
+    lines = bounded("\n".join(f"- {problem}" for problem in problems))
+    message = f"{name} was not run, since its arguments do not fit:\n{lines}"
+    return ToolFailure(f"{message}\nCall it again with these mended.", "bad_arguments")
+
+
+def raised(error: BaseException) -> ToolFailure:
+    """Report what a tool raised: the type and the message of each error in it, no traceback.
+
+    >>> raised(FileNotFoundError("no file named a.py")).message
+    'FileNotFoundError: no file named a.py'
+    """
+    return ToolFailure(bounded("\n".join(_sentences(error))), "raised")
+
+
+def unreadable_result(error: Exception) -> ToolFailure:
+    """Report that a tool ran, and that what it gave back is no JSON."""
+    message = f"the tool ran, but its result cannot be shown: {raised(error).message}"
+    return ToolFailure(message, "raised")
+
+
+def parse_arguments(call: ToolCall) -> dict[str, Any] | ToolFailure:
+    """Read a call's arguments, or say where they stop being JSON.
+
+    >>> parse_arguments(ToolCall("c1", "read", '{"path": "a.py"}'))
+    {'path': 'a.py'}
+    """
+    try:
+        return call.parse()
+    except json.JSONDecodeError as error:
+        near = error.doc[max(0, error.pos - 20) : error.pos + 20]
+        problem = (
+            f"they are not JSON: {error.msg} at line {error.lineno}, column {error.colno}, "
+            f"near {near!r}; allowed: one JSON object"
+        )
+    except RecursionError:
+        problem = "they are nested too deeply to be read; allowed: a flatter JSON object"
+    except ValueError as error:
+        problem = f"{error}; allowed: one JSON object"
+    return bad_arguments(call.name, [problem])
+
+
+def _tools(available: Iterable[str]) -> str:
+    names = ", ".join(available)
+    return f"The tools you may call: {names}." if names else "There are no tools you may call."
+
+
+def _quoted(name: str) -> str:
+    return repr(bounded(name, 128))
+
+
+def _sentences(error: BaseException) -> Iterator[str]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _sentences(inner)
+    else:
+        # The standard library's wording survives a __str__ that raises, and shows added notes.
+        yield "".join(traceback.format_exception_only(error)).strip()

@@ -1,0 +1,182 @@
+"""The tools of an agent, and how a call that a model wrote is carried out.
+
+Tools are listed in the order of their registration, so that the request's start stays the same and
+a provider's prompt cache holds.
+"""
+
+import json
+import logging
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol, runtime_checkable
+
+import attrs
+
+from agentic.errors import ConfigError
+from agentic.messages import ToolCall, ToolFailure, ToolResult
+from agentic.tools import _refusal
+from agentic.tools._definition import DIRECT, ToolDefinition
+from agentic.tools._policy import Policy, as_policy
+
+__all__ = ["Registry", "Tool"]
+
+_logger = logging.getLogger(__name__)
+
+
+@runtime_checkable
+class Tool(Protocol):
+    """Something a model can call. Both parts may be read and run many times, also at once."""
+
+    @property
+    def definition(self) -> ToolDefinition:
+        """What the model is told about it."""
+
+    async def run(self, arguments: dict[str, Any], /) -> object:
+        """Carry out one call. The arguments are a JSON object, not checked against the schema.
+
+        Returns:
+            A str is the output, None an empty one. A ToolResult may also hold a notice and a
+            reference; its call id and name are filled in. A ToolFailure is read by the model as an
+            error, as is whatever is raised. Anything else is shown as JSON.
+        """
+
+
+@attrs.define(init=False, eq=False)
+class Registry:
+    """The reference executor: it holds tools, lists them and runs them.
+
+    >>> import asyncio
+    >>> class Now:
+    ...     definition = ToolDefinition("now", "Tell the time.")
+    ...     async def run(self, arguments, /):
+    ...         return "noon"
+    >>> registry = Registry(Now())
+    >>> asyncio.run(registry.execute(ToolCall("c1", "now"))).text
+    'noon'
+    >>> asyncio.run(registry.execute(ToolCall("c2", "later"))).text
+    "Error: there is no tool 'later'. The tools you may call: now."
+
+    Raises:
+        ConfigError: two tools of one name, or something that is no Tool.
+    """
+
+    _tools: dict[str, Tool] = attrs.field(repr=lambda tools: repr(list(tools)))
+    policy: Policy | None
+    """Which tools may be shown and run; None allows them all."""
+
+    def __init__(
+        self, *tools: Tool | Iterable[Tool], policy: Policy | Iterable[str] | None = None
+    ) -> None:
+        """Register tools, given one by one or as collections; names will do for a policy."""
+        self._tools = {}
+        self.policy = None if policy is None else as_policy(policy)
+        for given in tools:
+            for tool in given if isinstance(given, Iterable) else (given,):
+                self.register(tool)
+
+    def __getitem__(self, name: str) -> Tool:
+        """Look a tool up, whatever the policy says.
+
+        Raises:
+            ConfigError: there is none of that name.
+        """
+        if name not in self._tools:
+            known = ", ".join(self._tools)
+            raise ConfigError(
+                "the tool's name",
+                name,
+                f"one of {known}" if known else "no name, since nothing is registered",
+                f"{_refusal.suggest(name, self._tools)}Otherwise register it first",
+            )
+        return self._tools[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tools)
+
+    def register(self, tool: Tool) -> None:
+        """Add a tool; it is listed after those that are there.
+
+        Raises:
+            ConfigError: its name is taken, or it is no Tool.
+        """
+        if isinstance(tool, type) or not isinstance(tool, Tool):
+            raise ConfigError(
+                "tool", tool, "a Tool", "decorate the function with @tools.tool before you add it"
+            )
+        name = tool.definition.name
+        if name in self._tools:
+            raise ConfigError(
+                "the tool's name",
+                name,
+                "a name that is not registered yet",
+                "rename one of the two, by @tools.tool(name=...) if it is a function",
+            )
+        self._tools[name] = tool
+
+    async def list_tools(self, *, caller: str | None = DIRECT) -> list[ToolDefinition]:
+        """List what the caller may use, in the order of registration; None is every caller."""
+        definitions = (tool.definition for tool in self._tools.values())
+        return [found for found in definitions if self._allows(found, caller)]
+
+    async def execute(
+        self, call: ToolCall, *, caller: str = DIRECT, schema_hash: str | None = None
+    ) -> ToolResult:
+        """Carry out a call that a model wrote, or answer what is wrong with it.
+
+        Whatever the model does, this returns; so it does when the tool raises. What passes is a
+        cancellation, and the KeyboardInterrupt of whoever sits before the terminal.
+
+        Args:
+            call: What the model wrote.
+            caller: Who calls; the tool's `allowed_callers` must name it.
+            schema_hash: The `ToolDefinition.schema_hash` that the call was written against. None
+                does not check it.
+        """
+        prepared = await self._prepare(call, caller, schema_hash)
+        if isinstance(prepared, ToolFailure):
+            return _answer(call, prepared)
+        try:
+            value = await self._tools[call.name].run(prepared)
+        except (Exception, SystemExit) as error:
+            _logger.info("tool %s raised, call %s", call.name, call.id, exc_info=True)
+            return _answer(call, _refusal.raised(error))
+        return _answer(call, value)
+
+    async def _prepare(
+        self, call: ToolCall, caller: str, schema_hash: str | None
+    ) -> dict[str, Any] | ToolFailure:
+        tool = self._tools.get(call.name)
+        if tool is None:
+            return _refusal.not_found(call.name, await self._names(caller))
+        definition = tool.definition
+        if not self._allows(definition, caller):
+            return _refusal.not_allowed(call.name, await self._names(caller))
+        if schema_hash not in (None, definition.schema_hash):
+            return _refusal.schema_changed(call.name, definition.parameters)
+        return _refusal.parse_arguments(call)
+
+    async def _names(self, caller: str) -> list[str]:
+        return [found.name for found in await self.list_tools(caller=caller)]
+
+    def _allows(self, definition: ToolDefinition, caller: str | None) -> bool:
+        if self.policy is not None and not self.policy.allows(definition.name):
+            return False
+        return caller is None or caller in definition.allowed_callers
+
+
+def _answer(call: ToolCall, value: object) -> ToolResult:
+    match value:
+        case ToolResult():
+            return attrs.evolve(value, call_id=call.id, name=call.name)
+        case ToolFailure():
+            return ToolResult(call.id, call.name, error=value)
+        case None:
+            return ToolResult(call.id, call.name)
+        case str():
+            return ToolResult(call.id, call.name, str.__str__(value))
+    try:
+        return ToolResult(call.id, call.name, json.dumps(value, ensure_ascii=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        return ToolResult(call.id, call.name, error=_refusal.unreadable_result(error))

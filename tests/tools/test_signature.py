@@ -1,0 +1,257 @@
+"""The JSON Schema that a function's signature becomes, and the signatures that are refused."""
+
+import enum
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+
+import attrs
+import msgspec
+import pytest
+
+from agentic import tools
+from agentic.errors import ConfigError
+
+if TYPE_CHECKING:
+    from agentic.nowhere import Unknown
+
+
+NOT_GIVEN: Any = object()
+
+
+class Color(enum.Enum):
+    """Of the ink."""
+
+    RED = "red"
+    BLUE = "blue"
+
+
+@attrs.frozen
+class Point:
+    """A place."""
+
+    x: int
+    y: float = 0.5
+
+
+@dataclass
+class Line:
+    """From one point to another."""
+
+    points: list[Point]
+
+
+class Box(TypedDict):
+    """A frame with a title."""
+
+    title: str
+
+
+@tools.tool
+def draw(  # noqa: D417  a parameter that the docstring leaves out is part of the test
+    line: Line,
+    *,
+    color: Color = Color.RED,
+    width: Annotated[int, msgspec.Meta(ge=1, description="In pixels.")] = 1,
+    style: Literal["solid", "dotted"] | None = None,
+    boxes: list[Box] = [],  # noqa: B006  what a careless author writes
+    labels: "dict[str, int | str] | None" = None,
+    target: Path = Path("out.png"),
+    seed: Any = NOT_GIVEN,
+) -> str:
+    """Draw a line on the canvas.
+
+    Later lines cover earlier ones.
+
+    Args:
+        line: What to draw,
+            with all its points.
+        width: Not shown, since the annotation says it.
+        style (str, optional): How: solid or dotted.
+
+    Returns:
+        What was drawn.
+    """
+    return f"{line} {color} {width} {style} {boxes} {labels} {target} {seed}"
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "line": {"$ref": "#/$defs/Line", "description": "What to draw, with all its points."},
+        "color": {"$ref": "#/$defs/Color", "default": "red"},
+        "width": {"type": "integer", "minimum": 1, "description": "In pixels.", "default": 1},
+        "style": {
+            "anyOf": [{"enum": ["dotted", "solid"]}, {"type": "null"}],
+            "description": "How: solid or dotted.",
+            "default": None,
+        },
+        "boxes": {"type": "array", "items": {"$ref": "#/$defs/Box"}, "default": []},
+        "labels": {
+            "anyOf": [
+                {
+                    "type": "object",
+                    "additionalProperties": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+                },
+                {"type": "null"},
+            ],
+            "default": None,
+        },
+        "target": {"type": "string", "default": "out.png"},
+        "seed": {},
+    },
+    "required": ["line"],
+    "additionalProperties": False,
+    "$defs": {
+        "Line": {
+            "type": "object",
+            "description": "From one point to another.",
+            "properties": {"points": {"type": "array", "items": {"$ref": "#/$defs/Point"}}},
+            "required": ["points"],
+        },
+        "Color": {"description": "Of the ink.", "enum": ["blue", "red"]},
+        "Box": {
+            "type": "object",
+            "description": "A frame with a title.",
+            "properties": {"title": {"type": "string"}},
+            "required": ["title"],
+        },
+        "Point": {
+            "type": "object",
+            "description": "A place.",
+            "properties": {"x": {"type": "integer"}, "y": {"type": "number", "default": 0.5}},
+            "required": ["x"],
+        },
+    },
+}
+
+
+def test_the_schema_says_everything_that_the_signature_says() -> None:
+    """Types, defaults, limits and descriptions are there, and no title that repeats a name."""
+    assert draw.definition.parameters == SCHEMA
+
+
+def test_properties_keep_the_order_of_the_parameters() -> None:
+    """The text of the request stays the same from process to process."""
+    assert list(draw.definition.parameters["properties"]) == list(SCHEMA["properties"])
+
+
+def test_the_description_is_the_docstring_up_to_its_first_section() -> None:
+    """What the sections say is in the schema, or of no use to a model."""
+    assert draw.definition.description == (
+        "Draw a line on the canvas.\n\nLater lines cover earlier ones."
+    )
+
+
+def test_a_function_without_parameters_has_an_empty_closed_schema() -> None:
+    """No parameters means no arguments, and the schema says so."""
+
+    @tools.tool
+    def now() -> str:
+        return "noon"
+
+    assert now.definition == tools.ToolDefinition(
+        "now", "", {"type": "object", "properties": {}, "additionalProperties": False}
+    )
+
+
+def test_a_default_that_the_model_could_not_send_is_not_shown() -> None:
+    """A sentinel and a number that JSON has no word for stay between function and author."""
+
+    @tools.tool
+    def wait(seconds: float = float("inf"), unit: str = NOT_GIVEN) -> str:
+        return f"{seconds} {unit}"
+
+    assert wait.definition.parameters["properties"] == {
+        "seconds": {"type": "number"},
+        "unit": {"type": "string"},
+    }
+
+
+def test_a_return_type_known_to_type_checkers_only_does_no_harm() -> None:
+    """Only the parameters are evaluated."""
+
+    @tools.tool
+    def find(pattern: "str") -> "Unknown":
+        return pattern
+
+    assert find.definition.parameters["properties"] == {"pattern": {"type": "string"}}
+
+
+def test_the_schema_survives_json() -> None:
+    """Whatever is in it can be sent."""
+    assert json.loads(json.dumps(draw.definition.parameters)) == SCHEMA
+
+
+def _variadic(*paths: str) -> str: ...
+def _keywords(**options: str) -> str: ...
+def _positional(path: str, /) -> str: ...
+def _untyped(path) -> str: ...  # noqa: ANN001  the point
+def _callback(then: Callable[[], None]) -> str: ...
+def _ambiguous(points: list[int] | set[int]) -> str: ...
+def _for_checkers(thing: "Unknown") -> str: ...
+def _misspelt(thing: "list[") -> str: ...  # noqa: F722  the point
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        (_variadic, "parameter 'paths' of _variadic is 'variadic positional'; .*passed by name"),
+        (_keywords, "parameter 'options' of _keywords is 'variadic keyword'; .*passed by name"),
+        (_positional, "parameter 'path' of _positional is 'positional-only'; .*passed by name"),
+        (_untyped, "parameter 'path' of _untyped is 'without an annotation'; .*path: str"),
+        (_callback, "parameter 'then' of _callback is collections.*JSON has no word for Callable"),
+        (_ambiguous, "parameter 'points' of _ambiguous is .*more than one array-like"),
+        (_for_checkers, "parameter 'thing' of _for_checkers is 'Unknown'.*TYPE_CHECKING"),
+        (_misspelt, "parameter 'thing' of _misspelt is 'list"),
+    ],
+)
+def test_a_signature_that_no_json_object_can_fill_is_refused(
+    function: Callable[..., str], problem: str
+) -> None:
+    """The error names the function and the parameter, and says what to do."""
+    with pytest.raises(ConfigError, match=problem):
+        tools.tool(function)
+
+
+def test_a_method_is_refused_until_it_is_bound() -> None:
+    """Its first parameter is none that a model could fill."""
+
+    class Store:
+        def read(self, key: str) -> str:
+            """Read a key."""
+            return f"<{key}>"
+
+    with pytest.raises(ConfigError, match=r"parameter 'self' of .*decorate the bound one"):
+        tools.tool(Store.read)
+    assert list(tools.tool(Store().read).definition.parameters["properties"]) == ["key"]
+
+
+def _generator() -> Any:
+    yield "one"
+
+
+def test_a_builtin_without_a_signature_is_refused() -> None:
+    """There is nothing to read its parameters from."""
+    with pytest.raises(ConfigError, match="a function whose signature can be read"):
+        tools.tool(max)
+
+
+class _Callable:
+    def __call__(self) -> str: ...
+
+
+@pytest.mark.parametrize("thing", [_generator, _Callable, _Callable(), "read", 1, dict])
+def test_what_is_no_plain_function_is_refused(thing: Any) -> None:
+    """A class, a generator or a value would fail at its first call; it fails now."""
+    with pytest.raises(ConfigError, match="a function or a bound method"):
+        tools.tool(thing)
+
+
+def test_a_lambda_needs_a_name() -> None:
+    """Its own name is none that a provider accepts."""
+    with pytest.raises(ConfigError, match="<lambda>"):
+        tools.tool(lambda: "noon")
+    assert tools.tool(lambda: "noon", name="now").definition.name == "now"
