@@ -1,0 +1,29 @@
+r"""Keep the start, the end or both ends of a text within a number of lines and bytes.
+
+    >>> from agentic import truncate
+    >>> result = truncate.tail("one\ntwo\nthree", max_lines=2)
+    >>> print(result.content)
+    two
+    three
+
+A line ends at a line feed and nowhere else; a final one opens no further line. Bytes are UTF-8,
+and a lone surrogate counts as the three bytes of its surrogatepass form. Neither a character nor,
+where it can be helped, a line is cut in two. A text within its limits is returned as it is.
+"""
+
+from agentic.truncate._buffers import HeadBuffer, TailBuffer
+from agentic.truncate._file import read_file
+from agentic.truncate._options import Options, head, middle, tail
+from agentic.truncate._result import Mode, Result
+
+__all__ = [
+    "HeadBuffer",
+    "Mode",
+    "Options",
+    "Result",
+    "TailBuffer",
+    "head",
+    "middle",
+    "read_file",
+    "tail",
+]

@@ -1,0 +1,189 @@
+"""Truncating a stream while it arrives, in memory that the limits bound.
+
+Chunks are all `str` or all `bytes`. Bytes are decoded as UTF-8, and what is invalid becomes U+FFFD
+just as if all of them had been decoded at once. A result equals that of `head` or `tail` on the
+whole text so far, wherever the chunks were cut.
+"""
+
+import codecs
+import os
+from types import TracebackType
+from typing import BinaryIO, ClassVar, Self
+
+from agentic.truncate._cut import CUTS
+from agentic.truncate._measure import Measured, utf8_size
+from agentic.truncate._options import MAX_BYTES, MAX_LINES, check_limits, refusal
+from agentic.truncate._result import Mode, Result
+from agentic.truncate._window import Ends, Prefix, Suffix, Window
+
+__all__ = ["Buffer", "HeadBuffer", "MiddleBuffer", "TailBuffer"]
+
+_decoder = codecs.getincrementaldecoder("utf-8")
+
+
+class Buffer:
+    """What is alike for every mode: checking, decoding, counting and spilling."""
+
+    _mode: ClassVar[Mode]
+    _window_type: ClassVar[type[Window]]
+
+    def __init__(
+        self,
+        *,
+        max_lines: int | None = MAX_LINES,
+        max_bytes: int | None = MAX_BYTES,
+        spill: str | os.PathLike[str] | None = None,
+    ) -> None:
+        check_limits(max_lines, max_bytes)
+        self._max_lines = max_lines
+        self._max_bytes = max_bytes
+        self._window = self._window_type(max_lines, max_bytes)
+        self._decoder = _decoder("replace")
+        self._kind: type[str | bytes] | None = None
+        self._newlines = 0
+        self._size = 0
+        self._in_line = False
+        self._closed = False
+        self._spill = None if spill is None else _create(spill)
+
+    def feed(self, chunk: str | bytes) -> None:
+        """Take the next chunk of the stream, of any size.
+
+        Raises:
+            ConfigError: The chunk is neither `str` nor `bytes`, is not of the kind of the chunks
+                before it, or comes after `close`.
+            OSError: The spill cannot be written; the chunk is counted nevertheless.
+        """
+        self._check(chunk)
+        if isinstance(chunk, str):
+            self._add(chunk)
+        elif chunk.isascii() and not self._pending():
+            self._add_ascii(chunk)
+        else:
+            self._add(self._decoder.decode(chunk))
+        if self._spill is not None:
+            raw = chunk.encode("utf-8", "surrogatepass") if isinstance(chunk, str) else chunk
+            self._spill.write(raw)
+
+    def result(self) -> Result:
+        """Truncate what has arrived so far, as if the stream ended here; more may follow.
+
+        It may be asked for at any time, after `close` too.
+        """
+        rest = self._pending().decode("utf-8", "replace")
+        lines = self._newlines + (self._in_line or bool(rest))
+        size = self._size + utf8_size(rest)
+        text = Measured.window(self._window.text() + rest, lines, size)
+        return CUTS[self._mode](text, self._max_lines, self._max_bytes)
+
+    def close(self) -> None:
+        """Take no more chunks and close the spill, if there is one."""
+        self._closed = True
+        if self._spill is not None:
+            self._spill.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _check(self, chunk: object) -> None:
+        if self._closed:
+            raise refusal("chunk", chunk, "none after close()", "feed it before closing")
+        kind = str if isinstance(chunk, str) else bytes
+        if not isinstance(chunk, kind):
+            raise refusal("chunk", chunk, "str or bytes", "convert it, as in bytes(chunk)")
+        if self._kind is not kind and self._kind is not None:
+            remedy = f"go on with {self._kind.__name__}, or use a buffer for each kind"
+            raise refusal("chunk", chunk, f"{self._kind.__name__}, as before", remedy)
+        self._kind = kind
+
+    def _pending(self) -> bytes:
+        return self._decoder.getstate()[0]
+
+    def _add(self, text: str) -> None:
+        self._count(text.count("\n"), utf8_size(text))
+        if text:
+            self._in_line = text[-1] != "\n"
+        self._window.add(text, self._is_over())
+
+    def _add_ascii(self, chunk: bytes) -> None:
+        self._count(chunk.count(b"\n"), len(chunk))
+        if chunk:
+            self._in_line = chunk[-1:] != b"\n"
+        self._window.add(self._window.wanted(chunk).decode("ascii"), self._is_over())
+
+    def _count(self, newlines: int, size: int) -> None:
+        self._newlines += newlines
+        self._size += size
+
+    def _is_over(self) -> bool:
+        lines = self._newlines + self._in_line
+        return (self._max_lines is not None and lines > self._max_lines) or (
+            self._max_bytes is not None and self._size > self._max_bytes
+        )
+
+
+class HeadBuffer(Buffer):
+    r"""The start of a stream.
+
+    Holds at most ``max_bytes`` characters and one chunk. Without a byte limit it holds
+    ``max_lines`` lines however long they are, and without any limit the whole stream.
+
+    With ``spill`` the raw stream is written to that file (a `str` as UTF-8 with surrogatepass),
+    which is made anew, readable and writable by its owner only. Leaving the context closes it.
+
+    >>> with HeadBuffer(max_lines=2) as buffer:
+    ...     for chunk in (b"on", b"e\ntwo\nth", b"ree"):
+    ...         buffer.feed(chunk)
+    >>> buffer.result().content
+    'one\ntwo'
+    """
+
+    _mode = Mode.HEAD
+    _window_type = Prefix
+
+
+class TailBuffer(Buffer):
+    r"""The end of a stream.
+
+    Holds at most twice ``max_bytes`` characters, or 65,536 if that is more, and one chunk. Without
+    a byte limit it holds twice the last ``max_lines`` lines however long they are, and without any
+    limit the whole stream.
+
+    With ``spill`` the raw stream is written to that file (a `str` as UTF-8 with surrogatepass),
+    which is made anew, readable and writable by its owner only. Leaving the context closes it.
+
+    >>> with TailBuffer(max_lines=2) as buffer:
+    ...     for chunk in (b"on", b"e\ntwo\nth", b"ree"):
+    ...         buffer.feed(chunk)
+    >>> buffer.result().content
+    'two\nthree'
+    """
+
+    _mode = Mode.TAIL
+    _window_type = Suffix
+
+
+class MiddleBuffer(Buffer):
+    """Both ends of a stream, in the memory of a HeadBuffer and a TailBuffer together."""
+
+    _mode = Mode.MIDDLE
+    _window_type = Ends
+
+
+def _create(path: str | os.PathLike[str]) -> BinaryIO:
+    return open(path, "wb", opener=_open_private)
+
+
+def _open_private(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags, 0o600)
+    if hasattr(os, "fchmod"):  # a file that was there keeps its mode otherwise; not on Windows
+        os.fchmod(descriptor, 0o600)
+    return descriptor

@@ -1,0 +1,184 @@
+"""Where a cut falls: the one place that decides it for texts, streams and files.
+
+A cut falls between lines. Only a line that is over the byte limit by itself is cut, between two of
+its characters. What is given may be a window of a longer text, if it holds the wanted end of it
+and is over one of the limits: then what lies beyond the window cannot move the cut.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+from agentic.truncate._measure import Measured
+from agentic.truncate._result import Mode, Result
+
+__all__ = ["CUTS", "cut_head", "cut_middle", "cut_tail"]
+
+_CHARACTER = 4
+"""Bytes of the largest character in UTF-8."""
+
+_ENDS = 2
+"""Each of them has to hold a line and a character beside the marker."""
+
+_new = object.__new__
+
+
+def cut_head(text: Measured, max_lines: int | None, max_bytes: int | None) -> Result:
+    """Keep the start."""
+    if not text.exceeds(max_lines, max_bytes):
+        return _whole(text, Mode.HEAD)
+    end = _end_by_lines(text, max_lines)
+    size = text.size_before(end)
+    if max_bytes is None or size <= max_bytes:
+        return _result(text, Mode.HEAD, text.text[:end], "lines", lines=max_lines or 0, size=size)
+    end = _end_by_bytes(text, max_bytes)
+    lines, size, over = _lines_until(text, end), text.size_before(end), _splits_at_end(text, end)
+    return _result(text, Mode.HEAD, text.text[:end], "bytes", lines=lines, size=size, over=over)
+
+
+def cut_tail(text: Measured, max_lines: int | None, max_bytes: int | None) -> Result:
+    """Keep the end."""
+    if not text.exceeds(max_lines, max_bytes):
+        return _whole(text, Mode.TAIL)
+    start = _start_by_lines(text, max_lines)
+    size = text.size - text.size_before(start)
+    if max_bytes is None or size <= max_bytes:
+        return _result(text, Mode.TAIL, text.text[start:], "lines", lines=max_lines or 0, size=size)
+    start = _start_by_bytes(text, max_bytes)
+    lines, size = _lines_from(text, start), text.size - text.size_before(start)
+    partial = _splits_at_start(text, start)
+    return _result(
+        text, Mode.TAIL, text.text[start:], "bytes", lines=lines, size=size, partial=partial
+    )
+
+
+def cut_middle(text: Measured, max_lines: int | None, max_bytes: int | None) -> Result:
+    """Keep both ends, a marker line between them; the end alone if there is no room for that."""
+    if not text.exceeds(max_lines, max_bytes):
+        return _whole(text, Mode.MIDDLE)
+    widest = len(_marker(text.total_lines, text.total_size))
+    lines = None if max_lines is None else max_lines - 1
+    size = None if max_bytes is None else max_bytes - widest
+    if (lines is not None and lines < _ENDS) or (size is not None and size < _ENDS * _CHARACTER):
+        return cut_tail(text, max_lines, max_bytes)
+    (first_lines, last_lines), (first_size, last_size) = _halve(lines), _halve(size)
+    first = cut_head(text, first_lines, first_size)
+    last = cut_tail(text, last_lines, last_size)
+    return _join(text, first, last, max_lines)
+
+
+CUTS: dict[Mode, Callable[[Measured, int | None, int | None], Result]] = {
+    Mode.HEAD: cut_head,
+    Mode.TAIL: cut_tail,
+    Mode.MIDDLE: cut_middle,
+}
+"""The cut of every mode."""
+
+
+def _whole(text: Measured, mode: Mode) -> Result:
+    return _result(text, mode, text.text, None, lines=text.total_lines, size=text.total_size)
+
+
+def _join(text: Measured, first: Result, last: Result, max_lines: int | None) -> Result:
+    # Both ends may hold a part of one and the same line, the only one.
+    lines = min(first.output_lines + last.output_lines, text.total_lines)
+    size = first.output_bytes + last.output_bytes
+    marker = _marker(text.total_lines - lines, text.total_size - size)
+    fewer = max_lines is not None and text.total_lines > max_lines
+    by_lines = first.truncated_by == last.truncated_by == "lines"
+    return _result(
+        text,
+        Mode.MIDDLE,
+        first.content + marker + last.content,
+        "lines" if by_lines and fewer else "bytes",
+        lines=lines,
+        size=size + len(marker),
+        over=first.first_line_over_limit,
+        partial=last.last_line_partial,
+    )
+
+
+def _result(
+    text: Measured,
+    mode: Mode,
+    content: str,
+    by: Literal["lines", "bytes"] | None,
+    *,
+    lines: int,
+    size: int,
+    over: bool = False,
+    partial: bool = False,
+) -> Result:
+    # Calling the class with keywords costs half as much again as what the call does.
+    result = _new(Result)
+    Result.__init__(
+        result,
+        content=content,
+        truncated=by is not None,
+        truncated_by=by,
+        total_lines=text.total_lines,
+        total_bytes=text.total_size,
+        output_lines=lines,
+        output_bytes=size,
+        last_line_partial=partial,
+        first_line_over_limit=over,
+        mode=mode,
+    )
+    return result
+
+
+def _end_by_lines(text: Measured, max_lines: int | None) -> int:
+    if max_lines is None or text.total_lines <= max_lines or text.line_feeds < max_lines:
+        return len(text.text)
+    return text.line_end(max_lines)
+
+
+def _start_by_lines(text: Measured, max_lines: int | None) -> int:
+    if max_lines is None or text.lines <= max_lines:
+        return 0
+    return text.line_start(max_lines)
+
+
+def _end_by_bytes(text: Measured, max_bytes: int) -> int:
+    end = text.byte_end(max_bytes)
+    if text.text[end] == "\n":
+        return end
+    newline = text.text.rfind("\n", 0, end)
+    return end if newline < 0 else newline
+
+
+def _start_by_bytes(text: Measured, max_bytes: int) -> int:
+    start = text.byte_start(max_bytes)
+    if text.text[start - 1] == "\n":
+        return start
+    newline = text.text.find("\n", start)
+    # A line feed that ends the text opens no line, so there is none to start with after it.
+    return start if newline < 0 or newline + 1 == len(text.text) else newline + 1
+
+
+def _splits_at_end(text: Measured, end: int) -> bool:
+    return text.text[end] != "\n"
+
+
+def _splits_at_start(text: Measured, start: int) -> bool:
+    return text.text[start - 1] != "\n"
+
+
+def _lines_until(text: Measured, end: int) -> int:
+    nothing = end == 0 and _splits_at_end(text, end)
+    return 0 if nothing else text.newlines_before(end) + 1
+
+
+def _lines_from(text: Measured, start: int) -> int:
+    nothing = start == len(text.text)
+    return 0 if nothing else text.lines - text.newlines_before(start)
+
+
+def _halve(limit: int | None) -> tuple[int | None, int | None]:
+    return (None, None) if limit is None else (limit // 2, limit - limit // 2)
+
+
+def _marker(lines: int, size: int) -> str:
+    what = f"{size} bytes" if size != 1 else "1 byte"
+    if lines:
+        what = f"{lines} lines, {what}" if lines != 1 else f"1 line, {what}"
+    return f"\n[... {what} left out ...]\n"

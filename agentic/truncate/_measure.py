@@ -1,0 +1,216 @@
+"""Where lines and bytes fall in a text that is never split and never encoded in one piece.
+
+A line ends at a line feed and nowhere else. Bytes are UTF-8; a lone surrogate counts as the three
+bytes of its surrogatepass form. Positions are characters.
+"""
+
+from collections.abc import Iterable
+from typing import Self
+
+__all__ = ["Measured", "utf8_size"]
+
+_SLICE = 65_536
+"""Characters measured at a time: large enough to hide a call, small enough to stay in cache."""
+
+_NEAR = 4
+"""Newlines that are walked one by one rather than searched for."""
+
+_CONTINUATION = bytes(range(0x80, 0xC0))
+"""The bytes that begin no character in UTF-8."""
+
+
+def utf8_size(text: str) -> int:
+    r"""Count the bytes of a text in UTF-8.
+
+    >>> utf8_size("déjà"), utf8_size("\ud800")
+    (6, 3)
+    """
+    return sum(_sizes(text))
+
+
+class Measured:
+    """A text, its newlines and its bytes, slice by slice, each read once.
+
+    A window of a longer text is measured alike and carries the totals of the whole.
+    """
+
+    __slots__ = (
+        "_encoded",
+        "line_feeds",
+        "lines",
+        "newlines",
+        "size",
+        "sizes",
+        "text",
+        "total_lines",
+        "total_size",
+    )
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._encoded = b""
+        self.newlines: tuple[int, ...] = ()
+        self.sizes: tuple[int, ...] = ()
+        # One slice is the common case: a tool output of a few KB should not pay for tuples.
+        if len(text) > _SLICE:
+            self.newlines, self.sizes = _newlines(text), _sizes(text)
+            self.line_feeds, self.size = sum(self.newlines), sum(self.sizes)
+        else:
+            self.line_feeds = text.count("\n")
+            if text.isascii():
+                self.size = len(text)
+            else:
+                self._encoded = _encode(text)
+                self.size = len(self._encoded)
+        self.lines = self.line_feeds + (text != "" and text[-1] != "\n")
+        self.total_lines = self.lines
+        self.total_size = self.size
+
+    @classmethod
+    def window(cls, text: str, total_lines: int, total_size: int) -> Self:
+        """Measure a part of a text whose totals are known."""
+        measured = cls(text)
+        measured.total_lines = total_lines
+        measured.total_size = total_size
+        return measured
+
+    def exceeds(self, max_lines: int | None, max_bytes: int | None) -> bool:
+        """Tell whether the whole is larger than either limit."""
+        return (max_lines is not None and self.total_lines > max_lines) or (
+            max_bytes is not None and self.total_size > max_bytes
+        )
+
+    def line_end(self, lines: int) -> int:
+        """Find where the first ``lines`` lines end; there must be more of them."""
+        if len(self.text) <= _SLICE:
+            return _nth_newline(self.text, 0, len(self.text), self.line_feeds, lines)
+        index, rest = _locate(self.newlines, lines)
+        start, end = index * _SLICE, min((index + 1) * _SLICE, len(self.text))
+        return _nth_newline(self.text, start, end, self.newlines[index], rest)
+
+    def line_start(self, lines: int) -> int:
+        """Find where the last ``lines`` lines start; there must be more of them."""
+        closing = self.text[-1] == "\n"
+        if len(self.text) <= _SLICE:
+            nth = self.line_feeds + 1 - lines - closing
+            return _nth_newline(self.text, 0, len(self.text), self.line_feeds, nth) + 1
+        after, rest = _locate(reversed(self.newlines), lines + closing)
+        index = len(self.newlines) - 1 - after
+        found = self.newlines[index]
+        start, end = index * _SLICE, min((index + 1) * _SLICE, len(self.text))
+        return _nth_newline(self.text, start, end, found, found + 1 - rest) + 1
+
+    def byte_end(self, size: int) -> int:
+        """Find where the longest prefix of at most ``size`` bytes ends; the text is larger."""
+        if self.size == len(self.text):
+            return size
+        if self._encoded:
+            return _first_characters(self._encoded, size)
+        index, rest = _locate(self.sizes, size)
+        start = index * _SLICE
+        if self._is_single_byte(index):
+            return start + rest
+        return start + _first_characters(_encode(self.text[start : start + _SLICE]), rest)
+
+    def byte_start(self, size: int) -> int:
+        """Find where the longest suffix of at most ``size`` bytes starts; the text is larger."""
+        if self.size == len(self.text):
+            return self.size - size
+        if self._encoded:
+            return len(self.text) - _last_characters(self._encoded, size)
+        after, rest = _locate(reversed(self.sizes), size)
+        index = len(self.sizes) - 1 - after
+        end = min((index + 1) * _SLICE, len(self.text))
+        if self._is_single_byte(index):
+            return end - rest
+        return end - _last_characters(_encode(self.text[index * _SLICE : end]), rest)
+
+    def newlines_before(self, at: int) -> int:
+        """Count the newlines before a position."""
+        if at <= _SLICE:
+            return self.text.count("\n", 0, at)
+        index = at // _SLICE
+        return sum(self.newlines[:index]) + self.text.count("\n", index * _SLICE, at)
+
+    def size_before(self, at: int) -> int:
+        """Count the bytes before a position."""
+        if self.size == len(self.text):
+            return at
+        if at == len(self.text):
+            return self.size
+        index = at // _SLICE
+        return sum(self.sizes[:index]) + utf8_size(self.text[index * _SLICE : at])
+
+    def _is_single_byte(self, index: int) -> bool:
+        return self.sizes[index] == min(_SLICE, len(self.text) - index * _SLICE)
+
+
+def _newlines(text: str) -> tuple[int, ...]:
+    return tuple([text.count("\n", at, at + _SLICE) for at in range(0, len(text), _SLICE)])
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    if text.isascii():
+        return (len(text),)
+    return tuple([len(_encode(text[at : at + _SLICE])) for at in range(0, len(text), _SLICE)])
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _first_characters(encoded: bytes, size: int) -> int:
+    """Count the characters that lie wholly in the first ``size`` bytes."""
+    while size < len(encoded) and encoded[size] in _CONTINUATION:
+        size -= 1
+    return _characters(encoded[:size])
+
+
+def _last_characters(encoded: bytes, size: int) -> int:
+    """Count the characters that lie wholly in the last ``size`` bytes."""
+    start = len(encoded) - size
+    while start < len(encoded) and encoded[start] in _CONTINUATION:
+        start += 1
+    return _characters(encoded[start:])
+
+
+def _characters(encoded: bytes) -> int:
+    return len(encoded.translate(None, _CONTINUATION))
+
+
+def _locate(amounts: Iterable[int], wanted: int) -> tuple[int, int]:
+    """Find the slice in which the running sum reaches ``wanted``, and what is wanted of it."""
+    for index, amount in enumerate(amounts):
+        if wanted <= amount:
+            return index, wanted
+        wanted -= amount
+    raise AssertionError("more is wanted than there is")
+
+
+def _nth_newline(text: str, start: int, end: int, found: int, nth: int) -> int:
+    """Find the nth, from 1, of the newlines found between two positions.
+
+    It guesses from the mean length of a line and halves in turn, lest an odd text lead it astray.
+    Of the two sides of a guess the one with fewer newlines is counted.
+    """
+    guess = True
+    while _NEAR < nth <= found - _NEAR:
+        middle = start + ((end - start) * nth // found if guess else (end - start) // 2)
+        if nth * 2 < found:
+            before = text.count("\n", start, middle)
+        else:
+            before = found - text.count("\n", middle, end)
+        if before < nth:
+            start, found, nth = middle, found - before, nth - before
+        else:
+            end, found = middle, before
+        guess = not guess
+    if nth > _NEAR:
+        while nth <= found:
+            end = text.rfind("\n", 0, end)
+            found -= 1
+        return end
+    while nth:
+        start = text.find("\n", start) + 1
+        nth -= 1
+    return start - 1

@@ -1,0 +1,48 @@
+"""A call that cannot be meant is refused with what to do."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agentic import truncate
+from agentic.errors import ConfigError
+from agentic.truncate import HeadBuffer, Options, TailBuffer
+
+DOORS = [
+    lambda **limits: truncate.head("text", **limits),
+    lambda **limits: truncate.tail("text", **limits),
+    lambda **limits: truncate.middle("text", **limits),
+    Options,
+    HeadBuffer,
+    TailBuffer,
+]
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("name", ["max_lines", "max_bytes"])
+@pytest.mark.parametrize("limit", [0, -1, True, False, 1.5, 2000.0, "10"])
+def test_a_limit_that_is_no_number_of_things_is_refused(
+    door: Callable[..., object], name: str, limit: object
+) -> None:
+    """The error names the limit, what was given, what is allowed and what to do."""
+    with pytest.raises(ConfigError) as caught:
+        door(**{name: limit})
+
+    said = f"{name} is {limit!r}; allowed: a whole number above 0, or None."
+    assert str(caught.value) == f"{said} To mend it: pass None for no limit."
+
+
+@pytest.mark.parametrize("cut", [truncate.head, truncate.tail, truncate.middle, Options().apply])
+@pytest.mark.parametrize("content", [None, b"raw", 7, ["a"]])
+def test_content_that_is_no_text_is_refused(cut: Callable[[Any], object], content: object) -> None:
+    """Bytes are not guessed at."""
+    with pytest.raises(ConfigError, match=r"content is .*; allowed: a str"):
+        cut(content)
+
+
+@pytest.mark.parametrize("mode", ["first", None, 1, ["tail"]])
+def test_a_mode_that_does_not_exist_is_refused(mode: Any) -> None:
+    """The error lists the modes."""
+    with pytest.raises(ConfigError, match="allowed: head, tail or middle"):
+        Options(mode=mode)

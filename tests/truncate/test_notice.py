@@ -1,0 +1,81 @@
+"""The sentence for the model."""
+
+import pytest
+
+from agentic import truncate
+from agentic.truncate import Mode, Result
+
+LINES = "\n".join(f"line {number}" for number in range(100))
+
+
+@pytest.mark.parametrize(
+    ("result", "sentence"),
+    [
+        (
+            truncate.head(LINES, max_lines=60),
+            "40 of 100 lines are missing, only the first 60 lines are shown",
+        ),
+        (
+            truncate.tail(LINES, max_lines=1),
+            "99 of 100 lines are missing, only the last line is shown",
+        ),
+        (
+            truncate.head("abcdefghij\nsecond", max_bytes=4),
+            "13 of 17 bytes (2 lines) are missing, only the start of the first line is shown",
+        ),
+        (
+            truncate.tail("abcdefghij", max_bytes=9),
+            "1 of 10 bytes (1 line) is missing, only the end of the last line is shown",
+        ),
+        (
+            truncate.middle(LINES, max_lines=11),
+            (
+                "90 of 100 lines are missing, only the first and the last lines are shown "
+                "with a marker between them"
+            ),
+        ),
+        (
+            truncate.middle("x" * 1000, max_bytes=100),
+            (
+                "A part of 1000 bytes (1 line) is missing, only the start of the first line and "
+                "the end of the last line are shown with a marker between them"
+            ),
+        ),
+        (
+            truncate.tail("漢", max_bytes=2),
+            (
+                "3 of 3 bytes (1 line) are missing, nothing is shown because the limit is smaller "
+                "than one character"
+            ),
+        ),
+        (
+            truncate.head("one\n", max_bytes=3),
+            "1 of 4 bytes (1 line) is missing, only the first line is shown",
+        ),
+    ],
+)
+def test_a_notice_says_what_is_missing_of_how_much_and_which_end_is_shown(
+    result: Result, sentence: str
+) -> None:
+    """The numbers are those of the record, the verb agrees with them."""
+    assert result.notice() == f"{sentence}: ask for a narrower part to see the rest."
+
+
+def test_a_notice_names_where_the_full_text_is() -> None:
+    """With a reference the model is sent there."""
+    result = truncate.head("one\ntwo", max_lines=1)
+
+    assert result.notice("logs/full.log").endswith("shown: the full text is in logs/full.log.")
+
+
+def test_nothing_missing_needs_no_notice() -> None:
+    """The sentence is empty when nothing was cut."""
+    assert truncate.head("whole").notice("logs/full.log") == ""
+
+
+def test_a_middle_that_became_a_tail_is_described_as_one() -> None:
+    """The mode of the result, not of the wish, decides on the words."""
+    result = truncate.middle("one\ntwo\nthree", max_lines=2)
+
+    assert result.mode is Mode.TAIL
+    assert "only the last 2 lines are shown" in result.notice()
