@@ -1,0 +1,46 @@
+# Everything sets itself up: a virtual environment in .venv, made once and again when pyproject.toml
+# changes. Another Python: make PYTHON=python3.12 test
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: demo test test-all lint unit bench picture format
+
+demo: $(READY)
+	$(BIN)/python examples/mono-like --window 8000 "read agentic/loop/_run.py \
+then run cat agentic/*/*.py then find close_open_rounds in agentic \
+then read agentic/messages/_rounds.py then read agentic/loop/_run.py from line 150 \
+then run $(BIN)/python -m pydoc agentic.loop then find CancelledError in agentic"
+
+test: $(READY) lint unit
+
+test-all: $(READY) lint
+	$(BIN)/pytest -m "long or not long"
+	$(BIN)/python tests/fresh_clone.py
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: $(READY)
+	$(BIN)/pytest --cov --cov-report=term
+
+bench: $(READY)
+	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
+
+picture: $(READY)
+	$(BIN)/python docs/pictures/context_size.py
+
+format: $(READY)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is %d.%d: make PYTHON=python3.12" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $(READY)

@@ -1,0 +1,33 @@
+"""Runs every Python snippet of the README and the docs, each page in a folder of its own."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sybil import Sybil
+from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> Iterator[None]:
+    """Keep what a page writes out of the checkout."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        yield
+        os.chdir(before)
+
+
+def _start(namespace: dict[str, Any]) -> None:
+    namespace["__name__"] = "__main__"
+
+
+pytest_collect_file = Sybil(
+    parsers=[PythonCodeBlockParser(), SkipParser()],
+    patterns=["README.md", "docs/**/*.md"],
+    setup=_start,
+    fixtures=["elsewhere"],
+).pytest()

@@ -1,0 +1,76 @@
+"""The house as a whole: what its rooms export, and what it costs to enter one."""
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import agentic
+
+ROOT = Path(agentic.__file__).parent
+ROOMS = [
+    info.name
+    for info in pkgutil.walk_packages([str(ROOT)], "agentic.")
+    if not any(part.startswith("_") for part in info.name.split("."))
+]
+
+
+@pytest.mark.parametrize("name", ["agentic", *ROOMS])
+def test_every_room_lists_what_it_exports_sorted_and_exactly(name: str) -> None:
+    """`__all__` is sorted, and everything in it is there."""
+    room = importlib.import_module(name)
+
+    assert list(room.__all__) == sorted(room.__all__)
+    assert len(set(room.__all__)) == len(room.__all__)
+    assert all(hasattr(room, exported) for exported in room.__all__)
+
+
+def test_the_house_lists_every_room() -> None:
+    """No room is missing from the front door, and none is empty."""
+    rooms = {info.name for info in pkgutil.iter_modules([str(ROOT)])}
+
+    assert set(agentic.__all__) == {name for name in rooms if not name.startswith("_")}
+    assert set(dir(agentic)) >= set(agentic.__all__)
+
+
+def test_a_room_that_does_not_exist_is_an_attribute_error() -> None:
+    """A misspelt room is the mistake it looks like."""
+    with pytest.raises(AttributeError, match="tuncate"):
+        _ = agentic.tuncate
+
+
+@pytest.mark.parametrize(
+    ("statement", "absent"),
+    [
+        ("import agentic", ["attr", "asyncio", "blinker", "agentic.errors"]),
+        ("from agentic import truncate", ["asyncio", "blinker", "agentic.messages"]),
+        ("from agentic import limits, usage", ["asyncio", "blinker", "agentic.messages"]),
+        ("from agentic import messages", ["asyncio", "blinker", "agentic.tokens"]),
+        ("from agentic.context import strategies", ["asyncio", "agentic.context.budget"]),
+        ("from agentic import loop, history", ["msgspec", "httpx", "hypothesis"]),
+    ],
+)
+def test_entering_a_room_loads_only_what_stands_to_its_left(
+    statement: str, absent: list[str]
+) -> None:
+    """Somebody who uses one room pays for no other, and for no extra."""
+    program = f"import sys; {statement}; print([m for m in {absent!r} if m in sys.modules])"
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_module_says_what_it_knows_in_its_first_line(path: Path) -> None:
+    """The docstring of a module begins with a sentence of its own, on one line."""
+    first = (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n")[0]
+
+    assert first.endswith((".", ":"))
+    assert not first.startswith("This module")

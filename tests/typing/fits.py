@@ -1,0 +1,59 @@
+"""Lines that only mypy runs: each implementation fits its protocol without inheriting from it."""
+
+from agentic import history, limits, loop, tokens, tools
+from agentic.context import budget, compactors, strategies
+
+
+def counters() -> list[tokens.Counter]:
+    return [tokens.CharCounter()]
+
+
+def stores() -> list[history.Archive]:
+    return [history.MemoryStore(), history.JsonlStore("session.jsonl")]
+
+
+def rewriters(archive: history.Archive) -> history.Rewriter:
+    return archive
+
+
+def executors(registry: tools.Registry) -> list[loop.Executor]:
+    filtered = tools.FilteredExecutor(registry, ["read"])
+    return [registry, filtered, tools.CompositeExecutor(registry, filtered)]
+
+
+def policies() -> list[tools.Policy]:
+    return [tools.AllowlistPolicy(["read"])]
+
+
+@tools.tool
+def _now() -> str:
+    """Tell the time."""
+    return "noon"
+
+
+def function_tools() -> list[tools.Tool]:
+    return [_now]
+
+
+def made_compactors() -> list[budget.Compactor]:
+    return [compactors.Digest(), compactors.first_of(compactors.Digest())]
+
+
+def made_strategies() -> list[strategies.ContextStrategy]:
+    return [strategies.FitContextWindow(8_000)]
+
+
+class _Model:
+    def limits(self) -> limits.ModelLimits:
+        return limits.lookup("gpt-4.1")
+
+    async def decide(self, request: loop.Input, /) -> loop.Decision:
+        return loop.Decision(request.user_message)
+
+
+def providers(model: _Model) -> limits.Provider:
+    return model
+
+
+def deciders(model: _Model) -> loop.Decider:
+    return model
