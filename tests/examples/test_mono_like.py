@@ -1,0 +1,204 @@
+"""The example as a user runs it: real processes, real files, real commands, a real HTTP server."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "mono-like"
+
+
+def mono_like(
+    folder: Path, *arguments: str, typed: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the example in a folder, with no endpoint but the one that is given."""
+    inherited = {key: value for key, value in os.environ.items() if "OPENAI" not in key}
+    return subprocess.run(
+        [sys.executable, str(EXAMPLE), *arguments],
+        cwd=folder,
+        env={**inherited, **environment},
+        input=typed,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_it_is_one_file_of_at_most_250_lines() -> None:
+    """A reader gets through it in ten minutes."""
+    files = [path for path in EXAMPLE.iterdir() if path.suffix == ".py"]
+
+    assert [path.name for path in files] == ["__main__.py"]
+    assert len(files[0].read_text().splitlines()) <= 250
+
+
+def test_it_writes_edits_reads_and_runs(tmp_path: Path) -> None:
+    """Each of the four tools does real work, in one request."""
+    done = mono_like(
+        tmp_path,
+        "write print(1) to a.py then edit a.py: 1 -> 2 then read a.py then run python a.py",
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a.py").read_text() == "print(2)"
+    assert "offline" in done.stdout
+    assert "Done, in 4 steps." in done.stdout
+
+
+def test_a_long_output_is_cut_and_kept_whole_in_a_file(tmp_path: Path) -> None:
+    """The end of the output is shown, with the place of all of it."""
+    done = mono_like(tmp_path, "run seq 100000")
+
+    spilled = done.stdout.partition("the full text is in ")[2].partition(".log")[0].split()[0]
+
+    assert Path(spilled.rstrip(".")).read_text().count("\n") == 100_000
+
+
+def test_a_small_window_is_compacted_and_goes_on(tmp_path: Path) -> None:
+    """Compaction happens within a request, and the request is finished."""
+    (tmp_path / "big.txt").write_text("a line of a large file\n" * 2_000)
+
+    done = mono_like(tmp_path, "--window", "4000", " then ".join(["read big.txt"] * 6))
+
+    assert "compacted:" in done.stdout
+    assert "Done, in 6 steps." in done.stdout
+
+
+def test_a_session_is_resumed(tmp_path: Path) -> None:
+    """What was said is in the file, and there again the next time."""
+    mono_like(tmp_path, "--session", "s.jsonl", "run echo one")
+
+    done = mono_like(tmp_path, "--session", "s.jsonl", "run echo two")
+
+    assert "Resuming session s.jsonl: 4 messages in history" in done.stdout
+
+
+def test_the_prompt_serves_requests_until_an_empty_line(tmp_path: Path) -> None:
+    """Without a request it asks, and each line is one."""
+    done = mono_like(tmp_path, typed="run echo one\nfind nothing\n\n")
+
+    assert done.returncode == 0
+    assert done.stdout.count("Done, in 1 steps.") == 2
+
+
+def test_what_a_command_leaves_in_the_background_is_stopped(tmp_path: Path) -> None:
+    """No child outlives the command that started it."""
+    done = mono_like(tmp_path, "run (sleep 1; touch late) >/dev/null 2>&1 & true")
+    time.sleep(1.5)
+
+    assert "Done" in done.stdout
+    assert not (tmp_path / "late").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "told"),
+    [
+        (["--window", "-5", "run ls"], {}, "context_window is -5; allowed: a whole number"),
+        (["--window", "many", "run ls"], {}, "invalid int value: 'many'"),
+        (["--session", "/", "run ls"], {}, "Is a directory"),
+        (["hi"], {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, "did not serve the request"),
+        (["hi"], {"OPENAI_BASE_URL": "nonsense"}, "did not serve the request"),
+    ],
+)
+def test_a_users_mistake_is_a_sentence_and_no_traceback(
+    tmp_path: Path, arguments: list[str], environment: dict[str, str], told: str
+) -> None:
+    """The last line says what was wrong, and the exit status is not 0."""
+    done = mono_like(tmp_path, *arguments, **environment)
+
+    assert done.returncode != 0
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_request_that_it_does_not_understand_is_answered_with_what_it_does(
+    tmp_path: Path,
+) -> None:
+    """The offline decider says what it knows."""
+    done = mono_like(tmp_path, "make me a sandwich")
+
+    assert "I do not understand 'make me a sandwich'" in done.stdout
+    assert "read PATH" in done.stdout
+
+
+@contextmanager
+def chat_server(*answers: tuple[int, dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Serve chat completions from a script; give the address, and the requests that came."""
+    seen: list[dict[str, Any]] = []
+    script = iter(answers)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            seen.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            status, body = next(script)
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1", seen
+        server.shutdown()
+
+
+def reply(content: str = "", reason: str = "stop", calls: tuple[tuple[str, str], ...] = ()) -> Any:
+    """Write a reply as a server does."""
+    message: dict[str, Any] = {"role": "assistant", "content": content or None}
+    if calls:
+        message["tool_calls"] = [
+            {"id": "call_0", "type": "function", "function": {"name": name, "arguments": arguments}}
+            for name, arguments in calls
+        ]
+    usage = {"prompt_tokens": 900, "completion_tokens": 10}
+    return 200, {"choices": [{"message": message, "finish_reason": reason}], "usage": usage}
+
+
+def test_an_endpoint_is_asked_with_the_tools_and_gets_their_results(tmp_path: Path) -> None:
+    """A model behind HTTP drives the same tools."""
+    calls = (("bash", '{"command": "echo hello"}'),)
+    with chat_server(reply("Let me see.", "tool_calls", calls), reply("It says hello.")) as (
+        url,
+        seen,
+    ):
+        done = mono_like(tmp_path, "greet", OPENAI_BASE_URL=url, OPENAI_MODEL="gpt-4.1")
+
+    assert done.returncode == 0, done.stderr
+    assert "It says hello." in done.stdout
+    assert [tool["function"]["name"] for tool in seen[0]["tools"]] == [
+        "read",
+        "write",
+        "edit",
+        "bash",
+    ]
+    assert seen[1]["messages"][-1] == {
+        "role": "tool",
+        "tool_call_id": "call_0",
+        "content": "hello\n",
+    }
+
+
+def test_an_overflow_is_answered_by_a_smaller_request(tmp_path: Path) -> None:
+    """The refused request is not sent again as it was."""
+    (tmp_path / "big.txt").write_text("a line of a large file\n" * 2_000)
+    read = reply("", "tool_calls", (("read", '{"path": "big.txt"}'),))
+    overflow = (400, {"error": {"message": "maximum context length exceeded"}})
+    with chat_server(*[read] * 8, overflow, reply("Read.")) as (url, seen):
+        done = mono_like(tmp_path, "read it", OPENAI_BASE_URL=url, OPENAI_MODEL="gpt-4.1")
+
+    refused, retried = (len(json.dumps(body["messages"])) for body in seen[-2:])
+
+    assert "Read." in done.stdout, done.stderr
+    assert retried < refused
