@@ -1,0 +1,62 @@
+"""A compactor that needs no model: what a conversation says of itself, put in order."""
+
+import attrs
+
+from agentic.context.compactors._fit import fit
+from agentic.context.compactors._gather import gather
+from agentic.context.compactors._tools import ToolTable
+from agentic.errors import ConfigError
+from agentic.messages import Message
+from agentic.tokens import CharCounter, Counter
+
+__all__ = ["Digest"]
+
+
+@attrs.frozen(kw_only=True)
+class Digest:
+    """Writes a Markdown digest of a conversation: deterministic, offline, in linear time.
+
+    It holds what the user asked, word for word as far as there is room; results and findings in the
+    assistant's words; files changed and read; commands and other calls with their outcome; errors
+    that nothing overcame; the lines in which identifiers were last seen; open to-dos; and what was
+    in progress. Sections with nothing in them are left out, and an empty conversation has no digest
+    at all. A former digest is merged section by section, so that digests do not nest; a summary
+    that somebody else wrote is quoted. System messages at the start are passed over.
+
+    >>> import asyncio
+    >>> messages = [Message("user", "Is it green?"), Message("assistant", "All tests pass now.")]
+    >>> print(asyncio.run(Digest().compact(messages)))
+    # Digest of the conversation so far
+    <BLANKLINE>
+    ## Asked by the user
+    - Is it green?
+    <BLANKLINE>
+    ## Results, in the assistant's words
+    - All tests pass now.
+    """
+
+    max_tokens: int = attrs.field(default=2000)
+    """The most that a digest counts. With no room for a single entry the digest is empty."""
+    counter: Counter = attrs.field(factory=CharCounter)
+    tools: ToolTable = attrs.field(factory=ToolTable)
+
+    @max_tokens.validator
+    def _check_max_tokens(self, _: object, value: object) -> None:
+        if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+            raise ConfigError("max_tokens", value, "a whole number above 0", "leave it at 2000")
+
+    @counter.validator
+    def _check_counter(self, _: object, value: object) -> None:
+        if not callable(getattr(value, "count", None)):
+            raise ConfigError(
+                "counter", value, "an object with count(text) -> int", "pass tokens.CharCounter()"
+            )
+
+    @tools.validator
+    def _check_tools(self, _: object, value: object) -> None:
+        if not isinstance(value, ToolTable):
+            raise ConfigError("tools", value, "a ToolTable", "pass ToolTable().extend(read=[...])")
+
+    async def compact(self, messages: list[Message], /) -> str:
+        """Give the digest of a conversation, or of a part of one."""
+        return fit(gather(messages, self.tools), self.max_tokens, self.counter)

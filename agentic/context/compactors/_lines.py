@@ -1,0 +1,134 @@
+r"""Lines of a text, found without splitting it, and shortened so that a reader sees the cut.
+
+A line ends at `\n` and nowhere else. Only a bounded part of either end of a text is looked at, so
+that an output of 100 MB costs what one of 10 KB does.
+"""
+
+import re
+from collections.abc import Iterator
+
+__all__ = ["around", "clip", "head_lines", "line_with", "one_line", "shorten", "tail_lines"]
+
+_WINDOW = 4096
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_TAG_OR_RULE = re.compile(r"(?:</?[\w:-]{1,40}>|[\W_])*")
+_CUT = re.compile(r" \[\.\.\. ([0-9]{1,12}) characters left out \.\.\.\] ")
+_WORD_SEARCH = 24
+
+
+def one_line(text: str) -> str:
+    r"""Join the lines of a text, without colour codes and what a progress bar painted over.
+
+    >>> one_line("  10 %\r 100 %\n\x1b[32mdone\x1b[0m ")
+    '100 % done'
+    """
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    if "\r" in text:
+        text = "\n".join(line.strip().rpartition("\r")[2] for line in text.split("\n"))
+    return " ".join(text.split())
+
+
+def head_lines(text: str) -> Iterator[str]:
+    r"""Give the lines at the start that say something, tidied.
+
+    >>> list(head_lines("<output>\n\n==========\nRan 3 tests\n</output>"))
+    ['Ran 3 tests']
+    """
+    return _telling(text[:_WINDOW].split("\n"))
+
+
+def tail_lines(text: str) -> Iterator[str]:
+    r"""Give the lines at the end that say something, tidied, the last one first.
+
+    >>> next(tail_lines("collected 3 items\n3 passed in 0.1s\n\n"))
+    '3 passed in 0.1s'
+    """
+    return _telling(reversed(text[-_WINDOW:].split("\n")))
+
+
+def line_with(pattern: re.Pattern[str], text: str) -> str:
+    r"""Give the first line, near either end of a text, in which a pattern is found, tidied.
+
+    >>> line_with(re.compile("error"), "> check\na.ts(2): error TS1\ngave up")
+    'a.ts(2): error TS1'
+    """
+    for window in (text[:_WINDOW], text[-_WINDOW:]):
+        if found := pattern.search(window):
+            start = window.rfind("\n", 0, found.start()) + 1
+            return one_line(window[start:].partition("\n")[0])
+    return ""
+
+
+def shorten(line: str, limit: int) -> str:
+    """Keep both ends of a line that is longer than the limit, in characters.
+
+    >>> shorten("/home/ann/projects/compiler/src/parser.py", 24)
+    '/home/ann/pro ... ser.py'
+    """
+    if len(line) <= limit:
+        return line
+    tail = (limit - 5) // 3
+    return f"{line[: limit - 5 - tail].rstrip()} ... {line[len(line) - tail :].lstrip()}"
+
+
+def around(line: str, word: str, limit: int) -> str:
+    """Keep what stands around a word of a line that is longer than the limit, in characters.
+
+    >>> around("Of all the flights to Oslo only HAT084 on Friday has seats left", "HAT084", 40)
+    '... Oslo only HAT084 on Friday ...'
+    """
+    if len(line) <= limit:
+        return line
+    room = limit - len("... ") - len(" ...")
+    start = max(0, min(line.find(word) - (room - len(word)) // 2, len(line) - room))
+    kept = line[start : start + room]
+    if start and word in (tidy := _on_to_word(kept)):
+        kept = tidy
+    if start + room < len(line) and word in (tidy := _back_to_word(kept)):
+        kept = tidy
+    return f"{'... ' if start else ''}{kept}{' ...' if start + room < len(line) else ''}"
+
+
+def clip(text: str, limit: int) -> str:
+    """Cut the middle out of a text, and say there how much is missing in all.
+
+    Two thirds of the limit, in characters, go to the start. The marker comes on top.
+
+    >>> clip("Please rename the parser and do not touch the tests", 24)
+    'Please rename [... 33 characters left out ...] tests'
+    >>> clip(_, 15)
+    'Please [... 40 characters left out ...] tests'
+    """
+    head, missing, tail = _reopen(text)
+    if len(head) + len(tail) <= limit:
+        return text
+    tail_size = min(limit // 3, len(tail))
+    kept_head = _back_to_word(head[: limit - tail_size])
+    kept_tail = _on_to_word(tail[len(tail) - tail_size :])
+    missing += len(head) + len(tail) - len(kept_head) - len(kept_tail)
+    return f"{kept_head} [... {missing} characters left out ...] {kept_tail}"
+
+
+def _telling(lines: Iterator[str] | list[str]) -> Iterator[str]:
+    tidied = (one_line(line) for line in lines)
+    return (line for line in tidied if not _TAG_OR_RULE.fullmatch(line))
+
+
+def _reopen(text: str) -> tuple[str, int, str]:
+    """Split a text into its start, what an earlier cut left out, and its end."""
+    cut = _CUT.search(text)
+    if cut is None:
+        middle = len(text) - len(text) // 3
+        return text[:middle], 0, text[middle:]
+    return text[: cut.start()], int(cut[1]), text[cut.end() :]
+
+
+def _back_to_word(start: str) -> str:
+    cut = max(start.rfind(" "), start.rfind("\n"))
+    return start[:cut] if len(start) - cut <= _WORD_SEARCH else start
+
+
+def _on_to_word(end: str) -> str:
+    spaces = [found for found in (end.find(" "), end.find("\n")) if found >= 0]
+    return end[min(spaces) + 1 :] if spaces and min(spaces) <= _WORD_SEARCH else end

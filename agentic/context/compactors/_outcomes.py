@@ -1,0 +1,90 @@
+r"""How a tool call went, read off its result.
+
+A result that carries an error failed. Besides, a command failed if its output states an exit code
+other than 0; and any call failed if the first line of its output, or the last, starts like an error
+(`Error:`, `fatal:`, `Traceback`, `FAILED`, `SomeError: ...`) or ends like one of a shell's.
+"""
+
+import re
+from collections.abc import Iterator
+
+import attrs
+
+from agentic.context.compactors._lines import head_lines, line_with, shorten, tail_lines
+from agentic.context.compactors._tools import ToolKind
+from agentic.messages import ToolResult
+
+__all__ = ["Outcome", "read_outcome"]
+
+_LINE_LIMIT = 240
+_CODE_WINDOW = 200
+
+_EXIT_CODE = re.compile(
+    r"\b(?:return_?code|exit_?code|exit(?:ed)?(?: with)?(?: exit)? (?:code|status))"
+    r"[\"'>:=\s]{0,4}(-?[0-9]{1,10})\b",
+    re.IGNORECASE,
+)
+_STATUS_LINE = re.compile(
+    rf"\W{{0,3}}(?:(?:the )?(?:command|process) )?{_EXIT_CODE.pattern}\W*(?:\w+>)?"
+    r"|\(no output\)",
+    re.IGNORECASE,
+)
+_ERROR_START = re.compile(
+    r"(?i:error|fatal|panic|exception|npm err(?:or|!))\b[^:]{0,40}:"
+    r"|Traceback \(most recent|FAIL(?:ED)?\b|[\w.]*(?:Error|Exception)\s*:"
+)
+_ERROR_END = re.compile(
+    r": (?:No such file or directory|(?:command )?not found|Permission denied)$|: No module named"
+)
+_ERROR_WORD = re.compile(
+    r"(?i:\b(?:errors?|fatal|panic|failed|failures?|exception|cannot|denied|refused|not found|"
+    r"no such file|no module|unable|undefined|unexpected|invalid)\b)|\w(?:Error|Exception)\b"
+)
+
+
+@attrs.frozen
+class Outcome:
+    """How a call went."""
+
+    failed: bool
+    exit_code: int | None = None
+    """None where the output states none."""
+    lines: tuple[str, ...] = ()
+    """The line that says most; of a failure the line that names the error, and the last one."""
+
+
+def read_outcome(result: ToolResult, kind: ToolKind | None) -> Outcome:
+    r"""Tell how a call went.
+
+    >>> read_outcome(ToolResult("c1", "bash", "ran 9\nTypeError: no len()\nexit code: 1"), "run")
+    Outcome(failed=True, exit_code=1, lines=('TypeError: no len()',))
+    """
+    text = f"{result.output}\n{result.error.message}" if result.error else result.output
+    exit_code = _exit_code(text) if kind == "run" else None
+    first = next(_said(head_lines(text)), "")
+    last = next(_said(tail_lines(text)), "")
+    failed = bool(result.error or exit_code) or _is_error(first) or _is_error(last)
+    if not failed:
+        return Outcome(failed, exit_code, _shown(last if kind == "run" else first))
+    return Outcome(failed, exit_code, _shown(line_with(_ERROR_WORD, text) or first, last))
+
+
+def _exit_code(text: str) -> int | None:
+    """Find the exit code that an output states at its end or at its start."""
+    for window in (text[-_CODE_WINDOW:], text[:_CODE_WINDOW]):
+        if stated := _EXIT_CODE.findall(window):
+            return int(stated[-1])
+    return None
+
+
+def _is_error(line: str) -> bool:
+    return bool(_ERROR_START.match(line) or _ERROR_END.search(line))
+
+
+def _said(lines: Iterator[str]) -> Iterator[str]:
+    """Leave out the lines that only state how a command ended."""
+    return (line for line in lines if not _STATUS_LINE.fullmatch(line))
+
+
+def _shown(*lines: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(shorten(line, _LINE_LIMIT) for line in lines if line))

@@ -1,0 +1,101 @@
+import asyncio
+from typing import Any
+
+import pytest
+
+from agentic.context.compactors import Digest, first_of
+from agentic.messages import Message
+from agentic.testing import check_compactor
+
+
+def test_a_digest_keeps_the_promises_of_a_compactor() -> None:
+    """It answers whatever the conversation."""
+    check_compactor(Digest)
+
+
+def test_a_chain_keeps_the_promises_of_a_compactor() -> None:
+    """Where nobody has anything to say, it refuses, which is an answer too."""
+    check_compactor(lambda: first_of(_Constant(""), Digest()))
+
+
+class _Constant:
+    """Always answers the same."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    async def compact(self, messages: list[Message], /) -> Any:
+        return self.answer
+
+
+class _Synchronous:
+    """Forgets that a compactor is async."""
+
+    def compact(self, messages: list[Message], /) -> Any:
+        return "a summary"
+
+
+class _Encodes:
+    """Sends what it read as UTF-8."""
+
+    async def compact(self, messages: list[Message], /) -> str:
+        return f"{len(''.join(message.content for message in messages).encode())} bytes"
+
+
+class _Reads:
+    """Takes arguments for JSON."""
+
+    async def compact(self, messages: list[Message], /) -> str:
+        return repr([call.parse() for message in messages for call in message.tool_calls])
+
+
+class _Takes:
+    """Takes the messages off the list that it was given."""
+
+    async def compact(self, messages: list[Message], /) -> str:
+        return repr([messages.pop() for _ in range(len(messages))])
+
+
+class _Writes:
+    """Marks what it has seen."""
+
+    async def compact(self, messages: list[Message], /) -> str:
+        for message in messages:
+            if message.extra:
+                message.extra["seen"].append(2)
+        return "a summary"
+
+
+class _Slow:
+    """Thinks about every message for a while."""
+
+    async def compact(self, messages: list[Message], /) -> str:
+        await asyncio.sleep(len(messages) / 100)
+        return "a summary"
+
+
+class _Misguided(_Constant):
+    """Knows only with instructions what it cannot do."""
+
+    async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("broken", "promise"),
+    [
+        (_Constant(None), "plain conversation: it answers with a text, but gave None"),
+        (_Constant(" "), "plain conversation: the answer says something"),
+        (_Synchronous(), "plain conversation: it answers .* cannot be awaited"),
+        (_Encodes(), "lone surrogates: it answers .* UnicodeEncodeError"),
+        (_Reads(), "parallel calls, .*: it answers .* JSONDecodeError"),
+        (_Takes(), "plain conversation: the conversation is left as it was"),
+        (_Writes(), "parallel calls, .*: the conversation is left as it was"),
+        (_Slow(), "2,000 messages: it answers within 0.5 s, .* TimeoutError"),
+        (_Misguided("a summary"), "plain conversation, with instructions: .* NotImplementedError"),
+    ],
+)
+def test_the_suite_says_which_promise_is_broken(broken: Any, promise: str) -> None:
+    """And on what conversation."""
+    with pytest.raises(AssertionError, match=promise):
+        check_compactor(lambda: broken, timeout_seconds=0.5)
