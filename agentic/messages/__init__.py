@@ -1,15 +1,8 @@
 """Messages, the rounds they form, and the one JSON form that every store shares."""
 
 from agentic.messages._growth import RecentConversations, continues
-from agentic.messages._message import (
-    Media,
-    Message,
-    Native,
-    Role,
-    ToolCall,
-    ToolFailure,
-    ToolResult,
-)
+from agentic.messages._message import ContextSummary, Message, Role
+from agentic.messages._parts import Media, Native, ToolCall, ToolFailure, ToolResult
 from agentic.messages._plain import from_plain, to_plain
 from agentic.messages._rounds import (
     Round,
@@ -18,7 +11,6 @@ from agentic.messages._rounds import (
     leading_system_count,
     split_rounds,
 )
-from agentic.messages._summary import ContextSummary
 
 __all__ = [
     "ContextSummary",

@@ -14,8 +14,8 @@ from typing import Any
 import attrs
 
 from agentic.errors import ConfigError
-from agentic.messages._message import Media, Message, Native, ToolCall, ToolFailure, ToolResult
-from agentic.messages._summary import ContextSummary
+from agentic.messages._message import ContextSummary, Message
+from agentic.messages._parts import Media, Native, ToolCall, ToolFailure, ToolResult
 from agentic.usage import Usage
 
 __all__ = ["from_plain", "to_plain"]
@@ -34,6 +34,12 @@ _LISTS: dict[str, type[attrs.AttrsInstance]] = {
     "tool_results": ToolResult,
 }
 _TIMES = {"created_at", "timestamp"}
+_OPEN = {Media, Message, ToolCall, ToolResult}
+"""These keep what they do not know in `extra`; the others leave it to what holds them."""
+_NAMES: dict[type[Any], frozenset[str]] = {
+    cls: frozenset(field.name for field in attrs.fields(cls)) - {"extra"}
+    for cls in (Message, *_RECORDS.values(), *_LISTS.values())
+}
 
 
 def to_plain(message: Message) -> dict[str, Any]:
@@ -57,12 +63,12 @@ def from_plain(plain: Mapping[str, Any]) -> Message:
     if not isinstance(plain, Mapping):
         raise ConfigError("plain", plain, "a JSON object", "pass what to_plain() gave")
     version = plain.get("v", _VERSION)
-    if not isinstance(version, int) or version > _VERSION:
+    if type(version) is not int or not 1 <= version <= _VERSION:
         raise ConfigError(
             "v",
             version,
-            f"a version up to {_VERSION}",
-            "upgrade agentic-weave: a newer version wrote this message",
+            f"a version from 1 to {_VERSION}",
+            "upgrade agentic-weave if a newer version wrote this message",
         )
     fields = {key: value for key, value in plain.items() if key != "v"}
     try:
@@ -78,15 +84,16 @@ def from_plain(plain: Mapping[str, Any]) -> Message:
 
 def _plain_record(record: attrs.AttrsInstance) -> dict[str, Any]:
     unknown: Mapping[str, Any] = getattr(record, "extra", {})
+    names = _NAMES[type(record)]
     plain: dict[str, Any] = {}
     for field in attrs.fields(type(record)):
         value = getattr(record, field.name)
-        if field.name == "extra" or (value == field.default and field.name != "role"):
+        if field.name == "extra" or value == field.default:
             continue
         plain[field.name] = _plain_value(field.name, value)
         if field.name in _RECORDS:
             plain[field.name] |= unknown.get(field.name, {})
-    return plain | {key: value for key, value in unknown.items() if key not in _RECORDS}
+    return plain | {key: value for key, value in unknown.items() if key not in names}
 
 
 def _plain_value(name: str, value: Any) -> Any:
@@ -103,16 +110,16 @@ def _plain_value(name: str, value: Any) -> Any:
 
 def _read_record(cls: type[Any], plain: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Build a record, and give what it has no place for."""
-    names = {field.name for field in attrs.fields(cls)}
-    unknown = {key: value for key, value in plain.items() if key not in names - {"extra"}}
+    names = _NAMES[cls]
+    unknown = {key: value for key, value in plain.items() if key not in names}
     known: dict[str, Any] = {}
-    for key in names & plain.keys() - {"extra"}:
-        if plain[key] is None:
+    for key in names & plain.keys():
+        if plain[key] is None and key != "payload":  # null is a payload like any other JSON
             continue
         known[key], rest = _read_value(key, plain[key])
         if rest:
             unknown[key] = rest
-    if "extra" in names:
+    if cls in _OPEN:
         return cls(**known, extra=unknown), {}
     return cls(**known), unknown
 

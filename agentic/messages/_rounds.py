@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from agentic.messages._message import Message, ToolCall, ToolFailure, ToolResult
+from agentic.errors import ConfigError
+from agentic.messages._message import Message
+from agentic.messages._parts import ToolCall, ToolFailure, ToolResult
 
 __all__ = ["Round", "close_open_rounds", "find_task", "leading_system_count", "split_rounds"]
 
@@ -57,7 +59,12 @@ def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
     ... ]
     >>> [round.positions for round in split_rounds(conversation)]
     [(0,), (1, 2)]
+
+    Raises:
+        ConfigError: a negative `start`.
     """
+    if start < 0:
+        raise ConfigError("start", start, "a position, 0 or more", "pass 0 for the whole")
     rounds: list[_OpenRound] = []
     caller: _OpenRound | None = None
     for position in range(start, len(messages)):
@@ -108,14 +115,20 @@ def leading_system_count(messages: Sequence[Message]) -> int:
 def find_task(messages: Sequence[Message]) -> tuple[int, ...]:
     """Find the positions of the task: the first user message and the latest, if there are any.
 
+    A summary is never the task, whatever role it was stored with.
+
     >>> find_task([Message("user", "Fix it."), Message("assistant", "Done."), Message("user", "?")])
     (0, 2)
     """
-    first = next((i for i, message in enumerate(messages) if message.role == "user"), None)
+    first = next((i for i, message in enumerate(messages) if _asks(message)), None)
     if first is None:
         return ()
-    latest = next(i for i in reversed(range(len(messages))) if messages[i].role == "user")
+    latest = next(i for i in reversed(range(len(messages))) if _asks(messages[i]))
     return (first,) if first == latest else (first, latest)
+
+
+def _asks(message: Message) -> bool:
+    return message.role == "user" and message.summary is None
 
 
 @attrs.define

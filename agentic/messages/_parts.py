@@ -1,0 +1,140 @@
+"""What a message is made of besides its text: calls, results, media, a provider's own items.
+
+`extra` holds the fields of the JSON form that this version does not know, so that a store never
+loses what a newer version wrote.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from agentic.errors import ConfigError
+
+__all__ = [
+    "Media",
+    "Native",
+    "ToolCall",
+    "ToolFailure",
+    "ToolResult",
+    "check_text",
+    "extra_fields",
+]
+
+
+def check_text(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:
+    """Refuse what is no text, as an attrs validator."""
+    if not isinstance(value, str):
+        owner = type(instance).__name__
+        raise ConfigError(
+            f"{owner}.{attribute.name}",
+            value,
+            "a str",
+            "decode bytes, join text parts, and put images into media",
+        )
+
+
+def extra_fields() -> Any:
+    """Declare the attrs field for what this version does not know."""
+    return attrs.field(factory=dict, kw_only=True, repr=False, hash=False)
+
+
+@attrs.frozen
+class ToolCall:
+    """A tool that the model asked for."""
+
+    id: str = attrs.field(validator=check_text)
+    """Names the call within the conversation; its result carries the same id."""
+    name: str = attrs.field(validator=check_text)
+    arguments: str = attrs.field(default="{}", validator=check_text)
+    """The JSON text exactly as the model wrote it, valid or not."""
+    extra: Mapping[str, Any] = extra_fields()
+
+    def parse(self) -> dict[str, Any]:
+        """Read the arguments; no text at all means no arguments.
+
+        >>> ToolCall("c1", "read", '{"path": "a.py"}').parse()
+        {'path': 'a.py'}
+
+        Raises:
+            ValueError: the text is not JSON, or not an object.
+        """
+        if not self.arguments.strip():
+            return {}
+        try:
+            value = json.loads(self.arguments)
+        except RecursionError as problem:
+            message = "the arguments are nested too deeply to be read"
+            raise ValueError(message) from problem
+        if not isinstance(value, dict):
+            message = f"the arguments are a JSON {type(value).__name__}, not an object"
+            raise ValueError(message)  # noqa: TRY004  one exception for every text that will not do
+        return value
+
+
+@attrs.frozen
+class ToolFailure:
+    """Why a call has no proper output, in words that the model can act on."""
+
+    message: str = attrs.field(validator=check_text)
+    kind: str = "raised"
+    """One word for programs: raised, timeout, not_found, not_allowed, bad_arguments, not_run."""
+
+
+def _failure(value: ToolFailure | str | None) -> ToolFailure | None:
+    return ToolFailure(value) if isinstance(value, str) else value
+
+
+@attrs.frozen
+class ToolResult:
+    """The answer to one call."""
+
+    call_id: str = attrs.field(validator=check_text)
+    name: str = attrs.field(default="", validator=check_text)
+    output: str = attrs.field(default="", validator=check_text)
+    """What the tool said, perhaps truncated."""
+    error: ToolFailure | None = attrs.field(default=None, converter=_failure)
+    notice: str = attrs.field(default="", validator=check_text)
+    """What is missing from `output`. Rendered after it, never truncated with it."""
+    ref: str | None = None
+    """Where the whole output can be read: a path, or a reference into the archive."""
+    extra: Mapping[str, Any] = extra_fields()
+
+    @property
+    def text(self) -> str:
+        r"""What the model reads: the output, the error, the notice.
+
+        >>> ToolResult("c1", "run", "1 passed", notice="[Showing the last line.]").text
+        '1 passed\n[Showing the last line.]'
+        """
+        failure = f"Error: {self.error.message}" if self.error else ""
+        return "\n".join(part for part in (self.output, failure, self.notice) if part)
+
+
+@attrs.frozen
+class Media:
+    """An image, a sound or a document: its bytes, or where they are."""
+
+    media_type: str
+    """As in a Content-Type header: image/png, audio/wav, application/pdf."""
+    data: bytes = attrs.field(default=b"", repr=False)
+    url: str = ""
+    extra: Mapping[str, Any] = extra_fields()
+
+    @data.validator
+    def _check_data(self, _: object, value: object) -> None:
+        if not isinstance(value, bytes):
+            raise ConfigError("Media.data", value, "bytes", "decode base64 text, or pass a url")
+
+
+@attrs.frozen
+class Native:
+    """The ordered items of the provider that a message was decoded from.
+
+    An encoder sends them back byte for byte while the message's typed fields still say the same.
+    """
+
+    provider: str
+    payload: Any = attrs.field(hash=False)
+    """JSON data, in the provider's own shape. Treat it as read-only."""

@@ -1,0 +1,265 @@
+"""Whole conversations for Hypothesis: the sound ones, and what real histories look like.
+
+A *sound* conversation is one that a provider accepts: every call is answered right after it and
+once, call ids are unique, no message is empty, every text can be encoded as UTF-8. A *damaged* one
+is a sound one with a few accidents, or no more than a heap of messages.
+"""
+
+import itertools
+from collections.abc import Callable
+from datetime import UTC, timedelta, timezone
+from typing import Any, TypeAlias
+
+import attrs
+
+from agentic.messages import (
+    ContextSummary,
+    Media,
+    Message,
+    Native,
+    ToolCall,
+    ToolFailure,
+    ToolResult,
+)
+from agentic.usage import Usage
+
+try:
+    from hypothesis import strategies as st
+except ImportError as missing:
+    raise ImportError(
+        "conversations() needs Hypothesis: pip install 'agentic-weave[testing]'"
+    ) from missing
+
+__all__ = ["conversations"]
+
+_Draw: TypeAlias = st.DrawFn
+
+_PROSE = "look at the parser, then run every test again and tell me what is red. " * 20
+_TEXTS = st.one_of(
+    st.text(min_size=1, max_size=8),
+    st.integers(1, len(_PROSE)).map(lambda length: _PROSE[:length]),
+    st.sampled_from(["one\ntwo\n", "\r\x0b\x85\u2028", "\x00", "\u65e5\u672c", "\U0001f600"]),
+)
+_LONE_SURROGATES = st.sampled_from(["\ud83d", "a \udfff b", "\ud83d\ude00\n\udc00"])
+_ARGUMENTS = st.sampled_from(["{}", "", '{"path": "a.py"}', '{ "path" : "\\ud83d\\ude00.py" }'])
+_NOT_JSON = st.sampled_from(["{oops", "[1]", '{"path": "\ud83d"}'])
+_TOOL_NAMES = st.sampled_from(["read", "write", "edit", "bash"])
+_NOTICES = st.sampled_from(["", "", "[Showing the last line.]"])
+_REFS = st.sampled_from([None, None, "full.log"])
+_KINDS = st.sampled_from(["user", "assistant", "tools", "user", "tools", "tools", "system"])
+_SELDOM = st.sampled_from([False, False, False, True])
+_UP_TO_TWO = st.integers(0, 2)
+_ONE_TO_FOUR = st.integers(1, 4)
+_FAILURE_KINDS = st.sampled_from(["raised", "timeout", "not_run"])
+_FEW_IDS = ["c1", "c2", "c3"]
+"""So few that they repeat, within a message and across."""
+_UNKNOWN: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
+    [{}, {"mood": "curious"}, {"index": 0, "cache_control": {"type": "ephemeral"}, "seen": [None]}]
+)
+_ZONES = st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=45))])
+_MEDIA = st.one_of(
+    st.builds(Media, st.just("image/png"), data=st.binary(max_size=8), extra=_UNKNOWN),
+    st.builds(Media, st.just("audio/wav"), url=st.just("https://example.com/a.wav")),
+)
+_BESIDE: st.SearchStrategy[dict[str, Any]] = st.builds(dict) | st.fixed_dictionaries(
+    {},
+    optional={
+        "pinned": _SELDOM,
+        "timestamp": st.datetimes(timezones=_ZONES),
+        "id": st.sampled_from(["m1", "m2"]),
+        "native": st.builds(Native, st.just("example"), st.sampled_from([[], {"content": [1.5]}])),
+        "usage": st.builds(Usage, st.integers(0, 10**6), st.integers(0, 10**5)),
+        "extra": _UNKNOWN,
+    },
+)
+"""What any message may have beside its texts."""
+
+
+def conversations(*, damaged: bool = True, max_rounds: int = 8) -> st.SearchStrategy[list[Message]]:
+    """Generate conversations, from no message at all to a few dozen.
+
+    Both kinds hold parallel calls, results in any order and several in one message, pinned
+    messages, leading system messages, media, a former summary, native payloads, and fields of the
+    JSON form that nobody knows. With `damaged` (which leaves some sound), also: missing results,
+    ids that repeat within a message and across, results that answer nothing, that come twice, or
+    that other messages part from their call, empty messages, tool messages without results,
+    arguments that are no JSON object, and lone surrogates.
+
+    >>> from hypothesis import given, settings
+    >>> @given(conversations(damaged=False))
+    ... @settings(max_examples=5, database=None)
+    ... def every_call_has_a_result(messages):
+    ...     calls = sum(len(message.tool_calls) for message in messages)
+    ...     assert calls == sum(len(message.tool_results) for message in messages)
+    >>> every_call_has_a_result()
+    """
+    if not damaged:
+        return _sound(_Parts(_TEXTS, _ARGUMENTS), max_rounds)
+    parts = _Parts(st.one_of(_TEXTS, st.just(""), _LONE_SURROGATES), _ARGUMENTS | _NOT_JSON)
+    return _after_accidents(parts, max_rounds) | _heap(parts, 2 * max_rounds)
+
+
+@attrs.frozen
+class _Parts:
+    """What the messages of a conversation are made of."""
+
+    texts: st.SearchStrategy[str]
+    arguments: st.SearchStrategy[str]
+
+
+@st.composite
+def _sound(draw: _Draw, parts: _Parts, max_rounds: int) -> list[Message]:
+    """Draw a conversation in which every call is answered right after it, once."""
+    ids = itertools.count(1)
+    messages = [_said(draw, parts, "system") for _ in range(draw(_UP_TO_TWO))]
+    if draw(_SELDOM):
+        messages.append(_former_summary(draw, parts))
+    for _ in range(draw(st.integers(0, max_rounds))):
+        kind = draw(_KINDS)
+        if kind == "tools":
+            messages += _tool_round(draw, parts, ids)
+        else:
+            messages.append(_said(draw, parts, kind))
+    return messages
+
+
+@st.composite
+def _heap(draw: _Draw, parts: _Parts, max_messages: int) -> list[Message]:
+    """Draw messages that have nothing to do with each other, but for ids that happen to meet."""
+    return [_any_message(draw, parts) for _ in range(draw(st.integers(0, max_messages)))]
+
+
+@st.composite
+def _after_accidents(draw: _Draw, parts: _Parts, max_rounds: int) -> list[Message]:
+    """Draw a sound conversation and let a few things happen to it."""
+    messages = draw(_sound(parts, max_rounds))
+    for accident in draw(st.lists(st.sampled_from(_ACCIDENTS), max_size=4)):
+        if messages:
+            accident(draw, messages)
+    for _ in range(draw(_UP_TO_TWO)):
+        messages.insert(draw(st.integers(0, len(messages))), _any_message(draw, parts))
+    return messages
+
+
+def _said(draw: _Draw, parts: _Parts, role: Any) -> Message:
+    """Draw a message without calls and results."""
+    fields = draw(_BESIDE)
+    if role == "user" and draw(_SELDOM):
+        fields["media"] = [draw(_MEDIA) for _ in range(draw(_UP_TO_TWO))]
+    if role == "assistant" and draw(_SELDOM):
+        fields["reasoning"] = draw(parts.texts)
+    return Message(role, draw(parts.texts), **fields)
+
+
+def _former_summary(draw: _Draw, parts: _Parts) -> Message:
+    """Draw the message that an earlier compaction left."""
+    count, generation = draw(st.integers(1, 99)), draw(st.integers(1, 3))
+    moment = draw(st.datetimes(timezones=_ZONES))
+    summary = ContextSummary(
+        draw(parts.texts), count, 0, count - 1, moment, token_count=12, generation=generation
+    )
+    return summary.to_message()
+
+
+def _tool_round(draw: _Draw, parts: _Parts, ids: "itertools.count[int]") -> list[Message]:
+    """Draw calls and their results: in any order, in as many messages as it pleases."""
+    caller = _calling(draw, parts, [f"call_{next(ids)}" for _ in range(draw(_ONE_TO_FOUR))])
+    answers: list[list[ToolResult]] = []
+    for call in draw(st.permutations(caller.tool_calls)):
+        result = _result(draw, parts, call.id, call.name)
+        joins = draw(st.booleans())
+        if answers and joins:
+            answers[-1].append(result)
+        else:
+            answers.append([result])
+    return [caller, *(Message("tool", tool_results=each, **draw(_BESIDE)) for each in answers)]
+
+
+def _calling(draw: _Draw, parts: _Parts, ids: list[str]) -> Message:
+    """Draw an assistant message that makes the calls with these ids."""
+    calls = [
+        ToolCall(call_id, draw(_TOOL_NAMES), draw(parts.arguments), extra=draw(_UNKNOWN))
+        for call_id in ids
+    ]
+    text = "" if draw(st.booleans()) else draw(parts.texts)
+    return Message("assistant", text, tool_calls=calls, **draw(_BESIDE))
+
+
+def _result(draw: _Draw, parts: _Parts, call_id: str, name: str) -> ToolResult:
+    """Draw the answer to a call."""
+    failed = draw(_SELDOM)
+    return ToolResult(
+        call_id,
+        name,
+        draw(parts.texts),
+        error=ToolFailure(draw(parts.texts), draw(_FAILURE_KINDS)) if failed else None,
+        notice=draw(_NOTICES),
+        ref=draw(_REFS),
+        extra=draw(_UNKNOWN),
+    )
+
+
+def _any_message(draw: _Draw, parts: _Parts) -> Message:
+    """Draw a message of any kind, its ids from the few that repeat."""
+    kind = draw(_KINDS)
+    if kind != "tools":
+        return _said(draw, parts, kind)
+    ids = draw(st.lists(st.sampled_from(_FEW_IDS), max_size=3))
+    if draw(st.booleans()):
+        return _calling(draw, parts, ids)
+    results = [_result(draw, parts, call_id, draw(_TOOL_NAMES)) for call_id in ids]
+    return Message("tool", tool_results=results, **draw(_BESIDE))
+
+
+def _lose(draw: _Draw, messages: list[Message]) -> None:
+    """Lose one message: a call, its results, or what was said."""
+    del messages[draw(_place(messages))]
+
+
+def _cut_off(draw: _Draw, messages: list[Message]) -> None:
+    """Lose everything from somewhere on, as when a process is killed."""
+    del messages[draw(_place(messages)) :]
+
+
+def _move(draw: _Draw, messages: list[Message]) -> None:
+    """Put one message somewhere else."""
+    moved = messages.pop(draw(_place(messages)))
+    messages.insert(draw(st.integers(0, len(messages))), moved)
+
+
+def _repeat(draw: _Draw, messages: list[Message]) -> None:
+    """Put one message in twice: the same object, or one that equals it."""
+    message = messages[draw(_place(messages))]
+    again = message if draw(st.booleans()) else attrs.evolve(message)
+    messages.insert(draw(st.integers(0, len(messages))), again)
+
+
+def _lose_result(draw: _Draw, messages: list[Message]) -> None:
+    """Lose the first result of a message, perhaps its only one."""
+    at = draw(_place(messages))
+    messages[at] = attrs.evolve(messages[at], tool_results=messages[at].tool_results[1:])
+
+
+def _confuse_ids(draw: _Draw, messages: list[Message]) -> None:
+    """Give one id to every call and every result of a message."""
+    at = draw(_place(messages))
+    same = draw(st.sampled_from(["call_1", "call_2", *_FEW_IDS]))
+    messages[at] = attrs.evolve(
+        messages[at],
+        tool_calls=[attrs.evolve(call, id=same) for call in messages[at].tool_calls],
+        tool_results=[attrs.evolve(result, call_id=same) for result in messages[at].tool_results],
+    )
+
+
+def _place(messages: list[Message]) -> st.SearchStrategy[int]:
+    return st.integers(0, len(messages) - 1)
+
+
+_ACCIDENTS: list[Callable[[_Draw, list[Message]], None]] = [
+    _lose,
+    _cut_off,
+    _move,
+    _repeat,
+    _lose_result,
+    _confuse_ids,
+]

@@ -1,0 +1,218 @@
+import copy
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.errors import ConfigError
+from agentic.messages import (
+    ContextSummary,
+    Media,
+    Message,
+    Native,
+    ToolCall,
+    ToolResult,
+    from_plain,
+    to_plain,
+)
+from agentic.testing import conversations
+from agentic.usage import Usage
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=4,
+)
+FOREIGN_NAMES = st.sampled_from(["mood", "error", "usage", "native", "summary", "media", "extra"])
+FULL = {
+    "v": 1,
+    "role": "tool",
+    "content": "see below",
+    "tool_results": [{"call_id": "c1", "output": "no", "error": {"message": "raised"}}],
+    "media": [{"media_type": "image/png", "data": "iVBORw=="}],
+    "summary": {
+        "content": "done",
+        "messages_summarized": 3,
+        "created_at": "2024-01-15T10:30:00+00:00",
+    },
+    "usage": {"input": 7},
+    "timestamp": "2024-01-15T10:30:00+05:45",
+    "native": {"provider": "example", "payload": [{"type": "text"}]},
+}
+
+
+def _through_json(message: Message) -> Message:
+    text = json.dumps(to_plain(message), ensure_ascii=False)
+    return from_plain(json.loads(text))
+
+
+@given(messages=conversations())
+def test_every_message_comes_back_from_its_json_form(messages: list[Message]) -> None:
+    """Lone surrogates, bytes, native payloads, aware times and unknown fields included."""
+    assert [_through_json(message) for message in messages] == messages
+
+
+@given(payload=JSON)
+def test_every_native_payload_comes_back(payload: Any) -> None:
+    """A payload may be any JSON, null included."""
+    message = Message("assistant", native=Native("example", payload))
+
+    assert _through_json(message).native == Native("example", payload)
+
+
+def test_a_lone_surrogate_survives_escaped_json_too() -> None:
+    """The escapes of plain `json.dumps` are read back as the same character."""
+    message = Message("user", "a lone \ud83d", extra={"\udfff": "\udc00"})
+
+    assert from_plain(json.loads(json.dumps(to_plain(message)))) == message
+
+
+def test_the_json_form_is_short() -> None:
+    """A field at its default is left out, everything else is plain JSON."""
+    moment = datetime(2024, 1, 15, 10, 30, tzinfo=UTC)
+    message = Message("user", media=[Media("image/png", b"\x89PNG")], timestamp=moment)
+
+    assert to_plain(message) == {
+        "v": 1,
+        "role": "user",
+        "media": [{"media_type": "image/png", "data": "iVBORw=="}],
+        "timestamp": "2024-01-15T10:30:00+00:00",
+    }
+
+
+@given(
+    at=st.sampled_from(
+        [
+            (),
+            ("tool_results", 0),
+            ("tool_results", 0, "error"),
+            ("media", 0),
+            ("summary",),
+            ("usage",),
+            ("native",),
+        ]
+    ),
+    unknown=st.dictionaries(FOREIGN_NAMES, JSON, min_size=1),
+)
+def test_unknown_fields_come_back_where_they_stood(
+    at: tuple[Any, ...], unknown: dict[str, Any]
+) -> None:
+    """At every level, and under names that mean something elsewhere in the form."""
+    plain = copy.deepcopy(FULL)
+    place: Any = plain
+    for step in at:
+        place = place[step]
+    foreign = {name: value for name, value in unknown.items() if name not in _field_names(at)}
+    place |= foreign
+
+    assert to_plain(from_plain(json.loads(json.dumps(plain)))) == plain
+
+
+def _field_names(at: tuple[Any, ...]) -> set[str]:
+    fields_there = {(): {"usage", "native", "summary", "media"}, ("tool_results", 0): {"error"}}
+    return fields_there.get(at, set())
+
+
+def test_unknown_fields_of_a_part_that_was_replaced_are_gone() -> None:
+    """They said something about the part that is no longer there."""
+    message = from_plain({"v": 1, "role": "user", "usage": {"input": 7, "cost": 0.5}, "mood": "?"})
+
+    assert to_plain(message.replace(usage=None)) == {"v": 1, "role": "user", "mood": "?"}
+
+
+def test_an_unknown_field_never_replaces_a_known_one() -> None:
+    """An `extra` that says what a field says already does not contradict it."""
+    message = Message("user", "hello", extra={"content": "goodbye", "pinned": True})
+
+    assert to_plain(message) == {"v": 1, "role": "user", "content": "hello"}
+
+
+@pytest.mark.parametrize("version", [2, 99, 0, -1, "1", None, 1.0, True, [1]])
+def test_a_form_of_another_version_is_refused(version: Any) -> None:
+    """What a newer version wrote is not read by halves."""
+    with pytest.raises(ConfigError, match=r"v is .*; allowed: .* 1\. To mend it: upgrade agentic"):
+        from_plain({"v": version, "role": "user", "content": "hello"})
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        None,
+        "hello",
+        7,
+        ["role", "user"],
+        {},
+        {"v": 1},
+        {"content": "hello"},
+        {"role": "developer"},
+        {"role": {"user": 1}},
+        {"role": "user", "content": 7},
+        {"role": "user", "content": ["part"]},
+        {"role": "user", "timestamp": 7},
+        {"role": "user", "timestamp": "noon"},
+        {"role": "user", "media": [{"media_type": "image/png", "data": "not base64!"}]},
+        {"role": "user", "media": [{"media_type": "image/png", "data": 7}]},
+        {"role": "user", "media": ["image/png"]},
+        {"role": "user", "usage": 7},
+        {"role": "user", "usage": [["input", 7]]},
+        {"role": "user", "native": {"provider": "example"}},
+        {"role": "user", "summary": {"content": "done"}},
+        {"role": "user", "summary": {"content": "", "messages_summarized": 1, "created_at": 7}},
+        {"role": "user", "tool_results": [{"call_id": "c1"}]},
+        {"role": "assistant", "tool_calls": {"id": "c1", "name": "read"}},
+        {"role": "assistant", "tool_calls": [{"id": "c1"}]},
+        {"role": "assistant", "tool_calls": [{"id": [], "name": "read"}]},
+        {"role": "assistant", "tool_calls": [{"id": "c1", "name": "r", "arguments": {}}]},
+        {"role": "assistant", "tool_calls": 7},
+        {"role": "tool", "tool_results": [{"output": "text"}]},
+        {"role": "tool", "tool_results": [{"call_id": "c1", "error": "boom"}]},
+        {"role": "tool", "tool_results": [None]},
+    ],
+)
+def test_what_is_no_message_is_refused(garbage: Any) -> None:
+    """Whatever is wrong with an entry, the error is one that a store can catch."""
+    with pytest.raises(ConfigError, match="To mend it"):
+        from_plain(garbage)
+
+
+@given(plain=st.dictionaries(st.sampled_from([*FULL, "tool_calls", "pinned"]), JSON))
+def test_any_json_is_a_message_or_a_config_error(plain: dict[str, Any]) -> None:
+    """No other exception leaves the door, and what came in goes out as JSON again."""
+    try:
+        message = from_plain(plain)
+    except ConfigError:
+        return
+
+    json.dumps(to_plain(message))
+
+
+def test_null_is_a_field_at_its_default() -> None:
+    """Writers that spell out every field are read like those that do not."""
+    plain = {"role": "user", "content": None, "usage": None, "media": None, "timestamp": None}
+
+    assert from_plain(plain) == Message("user")
+
+
+def test_what_is_read_is_not_what_was_passed() -> None:
+    """Reading changes nothing in the object that was read."""
+    before = copy.deepcopy(FULL)
+
+    from_plain(FULL)
+
+    assert before == FULL
+
+
+def test_every_part_is_read_as_its_record() -> None:
+    """The typed fields are the records, not dicts."""
+    message = from_plain(FULL)
+
+    assert message.tool_results == (ToolResult("c1", "", "no", error="raised"),)  # type: ignore[arg-type]
+    assert message.usage == Usage(input=7)
+    assert message.media[0].data == b"\x89PNG"
+    assert isinstance(message.summary, ContextSummary)
+    assert from_plain({"role": "assistant", "tool_calls": [{"id": "c1", "name": "ls"}]}) == Message(
+        "assistant", tool_calls=[ToolCall("c1", "ls")]
+    )

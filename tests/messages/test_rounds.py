@@ -1,0 +1,268 @@
+"""Pairing, against an oracle that is slow and says the rule as it is written."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+
+from agentic.errors import ConfigError
+from agentic.messages import (
+    ContextSummary,
+    Message,
+    ToolCall,
+    ToolResult,
+    close_open_rounds,
+    find_task,
+    leading_system_count,
+    split_rounds,
+)
+from agentic.testing import conversations
+
+
+def _caller(messages: list[Message], at: int) -> int | None:
+    """Find the nearest assistant message before a position."""
+    before = [i for i in range(at) if messages[i].role == "assistant"]
+    return before[-1] if before else None
+
+
+def _answering(messages: list[Message], at: int) -> list[ToolResult]:
+    """Give the results of a message that are the first for a call of the message's caller."""
+    caller = _caller(messages, at)
+    if caller is None:
+        return []
+    open_ids = [call.id for call in messages[caller].tool_calls]
+    answering: list[ToolResult] = []
+    for position in range(caller + 1, at + 1):
+        answering = []
+        for result in messages[position].tool_results:
+            if result.call_id in open_ids:
+                open_ids.remove(result.call_id)
+                answering.append(result)
+    return answering
+
+
+def _naive_rounds(messages: list[Message]) -> list[tuple[tuple[int, ...], bool]]:
+    """Give the positions of every round, and whether it holds an orphan."""
+    homes = [
+        _caller(messages, at) if _answering(messages, at) else at for at in range(len(messages))
+    ]
+    orphans = {
+        at
+        for at, message in enumerate(messages)
+        if message.role == "tool"
+        and len(_answering(messages, at)) < max(1, len(message.tool_results))
+    }
+    rounds = [tuple(at for at, home in enumerate(homes) if home == start) for start in homes]
+    unique = sorted(set(rounds))
+    return [(positions, bool(orphans & set(positions))) for positions in unique]
+
+
+def _faults(messages: list[Message]) -> Iterator[str]:
+    """Say what a provider would refuse: the rule of every provider, written once more."""
+    position = 0
+    while position < len(messages):
+        wanted = sorted(call.id for call in messages[position].tool_calls)
+        if messages[position].role == "tool":
+            yield f"no call before {position}"
+        given_ids: list[str] = []
+        position += 1
+        while wanted and position < len(messages) and messages[position].role == "tool":
+            if not messages[position].tool_results:
+                yield f"nothing in {position}"
+            given_ids += [result.call_id for result in messages[position].tool_results]
+            position += 1
+        if sorted(given_ids) != wanted:
+            yield f"{wanted} answered by {given_ids} before {position}"
+
+
+def _real_results(messages: list[Message]) -> list[ToolResult]:
+    return [
+        result
+        for message in messages
+        for result in message.tool_results
+        if not (result.error and result.error.message.startswith("there is no result, because"))
+    ]
+
+
+@given(messages=conversations())
+def test_every_message_is_in_exactly_one_round(messages: list[Message]) -> None:
+    """Nothing is left out, and rounds come in the order of their first message."""
+    rounds = split_rounds(messages)
+
+    positions = [position for found in rounds for position in found.positions]
+    assert sorted(positions) == list(range(len(messages)))
+    assert [found.positions[0] for found in rounds] == sorted(
+        found.positions[0] for found in rounds
+    )
+
+
+@given(messages=conversations())
+def test_positions_say_where_the_messages_stand(messages: list[Message]) -> None:
+    """They ascend, and each is that of the very object."""
+    for found in split_rounds(messages):
+        assert list(found.positions) == sorted(set(found.positions))
+        assert len(found.messages) == len(found.positions)
+        for message, position in zip(found.messages, found.positions, strict=True):
+            assert message is messages[position]
+
+
+@given(messages=conversations())
+def test_rounds_agree_with_the_naive_rule(messages: list[Message]) -> None:
+    """A result answers a call of the nearest assistant message before it; the first one wins."""
+    got = [(found.positions, found.orphaned) for found in split_rounds(messages)]
+
+    assert got == _naive_rounds(messages)
+
+
+@given(messages=conversations())
+def test_calls_are_open_until_they_have_a_result(messages: list[Message]) -> None:
+    """Of two calls with one id and one result, the second is open."""
+    for found in split_rounds(messages):
+        answered = [
+            result.call_id
+            for position in found.positions[1:]
+            for result in _answering(messages, position)
+        ]
+        still_open = [call.id for call in found.open_calls]
+        calls = [call.id for call in found.messages[0].tool_calls]
+        assert sorted(answered + still_open) == sorted(calls)
+
+
+@given(messages=conversations())
+def test_a_split_from_an_assistant_message_is_the_tail_of_the_whole(
+    messages: list[Message],
+) -> None:
+    """So that a conversation that grows need not be split from its start again."""
+    whole = split_rounds(messages)
+
+    for start, message in enumerate(messages):
+        if message.role == "assistant":
+            tail = [found for found in whole if found.positions[0] >= start]
+            assert split_rounds(messages, start) == tail
+
+
+def test_a_start_before_the_beginning_is_refused() -> None:
+    """A negative start would take the end of the conversation for its beginning."""
+    with pytest.raises(ConfigError, match="start is -1; allowed: a position"):
+        split_rounds([Message("user")], -1)
+
+
+def test_a_start_beyond_the_end_gives_nothing() -> None:
+    """There is nothing there to split."""
+    assert split_rounds([Message("user")], 5) == []
+
+
+@given(messages=conversations())
+def test_a_closed_history_is_one_that_a_provider_accepts(messages: list[Message]) -> None:
+    """Every call is answered right after it and once, and there are no other results."""
+    assert list(_faults(close_open_rounds(messages))) == []
+
+
+@given(messages=conversations(damaged=False))
+def test_a_sound_history_comes_back_as_the_same_list(messages: list[Message]) -> None:
+    """Nothing is copied where nothing is wrong."""
+    assert list(_faults(messages)) == []
+    assert close_open_rounds(messages) is messages
+
+
+@given(messages=conversations())
+def test_closing_twice_is_closing_once(messages: list[Message]) -> None:
+    """What was closed is sound."""
+    closed = close_open_rounds(messages)
+
+    assert close_open_rounds(closed) is closed
+
+
+@given(messages=conversations())
+def test_closing_keeps_every_result_that_answers_its_call(messages: list[Message]) -> None:
+    """The very objects, and no others but those that say that there is no result."""
+    answering = [result for at in range(len(messages)) for result in _answering(messages, at)]
+
+    kept = _real_results(close_open_rounds(messages))
+
+    assert {id(result) for result in _real_results([Message("tool", tool_results=answering)])} == {
+        id(result) for result in kept
+    }
+
+
+@given(messages=conversations())
+def test_closing_keeps_all_that_is_no_result(messages: list[Message]) -> None:
+    """The other messages stay in order, the same objects, and the repaired ones keep their ids."""
+    closed = close_open_rounds(messages)
+
+    others = [message for message in messages if message.role != "tool"]
+    kept = [message for message in closed if message.role != "tool"]
+    assert list(map(id, kept)) == list(map(id, others))
+    ids = {message.id for message in messages if message.role == "tool"}
+    assert {message.id for message in closed if message.role == "tool"} <= ids | {None}
+
+
+def test_a_result_moves_back_to_its_call() -> None:
+    """The user's interruption comes after it, where a provider accepts it."""
+    call = Message("assistant", tool_calls=[ToolCall("c1", "run")])
+    interruption = Message("user", "Stop!")
+    result = Message("tool", tool_results=[ToolResult("c1", "run", "done")])
+
+    assert close_open_rounds([call, interruption, result]) == [call, result, interruption]
+
+
+def test_a_repaired_message_loses_its_native_payload_only_if_edited() -> None:
+    """An orphan is taken out of its message; the message that is whole is the same object."""
+    calls = Message("assistant", tool_calls=[ToolCall("c1", "run"), ToolCall("c2", "run")])
+    whole = Message("tool", tool_results=[ToolResult("c2", "run")])
+    mixed = Message("tool", tool_results=[ToolResult("c1", "run"), ToolResult("c9", "run")], id="m")
+
+    closed = close_open_rounds([calls, mixed, whole])
+
+    assert closed[1] == mixed.replace(tool_results=mixed.tool_results[:1])
+    assert closed[2] is whole
+
+
+def test_a_call_that_was_never_answered_gets_a_result_that_says_so() -> None:
+    """It has the call's id and name, and tells the model that the effect is unknown."""
+    closed = close_open_rounds([Message("assistant", tool_calls=[ToolCall("c1", "run")])])
+
+    (result,) = closed[1].tool_results
+    assert (result.call_id, result.name, result.output) == ("c1", "run", "")
+    assert result.error is not None
+    assert result.error.kind == "not_run"
+    assert "look before you call again" in result.text
+
+
+@given(messages=conversations())
+def test_the_leading_system_messages_are_counted_to_the_first_other(
+    messages: list[Message],
+) -> None:
+    """All before it are system messages, and it is none."""
+    count = leading_system_count(messages)
+
+    assert all(message.role == "system" for message in messages[:count])
+    assert count == len(messages) or messages[count].role != "system"
+
+
+@given(messages=conversations())
+def test_the_task_is_the_first_and_the_latest_user_message(messages: list[Message]) -> None:
+    """None without a user message, one where both are the same."""
+    asked = [at for at, message in enumerate(messages) if message.role == "user"]
+
+    assert find_task(messages) == tuple(sorted({*asked[:1], *asked[-1:]}))
+
+
+def test_a_summary_is_never_the_task() -> None:
+    """Not even one that another system stored as a user message."""
+    summary = ContextSummary("They asked for a fix.", 4)
+    posing = Message("user", summary.content, summary=summary)
+    task = Message("user", "Fix it.")
+
+    assert find_task([posing, task, posing]) == (1,)
+    assert find_task([posing]) == ()
+
+
+def test_a_round_is_pinned_if_one_of_its_messages_is() -> None:
+    """So that a pinned result keeps its call."""
+    call = Message("assistant", tool_calls=[ToolCall("c1", "run")])
+    result = Message("tool", tool_results=[ToolResult("c1", "run")], pinned=True)
+
+    (found,) = split_rounds([call, result])
+
+    assert found.pinned
