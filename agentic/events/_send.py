@@ -18,10 +18,12 @@ async def send(signal: Signal, sender: object, record: type[Event], **fields: An
 
     A receiver that raises is logged; the others still hear of it. Cancellation passes.
     """
-    if not signal.has_receivers_for(sender):
+    if signal.is_muted:
         return
-    event = record(**fields)
+    event: Event | None = None
     for receiver in signal.receivers_for(sender):
+        if event is None:
+            event = record(**fields)
         try:
             answer = receiver(sender, event=event)
             if inspect.isawaitable(answer):

@@ -1,5 +1,6 @@
 """Counting the tokens of one text."""
 
+import math
 from typing import Protocol
 
 import attrs
@@ -7,6 +8,9 @@ import attrs
 from agentic.errors import ConfigError
 
 __all__ = ["CharCounter", "Counter", "HeuristicTokenCounter", "approx_token_counter"]
+
+_FEWEST_CHARS = 0.01
+"""Far below what any tokenizer does: at most one token for each of a character's four bytes."""
 
 
 class Counter(Protocol):
@@ -35,12 +39,14 @@ class CharCounter:
 
     @chars_per_token.validator
     def _check(self, _: object, value: object) -> None:
-        if not isinstance(value, int | float) or not 0 < value < float("inf"):
-            raise ConfigError("chars_per_token", value, "a number above 0", "leave it at 4.0")
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (number and _FEWEST_CHARS <= self.chars_per_token < float("inf")):
+            allowed = f"a number from {_FEWEST_CHARS} up"
+            raise ConfigError("chars_per_token", value, allowed, "leave it at 4.0")
 
     def count(self, text: str, /) -> int:
         """Give the estimate for one text."""
-        return -int(-len(text) // self.chars_per_token)
+        return math.ceil(len(text) / self.chars_per_token)
 
     __call__ = count
 

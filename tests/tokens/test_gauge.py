@@ -1,0 +1,221 @@
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.messages import ContextSummary, Message, from_plain, to_plain
+from agentic.testing import conversations
+from agentic.tokens import CharCounter, Gauge, approx_token_counter, count_tokens
+from agentic.usage import Usage
+
+CHARS = CharCounter(1)
+OVERHEAD = 4
+
+
+def _sized(tokens: int, role: str = "user") -> Message:
+    """Make a message that CHARS counts as so many tokens."""
+    return Message(role, "x" * (tokens - OVERHEAD))  # type: ignore[arg-type]
+
+
+def _dialogue(turns: int) -> list[Message]:
+    return [_sized(300, role) for _ in range(turns) for role in ("user", "assistant")]
+
+
+def _run(gauge: Gauge, dialogue: list[Message], *, factor: float, hidden: int) -> None:
+    """Report every call of a dialogue, as a provider does that counts `factor` for each of ours."""
+    for end in range(1, len(dialogue), 2):
+        counted = round(factor * count_tokens(dialogue[:end], CHARS)) + hidden
+        gauge.report(dialogue[:end], dialogue[end], Usage(counted, round(factor * 300)))
+
+
+@given(messages=conversations(), overhead_tokens=st.integers(0, 9_999))
+def test_before_the_first_report_the_view_is_counted(
+    messages: list[Message], overhead_tokens: int
+) -> None:
+    """With what is said to go beside it."""
+    gauge = Gauge(approx_token_counter)
+
+    assert gauge.measure(messages, overhead_tokens=overhead_tokens) == (
+        count_tokens(messages) + overhead_tokens
+    )
+
+
+@given(sent=conversations(), tail=conversations(), tokens=st.integers(1, 10**6))
+def test_a_report_is_taken_as_it_is(sent: list[Message], tail: list[Message], tokens: int) -> None:
+    """The size is what was reported, input and output, and an estimate of what came after."""
+    gauge = Gauge(approx_token_counter)
+    reply = Message("assistant", "Done.")
+
+    gauge.report(sent, reply, Usage(tokens, 20))
+
+    assert gauge.measure([*sent, reply], overhead_tokens=999) == tokens + 20
+    rebuilt = [from_plain(to_plain(message)) for message in [*sent, reply]]
+    assert gauge.measure(rebuilt) == tokens + 20
+    grown = gauge.measure([*sent, reply, *tail])
+    assert grown == tokens + 20 + round(gauge.factor * count_tokens(tail))
+
+
+def test_a_report_counts_only_while_its_view_starts_the_present_one() -> None:
+    """After a compaction the size is an estimate again, with what is hidden from the messages."""
+    gauge = Gauge(CHARS)
+    dialogue = _dialogue(2)
+    gauge.report(dialogue[:3], dialogue[3], Usage(1_500, 300))
+    compacted = [ContextSummary("short", 3).to_message(), dialogue[3]]
+
+    assert gauge.measure(dialogue) == 1_800
+    assert gauge.measure(compacted) == 600 + count_tokens(compacted, CHARS)
+
+
+def test_a_report_counts_again_when_its_view_is_back() -> None:
+    """A measure of another view in between changes nothing."""
+    gauge = Gauge(CHARS)
+    dialogue = _dialogue(1)
+    gauge.report(dialogue[:1], dialogue[1], Usage(1_000, 300))
+
+    gauge.measure([Message("user", "something else")])
+
+    assert gauge.measure([*dialogue, _sized(10)]) == 1_310
+
+
+def test_a_script_that_the_estimate_gets_wrong_is_learned() -> None:
+    """A provider that counts three times as much: after two reports the tail is scaled."""
+    gauge = Gauge(CHARS)
+    dialogue = _dialogue(2)
+
+    _run(gauge, dialogue, factor=3, hidden=500)
+
+    assert gauge.factor == pytest.approx(3)
+    assert gauge.measure([*dialogue, _sized(1_000)]) == 500 + 3 * 1_200 + 3_000
+    assert gauge.measure([_sized(1_000)]) == 500 + 3_000
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 1.3, 6.0])
+def test_a_long_conversation_is_measured_as_the_provider_counts(factor: float) -> None:
+    """Whatever the factor and whatever is hidden, grown or cut anew."""
+    gauge = Gauge(CHARS)
+    dialogue = _dialogue(10)
+
+    _run(gauge, dialogue, factor=factor, hidden=2_000)
+
+    for view in ([*dialogue, _sized(2_000)], dialogue[10:]):
+        counted = factor * count_tokens(view, CHARS) + 2_000
+        assert gauge.measure(view) == pytest.approx(counted, rel=0.01)
+
+
+@pytest.mark.parametrize("reported", [0, 10**9])
+def test_a_report_beyond_belief_moves_the_factor_within_bounds(reported: int) -> None:
+    """No tokenizer is four times less or eight times more than the estimate."""
+    gauge = Gauge(CHARS)
+    dialogue = _dialogue(2)
+    gauge.report(dialogue[:1], dialogue[1], Usage(10_000, 300))
+
+    gauge.report(dialogue[:3], dialogue[3], Usage(10_300 + reported, 300))
+
+    assert gauge.factor in {0.25, 8.0}
+    assert gauge.measure(dialogue) == 10_600 + reported
+
+
+def test_little_growth_says_nothing_of_the_factor() -> None:
+    """A ratio of two small numbers is that of their overheads."""
+    gauge = Gauge(CHARS)
+    dialogue = [_sized(20, role) for _ in range(2) for role in ("user", "assistant")]
+
+    _run(gauge, dialogue, factor=3, hidden=100)
+
+    assert gauge.factor == 1.0
+
+
+def test_a_usage_without_input_is_ignored() -> None:
+    """A stream that ended early, or a server that does not count, teaches nothing."""
+    gauge = Gauge(CHARS)
+    dialogue = _dialogue(1)
+
+    gauge.report(dialogue[:1], dialogue[1], Usage(output=300))
+
+    assert gauge.measure(dialogue, overhead_tokens=50) == 650
+
+
+def test_a_provider_that_counts_less_than_the_estimate_hides_nothing() -> None:
+    """There is no negative overhead: the factor takes it up."""
+    gauge = Gauge(CHARS)
+    dialogue = _dialogue(1)
+
+    gauge.report(dialogue[:1], dialogue[1], Usage(150, 10))
+
+    assert gauge.measure([_sized(600)]) == 300
+
+
+@given(
+    tokens=st.integers(0, 50_000),
+    factor=st.floats(0.3, 7),
+    hidden=st.integers(0, 5_000),
+    turns=st.integers(0, 4),
+)
+def test_an_estimate_within_is_the_inverse_of_a_measure(
+    tokens: int, factor: float, hidden: int, turns: int
+) -> None:
+    """A new view of that size measures no more than was allowed; one token more, no less."""
+    gauge = Gauge(CHARS)
+    _run(gauge, _dialogue(turns), factor=factor, hidden=hidden)
+
+    allowed = gauge.estimate_within(tokens, overhead_tokens=40)
+
+    if allowed >= OVERHEAD:
+        assert gauge.measure([_sized(allowed, "system")], overhead_tokens=40) <= tokens
+    if allowed + 1 >= OVERHEAD:
+        assert gauge.measure([_sized(allowed + 1, "system")], overhead_tokens=40) >= tokens
+
+
+def test_nothing_fits_where_what_is_hidden_takes_it_all() -> None:
+    """Not even a view of no tokens: the answer is below zero."""
+    gauge = Gauge(CHARS)
+    _run(gauge, _dialogue(3), factor=6, hidden=1_000)
+
+    assert gauge.estimate_within(999) < 0 <= gauge.estimate_within(1_000)
+
+
+def test_reasoning_that_is_not_sent_back_is_learned() -> None:
+    """Some providers count the thinking of a reply once, as output, and never again."""
+    gauge = Gauge(CHARS)
+    dialogue = _dialogue(6)
+
+    for end in range(1, len(dialogue), 2):
+        counted = count_tokens(dialogue[:end], CHARS) + 500
+        gauge.report(dialogue[:end], dialogue[end], Usage(counted, 300 + 2_000, reasoning=2_000))
+
+    assert gauge.factor == pytest.approx(1)
+    assert gauge.measure([*dialogue, _sized(300)]) == 500 + 13 * 300
+    assert gauge.measure([_sized(300)]) == 800
+
+
+def test_reasoning_that_is_sent_back_is_counted() -> None:
+    """Other providers take the thinking back, and count it in every later call."""
+    gauge = Gauge(CHARS)
+    dialogue = _dialogue(6)
+
+    for turn, end in enumerate(range(1, len(dialogue), 2)):
+        counted = count_tokens(dialogue[:end], CHARS) + 500 + turn * 2_000
+        gauge.report(dialogue[:end], dialogue[end], Usage(counted, 300 + 2_000, reasoning=2_000))
+
+    assert gauge.factor == pytest.approx(1)
+    assert gauge.measure([*dialogue, _sized(300)]) == 500 + 13 * 300 + 6 * 2_000
+
+
+@pytest.mark.corpus
+def test_real_sessions_are_measured_within_a_percent(
+    deepseek_sessions: list[tuple[list[Message], list[tuple[int, Usage]]]],
+) -> None:
+    """Row F5: from the second call on, against what DeepSeek reported for 16 sessions."""
+    errors = []
+    for messages, calls in deepseek_sessions:
+        gauge = Gauge(approx_token_counter)
+        for number, (sent, usage) in enumerate(calls):
+            if number:
+                errors.append(abs(gauge.measure(messages[:sent]) - usage.input) / usage.input)
+            gauge.report(messages[:sent], messages[sent], usage)
+
+    median, p95 = statistics.median(errors), statistics.quantiles(errors, n=20)[-1]
+    print(f"{len(errors)} calls: median {median:.3%}, p95 {p95:.3%}, most {max(errors):.3%}")  # noqa: T201
+    assert median < 0.001
+    assert p95 < 0.02

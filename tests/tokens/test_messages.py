@@ -1,0 +1,94 @@
+import inspect
+from collections.abc import Callable
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.messages import (
+    ContextSummary,
+    Media,
+    Message,
+    Native,
+    ToolCall,
+    ToolFailure,
+    ToolResult,
+)
+from agentic.testing import conversations
+from agentic.tokens import CharCounter, approx_token_counter, count_message_tokens, count_tokens
+from agentic.usage import Usage
+
+CHARS = CharCounter(1)
+BARE = Message("assistant", "abc")
+
+
+@pytest.mark.parametrize("count", [count_message_tokens, count_tokens])
+def test_the_options_are_those_of_the_source(count: Callable[..., int]) -> None:
+    """Row E6: names and defaults."""
+    defaults = {
+        name: parameter.default for name, parameter in inspect.signature(count).parameters.items()
+    }
+
+    assert defaults["counter"] is approx_token_counter
+    assert defaults["per_message_overhead"] == 4
+    assert defaults["tokens_per_media"] == 600
+
+
+@pytest.mark.parametrize(
+    ("message", "tokens"),
+    [
+        (Message("user"), 0),
+        (BARE, 3),
+        (BARE.replace(reasoning="hmm"), 6),
+        (BARE.replace(tool_calls=[ToolCall("c1", "run", "{ }")]), 9),
+        (BARE.replace(tool_calls=[ToolCall("c1", "ls"), ToolCall("c2", "ls", "")]), 9),
+        (Message("tool", tool_results=[ToolResult("c1", "run", "1234")]), 4),
+        (Message("tool", tool_results=[ToolResult("c1", error=ToolFailure("12"))]), 2),
+        (Message("tool", tool_results=[ToolResult("c1", notice="[1]")]), 3),
+        (Message("tool", "ab", tool_results=[ToolResult("1", "", "c")] * 2), 4),
+        (Message("user", media=[Media("image/png", b"\x89PNG" * 999), Media("audio/wav")]), 1200),
+    ],
+)
+def test_what_the_model_reads_is_counted(message: Message, tokens: int) -> None:
+    """Texts, calls, outputs, errors and notices by the counter; media flat, whatever their size."""
+    assert count_message_tokens(message, CHARS, per_message_overhead=0) == tokens
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"pinned": True},
+        {"id": "m1"},
+        {"usage": Usage(10**6, 10**6)},
+        {"native": Native("example", ["x" * 999])},
+        {"extra": {"mood": "x" * 999}},
+        {"summary": ContextSummary("x" * 999, 3)},
+    ],
+)
+def test_what_the_model_does_not_read_is_not_counted(beside: dict[str, object]) -> None:
+    """What rides on a message costs nothing."""
+    assert count_message_tokens(attrs.evolve(BARE, **beside), CHARS) == 7
+
+
+@given(messages=conversations(), data=st.data())
+def test_a_conversation_is_the_sum_of_its_parts(
+    messages: list[Message], data: st.DataObject
+) -> None:
+    """Wherever it is divided; an overhead is per message."""
+    cut = data.draw(st.integers(0, len(messages)))
+
+    assert count_tokens(messages) == count_tokens(messages[:cut]) + count_tokens(messages[cut:])
+    assert count_tokens(messages, per_message_overhead=9) == (
+        count_tokens(messages, per_message_overhead=0) + 9 * len(messages)
+    )
+
+
+@given(messages=conversations())
+def test_media_cost_what_they_are_said_to_cost(messages: list[Message]) -> None:
+    """A flat estimate for each."""
+    media = sum(len(message.media) for message in messages)
+
+    dear = count_tokens(iter(messages), CHARS, tokens_per_media=1000)
+
+    assert dear == count_tokens(messages, CHARS, tokens_per_media=0) + 1000 * media
