@@ -79,7 +79,9 @@ class ToolFailure:
 
     message: str = attrs.field(validator=check_text)
     kind: str = "raised"
-    """One word for programs: raised, timeout, not_found, not_allowed, bad_arguments, not_run."""
+    """One word for programs. The tool ran and raised: `raised`; how it ended is unknown: `timeout`,
+    `interrupted`; it was not run: `not_found`, `not_allowed`, `bad_arguments`, `schema_changed`,
+    `not_run`."""
 
 
 def _failure(value: ToolFailure | str | None) -> ToolFailure | None:
@@ -90,7 +92,8 @@ def _failure(value: ToolFailure | str | None) -> ToolFailure | None:
 class ToolResult:
     """The answer to one call."""
 
-    call_id: str = attrs.field(validator=check_text)
+    call_id: str = attrs.field(default="", validator=check_text)
+    """The id of the call; a tool may leave it and the name to whoever runs it."""
     name: str = attrs.field(default="", validator=check_text)
     output: str = attrs.field(default="", validator=check_text)
     """What the tool said, perhaps truncated."""

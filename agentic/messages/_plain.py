@@ -36,9 +36,9 @@ _LISTS: dict[str, type[attrs.AttrsInstance]] = {
 _TIMES = {"created_at", "timestamp"}
 _OPEN = {Media, Message, ToolCall, ToolResult}
 """These keep what they do not know in `extra`; the others leave it to what holds them."""
-_NAMES: dict[type[Any], frozenset[str]] = {
-    cls: frozenset(field.name for field in attrs.fields(cls)) - {"extra"}
-    for cls in (Message, *_RECORDS.values(), *_LISTS.values())
+_ALL: list[type[attrs.AttrsInstance]] = [Message, *_RECORDS.values(), *_LISTS.values()]
+_NAMES: dict[type[attrs.AttrsInstance], frozenset[str]] = {
+    cls: frozenset(field.name for field in attrs.fields(cls)) - {"extra"} for cls in _ALL
 }
 
 

@@ -20,7 +20,7 @@ __all__ = ["Round", "close_open_rounds", "find_task", "leading_system_count", "s
 _INTERRUPTED = ToolFailure(
     "there is no result, because the run ended before this call did. Whether it took effect is "
     "unknown: look before you call again",
-    "not_run",
+    "interrupted",
 )
 
 
@@ -90,7 +90,7 @@ def close_open_rounds(messages: list[Message]) -> list[Message]:
 
     >>> cut_off = [Message("assistant", tool_calls=[ToolCall("c1", "run")])]
     >>> close_open_rounds(cut_off)[1].tool_results[0].error.kind
-    'not_run'
+    'interrupted'
     """
     closed: list[Message] = []
     for found in split_rounds(messages):

@@ -35,8 +35,10 @@ __all__ = ["conversations"]
 _Draw: TypeAlias = st.DrawFn
 
 _PROSE = "look at the parser, then run every test again and tell me what is red. " * 20
+# Given its characters, Hypothesis need not build its tables of all of Unicode, which takes seconds.
+_CHARACTERS = 'ab9 \n\t"\\{}<\u00e9\u0301\u200b\u65e5\ud55c\U0001f600'
 _TEXTS = st.one_of(
-    st.text(min_size=1, max_size=8),
+    st.text(_CHARACTERS, min_size=1, max_size=8),
     st.integers(1, len(_PROSE)).map(lambda length: _PROSE[:length]),
     st.sampled_from(["one\ntwo\n", "\r\x0b\x85\u2028", "\x00", "\u65e5\u672c", "\U0001f600"]),
 )
@@ -50,7 +52,7 @@ _KINDS = st.sampled_from(["user", "assistant", "tools", "user", "tools", "tools"
 _SELDOM = st.sampled_from([False, False, False, True])
 _UP_TO_TWO = st.integers(0, 2)
 _ONE_TO_FOUR = st.integers(1, 4)
-_FAILURE_KINDS = st.sampled_from(["raised", "timeout", "not_run"])
+_FAILURE_KINDS = st.sampled_from(["raised", "timeout", "interrupted", "not_run"])
 _FEW_IDS = ["c1", "c2", "c3"]
 """So few that they repeat, within a message and across."""
 _UNKNOWN: st.SearchStrategy[dict[str, Any]] = st.sampled_from(

@@ -225,7 +225,7 @@ def test_a_call_that_was_never_answered_gets_a_result_that_says_so() -> None:
     (result,) = closed[1].tool_results
     assert (result.call_id, result.name, result.output) == ("c1", "run", "")
     assert result.error is not None
-    assert result.error.kind == "not_run"
+    assert result.error.kind == "interrupted"
     assert "look before you call again" in result.text
 
 
