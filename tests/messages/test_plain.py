@@ -167,7 +167,6 @@ def test_a_form_of_another_version_is_refused(version: Any) -> None:
         {"role": "assistant", "tool_calls": [{"id": [], "name": "read"}]},
         {"role": "assistant", "tool_calls": [{"id": "c1", "name": "r", "arguments": {}}]},
         {"role": "assistant", "tool_calls": 7},
-        {"role": "tool", "tool_results": [{"output": "text"}]},
         {"role": "tool", "tool_results": [{"call_id": "c1", "error": "boom"}]},
         {"role": "tool", "tool_results": [None]},
     ],
