@@ -7,6 +7,7 @@ delimiters that a provider adds.
 
 from collections.abc import Iterable, Iterator
 
+from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.tokens._counter import Counter, approx_token_counter
 
@@ -24,7 +25,14 @@ def count_message_tokens(
 
     >>> count_message_tokens(Message("user", "12345678"))
     6
+
+    Raises:
+        ConfigError: something that is no Message.
     """
+    if not isinstance(message, Message):
+        raise ConfigError(
+            "message", message, "a messages.Message", "make one by Message(role, content)"
+        )
     texts = sum(counter.count(text) for text in message_texts(message))
     return texts + per_message_overhead + tokens_per_media * len(message.media)
 

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 import attrs
 
 from agentic import events
-from agentic.context.budget._plan import Plan
+from agentic.context.budget._plan import Plan, prefix_length
 from agentic.errors import CompactionRefused
-from agentic.messages import ContextSummary, Message, leading_system_count
+from agentic.messages import ContextSummary, Message
 from agentic.tokens import Tallies, Tally
 
 __all__ = ["Attempt", "Check", "Compaction", "Host"]
@@ -50,18 +50,24 @@ class Host:
 
 @attrs.frozen
 class Check:
-    """A conversation and its size."""
+    """A conversation and its size, as they were when it was checked.
+
+    A tally grows with every conversation that begins like this one, also while a compactor is at
+    work: nothing of it is looked at later but the sizes of these messages.
+    """
 
     messages: list[Message]
     tallies: Tallies
     tally: Tally
+    counted: int
+    """The size of the messages by the counter."""
     overhead_tokens: int
     size: int | None
 
     @property
     def estimate(self) -> int:
         """Its size by the counter alone."""
-        return self.tally.total + self.overhead_tokens
+        return self.counted + self.overhead_tokens
 
     @property
     def tokens(self) -> int:
@@ -71,13 +77,13 @@ class Check:
     @property
     def former(self) -> ContextSummary | None:
         """The summary it starts with, if it was compacted before."""
-        start = self.messages[: leading_system_count(self.messages)]
-        return next((message.summary for message in start if message.summary), None)
+        start = prefix_length(self.messages)
+        return self.messages[start - 1].summary if start else None
 
     @property
     def messages_in_all(self) -> int:
-        """Its length without the system messages at its start."""
-        return len(self.messages) - leading_system_count(self.messages)
+        """Its length without the system messages and the summary at its start."""
+        return len(self.messages) - prefix_length(self.messages)
 
     @property
     def fresh_messages(self) -> int:
@@ -85,9 +91,14 @@ class Check:
         former = self.former
         return self.messages_in_all - (former.messages_kept if former else 0)
 
+    @property
+    def scale(self) -> float:
+        """What the counter's sizes are multiplied with, where it is known to count low."""
+        return max(1.0, self.tokens / max(1, self.estimate))
+
     def sizes(self) -> list[float]:
-        """Give the size of each message; where the counter is known to count low, corrected."""
-        scale = max(1.0, self.tokens / max(1, self.estimate))
+        """Give the size of each message, corrected."""
+        scale = self.scale
         return [scale * self.tally.size(position) for position in range(len(self.messages))]
 
 
@@ -148,12 +159,16 @@ class Attempt:
         """Say what the summary stands for; its sizes are not known yet."""
         former = self.check.former
         covered = former.messages_summarized if former else 0
-        start = leading_system_count(self.check.messages)
+        start = prefix_length(self.check.messages)
+        # What was kept earlier (a pin, a request) may come before what was dropped then, or among
+        # it. Before the very first message that ever went, everything is still here: there a
+        # position is an index. Behind the very last, as many are missing as were summarized.
+        first, last = self.plan.dropped[0] - start, covered + self.plan.dropped[-1] - start
         return ContextSummary(
             content,
             covered + len(self.plan.dropped),
-            former.first_message_idx if former else self.plan.dropped[0] - start,
-            covered + self.plan.dropped[-1] - start,
+            min(first, former.first_message_idx) if former else first,
+            max(last, former.last_message_idx) if former else last,
             generation=former.generation + 1 if former else 1,
             messages_kept=len(self.plan.kept),
             low_gains=former.low_gains if former else 0,

@@ -8,7 +8,7 @@ from agentic.context.budget._attempt import Attempt, Check, Compaction, Host
 from agentic.context.budget._compactor import Compactor, summarize
 from agentic.context.budget._plan import plan
 from agentic.context.budget._policy import Policy
-from agentic.errors import CompactionRefused
+from agentic.errors import CompactionRefused, ConfigError
 from agentic.messages import Message, RecentConversations
 from agentic.tokens import Counter, Tallies
 
@@ -38,8 +38,8 @@ class Manager:
     Without a counter or a compactor it changes nothing.
     """
 
-    counter: Counter | None = None
-    compactor: Compactor | None = None
+    counter: Counter | None = attrs.field(default=None)
+    compactor: Compactor | None = attrs.field(default=None)
     policy: Policy = attrs.field(factory=lambda: Policy(0))
     _tallies: Tallies | None = attrs.field(
         default=attrs.Factory(
@@ -51,6 +51,21 @@ class Manager:
     _failures: RecentConversations[_Failure] = attrs.field(
         factory=RecentConversations, init=False, repr=False
     )
+
+    @counter.validator
+    def _check_counter(self, _: object, given: object) -> None:
+        if given is not None:
+            _must_have("counter", given, "count", "tokens.CharCounter()")
+
+    @compactor.validator
+    def _check_compactor(self, _: object, given: object) -> None:
+        if given is not None:
+            _must_have("compactor", given, "compact", "compactors.Digest()")
+
+    @policy.validator
+    def _check_policy(self, _: object, given: object) -> None:
+        if not isinstance(given, Policy):
+            raise ConfigError("policy", given, "a budget.Policy", "pass Policy(context_window)")
 
     async def compact_if_needed(
         self,
@@ -76,39 +91,50 @@ class Manager:
         A compactor that fails, hangs, is cancelled or answers with nothing or too much changes
         nothing: the error is in the Compaction. Cancelling the call changes nothing either.
         """
+        _check_tokens("overhead_tokens", overhead_tokens)
+        _check_tokens("size", size or 0)
         if self._tallies is None:
-            return Compaction(messages=messages)
+            tokens = size or 0
+            return Compaction(
+                messages=messages,
+                tokens_before=tokens,
+                tokens_after=tokens,
+                fits=self._fits(tokens),
+            )
         tally = self._tallies.tally(messages)
-        check = Check(messages, self._tallies, tally, overhead_tokens, size)
+        check = Check(messages, self._tallies, tally, tally.total, overhead_tokens, size)
         if self.compactor is None:
             return self._unchanged(check)
         reason = "force" if force else self._trigger(check)
         if reason is None:
             return self._unchanged(check)
-        found = plan(messages, check.sizes(), self.policy, by_window=reason == "window")
+        found = plan(
+            messages,
+            check.sizes(),
+            self.policy,
+            by_window=reason == "window",
+            overhead=check.scale * overhead_tokens,
+        )
         if not found.dropped:
-            return self._failed(check, reason, CompactionRefused("the policy keeps all of it"))
+            return self._nothing_to_drop(check, reason)
         attempt = Attempt(check, found, reason, host or Host(self, "", _keep_nowhere))
-        await attempt.announce()
-        try:
-            done = await self._carry_out(attempt, self.compactor, instructions)
-        except asyncio.CancelledError as cancelled:
-            await attempt.conclude(self._unchanged(check, reason, cancelled))
-            raise
-        await attempt.conclude(done)
-        return done
+        return await self._compact(attempt, self.compactor, instructions)
 
     def _trigger(self, check: Check) -> str | None:
-        policy, tokens = self.policy, check.tokens
-        reason = None
-        if policy.context_window and tokens > policy.available_tokens:
-            reason = "window"
-        elif check.messages_in_all >= policy.min_recent_messages + _TRIGGER_MARGIN:
-            if policy.max_tokens is not None and tokens >= policy.max_tokens:
-                reason = "tokens"
-            elif policy.max_messages is not None and check.fresh_messages >= policy.max_messages:
-                reason = "messages"
+        reason = self._due(check)
         return None if reason is None or self._waits(check) else reason
+
+    def _due(self, check: Check) -> str | None:
+        policy = self.policy
+        over = policy.context_window and check.tokens > policy.available_tokens
+        long = check.messages_in_all >= policy.min_recent_messages + _TRIGGER_MARGIN
+        if long and policy.max_tokens is not None and check.tokens >= policy.max_tokens:
+            # The limit that is reached first says what stays, also where one step passes both.
+            return "window" if over and policy.max_tokens > policy.available_tokens else "tokens"
+        if over:
+            return "window"
+        many = policy.max_messages is not None and check.fresh_messages >= policy.max_messages
+        return "messages" if long and many else None
 
     def _waits(self, check: Check) -> bool:
         """Whether an attempt now would most likely end like the last one."""
@@ -121,6 +147,19 @@ class Manager:
             return True
         failure = self._failures.find(check.messages)
         return failure is not None and check.tokens < _AFTER_FAILURE * failure.tokens
+
+    async def _compact(
+        self, attempt: Attempt, compactor: Compactor, instructions: str | None
+    ) -> Compaction:
+        """Carry an attempt out between its two events."""
+        try:
+            await attempt.announce()
+            done = await self._carry_out(attempt, compactor, instructions)
+        except asyncio.CancelledError as cancelled:
+            await attempt.conclude(self._unchanged(attempt.check, attempt.reason, cancelled))
+            raise
+        await attempt.conclude(done)
+        return done
 
     async def _carry_out(
         self, attempt: Attempt, compactor: Compactor, instructions: str | None
@@ -148,12 +187,38 @@ class Manager:
             error=error,
         )
 
+    def _nothing_to_drop(self, check: Check, reason: str) -> Compaction:
+        kept = CompactionRefused("the policy keeps all of it")
+        # Whoever forced it asked early: that is no reason to be late when the time has come.
+        if reason == "force":
+            return self._unchanged(check, reason, kept)
+        return self._failed(check, reason, kept)
+
     def _failed(self, check: Check, reason: str, error: Exception) -> Compaction:
-        self._failures.add(_Failure(list(check.messages), check.tokens))
+        failure = self._failures.find(check.messages)
+        if failure is None:
+            failure = _Failure([], 0)
+            self._failures.add(failure)
+        failure.messages, failure.tokens = list(check.messages), check.tokens
         return self._unchanged(check, reason, error)
 
     def _fits(self, tokens: int) -> bool:
         return not self.policy.context_window or tokens <= self.policy.available_tokens
+
+
+def _check_tokens(name: str, given: object) -> None:
+    if not isinstance(given, int) or isinstance(given, bool) or given < 0:
+        raise ConfigError(
+            name,
+            given,
+            "a whole number from 0",
+            "pass tokens, or leave it out to have them counted",
+        )
+
+
+def _must_have(name: str, given: object, method: str, example: str) -> None:
+    if isinstance(given, type) or not callable(getattr(given, method, None)):
+        raise ConfigError(name, given, f"an object with {method}()", f"pass {example}, or your own")
 
 
 async def _keep_nowhere(_: list[Message]) -> None:

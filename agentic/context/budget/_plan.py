@@ -1,13 +1,14 @@
 """What a compaction keeps and what it drops."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 
 import attrs
 
 from agentic.context.budget._policy import Policy
 from agentic.messages import Message, Round, find_task, leading_system_count, split_rounds
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "plan", "prefix_length"]
 
 _SUMMARY_SHARE = 4
 """One part in this many of the available tokens is left to the summary, unless the policy itself
@@ -28,20 +29,39 @@ class Plan:
     """Former summaries, to be folded into the new one."""
 
 
-def plan(messages: list[Message], sizes: list[float], policy: Policy, *, by_window: bool) -> Plan:
-    """Say what stays of a conversation whose messages have these sizes."""
-    start = leading_system_count(messages)
-    former = tuple(i for i, message in enumerate(messages) if message.summary)
-    leading = tuple(i for i in range(start) if i not in former)
-    rounds = [found for found in split_rounds(messages, start) if found.positions[0] not in former]
+def prefix_length(messages: Sequence[Message]) -> int:
+    """Count the system messages at the start, up to a summary if one is among them.
+
+    What follows the summary was kept by the compaction that made it, system messages included.
+    """
+    length = leading_system_count(messages)
+    return next((i + 1 for i in range(length) if messages[i].summary), length)
+
+
+def plan(
+    messages: list[Message],
+    sizes: list[float],
+    policy: Policy,
+    *,
+    by_window: bool,
+    overhead: float = 0,
+) -> Plan:
+    """Say what stays, given the sizes of the messages and of what is sent beside them."""
+    start = prefix_length(messages)
+    split = split_rounds(messages)
+    former = _positions(found for found in split if found.messages[0].summary)
+    leading = tuple(i for i in range(start) if not messages[i].summary)
+    apart = {*leading, *former}
+    rounds = [found for found in split if found.positions[0] not in apart]
     sound = [found for found in rounds if not found.orphaned]
     request = find_task(messages)[-1:]
     always = [found for found in sound if found.pinned or found.positions[0] in request]
-    recent = _recent(sound, sizes, policy, by_window=by_window)
-    fixed = sum(sizes[i] for i in {*leading, *_positions(always)})
-    kept = {*_positions(always), *_positions(_within(recent, always, sizes, policy, fixed))}
+    fixed = {*leading, *_positions(always)}
+    room = _room(policy) - overhead - sum(sizes[i] for i in fixed)
+    recent = _within(room, _recent(sound, sizes, policy, by_window=by_window), fixed, sizes)
+    kept = {*_positions(always), *_positions(recent)}
     dropped = tuple(i for i in _positions(rounds) if i not in kept)
-    return Plan(leading, tuple(sorted(kept)), dropped, former)
+    return Plan(leading, tuple(sorted(kept)), dropped, tuple(former))
 
 
 def _recent(
@@ -63,17 +83,19 @@ def _recent(
     return recent
 
 
-def _within(
-    recent: list[Round], always: list[Round], sizes: list[float], policy: Policy, fixed: float
-) -> list[Round]:
-    """Leave out the oldest of what is recent until a summary has room beside it."""
+def _room(policy: Policy) -> float:
+    """Give what a context may take beside a summary."""
     if not policy.context_window:
-        return recent
+        return math.inf
     share = policy.available_tokens - policy.available_tokens // _SUMMARY_SHARE
-    room = max(policy.keep_recent_tokens, share) - fixed
+    return max(policy.keep_recent_tokens, share)
+
+
+def _within(room: float, recent: list[Round], fixed: set[int], sizes: list[float]) -> list[Round]:
+    """Leave out the oldest of what is recent until the rest fits beside what is fixed."""
     fitting: list[Round] = []
     for found in recent:
-        room -= 0 if found in always else _size(found, sizes)
+        room -= 0 if found.positions[0] in fixed else _size(found, sizes)
         if fitting and room < 0:
             break
         fitting.append(found)

@@ -16,11 +16,16 @@ _KEEP_RECENT_TOKENS = 20_000
 
 # mypy's attrs plugin does not know converters that take the instance: hence two ignores below.
 def _default_reserve(given: int | None, policy: Any) -> Any:
-    return min(_RESERVE_TOKENS, policy.context_window // 4) if given is None else given
+    return _share(policy.context_window, 4, _RESERVE_TOKENS) if given is None else given
 
 
 def _default_keep_recent(given: int | None, policy: Any) -> Any:
-    return min(_KEEP_RECENT_TOKENS, policy.context_window // 3) if given is None else given
+    return _share(policy.context_window, 3, _KEEP_RECENT_TOKENS) if given is None else given
+
+
+def _share(window: object, parts: int, most: int) -> int:
+    # Converters run before validators: any other window is refused by its own.
+    return min(most, window // parts) if isinstance(window, int) else 0
 
 
 def _whole(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
@@ -31,6 +36,15 @@ def _whole(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         allowed = f"a whole number from {least}" + (", or None" if optional else "")
         raise ConfigError(attribute.name, value, allowed, "leave it out for the default")
+
+
+def _duration(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise ConfigError(
+            attribute.name, value, "seconds, more than 0, or None", "pass None to wait for ever"
+        )
 
 
 @attrs.frozen
@@ -75,11 +89,10 @@ class Policy:
     min_recent_messages: int = attrs.field(default=6, validator=_whole, metadata={"least": 1})
     """What K, N and a forced compaction keep, in whole rounds. K and N do nothing as long as the
     conversation has fewer than four messages more than this."""
-    timeout_seconds: float | None = attrs.field(default=120.0)
+    timeout_seconds: float | None = attrs.field(default=120.0, validator=_duration)
     """A compactor that takes longer has failed; None waits for ever."""
 
     def __attrs_post_init__(self) -> None:
-        self._check_timeout()
         if self.context_window:
             self._check_window()
         if self.max_messages is not None and self.max_messages <= self.min_recent_messages:
@@ -95,13 +108,6 @@ class Policy:
         """What the context may take: the window less the reserve."""
         return self.context_window - self.reserve_tokens
 
-    def _check_timeout(self) -> None:
-        seconds = self.timeout_seconds
-        if seconds is not None and not seconds > 0:
-            raise ConfigError(
-                "timeout_seconds", seconds, "more than 0, or None", "pass None to wait for ever"
-            )
-
     def _check_window(self) -> None:
         if self.reserve_tokens >= self.context_window:
             raise ConfigError(
@@ -115,5 +121,5 @@ class Policy:
                 "keep_recent_tokens",
                 self.keep_recent_tokens,
                 f"less than context_window - reserve_tokens, which is {self.available_tokens}",
-                "lower it, or leave it out: what stays must leave room for a summary",
+                "lower it, or lower reserve_tokens: what stays must leave room for a summary",
             )

@@ -6,6 +6,8 @@ again, so that the provider's prompt cache survives. What was worked out about a
 kept: the next turn costs what its new messages cost.
 """
 
+from typing import Any
+
 import attrs
 
 from agentic.context.strategies._strategy import Fit
@@ -14,6 +16,11 @@ from agentic.messages import Message, RecentConversations, Round, split_rounds
 from agentic.tokens import Counter, Tallies, Tally, approx_token_counter
 
 __all__ = ["FitContextWindow"]
+
+
+def _whole(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ConfigError(attribute.name, value, "a whole number from 0", "leave it out")
 
 
 @attrs.frozen(eq=False)
@@ -32,10 +39,10 @@ class FitContextWindow:
 
     max_tokens: int = attrs.field()
     counter: Counter = approx_token_counter
-    reserve_tokens: int = attrs.field(default=0, kw_only=True)
+    reserve_tokens: int = attrs.field(default=0, kw_only=True, validator=_whole)
     """Left free for the reply, the system prompt and the tools' schemas."""
-    per_message_overhead: int = attrs.field(default=4, kw_only=True)
-    tokens_per_media: int = attrs.field(default=600, kw_only=True)
+    per_message_overhead: int = attrs.field(default=4, kw_only=True, validator=_whole)
+    tokens_per_media: int = attrs.field(default=600, kw_only=True, validator=_whole)
     low_water: float = attrs.field(default=0.75, kw_only=True)
     """The share of the budget that a cut leaves; 1.0 keeps as much as fits, and cuts every turn."""
     _tallies: Tallies = attrs.field(
@@ -59,7 +66,7 @@ class FitContextWindow:
 
     @reserve_tokens.validator
     def _check_reserve(self, _: object, value: int) -> None:
-        if not 0 <= value < self.max_tokens:
+        if value >= self.max_tokens:
             raise ConfigError(
                 "reserve_tokens",
                 value,
@@ -68,8 +75,8 @@ class FitContextWindow:
             )
 
     @low_water.validator
-    def _check_low_water(self, _: object, value: float) -> None:
-        if not 0 < value <= 1:
+    def _check_low_water(self, _: object, value: object) -> None:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
             raise ConfigError("low_water", value, "above 0, up to 1.0", "leave it at 0.75")
 
     @property
@@ -83,11 +90,13 @@ class FitContextWindow:
 
     def fit(self, messages: list[Message], /) -> Fit:
         """Give the view with its size, and whether it is within the budget."""
-        fold = self._recent.find(messages)
-        if fold is None:
-            fold = _Fold(self.budget, int(self.budget * self.low_water))
+        tally = self._tallies.tally(messages)
+        known = self._recent.find(messages)
+        fold = known or _Fold(self.budget, int(self.budget * self.low_water))
+        fit = fold.fit(messages, tally)
+        if known is None and fold.messages:
             self._recent.add(fold)
-        return fold.fit(messages, self._tallies.tally(messages))
+        return fit
 
 
 @attrs.frozen
@@ -106,19 +115,15 @@ class _Cut:
 
     start: int = 0
     """Everything from this round on is kept."""
-    tail_tokens: int = 0
     retained: tuple[int, ...] = ()
     """What is kept of the rounds before it."""
-    retained_tokens: int = 0
-    latest_user: int | None = None
+    tokens: int = 0
+    """The size of what is kept."""
+    latest_request: int | None = None
     leading: bool = True
     """Only system messages so far."""
     ragged: bool = False
     """Some round was left out as an orphan, or others stand between its messages."""
-
-    @property
-    def tokens(self) -> int:
-        return self.retained_tokens + self.tail_tokens
 
 
 @attrs.define(eq=False)
@@ -128,15 +133,14 @@ class _Fold:
     budget: int
     target: int
     messages: list[Message] = attrs.field(factory=list)
-    """The settled part. The last assistant message may still get results: it and what follows it
+    """The settled part. While the last assistant message waits for results, it and what follows it
     are folded anew each time."""
     rounds: list[_Sized] = attrs.field(factory=list)
     cut: _Cut = _Cut()
 
     def fit(self, messages: list[Message], tally: Tally) -> Fit:
         fresh = split_rounds(messages, len(self.messages))
-        callers = (found.positions[0] for found in fresh if found.messages[0].role == "assistant")
-        settled = max(callers, default=len(messages))
+        settled = _settled_length(messages, fresh)
         cut = self.cut
         unsettled = None
         for found in fresh:
@@ -154,44 +158,49 @@ class _Fold:
             return attrs.evolve(cut, ragged=True)
         opener = found.messages[0]
         leading = cut.leading and opener.role == "system"
-        first_user = opener.role == "user" and cut.latest_user is None
+        requests = opener.role == "user" and opener.summary is None
+        always = leading or found.pinned or (requests and cut.latest_request is None)
         first, last = found.positions[0], found.positions[-1]
-        self.rounds.append(
-            _Sized(found.positions, tokens, always=leading or first_user or found.pinned)
-        )
+        self.rounds.append(_Sized(found.positions, tokens, always=always))
         grown = attrs.evolve(
             cut,
-            tail_tokens=cut.tail_tokens + tokens,
-            latest_user=len(self.rounds) - 1 if opener.role == "user" else cut.latest_user,
+            tokens=cut.tokens + tokens,
+            latest_request=len(self.rounds) - 1 if requests else cut.latest_request,
             leading=leading,
             ragged=cut.ragged or last - first >= len(found.positions),
         )
-        return grown if grown.tokens <= self.budget else self._shorten(grown)
+        # With the target at the budget there is no waiting for it to be full again.
+        due = grown.tokens > self.budget or (grown.start and self.target == self.budget)
+        return self._cut_anew(grown) if due else grown
 
-    def _shorten(self, cut: _Cut) -> _Cut:
-        """Leave out rounds, oldest first, down to the target; the newest one stays."""
+    def _cut_anew(self, cut: _Cut) -> _Cut:
+        """Keep the newest rounds that the target has room for; the newest one in any case."""
         retained = [index for index in cut.retained if self._stays(index, cut)]
-        retained_tokens = sum(self.rounds[index].tokens for index in retained)
-        start, tail_tokens = cut.start, cut.tail_tokens
-        while start < len(self.rounds) - 1 and retained_tokens + tail_tokens > self.target:
-            tail_tokens -= self.rounds[start].tokens
+        gone = set(cut.retained).difference(retained)
+        start, tokens = cut.start, cut.tokens - sum(self.rounds[index].tokens for index in gone)
+        while start < len(self.rounds) - 1 and tokens > self.target:
             if self._stays(start, cut):
                 retained.append(start)
-                retained_tokens += self.rounds[start].tokens
+            else:
+                tokens -= self.rounds[start].tokens
             start += 1
-        return attrs.evolve(
-            cut,
-            start=start,
-            tail_tokens=tail_tokens,
-            retained=tuple(retained),
-            retained_tokens=retained_tokens,
-        )
+        # A large request that is no longer the latest leaves room for rounds before the cut.
+        while start and tokens + self._cost(start - 1, cut) <= self.target:
+            start -= 1
+            tokens += self._cost(start, cut)
+            if retained and retained[-1] == start:
+                retained.pop()
+        return attrs.evolve(cut, start=start, retained=tuple(retained), tokens=tokens)
+
+    def _cost(self, index: int, cut: _Cut) -> int:
+        """Give what it costs to begin the view at this round, and not at the next."""
+        return 0 if self._stays(index, cut) else self.rounds[index].tokens
 
     def _stays(self, index: int, cut: _Cut) -> bool:
-        return self.rounds[index].always or index == cut.latest_user
+        return self.rounds[index].always or index == cut.latest_request
 
     def _view(self, messages: list[Message], cut: _Cut) -> list[Message]:
-        if not cut.start and not cut.ragged:
+        if len(cut.retained) == cut.start and not cut.ragged:
             return messages
         kept = [position for index in cut.retained for position in self.rounds[index].positions]
         if cut.ragged:
@@ -199,3 +208,10 @@ class _Fold:
             kept = sorted([*kept, *(p for found in tail for p in found.positions)])
             return messages if len(kept) == len(messages) else [messages[p] for p in kept]
         return [*map(messages.__getitem__, kept), *messages[self.rounds[cut.start].positions[0] :]]
+
+
+def _settled_length(messages: list[Message], fresh: list[Round]) -> int:
+    """Count the messages whose rounds are complete, whatever comes."""
+    callers = (found for found in reversed(fresh) if found.messages[0].role == "assistant")
+    latest = next(callers, None)
+    return latest.positions[0] if latest and latest.open_calls else len(messages)

@@ -1,0 +1,270 @@
+"""What stays and what goes. Every character is a token, a message four more."""
+
+import asyncio
+from typing import Any
+
+import attrs
+import pytest
+
+from agentic.context.budget import Compaction, Manager, Policy
+from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
+from agentic.tokens import CharCounter
+
+LETTERS = CharCounter(1.0)
+
+
+@attrs.define
+class _Clerk:
+    """Writes summaries of one letter, and keeps what it was given."""
+
+    given: list[Message] = attrs.field(factory=list)
+
+    async def compact(self, messages: list[Message], /) -> str:
+        self.given = messages
+        return "S"
+
+
+_SUMMARY_TOKENS = 4 + len(ContextSummary("S", 99).to_message().content)
+
+
+def say(*sizes: int) -> list[Message]:
+    """Make replies of these sizes, in tokens."""
+    return [Message("assistant", "x" * (size - 4)) for size in sizes]
+
+
+def call(name: str, size: int) -> list[Message]:
+    """Make a tool round of this size, in tokens: a call and its result."""
+    return [
+        Message("assistant", tool_calls=[ToolCall(name, "r", "{}")]),
+        Message("tool", tool_results=[ToolResult(name, "r", "x" * (size - 11))]),
+    ]
+
+
+def compact(messages: list[Message], policy: Policy, **options: Any) -> Compaction:
+    """Compact a conversation for once."""
+    return asyncio.run(Manager(LETTERS, _Clerk(), policy).compact_if_needed(messages, **options))
+
+
+def kept(messages: list[Message], policy: Policy, **options: Any) -> list[int]:
+    """Compact, and give where the messages stood that are still there."""
+    done = compact(messages, policy, **options)
+    where = {id(message): position for position, message in enumerate(messages)}
+    return [where[id(message)] for message in done.messages if id(message) in where]
+
+
+@pytest.mark.parametrize(
+    ("keep_recent", "positions"),
+    [(0, [3]), (500, [3]), (501, [2, 3]), (700, [2, 3]), (701, [1, 2, 3])],
+)
+def test_the_round_that_crosses_the_recent_tokens_stays(
+    keep_recent: int, positions: list[int]
+) -> None:
+    """Newest rounds stay until together they are worth `keep_recent_tokens`."""
+    policy = Policy(1_800, reserve_tokens=0, keep_recent_tokens=keep_recent)
+
+    assert kept(say(800, 400, 200, 500), policy) == positions
+
+
+@pytest.mark.parametrize(("keep_last", "positions"), [(1, [2]), (2, [1, 2])])
+def test_keep_last_counts_messages_instead(keep_last: int, positions: list[int]) -> None:
+    """With `keep_last` the window trigger keeps that many, however small they are."""
+    policy = Policy(500, reserve_tokens=0, keep_recent_tokens=100, keep_last=keep_last)
+
+    assert kept(say(600, 20, 20), policy) == positions
+
+
+def test_keep_last_keeps_whole_rounds() -> None:
+    """A result is not kept without its call, even if that makes one message more."""
+    messages = [*say(200), *call("a", 30), *say(20)]
+
+    assert kept(messages, Policy(200, reserve_tokens=0, keep_last=2)) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"policy": Policy(0, max_tokens=100)},
+        {"policy": Policy(0, max_messages=10)},
+        {"policy": Policy(0, keep_last=2), "force": True},
+    ],
+)
+def test_the_other_triggers_keep_the_recent_messages(options: dict[str, Any]) -> None:
+    """K, N and force keep `min_recent_messages`, in whole rounds."""
+    messages = [*say(*[50] * 6), *call("a", 30), *say(*[50] * 5)]
+
+    assert kept(messages, **options) == list(range(6, 13))
+
+
+def test_the_prompt_pinned_messages_and_the_latest_request_always_stay() -> None:
+    """They stand where they stood among what is kept, the summary before them."""
+    messages = [
+        Message("system", "prompt"),
+        Message("system", "rules"),
+        Message("user", "first"),
+        Message("assistant", "noted", pinned=True),
+        Message("user", "latest"),
+        *say(300, 10),
+    ]
+
+    done = compact(messages, Policy(300, reserve_tokens=0, keep_recent_tokens=5))
+
+    summary = next(message for message in done.messages if message.summary)
+    assert done.messages == [*messages[:2], summary, *messages[3:5], messages[6]]
+    assert done.dropped == (messages[2], messages[5])
+
+
+def test_a_pinned_message_keeps_its_round() -> None:
+    """A pinned result stays with its call, and with the other results."""
+    round_ = [
+        Message("assistant", tool_calls=[ToolCall("a", "r"), ToolCall("b", "r")]),
+        Message("tool", tool_results=[ToolResult("b", "r")], pinned=True),
+        Message("tool", tool_results=[ToolResult("a", "r")]),
+    ]
+
+    assert kept([*say(150), *round_, *say(150, 10)], Policy(200, keep_recent_tokens=5)) == [
+        *(1, 2, 3),
+        5,
+    ]
+
+
+def test_an_orphan_goes_even_if_it_is_pinned_or_the_newest() -> None:
+    """Pairing wins: no provider accepts a result without its call, whoever pinned it."""
+    orphans = [Message("tool", tool_results=[ToolResult(x, "r")], pinned=True) for x in "ab"]
+    messages = [orphans[0], *say(*[20] * 8), orphans[1]]
+
+    done = compact(messages, Policy(0), force=True)
+
+    assert set(map(id, orphans)) <= set(map(id, done.dropped))
+    assert done.messages[1:] == messages[3:9]
+
+
+def test_a_turn_larger_than_the_budget_is_split_between_rounds() -> None:
+    """One request with many tool rounds keeps the request and its newest rounds."""
+    rounds = [message for name in "abcdefgh" for message in call(name, 100)]
+    messages = [Message("user", "Go."), *rounds]
+
+    positions = kept(messages, Policy(800, reserve_tokens=0, keep_recent_tokens=150))
+
+    assert positions == [0, 13, 14, 15, 16]
+
+
+def test_the_newest_round_stays_even_if_nothing_fits() -> None:
+    """A round larger than the window is kept, and the result says that it does not fit."""
+    done = compact([*say(500), *call("a", 500)], Policy(400, keep_recent_tokens=5))
+
+    assert [len(done.dropped), len(done.messages)] == [1, 3]
+    assert not done.fits
+
+
+@pytest.mark.parametrize("overhead", [0, 300, 500])
+def test_what_is_recent_leaves_room_for_a_summary(overhead: int) -> None:
+    """Recent rounds beyond three quarters of what is available go, the overhead counted in."""
+    policy = Policy(1_000, reserve_tokens=0, keep_last=50)
+
+    done = compact(say(*[50] * 30), policy, overhead_tokens=overhead)
+
+    assert done.fits
+    assert (len(done.messages) - 1) * 50 == 750 - overhead
+    assert done.tokens_after == 750 + _SUMMARY_TOKENS
+
+
+def test_a_large_round_at_the_limit_does_not_fill_the_window() -> None:
+    """The round that crosses `keep_recent_tokens` goes if no summary would fit beside it."""
+    policy = Policy(1_000, reserve_tokens=0, keep_recent_tokens=100)
+
+    assert kept(say(50, 900, 60), policy) == [2]
+
+
+def test_a_counter_that_counts_low_keeps_less() -> None:
+    """Where the provider counts twice as much, half as many rounds are worth the same."""
+    policy = Policy(1_000, reserve_tokens=0, keep_recent_tokens=200)
+    messages = say(*[50] * 12)
+
+    assert kept(messages, policy, size=1_200) == [10, 11]
+    assert kept(messages * 2, policy) == kept(messages * 2, policy, size=1_200)
+
+
+def test_after_a_measured_size_the_result_is_estimated_in_the_same_measure() -> None:
+    """`tokens_after` is the share that the counter sees left, of what was measured."""
+    policy = Policy(2_000, reserve_tokens=0, keep_recent_tokens=200)
+
+    done = compact(say(*[100] * 15), policy, size=3_000)
+
+    own = done.messages[0].summary
+    assert own is not None
+    assert (done.tokens_before, done.tokens_after) == (3_000, 2 * (own.token_count + 100))
+    assert done.fits
+
+
+def test_a_size_below_the_count_keeps_no_more_than_the_counter_allows() -> None:
+    """A view that strategies made small says nothing about the rounds that stay."""
+    policy = Policy(500, reserve_tokens=0, keep_recent_tokens=200)
+
+    assert kept(say(*[50] * 100), policy, size=501) == [96, 97, 98, 99]
+
+
+def test_former_summaries_are_folded_wherever_they_stand() -> None:
+    """Two sessions in one history leave one summary, and the compactor gets both."""
+    earlier, later = ContextSummary("A", 3).to_message(), ContextSummary("B", 4).to_message()
+    messages = [earlier, *say(*[20] * 5), later, *say(*[20] * 5)]
+    clerk = _Clerk()
+
+    done = asyncio.run(Manager(LETTERS, clerk).compact_if_needed(messages, force=True))
+
+    assert clerk.given[:2] == [earlier, later]
+    assert [bool(message.summary) for message in done.messages] == [True] + [False] * 6
+
+
+def test_the_compactor_gets_the_former_summary_and_what_is_dropped() -> None:
+    """In the order of the conversation, and nothing that stays."""
+    former = ContextSummary("A", 3).to_message()
+    talk = say(*[20] * 9)
+    clerk = _Clerk()
+
+    asyncio.run(Manager(LETTERS, clerk).compact_if_needed([former, *talk], force=True))
+
+    assert clerk.given == [former, *talk[:3]]
+
+
+def test_a_note_behind_the_summary_can_be_summarized() -> None:
+    """A system message that once was recent is not taken for the system prompt."""
+    prompt, note = Message("system", "prompt"), Message("system", "note")
+    messages = [prompt, ContextSummary("A", 3).to_message(), note, *say(*[20] * 8)]
+
+    done = compact(messages, Policy(0), force=True)
+
+    assert note in done.dropped
+    assert done.messages[0] is prompt
+
+
+def test_a_summary_is_never_the_request() -> None:
+    """A summary that was stored as a user message does not stand in for the latest request."""
+    request = Message("user", "Go.")
+    summary = Message("user", "old record", summary=ContextSummary("A", 3))
+    messages = [request, *say(*[50] * 6), summary, *say(*[50] * 6)]
+
+    done = compact(messages, Policy(0), force=True)
+
+    assert done.messages[1] is request
+    assert summary not in done.messages
+
+
+def test_many_pinned_messages_cost_no_more_than_others() -> None:
+    """What is pinned is found by position, not by comparing every round with every other."""
+    compared = 0
+
+    class Watched(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    messages = [Message("user", Watched(f"{i}"), pinned=i % 2 == 0) for i in range(400)]
+    policy = Policy(1_000_000, min_recent_messages=300)
+
+    assert len(compact(messages, policy, force=True).dropped) == 50
+    assert compared < 1_000

@@ -1,0 +1,37 @@
+"""Where the real sessions lie, if they are there."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentic.messages import Message, ToolCall, ToolResult
+
+
+@pytest.fixture(scope="session")
+def sessions() -> dict[str, list[Message]]:
+    """Give the recorded sessions, which lie beside the checkout."""
+    root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
+    folder = root.parent / "shared" / "data" / "transcripts"
+    if not folder.is_dir():
+        pytest.skip("the recorded sessions do not lie beside this checkout")
+    return {
+        path.stem: [_read(json.loads(line)) for line in path.read_bytes().splitlines()]
+        for path in sorted(folder.glob("*.jsonl"))
+        if path.name != "index.jsonl"
+    }
+
+
+def _read(chat: dict[str, Any]) -> Message:
+    """Read a message in the form of the chat API."""
+    content = chat.get("content") or ""
+    if not isinstance(content, str):
+        content = "\n".join(part.get("text") or "" for part in content)
+    if chat["role"] == "tool":
+        return Message("tool", tool_results=[ToolResult(chat["tool_call_id"], output=content)])
+    calls = [
+        ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"] or "")
+        for call in chat.get("tool_calls") or ()
+    ]
+    return Message(chat["role"], content, tool_calls=calls)

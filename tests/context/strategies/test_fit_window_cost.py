@@ -1,0 +1,80 @@
+"""What a view costs: each text is counted once, each round folded once."""
+
+from collections import Counter
+
+import attrs
+
+from agentic.context.budget import Manager
+from agentic.context.strategies import FitContextWindow
+from agentic.messages import Message, ToolCall, ToolResult
+
+
+@attrs.define(eq=False)
+class _Counting:
+    """Counts characters, and keeps how often it was asked for each text."""
+
+    asked: Counter[str] = attrs.field(factory=Counter)
+
+    def count(self, text: str, /) -> int:
+        self.asked[text] += 1
+        return len(text)
+
+
+def turn(number: int) -> list[Message]:
+    """Make one turn, all its texts different from those of others."""
+    return [
+        Message("assistant", f"say {number}", tool_calls=[ToolCall(f"c{number}", f"t{number}")]),
+        Message("tool", tool_results=[ToolResult(f"c{number}", "", f"out {number}")]),
+    ]
+
+
+def test_each_text_is_counted_once_as_a_conversation_grows() -> None:
+    """However often it is cut, a text is given to the counter a single time."""
+    counter = _Counting()
+    strategy = FitContextWindow(300, counter)
+    messages = [Message("user", "Go.")]
+
+    for number in range(100):
+        messages += turn(number)
+        assert len(strategy.compact(messages)) < 50
+
+    assert set(counter.asked.values()) == {1}
+
+
+def test_a_manager_with_the_same_counter_has_counted_already() -> None:
+    """The budget and the view share what is known of a text."""
+    counter = _Counting()
+    messages = [message for number in range(20) for message in turn(number)]
+    manager, strategy = Manager(counter), FitContextWindow(300, counter)
+
+    assert manager._tallies is not None
+    manager._tallies.tally(messages)
+    strategy.compact(messages)
+
+    assert set(counter.asked.values()) == {1}
+
+
+def test_what_follows_an_answered_call_is_not_folded_again() -> None:
+    """Only a call without its result keeps the rounds after it open."""
+    strategy = FitContextWindow(1_000)
+    open_call = turn(0)[:1]
+    messages = [*turn(0), *[Message("user", "still there?")] * 50]
+
+    strategy.compact(messages)
+    strategy.compact([*open_call, *messages[2:]])
+
+    settled = [fold.messages for fold in strategy._recent._known]
+    assert settled == [messages]
+
+
+def test_what_leaves_nothing_to_remember_pushes_nothing_out() -> None:
+    """Empty conversations, and those of a single open call, are not kept."""
+    strategy = FitContextWindow(1_000)
+    messages = turn(0)
+    strategy.compact(messages)
+
+    for _ in range(20):
+        strategy.compact([])
+        strategy.compact(turn(1)[:1])
+
+    assert strategy._recent.find(messages) is not None

@@ -1,0 +1,254 @@
+"""FitContextWindow over generated conversations, and against a naive oracle."""
+
+from collections.abc import Sequence
+
+import attrs
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agentic.context.strategies import Fit, FitContextWindow
+from agentic.messages import (
+    Message,
+    Round,
+    close_open_rounds,
+    find_task,
+    leading_system_count,
+    split_rounds,
+)
+from agentic.testing import conversations
+from agentic.tokens import CharCounter, count_tokens
+
+LETTERS = CharCounter(1.0)
+MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def _fresh_objects(messages: list[Message]) -> list[Message]:
+    """Make sure that no object stands in a conversation twice."""
+    return [attrs.evolve(message) for message in messages]
+
+
+CONVERSATIONS = conversations(max_rounds=14).map(_fresh_objects)
+BUDGETS = st.integers(1, 300) | st.integers(300, 3_000)
+LOW_WATERS = st.sampled_from([1.0, 1.0, 0.9, 0.75, 0.5, 0.1])
+LENGTHS = st.lists(st.integers(0, 60), max_size=8)
+
+
+def fit_window(budget: int, low_water: float) -> FitContextWindow:
+    """Make a strategy that has seen nothing."""
+    return FitContextWindow(budget, LETTERS, low_water=low_water, tokens_per_media=30)
+
+
+def count(messages: Sequence[Message]) -> int:
+    """Count a view independently."""
+    return count_tokens(messages, LETTERS, tokens_per_media=30)
+
+
+def same(first: Fit, second: Fit) -> bool:
+    """Tell whether two views are of the same objects, and of the same size."""
+    ids = [[id(message) for message in fit.messages] for fit in (first, second)]
+    return ids[0] == ids[1] and (first.tokens, first.fits) == (second.tokens, second.fits)
+
+
+@attrs.frozen
+class _Oracle:
+    """The fold by the book: after every round, the whole view from scratch."""
+
+    messages: list[Message]
+    budget: int
+    target: int
+
+    def view(self) -> list[Message]:
+        """Give the view of the whole conversation."""
+        rounds = [found for found in split_rounds(self.messages) if not found.orphaned]
+        shown: list[Round] = []
+        cut = False
+        for length in range(1, len(rounds) + 1):
+            shown.append(rounds[length - 1])
+            if self.size(shown) > self.budget or (cut and self.target == self.budget):
+                shown, cut = self.newest(rounds[:length]), True
+        return [self.messages[p] for p in sorted(p for found in shown for p in found.positions)]
+
+    def newest(self, rounds: list[Round]) -> list[Round]:
+        """Leave out as few of the oldest as will do; the newest one stays in any case."""
+        seen = [message for found in rounds for message in found.messages[:1]]
+        task = {id(seen[place]) for place in find_task(seen)}
+        leading = set(map(id, seen[: leading_system_count(seen)]))
+        for start in range(len(rounds)):
+            shown = [
+                found
+                for place, found in enumerate(rounds)
+                if place >= start or found.pinned or id(found.messages[0]) in task | leading
+            ]
+            if self.size(shown) <= self.target:
+                break
+        return shown
+
+    def size(self, rounds: list[Round]) -> int:
+        """Count some rounds."""
+        return sum(count(found.messages) for found in rounds)
+
+
+@given(CONVERSATIONS, BUDGETS, LOW_WATERS)
+@MANY
+def test_the_view_is_that_of_a_naive_fold(
+    messages: list[Message], budget: int, low_water: float
+) -> None:
+    """Round by round: over the budget, keep the newest that the low water has room for."""
+    view = fit_window(budget, low_water).compact(messages)
+
+    expected = _Oracle(messages, budget, int(budget * low_water)).view()
+    assert list(map(id, view)) == list(map(id, expected))
+
+
+@given(CONVERSATIONS, BUDGETS)
+@MANY
+def test_at_a_low_water_of_one_as_much_as_fits_is_kept(
+    messages: list[Message], budget: int
+) -> None:
+    """No history of earlier cuts shows: it is the largest view of its kind that fits."""
+    view = fit_window(budget, 1.0).compact(messages)
+
+    oracle = _Oracle(messages, budget, budget)
+    rounds = [found for found in split_rounds(messages) if not found.orphaned]
+    shown = oracle.newest(rounds) if oracle.size(rounds) > budget else rounds
+    assert sorted(map(id, view)) == sorted(id(m) for found in shown for m in found.messages)
+
+
+@given(CONVERSATIONS, BUDGETS, LOW_WATERS)
+@MANY
+def test_rounds_stay_whole_and_orphans_are_never_in_a_view(
+    messages: list[Message], budget: int, low_water: float
+) -> None:
+    """Pairing: the view splits into rounds of the input, each complete, none orphaned."""
+    view = fit_window(budget, low_water).compact(messages)
+
+    whole = {tuple(map(id, found.messages)) for found in split_rounds(messages)}
+    for found in split_rounds(view):
+        assert tuple(map(id, found.messages)) in whole
+        assert not found.orphaned
+
+
+@given(CONVERSATIONS, BUDGETS, LOW_WATERS)
+@MANY
+def test_a_view_is_a_subsequence_of_the_same_objects(
+    messages: list[Message], budget: int, low_water: float
+) -> None:
+    """Identity: nothing is copied, edited or moved; the history is untouched."""
+    before = list(map(id, messages))
+
+    view = fit_window(budget, low_water).compact(messages)
+
+    shown = set(map(id, view))
+    assert list(map(id, messages)) == before
+    assert list(map(id, view)) == [each for each in before if each in shown]
+    assert (view is messages) == (len(view) == len(messages))
+
+
+@given(CONVERSATIONS, BUDGETS, LOW_WATERS)
+@MANY
+def test_prompt_task_pinned_and_newest_are_always_there(
+    messages: list[Message], budget: int, low_water: float
+) -> None:
+    """What must stay does, whatever the budget; only an orphan goes even if pinned."""
+    shown = set(map(id, fit_window(budget, low_water).compact(messages)))
+
+    sound = [found for found in split_rounds(messages) if not found.orphaned]
+    must = messages[: leading_system_count(messages)]
+    must += [messages[position] for position in find_task(messages)]
+    must += [message for found in sound if found.pinned for message in found.messages]
+    must += sound[-1].messages if sound else ()
+    assert shown.issuperset(map(id, must))
+
+
+@given(CONVERSATIONS, BUDGETS, LOW_WATERS)
+@MANY
+def test_the_size_is_that_of_the_view_and_fits_says_what_it_says(
+    messages: list[Message], budget: int, low_water: float
+) -> None:
+    """Fit: an independent count agrees, and only the minimum is ever over the budget."""
+    fit = fit_window(budget, low_water).fit(messages)
+
+    assert fit.tokens == count(fit.messages)
+    assert fit.fits == (fit.tokens <= budget)
+    if not fit.fits:
+        least = FitContextWindow(1, LETTERS, low_water=1.0, tokens_per_media=30).fit(messages)
+        assert same(attrs.evolve(fit, fits=False), least)
+
+
+@given(CONVERSATIONS, BUDGETS, LOW_WATERS, st.booleans())
+@MANY
+def test_fitting_twice_is_fitting_once(
+    messages: list[Message],
+    budget: int,
+    low_water: float,
+    cold: bool,
+) -> None:
+    """Idempotence: a view comes back as the same list object, from a strategy new to it or not."""
+    strategy = fit_window(budget, low_water)
+    view = strategy.compact(messages)
+
+    again = (fit_window(budget, low_water) if cold else strategy).compact(view)
+
+    assert again is view
+
+
+@given(CONVERSATIONS, BUDGETS, LOW_WATERS, LENGTHS)
+@MANY
+def test_turn_by_turn_is_the_same_as_at_once(
+    messages: list[Message], budget: int, low_water: float, lengths: list[int]
+) -> None:
+    """Fold: whatever was seen on the way, at whatever lengths, the view is that of a cold start."""
+    strategy = fit_window(budget, low_water)
+
+    for length in [*sorted(lengths), len(messages)]:
+        warm = strategy.fit(messages[:length])
+        assert same(warm, fit_window(budget, low_water).fit(messages[:length]))
+
+
+@given(CONVERSATIONS, CONVERSATIONS, BUDGETS, LOW_WATERS, LENGTHS)
+@MANY
+def test_conversations_that_take_turns_do_not_mix(
+    one: list[Message],
+    other: list[Message],
+    budget: int,
+    low_water: float,
+    lengths: list[int],
+) -> None:
+    """Three on one strategy, one of them a fork of another, in any order and any state."""
+    strategy = fit_window(budget, low_water)
+
+    for length in lengths:
+        for messages in (one[:length], other[:length], [*one[:length], *other]):
+            assert same(strategy.fit(messages), fit_window(budget, low_water).fit(messages))
+
+
+@given(conversations(damaged=False, max_rounds=20), BUDGETS, LOW_WATERS)
+@MANY
+def test_between_two_cuts_a_view_only_grows_at_its_end(
+    messages: list[Message], budget: int, low_water: float
+) -> None:
+    """The provider's cache survives: as long as there is room, what was sent is sent again."""
+    strategy = fit_window(budget, low_water)
+    rounds = split_rounds(messages)
+    ends = [found.positions[-1] + 1 for found in rounds]
+    views = [strategy.fit(messages[:end]) for end in ends]
+
+    for found, before, after in zip(rounds[1:], views, views[1:], strict=False):
+        room = before.tokens + count(found.messages) <= budget
+        if room and (low_water < 1 or len(before.messages) == found.positions[0]):
+            assert list(map(id, after.messages)) == list(
+                map(id, [*before.messages, *found.messages])
+            )
+
+
+@given(CONVERSATIONS, BUDGETS, LOW_WATERS)
+@MANY
+def test_a_repaired_history_stays_sound_in_a_view(
+    messages: list[Message], budget: int, low_water: float
+) -> None:
+    """Of a history that a provider accepts, every view is one too."""
+    repaired = close_open_rounds(messages)
+
+    view = fit_window(budget, low_water).compact(repaired)
+
+    assert close_open_rounds(view) is view
