@@ -84,7 +84,8 @@ class ContextOverflow(ProviderError):
         sent = "more" if self.sent is None else str(self.sent)
         return (
             f"{self.model!r} accepts {window} tokens, the request has {sent}: give the Runner a "
-            "budget.Manager, or lower Policy.keep_recent_tokens"
+            "budget.Manager with the model's window, or lower Policy.keep_recent_tokens and the "
+            "limits of truncation"
         )
 
 

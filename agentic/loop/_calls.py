@@ -25,8 +25,8 @@ class Answer:
     call: ToolCall
     result: ToolResult
     seconds: float = 0.0
-    ran: bool = True
-    """False for a call that was refused before any tool saw it."""
+    announced: bool = True
+    """False for a call that was refused before anybody was told that it would run."""
 
 
 def make_unique(calls: Iterable[ToolCall], used: set[str]) -> tuple[ToolCall, ...]:
@@ -46,11 +46,12 @@ def make_unique(calls: Iterable[ToolCall], used: set[str]) -> tuple[ToolCall, ..
     return tuple(unique)
 
 
-def refuse(calls: Iterable[ToolCall], reason: str) -> list[Answer]:
-    """Answer calls that are not carried out."""
+def refuse(calls: Iterable[ToolCall], reason: str, *, announced: int = 0) -> list[Answer]:
+    """Answer calls that are not carried out, though the first ones may have been announced."""
     failure = ToolFailure(reason, "not_run")
     return [
-        Answer(call, ToolResult(call.id, call.name, error=failure), ran=False) for call in calls
+        Answer(call, ToolResult(call.id, call.name, error=failure), announced=number < announced)
+        for number, call in enumerate(calls)
     ]
 
 
@@ -59,47 +60,62 @@ class Batch:
     """The calls of one turn, running at the same time."""
 
     calls: Sequence[ToolCall]
-    _tasks: list[asyncio.Task[Answer]]
+    announced: int = attrs.field(init=False, default=0)
+    """Of how many it was told that they are about to run."""
+    _tasks: list[asyncio.Task[Answer]] = attrs.field(init=False, factory=list)
+    _started: float = attrs.field(init=False, default=0.0)
 
-    @classmethod
-    def start(cls, executor: Executor, calls: Sequence[ToolCall]) -> "Batch":
+    @property
+    def began(self) -> bool:
+        """Whether any tool may have run."""
+        return bool(self._tasks)
+
+    def start(self, executor: Executor) -> None:
         """Start them all."""
-        return cls(calls, [asyncio.create_task(_execute(executor, call)) for call in calls])
+        self._started = time.monotonic()
+        self._tasks = [asyncio.create_task(_execute(executor, call)) for call in self.calls]
 
     async def wait(self, timeout_seconds: float | None) -> None:
         """Wait until all have ended, or the time is over."""
         await asyncio.wait(self._tasks, timeout=timeout_seconds)
 
-    def answers(self, unfinished: str) -> list[Answer]:
+    def answers(self, unfinished: ToolFailure) -> list[Answer]:
         """Give the answers in the order of the calls.
 
-        What has not ended is told to stop and is not waited for: a tool that ignores it would hold
-        up the run for ever.
+        What has not ended fails as `unfinished` says. It is told to stop and not waited for: a tool
+        that ignores it would hold up the run for ever.
         """
         return [
             self._answer(call, task, unfinished)
             for call, task in zip(self.calls, self._tasks, strict=True)
         ]
 
-    def _answer(self, call: ToolCall, task: asyncio.Task[Answer], unfinished: str) -> Answer:
-        if task.done() and not task.cancelled():
+    def _answer(
+        self, call: ToolCall, task: asyncio.Task[Answer], unfinished: ToolFailure
+    ) -> Answer:
+        failure = _failure(task) if task.done() else unfinished
+        if failure is None:
             return task.result()
-        kind, reason = "timeout", unfinished
-        if task.cancelled():
-            kind, reason = "raised", "the tool was cancelled from within"
         task.cancel()
-        failure = ToolFailure(reason, kind)
-        return Answer(call, ToolResult(call.id, call.name, error=failure))
+        seconds = time.monotonic() - self._started
+        return Answer(call, ToolResult(call.id, call.name, error=failure), seconds)
+
+
+def _failure(task: asyncio.Task[Answer]) -> ToolFailure | None:
+    """Say why a task that ended has no answer; None if it has one."""
+    if task.cancelled():
+        return ToolFailure("the tool was cancelled from within")
+    error = task.exception()
+    return None if error is None else ToolFailure(_describe(error))
 
 
 async def _execute(executor: Executor, call: ToolCall) -> Answer:
     started = time.monotonic()
     try:
         result = _result(call, await executor.execute(call))
-    except Exception as error:  # noqa: BLE001  a tool is anybody's code
+    except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
         _log.info("tool %s raised, call %s", call.name, call.id, exc_info=True)
-        reason = f"{type(error).__name__}: {error}"[:_MAX_FAILURE_CHARS]
-        result = ToolResult(call.id, call.name, error=ToolFailure(reason))
+        result = ToolResult(call.id, call.name, error=ToolFailure(_describe(error)))
     return Answer(call, result, time.monotonic() - started)
 
 
@@ -107,3 +123,10 @@ def _result(call: ToolCall, given: object) -> ToolResult:
     if isinstance(given, ToolResult):
         return attrs.evolve(given, call_id=call.id, name=call.name)
     raise TypeError(f"the executor gave a {type(given).__name__} where a ToolResult belongs")
+
+
+def _describe(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"[:_MAX_FAILURE_CHARS]
+    except Exception:  # noqa: BLE001  an error whose words raise in their turn
+        return type(error).__name__

@@ -1,6 +1,7 @@
 """The history of a run: in memory, in the store, and as events."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -33,41 +34,56 @@ class Conversation:
     store: Store | None
     voice: Voice
     history: list[Message] = attrs.field(init=False, factory=list)
+    put_off: asyncio.CancelledError | None = attrs.field(init=False, default=None)
+    """A cancellation that came during `replace`."""
 
-    async def open(self, given: Iterable[Message]) -> None:
+    async def open(self, given: Sequence[Message]) -> None:
         """Load what was said before; `given` begins a new session.
 
         Raises:
             ConfigError: a history was given, and the store holds one already.
         """
-        stored = await self.store.load() if self.store else []
+        stored = [] if self.store is None else await self.store.load()
         self.history = close_open_rounds(list(stored))
-        for message in given:
-            if stored:
-                raise ConfigError(
-                    "Request.history",
-                    f"messages, beside {len(stored)} in the store",
-                    "none, where the store holds a conversation",
-                    "leave it out, or give the Runner an empty store",
-                )
-            await uninterrupted(self._append(message))
+        if given and stored:
+            raise ConfigError(
+                "Request.history",
+                f"messages, beside {len(stored)} in the store",
+                "none, where the store holds a conversation",
+                "leave it out, or give the Runner an empty store",
+            )
+        cancelled = await uninterrupted(self._append(*given))
+        if cancelled is not None:
+            raise cancelled
         self.history = close_open_rounds(self.history)
 
     async def append(self, message: Message, *, started: bool = False) -> None:
-        """Add a message. `started` says that its beginning was told of before."""
-        if not started:
-            await self.voice.send(events.message_start, events.MessageStart, role=message.role)
-        await uninterrupted(self._append(message))
-        await self.voice.send(events.message_end, events.MessageEnd, message=message)
+        """Add a message. `started` says that its beginning was told of before.
+
+        A cancellation passes when the message is stored and told of.
+        """
+        try:
+            if not started:
+                await self.voice.send(events.message_start, events.MessageStart, role=message.role)
+        finally:
+            cancelled = await uninterrupted(self._append(message))
+            await self.voice.send(events.message_end, events.MessageEnd, message=message)
+        if cancelled is not None:
+            raise cancelled
 
     async def replace(self, messages: Iterable[Message]) -> None:
-        """Put a compacted history in the place of this one."""
-        await uninterrupted(self._replace(list(messages)))
+        """Put a compacted history in the place of this one.
 
-    async def _append(self, message: Message) -> None:
-        if self.store:
-            await self.store.append(message)
-        self.history.append(message)
+        A cancellation meanwhile is kept in `put_off`: raised here, it would say that nothing has
+        changed.
+        """
+        self.put_off = await uninterrupted(self._replace(list(messages)))
+
+    async def _append(self, *messages: Message) -> None:
+        for message in messages:
+            if self.store is not None:
+                await self.store.append(message)
+            self.history.append(message)
 
     async def _replace(self, messages: list[Message]) -> None:
         if isinstance(self.store, Rewriter):

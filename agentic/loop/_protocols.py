@@ -5,6 +5,8 @@ from typing import Protocol
 
 import attrs
 
+from agentic.errors import ConfigError
+from agentic.loop._given import all_are, must_be
 from agentic.messages import Message, Native, ToolCall, ToolResult
 from agentic.tools import ToolDefinition
 from agentic.usage import StopReason, Usage
@@ -35,11 +37,19 @@ class Input:
 
 
 def _calls(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
-    return tuple(calls)
+    return all_are(ToolCall, calls, "Decision.tool_calls")
 
 
 def _stop(reason: StopReason | str) -> StopReason:
-    return StopReason(reason)
+    try:
+        return StopReason(reason)
+    except ValueError as error:
+        raise ConfigError(
+            "Decision.stop_reason",
+            reason,
+            f"one of {', '.join(StopReason)}",
+            "map the provider's word by a usage.StopWords, and keep it in stop_word",
+        ) from error
 
 
 @attrs.frozen
@@ -50,12 +60,15 @@ class Decision:
     <StopReason.STOP: 'stop'>
     >>> Decision(tool_calls=[ToolCall("c1", "read")]).stop_reason
     <StopReason.TOOL: 'tool'>
+
+    Raises:
+        ConfigError: a field that holds what it cannot mean.
     """
 
-    reply: str = ""
+    reply: str = attrs.field(default="", validator=must_be(str))
     tool_calls: tuple[ToolCall, ...] = attrs.field(default=(), converter=_calls)
     """An id may be empty or used before: the loop makes it a new one."""
-    usage: Usage | None = None
+    usage: Usage | None = attrs.field(default=None, validator=must_be(Usage, optional=True))
     """What the call used; None where the provider does not say."""
     stop_reason: StopReason = attrs.field(
         default=attrs.Factory(
@@ -63,11 +76,11 @@ class Decision:
         ),
         converter=_stop,
     )
-    native: Native | None = None
+    native: Native | None = attrs.field(default=None, validator=must_be(Native, optional=True))
     """The provider's own items, to be sent back to it as they are."""
-    stop_word: str = attrs.field(default="", kw_only=True)
+    stop_word: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     """The provider's own word for `stop_reason`."""
-    reasoning: str = attrs.field(default="", kw_only=True)
+    reasoning: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     """Visible thinking."""
 
 

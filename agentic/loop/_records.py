@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import attrs
 
+from agentic.loop._given import all_are, must_be
 from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
 from agentic.usage import StopReason, Usage
 
@@ -11,15 +12,19 @@ __all__ = ["Request", "Result"]
 
 
 def _messages(messages: Iterable[Message]) -> tuple[Message, ...]:
-    return tuple(messages)
+    return all_are(Message, messages, "Request.history")
 
 
 @attrs.frozen
 class Request:
-    """One user request."""
+    """One user request.
 
-    user_message: str
-    system_prompt: str = ""
+    Raises:
+        ConfigError: a text that is none, a history that does not consist of messages.
+    """
+
+    user_message: str = attrs.field(validator=must_be(str))
+    system_prompt: str = attrs.field(default="", validator=must_be(str))
     """Instead of the Runner's, for this run."""
     history: tuple[Message, ...] = attrs.field(default=(), converter=_messages)
     """What was said before, for a Runner without a store; with one, the start of a new session."""

@@ -2,36 +2,36 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import attrs
 
-from agentic import events
+from agentic import events, truncate
 from agentic.errors import ConfigError, ContextOverflow, IncompleteReply
 from agentic.loop._calls import Answer, Batch, make_unique, refuse
 from agentic.loop._conversation import Conversation, Voice
-from agentic.loop._protocols import Decision, Executor, Input
+from agentic.loop._protocols import Decider, Decision, Executor, Input
 from agentic.loop._records import Request, Result
-from agentic.loop._truncation import shorten
+from agentic.loop._truncation import Shortened, shorten
 from agentic.loop._view import View
-from agentic.messages import Message, ToolCall
+from agentic.messages import Message, ToolFailure
 from agentic.tools import ToolDefinition
 from agentic.usage import StopReason, Usage, normalize
 
-if TYPE_CHECKING:
-    from agentic.loop._runner import Runner
-
-__all__ = ["Run"]
+__all__ = ["Run", "Setup"]
 
 _UNKNOWN_EFFECT = "Whether it took effect is unknown: look before you call again"
-_CANCELLED = f"the run was cancelled before this call ended. {_UNKNOWN_EFFECT}"
+_CANCELLED_BEFORE = "the run was cancelled, so this call was not run"
+_CANCELLED = ToolFailure(
+    f"the run was cancelled before this call ended. {_UNKNOWN_EFFECT}", "interrupted"
+)
 _CUT_OFF = (
     "the reply was cut off before it was complete, so this call was not run: call it again, with "
     "less in one reply"
 )
 _NO_TOOLS = "there are no tools"
+_WITHHELD = "the reply was withheld or broken off by the provider, so this call was not run"
 _TOO_LONG = f"it took longer than {{}} s and was stopped. {_UNKNOWN_EFFECT}, with less at a time"
 _TURN_LIMIT = "the limit of turns was reached, so this call was not run"
 
@@ -39,15 +39,31 @@ _COMPLETE = {StopReason.STOP, StopReason.TOOL, StopReason.OTHER}
 """Replies whose calls are whole."""
 
 
+@attrs.frozen(kw_only=True)
+class Setup:
+    """What a run is carried out with."""
+
+    decider: Decider
+    executor: Executor | None
+    system_prompt: str
+    truncation: truncate.Options | None
+    output_bytes: int | None
+    """What the outputs of a turn may take together; None for any amount."""
+    max_turns: int
+    tool_timeout_seconds: float | None
+
+
 @attrs.define(eq=False)
 class Run:
     """The state of one run."""
 
-    runner: "Runner"
+    setup: Setup
     request: Request
     voice: Voice
     conversation: Conversation
     view: View
+    used_ids: set[str]
+    """Of every call that a new one must not be taken for."""
     sent: list[Message] = attrs.field(init=False, factory=list)
     """The view of the latest request."""
     tools: tuple[ToolDefinition, ...] | None = attrs.field(init=False, default=None)
@@ -57,19 +73,13 @@ class Run:
     """Those of the latest turn."""
     decision: Decision = attrs.field(init=False, factory=Decision)
     usage: Usage = attrs.field(init=False, factory=Usage)
-    used_ids: set[str] = attrs.field(init=False, factory=set)
     turn: int = attrs.field(init=False, default=0)
     exhausted: bool = attrs.field(init=False, default=False)
 
     async def serve(self) -> Result:
         """Do the whole run."""
-        await self.conversation.open(self.request.history)
-        history = self.conversation.history
-        self.used_ids = {call.id for message in history for call in message.tool_calls}
-        await self.voice.send(
-            events.agent_start, events.AgentStart, user_message=self.request.user_message
-        )
         try:
+            await self._open()
             await self._serve()
         except BaseException as error:
             cancelled = isinstance(error, asyncio.CancelledError)
@@ -78,10 +88,18 @@ class Run:
         await self._end(self.decision.stop_reason, None)
         return self._result()
 
+    async def _open(self) -> None:
+        await self.voice.send(
+            events.agent_start, events.AgentStart, user_message=self.request.user_message
+        )
+        await self.conversation.open(self.request.history)
+        history = self.conversation.history
+        self.used_ids |= {call.id for message in history for call in message.tool_calls}
+
     async def _serve(self) -> None:
         request = Message("user", self.request.user_message, timestamp=_now())
         await self.conversation.append(request)
-        while self.turn < self.runner.max_turns:
+        while self.turn < self.setup.max_turns:
             self.turn += 1
             await self._take_turn()
             if not self._goes_on():
@@ -117,18 +135,15 @@ class Run:
         )
 
     async def _list_tools(self) -> None:
-        executor = self.runner.executor
-        tools = tuple(await executor.list_tools()) if executor else ()
+        executor = self.setup.executor
+        tools = () if executor is None else tuple(await executor.list_tools())
         if tools != self.tools:
             self.tools = tools
-            self.view.count_overhead(self._system_prompt, tools)
-
-    @property
-    def _system_prompt(self) -> str:
-        return self.request.system_prompt or self.runner.system_prompt
+            self.view.count_overhead(self.setup.system_prompt, tools)
 
     async def _decide(self) -> Decision:
         """Ask, and ask once more with less if the request was too large."""
+        await self.voice.send(events.message_start, events.MessageStart, role="assistant")
         try:
             return await self._ask()
         except ContextOverflow:
@@ -140,7 +155,7 @@ class Run:
 
     async def _ask(self) -> Decision:
         request = Input(
-            system_prompt=self._system_prompt,
+            system_prompt=self.setup.system_prompt,
             user_message=self.request.user_message,
             history=tuple(self.sent),
             tools=self.tools or (),
@@ -148,11 +163,10 @@ class Run:
             tool_results=tuple(answer.result for answer in self.latest),
             turn=self.turn,
         )
-        await self.voice.send(events.message_start, events.MessageStart, role="assistant")
-        stream = getattr(self.runner.decider, "stream", None)
+        stream = getattr(self.setup.decider, "stream", None)
         if stream is not None:
             return await self._watch(stream(request))
-        return _decision(await self.runner.decider.decide(request))
+        return _decision(await self.setup.decider.decide(request))
 
     async def _watch(self, stream: AsyncIterator[str | Decision]) -> Decision:
         received = []
@@ -182,48 +196,58 @@ class Run:
     async def _settle(self, reply: Message, usage: Usage) -> list[Answer]:
         """Store the reply, and after it a result for each of its calls, whatever happens."""
         calls, refusal = reply.tool_calls, self._refusal()
-        batch, unfinished = None, _CANCELLED
+        batch, unfinished = Batch(calls), _CANCELLED
         answers: list[Answer] = []
         try:
             await self.conversation.append(reply, started=True)
             if self.view.gauge:
                 self.view.gauge.report(self.sent, reply, usage)
-            if calls and self.runner.executor and not refusal:
-                batch = await self._start(self.runner.executor, calls)
-                await batch.wait(self.runner.tool_timeout_seconds)
-                unfinished = _TOO_LONG.format(self.runner.tool_timeout_seconds)
+            if calls and self.setup.executor is not None and not refusal:
+                await self._start(batch, self.setup.executor)
+                await batch.wait(self.setup.tool_timeout_seconds)
+                seconds = self.setup.tool_timeout_seconds
+                unfinished = ToolFailure(_TOO_LONG.format(seconds), "timeout")
         finally:
             if calls and self.conversation.history[-1] is reply:
-                answers = (
-                    batch.answers(unfinished) if batch else refuse(calls, refusal or unfinished)
+                refusal = refusal or _CANCELLED_BEFORE
+                answers = await self._store(
+                    batch.answers(unfinished)
+                    if batch.began
+                    else refuse(calls, refusal, announced=batch.announced)
                 )
-                answers = await self._store(answers)
         return answers
 
     def _refusal(self) -> str:
         """Say why no call of this turn may run; empty if they may."""
         if self.decision.stop_reason not in _COMPLETE:
-            return _CUT_OFF
-        if self.runner.executor is None:
+            return _CUT_OFF if self.decision.stop_reason is StopReason.MAX_TOKENS else _WITHHELD
+        if self.setup.executor is None:
             return _NO_TOOLS
-        return _TURN_LIMIT if self.turn == self.runner.max_turns else ""
+        return _TURN_LIMIT if self.turn == self.setup.max_turns else ""
 
-    async def _start(self, executor: Executor, calls: Sequence[ToolCall]) -> Batch:
-        for call in calls:
+    async def _start(self, batch: Batch, executor: Executor) -> None:
+        for call in batch.calls:
+            batch.announced += 1
             await self.voice.send(events.tool_execution_start, events.ToolExecutionStart, call=call)
-        return Batch.start(executor, calls)
+        batch.start(executor)
 
     async def _store(self, answers: list[Answer]) -> list[Answer]:
         """Store the results, cut to their limits, and tell of them."""
-        runner = self.runner
         results = [answer.result for answer in answers]
-        shortened = shorten(results, runner.truncation, runner.output_budget)
+        shortened = shorten(results, self.setup.truncation, self.setup.output_bytes)
         answers = [
             attrs.evolve(answer, result=one.result)
             for answer, one in zip(answers, shortened, strict=True)
         ]
-        stored = [answer.result for answer in answers]
-        await self.conversation.append(Message("tool", tool_results=stored, timestamp=_now()))
+        message = Message("tool", tool_results=[one.result for one in shortened], timestamp=_now())
+        try:
+            await self.conversation.append(message)
+        finally:
+            if self.conversation.history[-1] is message:
+                await self._tell(answers, shortened)
+        return answers
+
+    async def _tell(self, answers: list[Answer], shortened: list[Shortened]) -> None:
         for answer, one in zip(answers, shortened, strict=True):
             if one.truncation:
                 await self.voice.send(
@@ -232,7 +256,7 @@ class Run:
                     call=answer.call,
                     truncation=one.truncation,
                 )
-            if answer.ran:
+            if answer.announced:
                 await self.voice.send(
                     events.tool_execution_end,
                     events.ToolExecutionEnd,
@@ -240,7 +264,6 @@ class Run:
                     result=answer.result,
                     seconds=answer.seconds,
                 )
-        return answers
 
     async def _end(self, stop_reason: StopReason, error: BaseException | None) -> None:
         await self.voice.send(

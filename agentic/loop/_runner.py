@@ -15,7 +15,7 @@ from agentic.history import Store
 from agentic.loop._conversation import Conversation, Voice
 from agentic.loop._protocols import Decider, Executor
 from agentic.loop._records import Request, Result
-from agentic.loop._run import Run
+from agentic.loop._run import Run, Setup
 from agentic.loop._view import View
 from agentic.messages import Message
 from agentic.tokens import Gauge
@@ -29,9 +29,26 @@ _BATCH = 4
 def _strategies(
     given: Iterable[ContextStrategy | Callable[[list[Message]], list[Message]]],
 ) -> tuple[Callable[[list[Message]], list[Message]], ...]:
-    return tuple(
-        strategy.compact if isinstance(strategy, ContextStrategy) else strategy
-        for strategy in given
+    if not hasattr(given, "__iter__"):
+        raise _no_strategy(given)
+    return tuple(map(_strategy, given))
+
+
+def _strategy(given: object) -> Callable[[list[Message]], list[Message]]:
+    if not isinstance(given, type):
+        if isinstance(given, ContextStrategy):
+            return given.compact
+        if callable(given):
+            return given
+    raise _no_strategy(given)
+
+
+def _no_strategy(given: object) -> ConfigError:
+    return ConfigError(
+        "strategies",
+        given,
+        "a list of objects with compact(messages), or of callables",
+        "make an instance of it, and put it into a list",
     )
 
 
@@ -66,8 +83,8 @@ class Runner:
     executor: Executor | None = attrs.field(default=None)
     store: Store | None = attrs.field(default=None)
     """Where the conversation is kept. With a budget that compacts it must be a Rewriter."""
-    budget: Manager | None = None
-    truncation: truncate.Options | None = None
+    budget: Manager | None = attrs.field(default=None)
+    truncation: truncate.Options | None = attrs.field(default=None)
     """How each tool output is cut before it enters the history; None leaves it whole."""
     strategies: tuple[Callable[[list[Message]], list[Message]], ...] = attrs.field(
         default=(), converter=_strategies
@@ -79,8 +96,11 @@ class Runner:
     """How long the tools of a turn may take; None waits for ever."""
     turn_output_bytes: int | None = attrs.field(default=None, validator=_above_zero)
     """What the outputs of a turn may take together. Unset, four times `truncation.max_bytes`."""
-    system_prompt: str = ""
+    system_prompt: str = attrs.field(default="")
     _gauge: Gauge | None = attrs.field(init=False, repr=False, default=None)
+    """Of the conversation in the store."""
+    _used_ids: set[str] = attrs.field(init=False, repr=False, factory=set)
+    """Of the calls in the store, those that were compacted away included."""
     _running: bool = attrs.field(init=False, repr=False, default=False)
 
     @decider.validator
@@ -99,11 +119,26 @@ class Runner:
             _must_have("store", value, "append", "async append(message)")
             _must_have("store", value, "load", "async load()")
 
+    @budget.validator
+    def _check_budget(self, _: object, value: object) -> None:
+        if value is not None:
+            _must_have("budget", value, "compact_if_needed", "async compact_if_needed(messages)")
+
+    @truncation.validator
+    def _check_truncation(self, _: object, value: object) -> None:
+        if not isinstance(value, truncate.Options | None):
+            raise ConfigError(
+                "truncation", value, "truncate.Options, or None", "pass truncate.Options(...)"
+            )
+
+    @system_prompt.validator
+    def _check_system_prompt(self, _: object, value: object) -> None:
+        if not isinstance(value, str):
+            raise ConfigError("system_prompt", value, "a str", "leave it out for none")
+
     def __attrs_post_init__(self) -> None:
-        counter = self.budget.counter if self.budget else None
-        if counter is not None:
-            self._gauge = Gauge(counter)
-        compacts = counter is not None and self.budget is not None and self.budget.compactor
+        self._gauge = self._new_gauge()
+        compacts = self.budget and self._gauge and self.budget.compactor is not None
         if compacts and self.store is not None and not hasattr(self.store, "replace"):
             raise ConfigError(
                 "store",
@@ -124,16 +159,21 @@ class Runner:
         """Serve one request.
 
         Raises:
+            ConfigError: neither a Request nor a text, or a history beside that of the store.
             ContextOverflow: the request stays too large, after one forced compaction.
             HistoryError: the store cannot be read or written; HistoryConflict: it is in use.
             Exception: whatever the decider raised. All that is complete is stored before.
         """
         if isinstance(request, str):
             request = Request(request)
+        if not isinstance(request, Request):
+            raise ConfigError(
+                "the request", request, "a Request, or its text", "pass the user's words"
+            )
         if self.store is None:
             return await self._new_run(request).serve()
         if self._running:
-            raise HistoryConflict(f"the store of this Runner, {self.store!r},")
+            raise HistoryConflict(f"the {type(self.store).__name__} of this Runner")
         self._running = True
         try:
             return await self._new_run(request).serve()
@@ -143,8 +183,24 @@ class Runner:
     def _new_run(self, request: Request) -> Run:
         voice = Voice(self, uuid.uuid4().hex)
         conversation = Conversation(self.store, voice)
-        view = View(conversation, self.strategies, self.budget, self._gauge)
-        return Run(self, request, voice, conversation, view)
+        # What was measured in one conversation says little of another.
+        gauge = self._new_gauge() if self.store is None else self._gauge
+        view = View(conversation, self.strategies, self.budget, gauge)
+        used_ids = set() if self.store is None else self._used_ids
+        setup = Setup(
+            decider=self.decider,
+            executor=self.executor,
+            system_prompt=request.system_prompt or self.system_prompt,
+            truncation=self.truncation,
+            output_bytes=self.output_budget,
+            max_turns=self.max_turns,
+            tool_timeout_seconds=self.tool_timeout_seconds,
+        )
+        return Run(setup, request, voice, conversation, view, used_ids)
+
+    def _new_gauge(self) -> Gauge | None:
+        counter = self.budget.counter if self.budget else None
+        return None if counter is None else Gauge(counter)
 
     def run_sync(self, request: Request | str) -> Result:
         """Serve one request from a script that has no event loop.
@@ -153,16 +209,18 @@ class Runner:
             ConfigError: an event loop is running already.
         """
         try:
-            asyncio.get_running_loop()
+            running = asyncio.get_running_loop()
         except RuntimeError:
-            return asyncio.run(self.run(request))
-        raise ConfigError(
-            "run_sync", "called inside an event loop", "scripts without one", "await run() instead"
-        )
+            running = None
+        if running is not None:
+            raise ConfigError(
+                "the event loop", running, "none, for run_sync", "await run() instead"
+            )
+        return asyncio.run(self.run(request))
 
 
 def _must_have(name: str, value: object, method: str, signature: str) -> None:
-    if not callable(getattr(value, method, None)):
+    if isinstance(value, type) or not callable(getattr(value, method, None)):
         raise ConfigError(
-            name, value, f"an object with {signature}", f"give it the method {method}"
+            name, value, f"an object with {signature}", f"make one, and give it {method}"
         )

@@ -10,6 +10,9 @@ from agentic.messages import ToolResult
 __all__ = ["Shortened", "shorten", "truncate_result"]
 
 
+_NO_LIMITS = truncate.Options(max_lines=None, max_bytes=None)
+
+
 @attrs.frozen
 class Shortened:
     """A result as it enters the history, and what was done to it."""
@@ -20,7 +23,7 @@ class Shortened:
 
 
 def truncate_result(result: ToolResult, options: truncate.Options) -> ToolResult:
-    r"""Truncate a result's output; the notice says what is missing and stands beside the output.
+    r"""Truncate a result's output and failure; the notice beside them says what is missing.
 
     >>> long = ToolResult("c1", "run", "one\ntwo\nthree")
     >>> truncate_result(long, truncate.Options(max_lines=1)).output
@@ -34,13 +37,14 @@ def shorten(
 ) -> list[Shortened]:
     """Keep each result within the options, and all of them within the budget of the turn.
 
-    What the small ones leave of the budget is shared by the large ones, in equal parts.
+    What the small ones leave of the budget is shared by the large ones, in equal parts of at least
+    one byte.
     """
-    options = options or truncate.Options(max_lines=None, max_bytes=None)
+    options = options or _NO_LIMITS
     shortened = [_shorten_one(result, options) for result in results]
     if turn_output_bytes is None:
         return shortened
-    sizes = [_bytes_of(one) for one in shortened]
+    sizes = [_bytes_of(one.result) for one in shortened]
     share = _fair_share(sizes, turn_output_bytes)
     if share is None:
         return shortened
@@ -52,18 +56,26 @@ def shorten(
 
 
 def _shorten_one(result: ToolResult, options: truncate.Options) -> Shortened:
-    truncation = options.apply(result.output)
-    if not truncation.truncated:
+    """Cut what is over the limits; an output and a failure share the bytes."""
+    texts = (result.output, result.error.message if result.error else "")
+    output, failure = map(options.apply, texts)
+    if options.max_bytes is not None:
+        share = _fair_share([output.output_bytes, failure.output_bytes], options.max_bytes)
+        if share is not None:
+            output, failure = map(attrs.evolve(options, max_bytes=max(1, share)).apply, texts)
+    cuts = [cut for cut in (output, failure) if cut.truncated]
+    if not cuts:
         return Shortened(result, None)
-    notices = (result.notice, truncation.notice(result.ref))
+    notices = (result.notice, *(cut.notice(result.ref) for cut in cuts))
     notice = "\n".join(notice for notice in notices if notice)
-    return Shortened(attrs.evolve(result, output=truncation.content, notice=notice), truncation)
+    error = result.error and attrs.evolve(result.error, message=failure.content)
+    shorter = attrs.evolve(result, output=output.content, error=error, notice=notice)
+    return Shortened(shorter, cuts[0])
 
 
-def _bytes_of(one: Shortened) -> int:
-    if one.truncation:
-        return one.truncation.output_bytes
-    return truncate.Options(max_lines=None, max_bytes=None).apply(one.result.output).total_bytes
+def _bytes_of(result: ToolResult) -> int:
+    failure = result.error.message if result.error else ""
+    return sum(_NO_LIMITS.apply(text).total_bytes for text in (result.output, failure))
 
 
 def _fair_share(sizes: Sequence[int], budget: int) -> int | None:

@@ -2,24 +2,25 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
 __all__ = ["uninterrupted"]
 
-_T = TypeVar("_T")
 
+async def uninterrupted(work: Coroutine[Any, Any, None]) -> asyncio.CancelledError | None:
+    """Finish `work` even if the caller is cancelled meanwhile.
 
-async def uninterrupted(work: Coroutine[Any, Any, _T]) -> _T:
-    """Finish `work` even if the caller is cancelled meanwhile; the cancellation passes after it."""
-    task = asyncio.ensure_future(work)
+    Gives the cancellation, for the caller to raise once it has told of what was done. Work that
+    fails raises: its own error, or the cancellation if there was one.
+    """
+    task = asyncio.create_task(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
             await asyncio.wait({task})
         except asyncio.CancelledError as error:
             cancelled = error
-    if cancelled is not None:
-        # What the work itself raised matters less now; retrieving it keeps asyncio from logging.
-        _ = task.cancelled() or task.exception()
+    if cancelled is not None and (task.cancelled() or task.exception()):
         raise cancelled
-    return task.result()
+    task.result()
+    return cancelled

@@ -8,6 +8,7 @@ import attrs
 from agentic import events
 from agentic.context.budget import Host, Manager
 from agentic.context.strategies import FitContextWindow
+from agentic.errors import CompactionRefused, ConfigError
 from agentic.loop._conversation import Conversation
 from agentic.messages import ContextSummary, Message
 from agentic.tokens import Gauge, Tallies
@@ -71,10 +72,13 @@ class View:
         self.overhead_tokens = sum(map(Tallies(self.gauge.counter).count_text, texts))
 
     async def _through_strategies(self) -> list[Message]:
-        history = view = self.conversation.history
+        history = self.conversation.history
+        # A copy: what was sent stays what it was when the history grows, and the history what it is
+        # when a callable changes its list.
+        view = history.copy()
         for strategy in self.strategies:
-            view = strategy(view)
-        if view is not history:
+            view = _checked(strategy(view))
+        if self.strategies and view != history:
             await self.conversation.voice.send(
                 events.context_changed,
                 events.ContextChanged,
@@ -88,26 +92,63 @@ class View:
         if self.budget is None:
             return False
         voice = self.conversation.voice
+        store = self._store_smaller if force else self._store_fitting
         done = await self.budget.compact_if_needed(
             self.conversation.history,
             size=self.measure(view),
             overhead_tokens=self.overhead_tokens,
             force=force,
-            host=Host(voice.sender, voice.run_id, self.conversation.replace),
+            host=Host(voice.sender, voice.run_id, store),
         )
         if done.changed:
             self.summary = done.summary
+        if self.conversation.put_off is not None:
+            raise self.conversation.put_off
         return done.changed
+
+    async def _store_smaller(self, compacted: list[Message]) -> None:
+        """Keep a compaction that a provider's refusal forced, if it makes the history smaller."""
+        if self.gauge is not None:
+            tally = Tallies(self.gauge.counter).tally
+            if tally(compacted).total >= tally(self.conversation.history).total:
+                raise CompactionRefused("the summary is longer than what it replaces")
+        await self.conversation.replace(compacted)
+
+    async def _store_fitting(self, compacted: list[Message]) -> None:
+        """Keep a compaction, unless its summary fills the window.
+
+        A summary is always sent. Where no request would fit beside it, but would without it, the
+        view of the untouched history is better.
+        """
+        allowed = self._allowed_tokens(compacted)
+        if allowed is not None and self.gauge is not None:
+            fit = FitContextWindow(allowed, self.gauge.counter).fit
+            if not fit(compacted).fits and fit(self.conversation.history).fits:
+                raise CompactionRefused("the summary leaves no room in the window")
+        await self.conversation.replace(compacted)
 
     def _within_window(self, view: list[Message]) -> list[Message]:
         """Leave out what would not fit, which a compaction that failed could not."""
-        if self.budget is None or self.gauge is None or not self.budget.policy.context_window:
+        allowed = self._allowed_tokens(view)
+        if allowed is None or self.gauge is None:
             return view
-        available = self.budget.policy.available_tokens
-        if self.gauge.measure(view, overhead_tokens=self.overhead_tokens) <= available:
-            return view
-        allowed = self.gauge.estimate_within(available, overhead_tokens=self.overhead_tokens)
-        allowed = max(1, allowed)
         if self._fit is None or not _STILL_GOOD * allowed <= self._fit.max_tokens <= allowed:
             self._fit = FitContextWindow(allowed, self.gauge.counter)
         return self._fit.compact(view)
+
+    def _allowed_tokens(self, view: list[Message]) -> int | None:
+        """Give what a view that is over the window is to be cut to, by the counter; else None."""
+        if self.budget is None or self.gauge is None or not self.budget.policy.context_window:
+            return None
+        available, beside = self.budget.policy.available_tokens, self.overhead_tokens
+        if self.gauge.measure(view, overhead_tokens=beside) <= available:
+            return None
+        return max(1, self.gauge.estimate_within(available, overhead_tokens=beside))
+
+
+def _checked(view: object) -> list[Message]:
+    if not isinstance(view, list):
+        raise ConfigError(
+            "the strategy's view", view, "a list of messages", "return the list that is to be sent"
+        )
+    return view

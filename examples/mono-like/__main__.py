@@ -50,7 +50,7 @@ class Workspace:
             raise ValueError(f"{path} has {skipped} lines: read it from a smaller offset")
         last, total = skipped + shown.output_lines, skipped + shown.total_lines
         notice = f"[Lines {offset}-{last} of {total}. Go on with offset={last + 1}.]"
-        return ToolResult("", "", shown.content, notice=notice if shown.truncated else "")
+        return ToolResult(output=shown.content, notice=notice if shown.truncated else "")
 
     def write(self, path: str, content: str) -> str:
         """Write a text file, and make its folders."""
@@ -88,7 +88,7 @@ class Workspace:
         shown = output.result()
         if not shown.truncated:
             Path(full.name).unlink()
-        return ToolResult("", "", shown.content, failure, shown.notice(full.name))
+        return ToolResult(output=shown.content, error=failure, notice=shown.notice(full.name))
 
 
 class Offline:

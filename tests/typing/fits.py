@@ -1,6 +1,6 @@
 """Lines that only mypy runs: each implementation fits its protocol without inheriting from it."""
 
-from agentic import history, limits, loop, tokens, tools
+from agentic import history, limits, loop, testing, tokens, tools
 from agentic.context import budget, compactors, strategies
 
 
@@ -57,3 +57,11 @@ def providers(model: _Model) -> limits.Provider:
 
 def deciders(model: _Model) -> loop.Decider:
     return model
+
+
+def scripted() -> list[loop.Decider]:
+    return [testing.ScriptedDecider("done"), testing.StreamingScriptedDecider(["do", "ne"])]
+
+
+def scripted_executors() -> list[loop.Executor]:
+    return [testing.ScriptedExecutor({"read": "text"})]

@@ -1,0 +1,42 @@
+"""Fakes and contract suites: plain functions and classes, for any test runner.
+
+A suite takes a factory and raises an AssertionError that names the broken promise. Only
+`conversations`, a strategy for property tests, needs an extra:
+pip install 'agentic-weave[testing]'.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from agentic.testing._compactor import check_compactor
+from agentic.testing._counter import check_counter
+from agentic.testing._decider import check_decider
+from agentic.testing._recorder import EventRecorder
+from agentic.testing._scripted import ScriptedDecider, ScriptedExecutor, StreamingScriptedDecider
+from agentic.testing._store import check_store
+
+if TYPE_CHECKING:
+    from agentic.testing._conversations import conversations
+
+__all__ = [
+    "EventRecorder",
+    "ScriptedDecider",
+    "ScriptedExecutor",
+    "StreamingScriptedDecider",
+    "check_compactor",
+    "check_counter",
+    "check_decider",
+    "check_store",
+    "conversations",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "conversations":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from agentic.testing._conversations import conversations  # noqa: PLC0415  it costs an import
+
+    return conversations
+
+
+def __dir__() -> list[str]:
+    return __all__

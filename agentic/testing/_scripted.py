@@ -1,0 +1,172 @@
+"""A model and tools that play a script: for tests of whatever is built on the loop."""
+
+import inspect
+import reprlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+import attrs
+
+from agentic.errors import IncompleteReply
+from agentic.loop import Decision, Input
+from agentic.messages import ToolCall, ToolFailure, ToolResult
+from agentic.tools import ToolDefinition
+
+__all__ = ["ScriptedDecider", "ScriptedExecutor", "StreamingScriptedDecider"]
+
+_Answer: TypeAlias = Decision | str
+_Step: TypeAlias = (
+    _Answer | BaseException | type[BaseException] | Callable[[Input], _Answer | Awaitable[_Answer]]
+)
+
+
+@attrs.define(init=False, eq=False)
+class ScriptedDecider:
+    """Plays its steps in order, one a request, and keeps the requests.
+
+    A step is a Decision, the text of a plain reply, an exception to raise, or a callable that
+    takes the Input and gives one of these, async or not. A request beyond the last step is an
+    AssertionError.
+
+    >>> import asyncio
+    >>> from agentic import loop
+    >>> decider = ScriptedDecider(lambda request: request.user_message.upper())
+    >>> loop.Runner(decider).run_sync("hello").reply
+    'HELLO'
+    >>> decider.requests[0].turn
+    1
+    """
+
+    requests: list[Input]
+    """What was asked, in order."""
+    _steps: list[_Step]
+    _length: int
+
+    def __init__(self, *steps: _Step) -> None:
+        self.requests = []
+        self._steps = list(steps)
+        self._length = len(steps)
+
+    @property
+    def steps_left(self) -> int:
+        """How many steps have not been played."""
+        return len(self._steps)
+
+    async def decide(self, request: Input, /) -> Decision:
+        """Play the next step."""
+        self.requests.append(request)
+        if not self._steps:
+            raise _script_is_over(self._length, request)
+        return _as_decision(await _play(self._steps.pop(0), request))
+
+
+@attrs.define(init=False, eq=False)
+class StreamingScriptedDecider:
+    """Plays streamed replies in order, one a request, and keeps the requests.
+
+    A reply is a sequence of items: pieces of text, and a Decision as the last. Without one the
+    stream breaks off. An item may also be an exception, or a callable as in a `ScriptedDecider`.
+
+    >>> from agentic import loop
+    >>> decider = StreamingScriptedDecider(["Hel", "lo.", Decision("Hello.")])
+    >>> loop.Runner(decider).run_sync("hi").reply
+    'Hello.'
+    """
+
+    requests: list[Input]
+    """What was asked, in order."""
+    _replies: list[tuple[_Step, ...]]
+    _length: int
+
+    def __init__(self, *replies: Iterable[_Step]) -> None:
+        self.requests = []
+        self._replies = [tuple(items) for items in replies]
+        self._length = len(replies)
+
+    async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
+        """Play the next reply, item by item."""
+        self.requests.append(request)
+        if not self._replies:
+            raise _script_is_over(self._length, request)
+        for item in self._replies.pop(0):
+            yield await _play(item, request)
+
+    async def decide(self, request: Input, /) -> Decision:
+        """Play the next reply, and give its Decision alone."""
+        pieces: list[str] = []
+        async for item in self.stream(request):
+            if isinstance(item, Decision):
+                return item
+            pieces.append(item)
+        raise IncompleteReply("".join(pieces))
+
+
+@attrs.define(init=False, eq=False)
+class ScriptedExecutor:
+    """Has a scripted answer for each tool by its name, and keeps the calls.
+
+    An answer is the text of the output, a ToolResult, a ToolFailure, an exception to raise, or a
+    callable that takes the ToolCall and gives one of these, async or not. Anything else is
+    handed on as it is, so that a broken tool can be played too.
+
+    >>> import asyncio
+    >>> executor = ScriptedExecutor({"read": "text", "run": TimeoutError("too slow")})
+    >>> asyncio.run(executor.execute(ToolCall("c1", "read"))).output
+    'text'
+    >>> [call.id for call in executor.calls]
+    ['c1']
+    """
+
+    calls: list[ToolCall]
+    """What was called, in order."""
+    _answers: dict[str, Any]
+
+    def __init__(self, answers: Mapping[str, Any]) -> None:
+        self.calls = []
+        self._answers = dict(answers)
+
+    async def list_tools(self) -> list[ToolDefinition]:
+        """List the tools in the order in which they were given."""
+        return [ToolDefinition(name) for name in self._answers]
+
+    async def execute(self, call: ToolCall, /) -> ToolResult:
+        """Give the scripted answer."""
+        self.calls.append(call)
+        missing = ToolFailure(f"there is no tool {call.name!r}", "not_found")
+        answer = await _play(self._answers.get(call.name, missing), call)
+        match answer:
+            case str():
+                return ToolResult(call.id, call.name, answer)
+            case ToolFailure():
+                return ToolResult(call.id, call.name, error=answer)
+        handed_on: ToolResult = answer
+        return handed_on
+
+
+async def _play(step: Any, given: object) -> Any:
+    """Do what a step says: raise, call, wait, or just be the answer."""
+    if isinstance(step, BaseException) or _is_exception_type(step):
+        raise step
+    if not callable(step):
+        return step
+    answer = step(given)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+def _is_exception_type(step: object) -> bool:
+    return isinstance(step, type) and issubclass(step, BaseException)
+
+
+def _as_decision(answer: Any) -> Decision:
+    """Make a text a Decision. Anything else is handed on: a broken decider can be played too."""
+    decision: Decision = Decision(answer) if isinstance(answer, str) else answer
+    return decision
+
+
+def _script_is_over(length: int, request: Input) -> AssertionError:
+    last = reprlib.repr(request.history[-1].content) if request.history else "nothing"
+    return AssertionError(
+        f"the script has {length} steps and was asked once more, in turn {request.turn} of the "
+        f"run; the history of {len(request.history)} messages ends with {last}: add a step, or "
+        "let the last one call no tools"
+    )

@@ -1,0 +1,521 @@
+import asyncio
+import itertools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentic import events
+from agentic.context.budget import Compactor, Manager, Policy
+from agentic.context.compactors import Digest
+from agentic.context.strategies import FitContextWindow
+from agentic.errors import CompactionRefused, ContextOverflow
+from agentic.history import JsonlStore, MemoryStore
+from agentic.loop import Decision, Input, Request, Runner
+from agentic.messages import ContextSummary, Message, ToolCall, find_task
+from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
+from agentic.tokens import CharCounter, count_tokens
+from agentic.usage import Usage
+
+_COUNTER = CharCounter()
+_OVERFLOW = ContextOverflow("tiny")
+
+
+def _session(messages: int = 10, tokens: int = 200) -> MemoryStore:
+    """Make a store with a conversation of so many messages of about this size."""
+    store = MemoryStore()
+    for number in range(messages):
+        role: Any = "assistant" if number % 2 else "user"
+        asyncio.run(store.append(Message(role, f"{number} " + "word" * tokens)))
+    return store
+
+
+def _budget(compactor: Compactor | None, **policy: Any) -> Manager:
+    return Manager(_COUNTER, compactor, Policy(**{"context_window": 1_000, **policy}))
+
+
+class _Answering:
+    """A compactor that plays one answer, and counts how often it was asked."""
+
+    def __init__(self, answer: str | Exception) -> None:
+        self.answer, self.asked = answer, 0
+
+    async def compact(self, messages: list[Message], /) -> str:
+        self.asked += 1
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+class _Hanging:
+    async def compact(self, messages: list[Message], /) -> str:
+        await asyncio.Event().wait()
+        raise NotImplementedError
+
+
+# strategies: what is seen, and what is kept
+
+
+def test_a_strategy_makes_the_view_and_leaves_the_history() -> None:
+    """The model sees less, the store and the result hold everything."""
+    store, decider = _session(), ScriptedDecider("Done.")
+    strategy = FitContextWindow(700, low_water=1.0)
+
+    result = Runner(decider, store=store, strategies=[strategy]).run_sync("hi")
+
+    (request,) = decider.requests
+    assert count_tokens(request.history) <= 700
+    assert len(result.history) == len(asyncio.run(store.load())) == 12
+    assert list(request.history) == strategy.compact(list(result.history[:-1]))
+
+
+def test_strategies_are_applied_in_order_and_may_be_plain_callables() -> None:
+    """Each gets what the one before gave."""
+    decider = ScriptedDecider("Done.")
+    first: Callable[[list[Message]], list[Message]] = lambda messages: messages[-3:]  # noqa: E731
+    seen: list[int] = []
+
+    def second(messages: list[Message]) -> list[Message]:
+        seen.append(len(messages))
+        return messages[1:]
+
+    Runner(decider, store=_session(), strategies=[first, second]).run_sync("hi")
+
+    assert seen == [3]
+    assert len(decider.requests[0].history) == 2
+
+
+@pytest.mark.parametrize("unchanged", [lambda messages: messages, lambda messages: messages[:]])
+def test_a_view_that_is_the_history_is_no_change(
+    unchanged: Callable[[list[Message]], list[Message]],
+) -> None:
+    """`context_changed` is told only when a strategy changed the view; an equal list is none."""
+    with EventRecorder("context_changed") as recorder:
+        Runner(ScriptedDecider("a"), strategies=[unchanged]).run_sync("hi")
+        Runner(ScriptedDecider("b"), store=_session(), strategies=[lambda _: _[1:]]).run_sync("hi")
+
+    (event,) = recorder.of(events.ContextChanged)
+    assert (event.messages_before, event.messages_after) == (11, 10)
+
+
+def test_a_callable_that_changes_its_list_does_not_change_the_history() -> None:
+    """A strategy sees a list of its own, so a careless one loses nothing."""
+
+    def careless(messages: list[Message]) -> list[Message]:
+        del messages[:-1]
+        return messages
+
+    decider, store = ScriptedDecider("Done."), _session()
+
+    result = Runner(decider, store=store, strategies=[careless]).run_sync("hi")
+
+    assert len(decider.requests[0].history) == 1
+    assert len(result.history) == 12
+
+
+# compaction: when it is due, and what becomes of it
+
+
+def test_a_full_context_is_compacted_before_the_decision() -> None:
+    """The model sees the summary and what is recent; the store holds them too, and all in full."""
+    store, decider = _session(), ScriptedDecider("Done.")
+
+    budget = _budget(Digest(max_tokens=200))
+
+    result = Runner(decider, store=store, budget=budget).run_sync("hi")
+
+    sent = decider.requests[0].history
+    assert result.summary is not None
+    assert sent[0].summary == result.summary
+    assert count_tokens(sent) <= 750
+    assert asyncio.run(store.load()) == list(result.history)
+    assert len(asyncio.run(store.full())) == 12
+
+
+def test_the_budget_is_checked_before_every_decision() -> None:
+    """A tool output that fills the window is compacted away within the run."""
+    calls = [Decision("", [ToolCall(f"c{n}", "t")]) for n in range(6)]
+    decider = ScriptedDecider(*calls, "Done.")
+    executor = ScriptedExecutor({"t": "word" * 300})
+
+    result = Runner(decider, executor, budget=_budget(_Answering("so far"))).run_sync("hi")
+
+    assert result.summary is not None
+    assert result.summary.generation > 1
+    assert max(count_tokens(request.history) for request in decider.requests) <= 750
+    assert all(request.history[-1].tool_results for request in decider.requests[1:])
+
+
+@pytest.mark.parametrize(
+    ("compactor", "error"),
+    [
+        (_Answering(OSError("no model")), OSError),
+        (_Answering("  "), CompactionRefused),
+        (_Answering("word" * 5_000), CompactionRefused),
+        (_Hanging(), TimeoutError),
+    ],
+)
+def test_a_failed_compaction_changes_nothing_and_the_request_fits(
+    compactor: Compactor, error: type[Exception]
+) -> None:
+    """The history is untouched, the event has the error, and the view is cut to the window."""
+    store, decider = _session(), ScriptedDecider("Done.")
+    budget = _budget(compactor, timeout_seconds=0.05)
+
+    with EventRecorder("context_compaction_end") as recorder:
+        result = Runner(decider, store=store, budget=budget).run_sync("hi")
+
+    (end,) = recorder.of(events.ContextCompactionEnd)
+    assert isinstance(end.error, error)
+    assert (result.summary, result.reply) == (None, "Done.")
+    assert asyncio.run(store.load()) == asyncio.run(store.full()) == list(result.history)
+    assert count_tokens(decider.requests[0].history) <= 750
+
+
+def test_a_summary_that_fills_the_window_is_refused() -> None:
+    """It pays for itself, but no request would fit beside it; the untouched history is cut."""
+    store, decider = _session(), ScriptedDecider("Done.")
+    budget = _budget(_Answering("word" * 760))
+
+    result = Runner(decider, store=store, budget=budget).run_sync("hi")
+
+    assert result.summary is None
+    assert asyncio.run(store.load()) == asyncio.run(store.full())
+    assert count_tokens(decider.requests[0].history) <= 750
+
+
+def test_a_compactor_that_fails_for_ever_ends_no_run() -> None:
+    """Turn after turn fits the window, with the task in it, and the archive is whole."""
+    calls = [Decision("", [ToolCall(f"c{n}", "t")]) for n in range(30)]
+    store, decider = MemoryStore(), ScriptedDecider(*calls, "Done.")
+    compactor = _Answering(OSError("no model"))
+    executor = ScriptedExecutor({"t": "word" * 100})
+
+    result = Runner(decider, executor, store, _budget(compactor)).run_sync("The task.")
+
+    assert result.reply == "Done."
+    assert max(count_tokens(request.history) for request in decider.requests) <= 750
+    assert all(request.history[0].content == "The task." for request in decider.requests)
+    assert len(asyncio.run(store.full())) == len(result.history) == 62
+    assert 1 < compactor.asked < 31
+
+
+def test_a_store_that_cannot_replace_keeps_the_history_as_it_was() -> None:
+    """A compaction that could not be stored has not happened."""
+
+    class Fixed(MemoryStore):
+        async def replace(self, messages: Any) -> None:
+            raise OSError("read-only")
+
+    store, decider = Fixed(), ScriptedDecider("Done.")
+    for message in asyncio.run(_session().load()):
+        asyncio.run(store.append(message))
+
+    with EventRecorder("context_compaction_end") as recorder:
+        result = Runner(decider, store=store, budget=_budget(Digest(max_tokens=200))).run_sync("hi")
+
+    assert isinstance(recorder.of(events.ContextCompactionEnd)[0].error, OSError)
+    assert (result.summary, len(result.history)) == (None, 12)
+    assert count_tokens(decider.requests[0].history) <= 750
+
+
+def test_a_session_in_a_file_survives_compaction_and_resume(tmp_path: Path) -> None:
+    """A later process goes on from the summary; the archive and its undo have everything."""
+
+    async def talk(number: int) -> list[Message]:
+        async with JsonlStore(tmp_path / "session.jsonl") as store:
+            runner = Runner(
+                ScriptedDecider("word" * 150), store=store, budget=_budget(Digest(max_tokens=200))
+            )
+            await runner.run(f"Request {number}: " + "word" * 50)
+            return await store.full()
+
+    for number in range(8):
+        archive = asyncio.run(talk(number))
+
+    history = asyncio.run(JsonlStore(tmp_path / "session.jsonl").load())
+    assert len(archive) == 16
+    assert history[0].summary is not None
+    assert len(history) < 16
+    assert history[-2:] == archive[-2:]
+
+
+# overflow: the provider says that it is too much
+
+
+def test_an_overflow_leads_to_one_compaction_and_one_smaller_request() -> None:
+    """The compaction is forced, the second request strictly smaller, and the run goes on."""
+    store, decider = _session(), ScriptedDecider(_OVERFLOW, "Done.")
+    budget = _budget(_Answering("so far"), context_window=100_000)
+
+    with EventRecorder("context_compaction_end") as recorder:
+        result = Runner(decider, store=store, budget=budget).run_sync("hi")
+
+    first, second = (count_tokens(request.history) for request in decider.requests)
+    assert second < first
+    assert [end.reason for end in recorder.of(events.ContextCompactionEnd)] == ["force"]
+    assert result.reply == "Done."
+    assert result.summary is not None
+
+
+@pytest.mark.parametrize(
+    "compactor", [None, _Answering(OSError("no model")), _Answering("word" * 5_000)]
+)
+def test_an_overflow_is_answered_with_less_whatever_the_compactor_does(
+    compactor: Compactor | None,
+) -> None:
+    """Without a summary, or with a longer one, the view is cut; the request stays in it."""
+    decider = ScriptedDecider(_OVERFLOW, "Done.")
+    budget = _budget(compactor, context_window=100_000)
+
+    Runner(decider, store=_session(), budget=budget).run_sync("hi")
+
+    first, second = (request.history for request in decider.requests)
+    assert count_tokens(second) < count_tokens(first)
+    assert second[-1].content == "hi"
+
+
+def test_an_overflow_leaves_no_longer_summary_behind() -> None:
+    """A forced summary that is longer than what it replaces is refused."""
+    store, decider = _session(), ScriptedDecider(_OVERFLOW, "Done.")
+    budget = _budget(_Answering("word" * 5_000), context_window=100_000)
+
+    result = Runner(decider, store=store, budget=budget).run_sync("hi")
+
+    assert result.summary is None
+    assert asyncio.run(store.load()) == asyncio.run(store.full())
+
+
+def test_a_second_overflow_ends_the_run() -> None:
+    """There is one retry, not a third request."""
+    decider = ScriptedDecider(_OVERFLOW, ContextOverflow("tiny", 9, 8), "never")
+    budget = _budget(_Answering("so far"), context_window=100_000)
+
+    with EventRecorder("agent_end") as recorder, pytest.raises(ContextOverflow, match="accepts 8"):
+        Runner(decider, store=_session(), budget=budget).run_sync("hi")
+
+    assert decider.steps_left == 1
+    assert isinstance(recorder.of(events.AgentEnd)[0].error, ContextOverflow)
+
+
+@pytest.mark.parametrize("budget", [None, Manager()])
+def test_without_a_budget_an_overflow_ends_the_run_at_once(budget: Manager | None) -> None:
+    """Nothing may be left out that nobody can measure."""
+    decider = ScriptedDecider(_OVERFLOW, "never")
+
+    with pytest.raises(ContextOverflow):
+        Runner(decider, store=_session(), budget=budget).run_sync("hi")
+
+    assert decider.steps_left == 1
+
+
+def test_what_cannot_be_made_smaller_is_not_sent_again() -> None:
+    """One message that is too large ends the run without a second request."""
+    decider = ScriptedDecider(_OVERFLOW, "never")
+    budget = _budget(_Answering("so far"), context_window=100_000)
+
+    with pytest.raises(ContextOverflow):
+        Runner(decider, budget=budget).run_sync("word" * 1_000)
+
+    assert decider.steps_left == 1
+
+
+def test_the_reply_after_an_overflow_begins_once() -> None:
+    """A display sees one message begin and end, whatever it took."""
+    decider = ScriptedDecider(_OVERFLOW, "Done.")
+    budget = _budget(_Answering("so far"), context_window=100_000)
+
+    with EventRecorder("message_start", "message_end") as recorder:
+        Runner(decider, store=_session(), budget=budget).run_sync("hi")
+
+    assert recorder.names == ["message_start", "message_end"] * 2
+
+
+# measuring
+
+
+def test_the_size_that_the_provider_reports_counts() -> None:
+    """A provider that counts more than the counter triggers the compaction."""
+    store = _session(messages=8, tokens=50)
+    call = Decision("", [ToolCall("c1", "t")], Usage(input=5_000, output=10))
+    decider, executor = ScriptedDecider(call, "Done."), ScriptedExecutor({"t": ""})
+    budget = _budget(_Answering("so far"), context_window=4_000)
+
+    with EventRecorder("context_compaction_end", "turn_start") as recorder:
+        Runner(decider, executor, store, budget).run_sync("hi")
+
+    assert recorder.names == ["turn_start", "context_compaction_end", "turn_start"]
+    assert recorder.of(events.ContextCompactionEnd)[0].reason == "window"
+
+
+def test_from_the_second_call_on_the_size_is_exact() -> None:
+    """What the loop says it sends is within a percent of what the provider then counts."""
+
+    def provider(messages: Sequence[Message]) -> int:
+        return round(1.3 * count_tokens(messages))
+
+    def decide(request: Input) -> Decision:
+        calls = [ToolCall(f"c{request.turn}", "t")] if request.turn < 20 else []
+        used = Usage(500 + provider(request.history), provider([Message("assistant", "I look.")]))
+        return Decision("I look.", calls, used)
+
+    decider = ScriptedDecider(*[decide] * 20)
+    executor = ScriptedExecutor({"t": lambda call: f"{call.id} " + "word" * 300})
+    budget = _budget(None, context_window=100_000)
+
+    with EventRecorder("turn_start", "turn_end") as recorder:
+        Runner(decider, executor, budget=budget).run_sync("hi")
+
+    said = [turn.context_tokens or 0 for turn in recorder.of(events.TurnStart)]
+    counted = [turn.usage.input for turn in recorder.of(events.TurnEnd)]
+    off = [abs(a - b) / b for a, b in zip(said, counted, strict=True)]
+    assert max(off[2:]) < 0.01
+
+
+def test_what_was_reported_in_one_run_counts_in_the_next() -> None:
+    """With a store the runs are one conversation, and its size is known from the start."""
+    decider = ScriptedDecider(Decision("1234", usage=Usage(input=500, output=20)), "Done.")
+    runner = Runner(decider, store=MemoryStore(), budget=_budget(None))
+
+    runner.run_sync("1234")
+    with EventRecorder("turn_start") as recorder:
+        runner.run_sync("1234")
+
+    assert recorder.of(events.TurnStart)[0].context_tokens == 500 + 20 + 5
+
+
+def test_a_cut_view_is_left_alone_until_it_is_full() -> None:
+    """Though the measure moves with every report, most requests begin as the one before did."""
+
+    def decide(request: Input) -> Decision:
+        tokens = round((1.2 + request.turn % 3 / 20) * count_tokens(request.history)) + 50
+        calls = [ToolCall(f"c{request.turn}", "t")] if request.turn < 100 else []
+        return Decision("", calls, Usage(input=tokens, output=5))
+
+    decider = ScriptedDecider(*[decide] * 100)
+    executor = ScriptedExecutor({"t": "word" * 50})
+
+    Runner(decider, executor, budget=_budget(None, context_window=3_000), max_turns=100).run_sync(
+        "hi"
+    )
+
+    views = [request.history for request in decider.requests]
+    kept = sum(after[: len(before)] == before for before, after in itertools.pairwise(views))
+    assert kept > 80
+
+
+def test_one_request_says_nothing_of_the_next_without_a_store() -> None:
+    """What a provider reported with one system prompt does not shrink another conversation."""
+    earlier = [Message("user", "word" * 100), Message("assistant", "word" * 100)] * 2
+    decider = ScriptedDecider(Decision("a", usage=Usage(input=900, output=1)), "b")
+    runner = Runner(decider, budget=_budget(None))
+
+    runner.run_sync(Request("hi", "word" * 600))
+    runner.run_sync(Request("hi", history=earlier))
+
+    assert len(decider.requests[1].history) == 5
+
+
+def test_the_system_prompt_and_the_tools_count() -> None:
+    """What is sent beside the messages takes its part of the window."""
+    decider, executor = ScriptedDecider("Done."), ScriptedExecutor({"t": ""})
+    budget = Manager(_COUNTER)
+
+    with EventRecorder("turn_start") as recorder:
+        Runner(decider, executor, budget=budget, system_prompt="word" * 100).run_sync("1234")
+
+    (turn,) = recorder.of(events.TurnStart)
+    assert turn.context_tokens is not None
+    assert turn.context_tokens > 100 + count_tokens(decider.requests[0].history)
+
+
+def test_a_compaction_leaves_room_for_what_is_sent_beside() -> None:
+    """With a long system prompt less of the conversation stays."""
+    store, decider = _session(messages=20, tokens=100), ScriptedDecider("Done.")
+    runner = Runner(
+        decider, store=store, budget=_budget(_Answering("so far")), system_prompt="word" * 400
+    )
+
+    runner.run_sync("hi")
+
+    assert 400 + count_tokens(asyncio.run(store.load())) <= 750
+
+
+class _CountingCounter:
+    """Counts by length, and remembers each text that it was given."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def count(self, text: str, /) -> int:
+        self.texts.append(text)
+        return -(-len(text) // 4)
+
+
+@pytest.mark.parametrize("compactor", [None, Digest(), _Answering(OSError("no model"))])
+def test_no_text_is_counted_twice_in_a_long_run(compactor: Compactor | None) -> None:
+    """300 turns, with one counter in the budget, the strategy and the gauge."""
+
+    def decide(request: Input) -> Decision:
+        used = Usage(input=count_tokens(request.history), output=10)
+        call = ToolCall(f"c{request.turn}", "t", f'{{"turn": {request.turn}}}')
+        return Decision(f"Turn {request.turn}.", [call] if request.turn < 300 else [], used)
+
+    counter, outputs = _CountingCounter(), itertools.count()
+    decider = ScriptedDecider(*[decide] * 300)
+    executor = ScriptedExecutor({"t": lambda _: f"{next(outputs)} " + "word" * 50})
+    runner = Runner(
+        decider,
+        executor,
+        MemoryStore(),
+        Manager(counter, compactor, Policy(4_000)),
+        strategies=[FitContextWindow(2_500, counter)],
+        max_turns=300,
+        system_prompt="Be brief.",
+    )
+
+    runner.run_sync("Count.")
+
+    assert len(counter.texts) >= 600
+    assert len(counter.texts) == len({*counter.texts})
+    assert max(count_tokens(request.history) for request in decider.requests) <= 3_000
+
+
+def test_a_digest_keeps_the_task_through_many_compactions() -> None:
+    """The real compactor without a model, in a run that outgrows its window many times."""
+    calls = [
+        Decision(f"Step {n}.", [ToolCall(f"c{n}", "read", f'{{"path": "file_{n}.py"}}')])
+        for n in range(40)
+    ]
+    decider = ScriptedDecider(*calls, "Done.")
+    executor = ScriptedExecutor({"read": "word" * 150})
+    store = MemoryStore()
+
+    result = Runner(
+        decider, executor, store, _budget(Digest(max_tokens=300), context_window=2_000)
+    ).run_sync("Read every file, and keep the licence headers.")
+
+    assert result.summary is not None
+    assert result.summary.generation > 3
+    for request in decider.requests:
+        history = list(request.history)
+        assert history[find_task(history)[-1]].content.startswith("Read every file")
+        assert count_tokens(history) <= 1_500
+    assert len(asyncio.run(store.full())) == 82
+
+
+def test_a_summary_from_an_earlier_session_is_folded_not_stacked() -> None:
+    """However often a session is resumed, it holds one summary."""
+    store = _session()
+    runner = Runner(
+        ScriptedDecider(*["word" * 150] * 6), store=store, budget=_budget(_Answering("so far"))
+    )
+
+    for number in range(6):
+        runner.run_sync(f"{number} " + "word" * 100)
+
+    summaries = [m.summary for m in asyncio.run(store.load()) if m.summary]
+    assert len(summaries) == 1
+    assert isinstance(summaries[0], ContextSummary)
+    assert summaries[0].generation > 1

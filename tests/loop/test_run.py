@@ -1,0 +1,450 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agentic.errors import ConfigError, HistoryConflict
+from agentic.history import JsonlStore, MemoryStore
+from agentic.loop import Decision, Input, Request, Runner
+from agentic.messages import Message, Native, ToolCall, ToolResult
+from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
+from agentic.usage import StopReason, Usage
+
+_CALL = Decision("I look.", [ToolCall("c1", "read")])
+
+
+def _texts(messages: tuple[Message, ...] | list[Message]) -> list[tuple[str, str]]:
+    return [
+        (message.role, message.content or "".join(result.text for result in message.tool_results))
+        for message in messages
+    ]
+
+
+def test_a_reply_ends_the_run() -> None:
+    """Without calls the first reply is the result."""
+    result = Runner(ScriptedDecider("Hello.")).run_sync("hi")
+
+    assert _texts(result.history) == [("user", "hi"), ("assistant", "Hello.")]
+    assert (result.reply, result.stop_reason, result.exhausted) == (
+        "Hello.",
+        StopReason.STOP,
+        False,
+    )
+    assert result.summary is None
+
+
+def test_tools_are_run_until_the_model_has_replied() -> None:
+    """Each decision with calls is followed by their results and another decision."""
+    decider = ScriptedDecider(_CALL, Decision("And there.", [ToolCall("c2", "read")]), "Done.")
+
+    result = Runner(decider, ScriptedExecutor({"read": "text"})).run_sync("Read it.")
+
+    assert _texts(result.history) == [
+        ("user", "Read it."),
+        ("assistant", "I look."),
+        ("tool", "text"),
+        ("assistant", "And there."),
+        ("tool", "text"),
+        ("assistant", "Done."),
+    ]
+    assert [call.id for call in result.tool_calls] == ["c1", "c2"]
+    assert [given.call_id for given in result.tool_results] == ["c1", "c2"]
+
+
+def test_the_input_is_complete_and_repeats_its_parts() -> None:
+    """The history ends with the request or the results; the other fields repeat parts of it."""
+    decider = ScriptedDecider(_CALL, "Done.")
+    runner = Runner(decider, ScriptedExecutor({"read": "text"}), system_prompt="Be brief.")
+
+    runner.run_sync("Read it.")
+
+    first, second = decider.requests
+    assert (first.turn, first.history[-1].content, first.tool_results) == (1, "Read it.", ())
+    assert (second.turn, second.tool_calls) == (2, second.history[-2].tool_calls)
+    assert second.tool_results == second.history[-1].tool_results
+    assert {request.system_prompt for request in decider.requests} == {"Be brief."}
+    assert {request.user_message for request in decider.requests} == {"Read it."}
+    assert [tool.name for tool in first.tools] == ["read"]
+
+
+def test_a_request_may_have_a_system_prompt_of_its_own() -> None:
+    """It stands in for the Runner's, for that run."""
+    decider = ScriptedDecider("a", "b")
+    runner = Runner(decider, system_prompt="Be brief.")
+
+    runner.run_sync(Request("hi", "Be thorough."))
+    runner.run_sync("hi")
+
+    assert [request.system_prompt for request in decider.requests] == ["Be thorough.", "Be brief."]
+
+
+def test_usage_is_the_sum_over_the_run() -> None:
+    """Every decision's usage is added, one without a usage adds nothing."""
+    decider = ScriptedDecider(
+        Decision("", [ToolCall("c1", "read")], Usage(input=100, output=10)),
+        Decision("", [ToolCall("c2", "read")]),
+        Decision("Done.", usage=Usage(input=150, output=5, cache_read=100)),
+    )
+
+    result = Runner(decider, ScriptedExecutor({"read": ""})).run_sync("hi")
+
+    assert result.usage == Usage(input=250, output=15, total=265, cache_read=100)
+
+
+def test_everything_the_decision_says_enters_the_history() -> None:
+    """Reasoning, usage and the provider's own items ride on the reply."""
+    native = Native("acme", [{"signature": "x"}])
+    usage = Usage(input=3, output=2)
+    decision = Decision("Hello.", usage=usage, native=native, reasoning="A greeting.")
+
+    reply = Runner(ScriptedDecider(decision)).run_sync("hi").history[-1]
+
+    assert (reply.native, reply.usage, reply.reasoning) == (native, usage, "A greeting.")
+    assert reply.timestamp is not None
+    assert reply.timestamp.tzinfo is not None
+
+
+def test_the_turn_limit_answers_the_last_calls() -> None:
+    """They get a result that says so, no tool runs for them, and the result is exhausted."""
+    decider = ScriptedDecider(_CALL, Decision("", [ToolCall("c2", "read"), ToolCall("c3", "read")]))
+    executor = ScriptedExecutor({"read": "text"})
+
+    result = Runner(decider, executor, max_turns=2).run_sync("hi")
+
+    assert result.exhausted
+    assert [call.id for call in executor.calls] == ["c1"]
+    assert [given.call_id for given in result.history[-1].tool_results] == ["c2", "c3"]
+    assert "limit of turns" in result.tool_results[-1].text
+
+
+def test_a_reply_in_the_last_turn_is_not_exhausted() -> None:
+    """The limit ends only runs that would go on."""
+    runner = Runner(ScriptedDecider(_CALL, "Done."), ScriptedExecutor({"read": ""}), max_turns=2)
+
+    assert not runner.run_sync("hi").exhausted
+
+
+def test_calls_cut_off_by_the_output_limit_are_never_run() -> None:
+    """Each gets a result that says so, and the model may try again."""
+    cut_off = Decision(
+        "", [ToolCall("c1", "run", '{"command": "rm -rf /tm')], None, StopReason.MAX_TOKENS
+    )
+    decider, executor = ScriptedDecider(cut_off, "Done."), ScriptedExecutor({"run": "gone"})
+
+    result = Runner(decider, executor).run_sync("hi")
+
+    assert executor.calls == []
+    assert "cut off" in decider.requests[1].tool_results[0].text
+    assert result.reply == "Done."
+
+
+def test_a_reply_cut_off_without_calls_keeps_its_reason() -> None:
+    """The run ends, and its result says why the reply did."""
+    decider = ScriptedDecider(Decision("It is beca", stop_reason=StopReason.MAX_TOKENS))
+
+    result = Runner(decider).run_sync("hi")
+
+    assert (result.reply, result.stop_reason) == ("It is beca", StopReason.MAX_TOKENS)
+
+
+@pytest.mark.parametrize("reason", [StopReason.CONTENT_FILTER, StopReason.ERROR, StopReason.ABORT])
+def test_a_withheld_reply_ends_the_run_and_its_calls_are_answered(reason: StopReason) -> None:
+    """Nothing of it is run, and the history stays one that a provider accepts."""
+    decider = ScriptedDecider(Decision("", [ToolCall("c1", "read")], stop_reason=reason))
+    executor = ScriptedExecutor({"read": ""})
+
+    result = Runner(decider, executor).run_sync("hi")
+
+    assert executor.calls == []
+    assert result.stop_reason is reason
+    assert result.history[-1].tool_results[0].call_id == "c1"
+
+
+def test_calls_without_an_executor_are_told_so() -> None:
+    """A model that calls tools where there are none reads that there are none."""
+    decider = ScriptedDecider(_CALL, "Done.")
+
+    Runner(decider).run_sync("hi")
+
+    assert decider.requests[1].tool_results[0].text == "Error: there are no tools"
+
+
+def test_a_decider_that_raises_ends_the_run_after_all_is_stored() -> None:
+    """The error is the decider's own; the request and complete rounds are in the store."""
+    store = MemoryStore()
+    decider = ScriptedDecider(_CALL, ConnectionResetError("gone"))
+
+    with pytest.raises(ConnectionResetError, match="gone"):
+        Runner(decider, ScriptedExecutor({"read": "text"}), store).run_sync("hi")
+
+    assert _texts(asyncio.run(store.full())) == [
+        ("user", "hi"),
+        ("assistant", "I look."),
+        ("tool", "text"),
+    ]
+
+
+@pytest.mark.parametrize("ids", [("", ""), ("c1", "c1"), ("c1", "", "c1")])
+def test_call_ids_become_unique_within_a_reply(ids: tuple[str, ...]) -> None:
+    """Missing ids are made, duplicates changed; calls and results agree."""
+    decider = ScriptedDecider(Decision("", [ToolCall(each, "read") for each in ids]), "Done.")
+
+    result = Runner(decider, ScriptedExecutor({"read": ""})).run_sync("hi")
+
+    made = [call.id for call in result.tool_calls]
+    assert len({*made}) == len(ids)
+    assert all(made)
+    assert [given.call_id for given in result.tool_results] == made
+
+
+def test_call_ids_become_unique_across_turns_and_runs() -> None:
+    """A provider that counts its calls anew in every reply does no harm."""
+    store = MemoryStore()
+    for _ in range(2):
+        decider = ScriptedDecider(_CALL, _CALL, "Done.")
+        Runner(decider, ScriptedExecutor({"read": ""}), store).run_sync("hi")
+
+    made = [call.id for message in asyncio.run(store.load()) for call in message.tool_calls]
+
+    assert made[0] == "c1"
+    assert len({*made}) == 4
+
+
+def test_call_ids_stay_unique_after_a_compaction() -> None:
+    """A call that was summarized is still in the archive, and a restore brings it back."""
+    store = MemoryStore()
+    decider = ScriptedDecider(_CALL, "Done.", _CALL, "Done.")
+    runner = Runner(decider, ScriptedExecutor({"read": ""}), store)
+
+    runner.run_sync("hi")
+    asyncio.run(store.replace([Message("user", "hi")]))
+    runner.run_sync("hi")
+
+    made = [call.id for message in asyncio.run(store.full()) for call in message.tool_calls]
+    assert len({*made}) == 2
+
+
+def test_native_items_are_kept_unless_an_id_had_to_change() -> None:
+    """A payload with other ids than the history's would contradict the results."""
+    native = Native("acme", [{"id": "c1"}])
+    decision = Decision("", [ToolCall("c1", "read")], native=native)
+
+    result = Runner(
+        ScriptedDecider(decision, decision, "Done."), ScriptedExecutor({"read": ""})
+    ).run_sync("hi")
+
+    assert [message.native for message in result.history if message.tool_calls] == [native, None]
+
+
+def test_request_history_is_what_was_said_before() -> None:
+    """Without a store the caller brings the conversation; open rounds in it are closed."""
+    decider = ScriptedDecider("Done.")
+    earlier = [Message("user", "Hello."), Message("assistant", tool_calls=[ToolCall("c1", "read")])]
+
+    Runner(decider).run_sync(Request("And now?", history=earlier))
+
+    assert [message.role for message in decider.requests[0].history] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+    ]
+
+
+def test_request_history_begins_a_session() -> None:
+    """With an empty store it is stored, and the run goes on from it."""
+    store = MemoryStore()
+
+    Runner(ScriptedDecider("Yes."), store=store).run_sync(
+        Request("And now?", history=[Message("user", "Hello.")])
+    )
+
+    assert [text for _, text in _texts(asyncio.run(store.full()))] == ["Hello.", "And now?", "Yes."]
+
+
+def test_request_history_beside_a_stored_one_is_refused() -> None:
+    """Two pasts cannot both be meant; nothing is stored."""
+    store = MemoryStore()
+    runner = Runner(ScriptedDecider("Hello.", "never"), store=store)
+    runner.run_sync("hi")
+
+    with pytest.raises(ConfigError, match=r"Request\.history .*give the Runner an empty store"):
+        runner.run_sync(Request("And now?", history=[Message("user", "Hello.")]))
+
+    assert len(asyncio.run(store.full())) == 2
+
+
+@pytest.mark.parametrize("kind", ["memory", "file"])
+def test_a_second_run_goes_on_from_the_first(tmp_path: Path, kind: str) -> None:
+    """The store is the conversation: another Runner on it sees everything."""
+
+    async def twice() -> None:
+        memory, file = MemoryStore(), JsonlStore(tmp_path / "session.jsonl")
+        async with memory if kind == "memory" else file as store:
+            first = await Runner(ScriptedDecider(_CALL, "Hello."), executor, store).run("hi")
+            second = await Runner(decider, executor, store).run("and now?")
+            assert decider.requests[0].history[: len(first.history)] == first.history
+            assert second.history == tuple(await store.load())
+
+    executor, decider = ScriptedExecutor({"read": "text"}), ScriptedDecider("Still here.")
+    asyncio.run(twice())
+
+
+def test_a_store_that_seems_empty_is_a_store() -> None:
+    """A length of nothing is no absence: the conversation is kept."""
+
+    class Sized(MemoryStore):
+        def __len__(self) -> int:
+            return len(self._appended)
+
+    store = Sized()
+
+    Runner(ScriptedDecider("Hello."), store=store).run_sync("hi")
+
+    assert len(store) == 2
+
+
+def test_a_session_in_a_file_is_resumed_after_the_process_ended(tmp_path: Path) -> None:
+    """A file that ends within a round is closed, and the run goes on."""
+    path = tmp_path / "session.jsonl"
+
+    async def first() -> None:
+        async with JsonlStore(path) as store:
+            await store.append(Message("user", "hi"))
+            await store.append(Message("assistant", tool_calls=[ToolCall("c1", "read")]))
+
+    async def second() -> None:
+        async with JsonlStore(path) as store:
+            await Runner(decider, store=store).run("and now?")
+
+    decider = ScriptedDecider("Done.")
+    asyncio.run(first())
+    asyncio.run(second())
+
+    assert [message.role for message in decider.requests[0].history] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+    ]
+    assert "there is no result" in decider.requests[0].history[2].tool_results[0].text
+
+
+def test_two_runs_at_once_on_one_store_are_refused() -> None:
+    """The second is told so, and the first is not harmed."""
+
+    async def both() -> None:
+        first = asyncio.create_task(runner.run("one"))
+        await asked.wait()
+        with pytest.raises(
+            HistoryConflict, match=r"the MemoryStore of this Runner is being written"
+        ):
+            await runner.run("two")
+        go_on.set()
+        assert (await first).reply == "Done."
+        assert (await runner.run("three")).reply == "Again."
+
+    async def wait(_: Input) -> str:
+        asked.set()
+        await go_on.wait()
+        return "Done."
+
+    asked, go_on = asyncio.Event(), asyncio.Event()
+    runner = Runner(ScriptedDecider(wait, "Again."), store=MemoryStore())
+    asyncio.run(both())
+
+
+def test_the_refusal_of_a_second_run_does_not_quote_the_conversation() -> None:
+    """An error stays short, however long the session is."""
+
+    async def both() -> str:
+        first = asyncio.create_task(runner.run("one"))
+        await asyncio.sleep(0)
+        with pytest.raises(HistoryConflict) as refused:
+            await runner.run("two")
+        await first
+        return str(refused.value)
+
+    store = MemoryStore()
+    asyncio.run(store.append(Message("user", "word " * 10_000)))
+    runner = Runner(ScriptedDecider("Done."), store=store)
+
+    assert len(asyncio.run(both())) < 1_000
+
+
+def test_two_runs_at_once_without_a_store_stand_alone() -> None:
+    """Each has its own history."""
+
+    async def meet(request: Input) -> str:
+        await barrier.wait()
+        return request.user_message.upper()
+
+    async def both() -> list[str]:
+        results = await asyncio.gather(runner.run("one"), runner.run("two"))
+        return [result.reply for result in results]
+
+    barrier = asyncio.Barrier(2)
+    runner = Runner(ScriptedDecider(meet, meet))
+
+    assert asyncio.run(both()) == ["ONE", "TWO"]
+
+
+def test_a_failed_run_leaves_the_runner_free() -> None:
+    """The next run on the store is not refused."""
+    runner = Runner(ScriptedDecider(OSError("gone"), "Done."), store=MemoryStore())
+
+    with pytest.raises(OSError, match="gone"):
+        runner.run_sync("hi")
+
+    assert runner.run_sync("again").reply == "Done."
+
+
+def test_a_store_that_fails_ends_the_run_with_its_error() -> None:
+    """Nothing is told as stored that is not."""
+
+    class Full(MemoryStore):
+        async def append(self, message: Message) -> None:
+            if message.role == "tool":
+                raise OSError("the disk is full")
+            await super().append(message)
+
+    store = Full()
+    runner = Runner(ScriptedDecider(_CALL), ScriptedExecutor({"read": ""}), store)
+
+    with EventRecorder() as recorder, pytest.raises(OSError, match="the disk is full"):
+        runner.run_sync("hi")
+
+    assert "tool_execution_end" not in recorder.names
+    assert [message.role for message in asyncio.run(store.load())] == ["user", "assistant", "tool"]
+
+
+def test_a_reply_that_cannot_be_stored_runs_no_tools() -> None:
+    """Its calls are nowhere, so they get no results either."""
+
+    class Full(MemoryStore):
+        async def append(self, message: Message) -> None:
+            if message.role == "assistant":
+                raise OSError("the disk is full")
+            await super().append(message)
+
+    store, executor = Full(), ScriptedExecutor({"read": ""})
+
+    with pytest.raises(OSError, match="the disk is full"):
+        Runner(ScriptedDecider(_CALL), executor, store).run_sync("hi")
+
+    assert executor.calls == []
+    assert [message.role for message in asyncio.run(store.full())] == ["user"]
+
+
+def test_tools_may_change_between_turns() -> None:
+    """They are listed anew for every decision."""
+
+    class Growing(ScriptedExecutor):
+        async def execute(self, call: ToolCall, /) -> ToolResult:
+            self._answers["more"] = "text"
+            return await super().execute(call)
+
+    decider = ScriptedDecider(_CALL, "Done.")
+    Runner(decider, Growing({"read": ""})).run_sync("hi")
+
+    assert [len(request.tools) for request in decider.requests] == [1, 2]

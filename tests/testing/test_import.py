@@ -1,0 +1,53 @@
+import subprocess
+import sys
+
+import pytest
+
+from agentic import testing
+
+_WITHOUT_HYPOTHESIS = """
+import sys
+sys.modules["hypothesis"] = None
+from agentic import testing
+print(testing.ScriptedDecider.__name__)
+try:
+    testing.conversations
+except ImportError as error:
+    print(error)
+"""
+
+
+def _python(code: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, encoding="utf-8"
+    )
+    return done.stdout.splitlines()
+
+
+def test_the_names_of_the_room_are_sorted_and_there() -> None:
+    """`__all__` is sorted, and every name in it can be had."""
+    assert sorted(testing.__all__) == testing.__all__ == dir(testing)
+    assert all(getattr(testing, name) for name in testing.__all__)
+
+
+def test_the_room_loads_no_test_library() -> None:
+    """Whoever imports the fakes pays for neither Hypothesis nor pytest."""
+    code = (
+        "import sys, agentic.testing; print('hypothesis' in sys.modules, 'pytest' in sys.modules)"
+    )
+
+    assert _python(code) == ["False False"]
+
+
+def test_without_hypothesis_the_fakes_work_and_the_strategy_says_what_it_needs() -> None:
+    """Only the strategy needs Hypothesis; its ImportError holds the line that installs it."""
+    fake, error = _python(_WITHOUT_HYPOTHESIS)
+
+    assert fake == "ScriptedDecider"
+    assert "pip install 'agentic-weave[testing]'" in error
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    """A misspelt name is told as any module tells it."""
+    with pytest.raises(AttributeError, match="no attribute 'ScriptedDecidr'"):
+        _ = testing.ScriptedDecidr
