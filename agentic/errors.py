@@ -149,7 +149,8 @@ class HistoryDamaged(HistoryError):
     def __str__(self) -> str:
         return (
             f"{self.session} cannot be read at byte {self.offset}: {self.problem}. Nothing was "
-            "changed: move the entry aside, or restore the file from a copy"
+            "changed: if this is a session, move the entry aside or restore the file from a copy; "
+            "if not, choose another file"
         )
 
 

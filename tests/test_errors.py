@@ -106,7 +106,7 @@ def test_one_root_catches_everything(error: AgenticError) -> None:
         (EXAMPLES[6], "session.jsonl is being written by somebody else: wait until that run is"),
         (
             EXAMPLES[7],
-            "session.jsonl cannot be read at byte 120: no JSON. Nothing was changed: move",
+            "session.jsonl cannot be read at byte 120: no JSON. Nothing was changed: if",
         ),
         (EXAMPLES[8], "session.jsonl was not written: the disk is full. The session is as it was"),
         (EXAMPLES[9], "session.jsonl holds no compaction to take back: full() has every message"),

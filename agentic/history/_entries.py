@@ -26,11 +26,13 @@ from agentic.history._given import check_message
 from agentic.history._lines import Line
 from agentic.messages import Message, from_plain, to_plain
 
-__all__ = ["Entry", "Kind", "decode", "encode_message", "encode_view"]
+__all__ = ["BEGINNING", "Entry", "Kind", "decode", "encode_message", "encode_view"]
 
 Kind: TypeAlias = Literal["message", "replace", "restore"]
 _KINDS: tuple[str, ...] = get_args(Kind)
 _VERSION = 1
+BEGINNING = b'{"v":'
+"""How every entry begins, a torn one too as far as it goes."""
 
 
 @attrs.frozen

@@ -31,4 +31,6 @@ def check_messages(given: Iterable[object]) -> list[Message]:
     Raises:
         ConfigError: one of them is anything but a `Message`.
     """
+    if not isinstance(given, Iterable):
+        raise ConfigError("messages", given, "a list of Messages", "pass [] for none")
     return [check_message(message) for message in given]

@@ -8,11 +8,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO, ParamSpec, Self, TypeVar
+from typing import Any, BinaryIO, ParamSpec, Self, TypeVar
 
 import attrs
 
-from agentic.errors import HistoryConflict, NothingToRestore
+from agentic.errors import ConfigError, HistoryConflict, NothingToRestore
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._log import Log
 from agentic.history._replay import View, read_full, read_restored, read_view
@@ -24,8 +24,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _absolute(path: str | Path) -> Path:
+def _absolute(path: Any) -> Path:
     """Fix the place now, so that a later change of directory does not move it."""
+    if not isinstance(path, str | Path) or not str(path):
+        raise ConfigError("path", path, "a str or a Path", "name the file of the session")
     return Path(path).absolute()
 
 
@@ -169,9 +171,14 @@ class JsonlStore:
 
 
 async def _finish(work: asyncio.Future[T]) -> T:
-    """Wait for what cannot be stopped midway. A cancellation passes once it is done."""
-    try:
-        return await asyncio.shield(work)
-    except asyncio.CancelledError:
-        await asyncio.wait([work])
-        raise
+    """Wait for what cannot be stopped midway. A cancellation passes only when it is done."""
+    cancelled: asyncio.CancelledError | None = None
+    while not work.done():
+        try:
+            await asyncio.wait([work])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is None:
+        return work.result()
+    work.exception()  # nobody else asks, and asyncio would log it
+    raise cancelled

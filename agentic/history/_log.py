@@ -16,7 +16,8 @@ from pathlib import Path
 
 import attrs
 
-from agentic.errors import HistoryConflict, HistoryNotWritten
+from agentic.errors import HistoryConflict, HistoryDamaged, HistoryNotWritten
+from agentic.history._entries import BEGINNING
 from agentic.history._lines import find_end
 
 try:
@@ -121,12 +122,19 @@ class Log:
             found = os.fstat(file.fileno())
             end = find_end(file)
             if end < found.st_size:
+                self._check_session(file, end)
                 self._move_aside(file, end)
             if self.fsync:
                 _sync_folders([self.path.parent, *(folder.parent for folder in missing)])
             undo.pop_all()
         self._file, self._end, self._unfinished = file, end, False
         self._identity = found.st_dev, found.st_ino
+
+    def _check_session(self, file: io.FileIO, end: int) -> None:
+        """Refuse to move aside what was never the beginning of a session: somebody's own file."""
+        file.seek(0)
+        if end == 0 and not BEGINNING.startswith(file.read(len(BEGINNING))):
+            raise HistoryDamaged(str(self.path), 0, "it is no session, choose another file")
 
     def _move_aside(self, file: io.FileIO, end: int) -> None:
         """Copy a torn last line to a file of its own, then cut it off."""

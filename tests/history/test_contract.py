@@ -183,9 +183,9 @@ def test_a_message_that_could_not_be_read_back_is_refused(path: Path) -> None:
     """One unreadable entry would close the whole session, so it is never written."""
     store = JsonlStore(path)
     not_json = Message("user", extra={"handle": object()})
-    no_time = Message("assistant", tool_calls=[ToolCall("c1", "run")], timestamp="noon")  # type: ignore[arg-type]
+    no_call = Message("assistant", tool_calls=[ToolCall("c1", "run", extra={"a": {1, 2}})])
 
-    for unreadable in (not_json, no_time):
+    for unreadable in (not_json, no_call):
         with pytest.raises(ValueError, match="To mend it"):
             asyncio.run(store.append(unreadable))
 

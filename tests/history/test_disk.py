@@ -195,7 +195,7 @@ def test_a_session_on_a_full_disk_goes_on_once_there_is_space(tmp_path: Path) ->
 
 def test_a_torn_line_that_cannot_be_copied_is_not_cut_off(path: Path) -> None:
     """Where there is no room to move a torn line to, nothing is written and nothing is lost."""
-    torn = b"x" * 5_000
+    torn = b'{"v":1,"type":"message"' + b"x" * 5_000
     path.write_bytes(torn)
 
     with _file_size_limit(LIMIT_BYTES), pytest.raises(HistoryNotWritten):

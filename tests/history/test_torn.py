@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from agentic.errors import HistoryDamaged
 from agentic.history import JsonlStore
 from agentic.messages import Message
 
@@ -65,13 +66,24 @@ def test_a_session_cut_between_two_entries_is_not_torn(path: Path) -> None:
 
 def test_every_torn_entry_gets_a_file_of_its_own(path: Path) -> None:
     """What was moved aside once is not overwritten by the next."""
-    for torn in (b"first", b"second"):
+    for torn in (b'{"v":1,"first', b"second"):
         with path.open("ab") as file:
             file.write(torn)
         asyncio.run(_append(path, HELLO))
 
-    assert Path(f"{path}.torn-1").read_bytes() == b"first"
+    assert Path(f"{path}.torn-1").read_bytes() == b'{"v":1,"first'
     assert Path(f"{path}.torn-2").read_bytes() == b"second"
+
+
+def test_a_file_that_never_was_a_session_is_left_alone(path: Path) -> None:
+    """Somebody's notes without a newline at the end are no torn entry."""
+    path.write_bytes(b"my precious notes")
+
+    with pytest.raises(HistoryDamaged, match="it is no session"):
+        asyncio.run(_append(path, HELLO))
+
+    assert path.read_bytes() == b"my precious notes"
+    assert list(path.parent.iterdir()) == [path]
 
 
 async def _append(path: Path, message: Message) -> None:
