@@ -5,12 +5,12 @@ is first used.
 """
 
 import importlib
-from types import ModuleType
+import types
 
 __all__ = ["budget", "compactors", "strategies"]
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> types.ModuleType:
     if name in __all__:
         return importlib.import_module(f"{__name__}.{name}")
     message = f"module {__name__!r} has no attribute {name!r}"

@@ -1,7 +1,8 @@
 """Recognizing a conversation that has grown since it was last seen.
 
 Two lists are compared by identity first, a few nanoseconds a message, so that what is worked out
-about a conversation need not be worked out again at every turn.
+about a conversation need not be worked out again at every turn. Messages that are equal but other
+objects, as after a resume, are compared by their fields once.
 """
 
 from typing import Generic, Protocol, TypeVar
@@ -49,6 +50,10 @@ class RecentConversations(Generic[_S]):
         """Give what is known of the conversation that `messages` continues."""
         for known in self._known:
             if known.messages and continues(messages, known.messages):
+                seen = len(known.messages)
+                if known.messages[-1] is not messages[seen - 1]:
+                    # Equal, but loaded or built anew: from now on these are the ones to look for.
+                    known.messages[:] = messages[:seen]
                 self._known.remove(known)
                 self._known.insert(0, known)
                 return known

@@ -6,10 +6,11 @@ tuples; lists are accepted and converted.
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import attrs
 
+from agentic._given import all_are, must_be, whole
 from agentic.errors import ConfigError
 from agentic.messages._parts import (
     Media,
@@ -23,8 +24,6 @@ from agentic.usage import Usage
 
 __all__ = ["ContextSummary", "Message", "Role"]
 
-_Part = TypeVar("_Part")
-
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 _ROLES: tuple[str, ...] = get_args(Role)
 
@@ -37,30 +36,19 @@ _MARK = (
 )
 
 
-def _parts(name: str, kind: type[_Part], given: object) -> tuple[_Part, ...]:
-    if given == ():  # most messages have no parts of most kinds
-        return ()
-    parts = tuple(given) if isinstance(given, Iterable) else None
-    if parts is None or not all(isinstance(part, kind) for part in parts):
-        raise ConfigError(
-            f"Message.{name}",
-            given,
-            f"a list of {kind.__name__}",
-            "build the records from what the provider sent, or read a stored message by from_plain",
-        )
-    return parts
+_BUILD = "build the records from what the provider sent, or read a stored message by from_plain"
 
 
 def _calls(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
-    return _parts("tool_calls", ToolCall, calls)
+    return all_are(ToolCall, calls, "Message.tool_calls", _BUILD)
 
 
 def _results(results: Iterable[ToolResult]) -> tuple[ToolResult, ...]:
-    return _parts("tool_results", ToolResult, results)
+    return all_are(ToolResult, results, "Message.tool_results", _BUILD)
 
 
 def _media(media: Iterable[Media]) -> tuple[Media, ...]:
-    return _parts("media", Media, media)
+    return all_are(Media, media, "Message.media", _BUILD)
 
 
 @attrs.frozen
@@ -82,16 +70,26 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = attrs.field(default=(), kw_only=True, converter=_calls)
     tool_results: tuple[ToolResult, ...] = attrs.field(default=(), kw_only=True, converter=_results)
     media: tuple[Media, ...] = attrs.field(default=(), kw_only=True, converter=_media)
-    pinned: bool = attrs.field(default=False, kw_only=True)
+    pinned: bool = attrs.field(default=False, kw_only=True, validator=must_be(bool))
     """Never dropped, never summarized."""
     summary: "ContextSummary | None" = attrs.field(default=None, kw_only=True)
     """The state of the compaction that this message is the summary of."""
-    usage: Usage | None = attrs.field(default=None, kw_only=True)
+    usage: Usage | None = attrs.field(
+        default=None, kw_only=True, validator=must_be(Usage, optional=True)
+    )
     """What the call that produced this message used."""
-    timestamp: datetime | None = attrs.field(default=None, kw_only=True)
-    id: str | None = attrs.field(default=None, kw_only=True)
-    native: Native | None = attrs.field(default=None, kw_only=True, repr=False)
+    timestamp: datetime | None = attrs.field(
+        default=None, kw_only=True, validator=must_be(datetime, optional=True)
+    )
+    id: str | None = attrs.field(default=None, kw_only=True, validator=must_be(str, optional=True))
+    native: Native | None = attrs.field(
+        default=None, kw_only=True, repr=False, validator=must_be(Native, optional=True)
+    )
     extra: Mapping[str, Any] = extra_fields()
+
+    @summary.validator
+    def _check_summary(self, attribute: "attrs.Attribute[Any]", value: object) -> None:
+        must_be(ContextSummary, optional=True)(self, attribute, value)
 
     @role.validator
     def _check_role(self, _: object, value: object) -> None:
@@ -130,7 +128,14 @@ def _now() -> datetime:
 
 def _aware(value: datetime) -> datetime:
     """Read a time without a zone as UTC, which is what naive times in old sessions mean."""
+    if not isinstance(value, datetime):
+        raise ConfigError(
+            "ContextSummary.created_at", value, "a datetime", "read text by datetime.fromisoformat"
+        )
     return value if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+_COUNT = whole(0, remedy="count the messages, or the tokens")
 
 
 @attrs.frozen
@@ -143,24 +148,24 @@ class ContextSummary:
 
     content: str = attrs.field(validator=check_text)
     """The summary itself, without heading and mark."""
-    messages_summarized: int
+    messages_summarized: int = attrs.field(validator=_COUNT)
     """How many messages it replaces, over all generations."""
-    first_message_idx: int = 0
-    last_message_idx: int = 0
+    first_message_idx: int = attrs.field(default=0, validator=_COUNT)
+    last_message_idx: int = attrs.field(default=0, validator=_COUNT)
     """Both inclusive."""
     created_at: datetime = attrs.field(factory=_now, converter=_aware)
     """Aware, in UTC by default."""
-    token_count: int = 0
+    token_count: int = attrs.field(default=0, validator=_COUNT)
     """Tokens of the summary message."""
-    tokens_before: int = attrs.field(default=0, kw_only=True)
+    tokens_before: int = attrs.field(default=0, kw_only=True, validator=_COUNT)
     """Tokens of the context before this compaction."""
-    tokens_after: int = attrs.field(default=0, kw_only=True)
+    tokens_after: int = attrs.field(default=0, kw_only=True, validator=_COUNT)
     """Tokens of the context after it."""
     generation: int = attrs.field(default=1, kw_only=True)
     """1 for a summary of messages only, one more each time a former summary is folded in."""
-    messages_kept: int = attrs.field(default=0, kw_only=True)
+    messages_kept: int = attrs.field(default=0, kw_only=True, validator=_COUNT)
     """How many messages stood after it when it was made; what follows them came since."""
-    low_gains: int = attrs.field(default=0, kw_only=True)
+    low_gains: int = attrs.field(default=0, kw_only=True, validator=_COUNT)
     """How many compactions in a row, up to this one, freed less than a tenth."""
 
     def to_message(self) -> Message:

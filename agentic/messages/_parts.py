@@ -5,11 +5,13 @@ loses what a newer version wrote.
 """
 
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
+from agentic._given import must_be
 from agentic.errors import ConfigError
 
 __all__ = [
@@ -78,7 +80,7 @@ class ToolFailure:
     """Why a call has no proper output, in words that the model can act on."""
 
     message: str = attrs.field(validator=check_text)
-    kind: str = "raised"
+    kind: str = attrs.field(default="raised", validator=check_text)
     """One word for programs. The tool ran and raised: `raised`; how it ended is unknown: `timeout`,
     `interrupted`; it was not run: `not_found`, `not_allowed`, `bad_arguments`, `schema_changed`,
     `not_run`."""
@@ -86,6 +88,10 @@ class ToolFailure:
 
 def _failure(value: ToolFailure | str | None) -> ToolFailure | None:
     return ToolFailure(value) if isinstance(value, str) else value
+
+
+def _reference(value: "str | os.PathLike[str] | None") -> str | None:
+    return value if value is None else os.fsdecode(value)
 
 
 @attrs.frozen
@@ -97,10 +103,12 @@ class ToolResult:
     name: str = attrs.field(default="", validator=check_text)
     output: str = attrs.field(default="", validator=check_text)
     """What the tool said, perhaps truncated."""
-    error: ToolFailure | None = attrs.field(default=None, converter=_failure)
+    error: ToolFailure | None = attrs.field(
+        default=None, converter=_failure, validator=must_be(ToolFailure, optional=True)
+    )
     notice: str = attrs.field(default="", validator=check_text)
     """What is missing from `output`. Rendered after it, never truncated with it."""
-    ref: str | None = None
+    ref: str | None = attrs.field(default=None, converter=_reference)
     """Where the whole output can be read: a path, or a reference into the archive."""
     extra: Mapping[str, Any] = extra_fields()
 
@@ -119,10 +127,10 @@ class ToolResult:
 class Media:
     """An image, a sound or a document: its bytes, or where they are."""
 
-    media_type: str
+    media_type: str = attrs.field(validator=check_text)
     """As in a Content-Type header: image/png, audio/wav, application/pdf."""
     data: bytes = attrs.field(default=b"", repr=False)
-    url: str = ""
+    url: str = attrs.field(default="", validator=check_text)
     extra: Mapping[str, Any] = extra_fields()
 
     @data.validator
@@ -138,6 +146,6 @@ class Native:
     An encoder sends them back byte for byte while the message's typed fields still say the same.
     """
 
-    provider: str
+    provider: str = attrs.field(validator=check_text)
     payload: Any = attrs.field(hash=False)
     """JSON data, in the provider's own shape. Treat it as read-only."""

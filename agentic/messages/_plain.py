@@ -6,7 +6,6 @@ come back from `to_plain` where they stood.
 """
 
 import base64
-import binascii
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -73,9 +72,9 @@ def from_plain(plain: Mapping[str, Any]) -> Message:
     fields = {key: value for key, value in plain.items() if key != "v"}
     try:
         message: Message = _read_record(Message, fields)[0]
-    except (TypeError, AttributeError, ValueError, binascii.Error) as problem:
-        if isinstance(problem, ConfigError):
-            raise
+    except ConfigError:
+        raise
+    except (TypeError, AttributeError, ValueError) as problem:
         raise ConfigError(
             "plain", dict(plain), "the JSON form of a message", f"mend the entry ({problem})"
         ) from problem

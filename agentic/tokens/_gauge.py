@@ -40,7 +40,8 @@ class Gauge:
 
     counter: Counter
     factor: float = attrs.field(default=1.0, init=False)
-    """Reported tokens for each estimated one, in what the conversation grew by."""
+    """Reported tokens for each estimated one, in what the conversation grew by, or in all of it
+    where even that was reported smaller than estimated."""
     _tallies: Tallies = attrs.field(init=False)
     _reported: list[Message] = attrs.field(factory=list, init=False)
     """What the last report was about: the view that was sent, and the reply."""
@@ -79,9 +80,10 @@ class Gauge:
     def report(self, sent: list[Message], reply: Message, usage: Usage) -> None:
         """Take in what the provider said of a call: the view that was sent, and the reply to it.
 
-        A usage without input tokens says nothing and is ignored.
+        A usage without input tokens says nothing and is ignored, as is one of so few that it cannot
+        be about all that was sent: some servers report only what they did not find in their cache.
         """
-        if not usage.input:
+        if not usage.input or usage.input < _FACTORS[0] * self._tallies.tally(sent).total:
             return
         self._calibrate(sent, usage.input)
         self._reported = [*sent, reply]

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 import attrs
 
+from agentic._given import must_have
 from agentic.messages import Message, RecentConversations
 from agentic.tokens._counter import Counter
 from agentic.tokens._messages import count_message_tokens
@@ -81,19 +82,19 @@ class Tallies:
     _recent: RecentConversations[Tally] = attrs.field(factory=RecentConversations, init=False)
 
     def __attrs_post_init__(self) -> None:
+        must_have("counter", self.counter, "count", "count(text)", "pass tokens.CharCounter()")
         self._memo = _memo_of(self.counter)
 
     def tally(self, messages: list[Message]) -> Tally:
         """Give the sizes of a conversation, counting what was not counted before."""
-        found = self._recent.find(messages)
-        if found is None:
-            found = Tally()
-            if messages:
-                self._recent.add(found)
-        fresh = messages[len(found.messages) :]
-        found.sums[-1:] = accumulate(map(self.count_message, fresh), initial=found.sums[-1])
-        found.messages += fresh
-        return found
+        known = self._recent.find(messages)
+        tally = known or Tally()
+        fresh = messages[len(tally.messages) :]
+        tally.sums[-1:] = accumulate(map(self.count_message, fresh), initial=tally.sums[-1])
+        tally.messages += fresh
+        if known is None and messages:
+            self._recent.add(tally)
+        return tally
 
     def count_message(self, message: Message) -> int:
         """Count one message."""

@@ -5,8 +5,11 @@ stops an async function; a thread goes on to its end, and its result is dropped.
 """
 
 import asyncio
+import contextlib
+import contextvars
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
@@ -153,12 +156,38 @@ def _read_signature(function: Callable[..., Any]) -> "Signature":
 async def _call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> object:
     if inspect.iscoroutinefunction(function):
         return await function(**arguments)
-    value = await asyncio.to_thread(_call_in_thread, function, arguments)
+    value = await _in_thread(functools.partial(_call_plain, function, arguments))
     # A plain function may wrap an async one, and hand out its coroutine.
     return await value if inspect.isawaitable(value) else value
 
 
-def _call_in_thread(function: Callable[..., Any], arguments: Mapping[str, Any]) -> object:
+async def _in_thread(work: Callable[[], object]) -> object:
+    """Run in a thread that nobody waits for: one that hangs must not hold up the end of a program.
+
+    A pool's threads are joined when the event loop closes, and once more when Python ends.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[object] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(how: Callable[[Any], None], outcome: object) -> None:
+        if not future.done():
+            how(outcome)
+
+    def run() -> None:
+        how: Callable[[Any], None] = future.set_result
+        try:
+            outcome = context.run(work)
+        except BaseException as error:  # noqa: BLE001  it belongs to whoever awaits
+            how, outcome = future.set_exception, error
+        with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody awaits
+            loop.call_soon_threadsafe(settle, how, outcome)
+
+    threading.Thread(target=run, name="agentic-tool", daemon=True).start()
+    return await future
+
+
+def _call_plain(function: Callable[..., Any], arguments: Mapping[str, Any]) -> object:
     try:
         return function(**arguments)
     except StopIteration as stop:

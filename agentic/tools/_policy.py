@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 
 import attrs
 
+from agentic._given import all_are
 from agentic.errors import ConfigError
 
 __all__ = ["AllowlistPolicy", "Policy", "as_policy"]
@@ -25,7 +26,7 @@ class Policy(Protocol):
 def _names(names: Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         raise ConfigError("names", names, "several names", f"write [{names!r}]")
-    return tuple(names)
+    return all_are(str, names, "names")
 
 
 @attrs.frozen

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 import attrs
 
-from agentic.errors import ProviderError
+from agentic.errors import ConfigError, ProviderError
 
 __all__ = ["StopReason", "StopWords", "UnknownStopWord", "unknown_words_raise"]
 
@@ -73,15 +73,23 @@ class StopWords:
 
     provider: str
     """The name that a warning or an error shows."""
-    reasons: Mapping[str, StopReason]
+    reasons: Mapping[str, StopReason] = attrs.field()
     """The provider's word, exactly as it is spelled, to ours."""
+
+    @reasons.validator
+    def _check_reasons(self, _: object, given: object) -> None:
+        known = given.values() if isinstance(given, Mapping) else [None]
+        if not all(isinstance(reason, StopReason) for reason in known):
+            raise ConfigError(
+                "StopWords.reasons", given, "a dict of words to StopReason", "name the StopReason"
+            )
 
     def reason(self, word: str | None, *, has_tool_calls: bool = False) -> StopReason:
         """Translate a word; no word at all is a plain stop.
 
-        A reply with tool calls waits for them even where the server says it just stopped. Every
-        other reason stays what it is, `OTHER` too: the last call of a reply that was cut off,
-        withheld or broken may be half a call.
+        A reply with tool calls waits for them even where the server says it just stopped. One that
+        was cut off, withheld or broken stays so: its last call may be half a call. `OTHER` stays
+        too, so that the word is looked up; the loop runs its calls.
 
         Raises:
             UnknownStopWord: the table lacks the word, inside `unknown_words_raise()`. Outside, the

@@ -46,6 +46,7 @@ def test_a_report_is_taken_as_it_is(sent: list[Message], tail: list[Message], to
     """The size is what was reported, input and output, and an estimate of what came after."""
     gauge = Gauge(approx_token_counter)
     reply = Message("assistant", "Done.")
+    tokens += count_tokens(sent)
 
     gauge.report(sent, reply, Usage(tokens, 20))
 
@@ -54,6 +55,17 @@ def test_a_report_is_taken_as_it_is(sent: list[Message], tail: list[Message], to
     assert gauge.measure(rebuilt) == tokens + 20
     grown = gauge.measure([*sent, reply, *tail])
     assert grown == tokens + 20 + round(gauge.factor * count_tokens(tail))
+
+
+def test_a_report_of_too_few_tokens_is_about_something_else() -> None:
+    """A server that reports only what was not in its cache does not switch the budget off."""
+    gauge = Gauge(approx_token_counter)
+    sent, reply = [Message("user", "x" * 40_000)], Message("assistant", "Done.")
+
+    gauge.report(sent, reply, Usage(5, 1))
+
+    assert gauge.measure([*sent, reply]) == count_tokens([*sent, reply])
+    assert gauge.estimate_within(10_000) == 10_000
 
 
 def test_a_report_counts_only_while_its_view_starts_the_present_one() -> None:

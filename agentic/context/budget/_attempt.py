@@ -59,8 +59,10 @@ class Check:
     messages: list[Message]
     tallies: Tallies
     tally: Tally
+    length: int
+    """How many messages there were: the caller may append more while a compactor works."""
     counted: int
-    """The size of the messages by the counter."""
+    """The size of these by the counter."""
     overhead_tokens: int
     size: int | None
 
@@ -131,6 +133,8 @@ class Attempt:
             raise CompactionRefused(
                 f"the summary makes {after} tokens of {check.estimate} and does not pay for itself"
             )
+        late = check.messages[check.length :]
+        after += sum(map(check.tallies.count_message, late))
         tokens_after = round(after * check.tokens / max(1, check.estimate))
         low = check.tokens - tokens_after < _LOW_GAIN * check.tokens
         summary = attrs.evolve(
@@ -146,6 +150,7 @@ class Attempt:
                 *map(pick, self.plan.leading),
                 summary.to_message(),
                 *map(pick, self.plan.kept),
+                *late,
             ],
             summary=summary,
             changed=True,

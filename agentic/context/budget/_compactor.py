@@ -51,6 +51,7 @@ async def summarize(
         finished, _ = await asyncio.wait({task}, timeout=timeout_seconds)
     finally:
         task.cancel()
+        task.add_done_callback(_retrieve)
     if not finished:
         raise TimeoutError(f"the compactor took longer than {timeout_seconds} s")
     if task.cancelled():
@@ -59,3 +60,9 @@ async def summarize(
     if not isinstance(content, str) or not content.strip():
         raise CompactionRefused(f"the compactor answered {content!r:.80}, which is no summary")
     return content.strip()
+
+
+def _retrieve(task: asyncio.Future[str]) -> None:
+    """Take note of an error that comes after the end, lest asyncio log it as nobody's."""
+    if not task.cancelled():
+        task.exception()

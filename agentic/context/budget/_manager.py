@@ -4,6 +4,7 @@ import asyncio
 
 import attrs
 
+from agentic._given import is_whole, must_have
 from agentic.context.budget._attempt import Attempt, Check, Compaction, Host
 from agentic.context.budget._compactor import Compactor, summarize
 from agentic.context.budget._plan import plan
@@ -55,12 +56,14 @@ class Manager:
     @counter.validator
     def _check_counter(self, _: object, given: object) -> None:
         if given is not None:
-            _must_have("counter", given, "count", "tokens.CharCounter()")
+            must_have("counter", given, "count", "count(text)", "pass tokens.CharCounter()")
 
     @compactor.validator
     def _check_compactor(self, _: object, given: object) -> None:
         if given is not None:
-            _must_have("compactor", given, "compact", "compactors.Digest()")
+            must_have(
+                "compactor", given, "compact", "compact(messages)", "pass compactors.Digest()"
+            )
 
     @policy.validator
     def _check_policy(self, _: object, given: object) -> None:
@@ -89,10 +92,12 @@ class Manager:
             host: whoever this Manager works for; by default it acts for itself.
 
         A compactor that fails, hangs, is cancelled or answers with nothing or too much changes
-        nothing: the error is in the Compaction. Cancelling the call changes nothing either.
+        nothing: the error is in the Compaction. Cancelling the call changes nothing either. What is
+        appended to `messages` meanwhile follows the kept ones.
         """
-        _check_tokens("overhead_tokens", overhead_tokens)
-        _check_tokens("size", size or 0)
+        is_whole(0, overhead_tokens, "overhead_tokens", "pass tokens, or leave it out")
+        if size is not None:
+            is_whole(0, size, "size", "pass tokens, or leave it out to have them counted")
         if self._tallies is None:
             tokens = size or 0
             return Compaction(
@@ -102,7 +107,9 @@ class Manager:
                 fits=self._fits(tokens),
             )
         tally = self._tallies.tally(messages)
-        check = Check(messages, self._tallies, tally, tally.total, overhead_tokens, size)
+        check = Check(
+            messages, self._tallies, tally, len(messages), tally.total, overhead_tokens, size
+        )
         if self.compactor is None:
             return self._unchanged(check)
         reason = "force" if force else self._trigger(check)
@@ -188,11 +195,8 @@ class Manager:
         )
 
     def _nothing_to_drop(self, check: Check, reason: str) -> Compaction:
-        kept = CompactionRefused("the policy keeps all of it")
-        # Whoever forced it asked early: that is no reason to be late when the time has come.
-        if reason == "force":
-            return self._unchanged(check, reason, kept)
-        return self._failed(check, reason, kept)
+        # No back-off: with the next message there may be something to drop.
+        return self._unchanged(check, reason, CompactionRefused("the policy keeps all of it"))
 
     def _failed(self, check: Check, reason: str, error: Exception) -> Compaction:
         failure = self._failures.find(check.messages)
@@ -204,21 +208,6 @@ class Manager:
 
     def _fits(self, tokens: int) -> bool:
         return not self.policy.context_window or tokens <= self.policy.available_tokens
-
-
-def _check_tokens(name: str, given: object) -> None:
-    if not isinstance(given, int) or isinstance(given, bool) or given < 0:
-        raise ConfigError(
-            name,
-            given,
-            "a whole number from 0",
-            "pass tokens, or leave it out to have them counted",
-        )
-
-
-def _must_have(name: str, given: object, method: str, example: str) -> None:
-    if isinstance(given, type) or not callable(getattr(given, method, None)):
-        raise ConfigError(name, given, f"an object with {method}()", f"pass {example}, or your own")
 
 
 async def _keep_nowhere(_: list[Message]) -> None:

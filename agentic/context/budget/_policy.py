@@ -4,6 +4,7 @@ from typing import Any
 
 import attrs
 
+from agentic._given import seconds, whole
 from agentic.errors import ConfigError
 
 __all__ = ["Policy"]
@@ -28,25 +29,6 @@ def _share(window: object, parts: int, most: int) -> int:
     return min(most, window // parts) if isinstance(window, int) else 0
 
 
-def _whole(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
-    least = attribute.metadata["least"]
-    optional = attribute.default is None
-    if value is None and optional:
-        return
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        allowed = f"a whole number from {least}" + (", or None" if optional else "")
-        raise ConfigError(attribute.name, value, allowed, "leave it out for the default")
-
-
-def _duration(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise ConfigError(
-            attribute.name, value, "seconds, more than 0, or None", "pass None to wait for ever"
-        )
-
-
 @attrs.frozen
 class Policy:
     """When to compact and what to keep.
@@ -62,34 +44,34 @@ class Policy:
             other, so that a compaction would never happen or never help.
     """
 
-    context_window: int = attrs.field(validator=_whole, metadata={"least": 0})
+    context_window: int = attrs.field(
+        validator=whole(0, remedy="pass the model's window; 0 turns the window trigger off")
+    )
     """The model's window; 0 turns the window trigger off."""
     reserve_tokens: int = attrs.field(
         default=None,
         converter=attrs.Converter(_default_reserve, takes_self=True),  # type: ignore[misc]
-        validator=_whole,
-        metadata={"least": 0},
+        validator=whole(0, optional=True),
     )
     """Left free for the reply: over the window less this, the context is compacted. By default
     16,384 or a quarter of the window, whichever is less."""
     keep_recent_tokens: int = attrs.field(
         default=None,
         converter=attrs.Converter(_default_keep_recent, takes_self=True),  # type: ignore[misc]
-        validator=_whole,
-        metadata={"least": 0},
+        validator=whole(0, optional=True),
     )
     """The newest rounds worth this much stay, the round that crosses it included. By default 20,000
     or a third of the window, whichever is less."""
-    keep_last: int = attrs.field(default=0, validator=_whole, metadata={"least": 0})
+    keep_last: int = attrs.field(default=0, validator=whole(0))
     """This many messages stay instead, in whole rounds; 0 leaves it to `keep_recent_tokens`."""
-    max_tokens: int | None = attrs.field(default=None, validator=_whole, metadata={"least": 1})
+    max_tokens: int | None = attrs.field(default=None, validator=whole(1, optional=True))
     """K: a context of this size is compacted, whatever the window."""
-    max_messages: int | None = attrs.field(default=None, validator=_whole, metadata={"least": 1})
+    max_messages: int | None = attrs.field(default=None, validator=whole(1, optional=True))
     """N: this many messages since the last summary are a reason to compact."""
-    min_recent_messages: int = attrs.field(default=6, validator=_whole, metadata={"least": 1})
+    min_recent_messages: int = attrs.field(default=6, validator=whole(1))
     """What K, N and a forced compaction keep, in whole rounds. K and N do nothing as long as the
     conversation has fewer than four messages more than this."""
-    timeout_seconds: float | None = attrs.field(default=120.0, validator=_duration)
+    timeout_seconds: float | None = attrs.field(default=120.0, validator=seconds)
     """A compactor that takes longer has failed; None waits for ever."""
 
     def __attrs_post_init__(self) -> None:

@@ -2,10 +2,10 @@
 
 import attrs
 
+from agentic._given import must_be, must_have, whole
 from agentic.context.compactors._fit import fit
 from agentic.context.compactors._gather import gather
 from agentic.context.compactors._tools import ToolTable
-from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.tokens import CharCounter, Counter
 
@@ -35,27 +35,14 @@ class Digest:
     - All tests pass now.
     """
 
-    max_tokens: int = attrs.field(default=2000)
+    max_tokens: int = attrs.field(default=2000, validator=whole(1))
     """The most that a digest counts. With no room for a single entry the digest is empty."""
     counter: Counter = attrs.field(factory=CharCounter)
-    tools: ToolTable = attrs.field(factory=ToolTable)
-
-    @max_tokens.validator
-    def _check_max_tokens(self, _: object, value: object) -> None:
-        if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-            raise ConfigError("max_tokens", value, "a whole number above 0", "leave it at 2000")
+    tools: ToolTable = attrs.field(factory=ToolTable, validator=must_be(ToolTable))
 
     @counter.validator
     def _check_counter(self, _: object, value: object) -> None:
-        if not callable(getattr(value, "count", None)):
-            raise ConfigError(
-                "counter", value, "an object with count(text) -> int", "pass tokens.CharCounter()"
-            )
-
-    @tools.validator
-    def _check_tools(self, _: object, value: object) -> None:
-        if not isinstance(value, ToolTable):
-            raise ConfigError("tools", value, "a ToolTable", "pass ToolTable().extend(read=[...])")
+        must_have("counter", value, "count", "count(text) -> int", "pass tokens.CharCounter()")
 
     async def compact(self, messages: list[Message], /) -> str:
         """Give the digest of a conversation, or of a part of one."""

@@ -6,21 +6,15 @@ again, so that the provider's prompt cache survives. What was worked out about a
 kept: the next turn costs what its new messages cost.
 """
 
-from typing import Any
-
 import attrs
 
+from agentic._given import whole
 from agentic.context.strategies._strategy import Fit
 from agentic.errors import ConfigError
 from agentic.messages import Message, RecentConversations, Round, split_rounds
 from agentic.tokens import Counter, Tallies, Tally, approx_token_counter
 
 __all__ = ["FitContextWindow"]
-
-
-def _whole(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ConfigError(attribute.name, value, "a whole number from 0", "leave it out")
 
 
 @attrs.frozen(eq=False)
@@ -37,12 +31,12 @@ class FitContextWindow:
     ['Count', 'three']
     """
 
-    max_tokens: int = attrs.field()
+    max_tokens: int = attrs.field(validator=whole(1, remedy="pass the model's window"))
     counter: Counter = approx_token_counter
-    reserve_tokens: int = attrs.field(default=0, kw_only=True, validator=_whole)
+    reserve_tokens: int = attrs.field(default=0, kw_only=True, validator=whole(0))
     """Left free for the reply, the system prompt and the tools' schemas."""
-    per_message_overhead: int = attrs.field(default=4, kw_only=True, validator=_whole)
-    tokens_per_media: int = attrs.field(default=600, kw_only=True, validator=_whole)
+    per_message_overhead: int = attrs.field(default=4, kw_only=True, validator=whole(0))
+    tokens_per_media: int = attrs.field(default=600, kw_only=True, validator=whole(0))
     low_water: float = attrs.field(default=0.75, kw_only=True)
     """The share of the budget that a cut leaves; 1.0 keeps as much as fits, and cuts every turn."""
     _tallies: Tallies = attrs.field(
@@ -56,13 +50,6 @@ class FitContextWindow:
     _recent: "RecentConversations[_Fold]" = attrs.field(
         factory=RecentConversations, init=False, repr=False
     )
-
-    @max_tokens.validator
-    def _check_max(self, _: object, value: object) -> None:
-        if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-            raise ConfigError(
-                "max_tokens", value, "a whole number above 0", "pass the model's window"
-            )
 
     @reserve_tokens.validator
     def _check_reserve(self, _: object, value: int) -> None:
