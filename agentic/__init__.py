@@ -5,7 +5,7 @@ Rooms load when they are first used.
 """
 
 import importlib
-from types import ModuleType
+import types
 
 __all__ = [
     "context",
@@ -25,7 +25,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> types.ModuleType:
     if name in __all__:
         return importlib.import_module(f"{__name__}.{name}")
     message = f"module {__name__!r} has no attribute {name!r}"

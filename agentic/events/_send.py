@@ -1,5 +1,6 @@
 """Sending a record to whoever listens, so that no listener can harm the sender."""
 
+import asyncio
 import inspect
 import logging
 from typing import Any
@@ -16,7 +17,8 @@ _log = logging.getLogger(__name__)
 async def send(signal: Signal, sender: object, record: type[Event], **fields: Any) -> None:
     """Build the record if somebody listens, and hand it to each in turn.
 
-    A receiver that raises is logged; the others still hear of it. Cancellation passes.
+    A receiver that raises is logged; the others still hear of it. A cancellation of the sender
+    passes.
     """
     if signal.is_muted:
         return
@@ -28,5 +30,8 @@ async def send(signal: Signal, sender: object, record: type[Event], **fields: An
             answer = receiver(sender, event=event)
             if inspect.isawaitable(answer):
                 await answer
-        except Exception:  # noqa: BLE001  whatever is wrong with a listener
+        except (Exception, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task and task.cancelling():
+                raise
             _log.exception("a receiver of %s raised; the run goes on", record.__name__)

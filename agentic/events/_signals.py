@@ -47,7 +47,8 @@ class AgentEnd(Event):
     exhausted: bool
     """The turn limit ended it."""
     error: BaseException | None
-    """What ended it otherwise: the decider's error, or a cancellation."""
+    """What ended it otherwise: an error of the decider, of the store or of `list_tools`, or a
+    cancellation."""
 
 
 agent_end: NamedSignal = _namespace.signal("agent_end", AgentEnd.__doc__)

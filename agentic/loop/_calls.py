@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import attrs
 
@@ -70,20 +70,22 @@ class Batch:
         """Whether any tool may have run."""
         return bool(self._tasks)
 
-    def start(self, executor: Executor) -> None:
-        """Start them all."""
+    def start(self, executor: Executor, offered: Collection[str]) -> None:
+        """Start them all; a call of a tool that was not offered goes no further than here."""
         self._started = time.monotonic()
-        self._tasks = [asyncio.create_task(_execute(executor, call)) for call in self.calls]
+        self._tasks = [
+            asyncio.create_task(_execute(executor, call, offered)) for call in self.calls
+        ]
 
     async def wait(self, timeout_seconds: float | None) -> None:
         """Wait until all have ended, or the time is over."""
         await asyncio.wait(self._tasks, timeout=timeout_seconds)
 
-    def answers(self, unfinished: ToolFailure) -> list[Answer]:
-        """Give the answers in the order of the calls.
+    def collect(self, unfinished: ToolFailure) -> list[Answer]:
+        """Stop what has not ended, and give the answers in the order of the calls.
 
-        What has not ended fails as `unfinished` says. It is told to stop and not waited for: a tool
-        that ignores it would hold up the run for ever.
+        What has not ended, or was cancelled by others, fails as `unfinished` says. It is not waited
+        for: a tool that ignores its cancellation would hold up the run for ever.
         """
         return [
             self._answer(call, task, unfinished)
@@ -93,7 +95,7 @@ class Batch:
     def _answer(
         self, call: ToolCall, task: asyncio.Task[Answer], unfinished: ToolFailure
     ) -> Answer:
-        failure = _failure(task) if task.done() else unfinished
+        failure = _failure(task, unfinished) if task.done() else unfinished
         if failure is None:
             return task.result()
         task.cancel()
@@ -101,22 +103,41 @@ class Batch:
         return Answer(call, ToolResult(call.id, call.name, error=failure), seconds)
 
 
-def _failure(task: asyncio.Task[Answer]) -> ToolFailure | None:
+def _failure(task: asyncio.Task[Answer], unfinished: ToolFailure) -> ToolFailure | None:
     """Say why a task that ended has no answer; None if it has one."""
     if task.cancelled():
-        return ToolFailure("the tool was cancelled from within")
+        # Whoever cancels a run may have cancelled its tools with it.
+        from_within = ToolFailure("the tool was cancelled from within")
+        return unfinished if unfinished.kind == "interrupted" else from_within
     error = task.exception()
     return None if error is None else ToolFailure(_describe(error))
 
 
-async def _execute(executor: Executor, call: ToolCall) -> Answer:
+async def _execute(executor: Executor, call: ToolCall, offered: Collection[str]) -> Answer:
     started = time.monotonic()
+    unfit = _unfit(call, offered)
+    if unfit:
+        return Answer(call, ToolResult(call.id, call.name, error=unfit))
     try:
         result = _result(call, await executor.execute(call))
     except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
         _log.info("tool %s raised, call %s", call.name, call.id, exc_info=True)
         result = ToolResult(call.id, call.name, error=ToolFailure(_describe(error)))
     return Answer(call, result, time.monotonic() - started)
+
+
+def _unfit(call: ToolCall, offered: Collection[str]) -> ToolFailure | None:
+    """Say what is wrong with a call before any executor sees it."""
+    if call.name not in offered:
+        names = ", ".join(offered) or "none"
+        problem = f"there is no tool {call.name[:128]!r}. The tools you may call: {names}"
+        return ToolFailure(problem[:_MAX_FAILURE_CHARS], "not_found")
+    try:
+        call.parse()
+    except ValueError as error:
+        problem = f"{call.name} was not run, since its arguments are not a JSON object: {error}"
+        return ToolFailure(f"{problem}. Call it again with these mended", "bad_arguments")
+    return None
 
 
 def _result(call: ToolCall, given: object) -> ToolResult:

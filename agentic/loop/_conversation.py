@@ -43,16 +43,16 @@ class Conversation:
         Raises:
             ConfigError: a history was given, and the store holds one already.
         """
-        stored = [] if self.store is None else await self.store.load()
-        self.history = close_open_rounds(list(stored))
-        if given and stored:
+        self.history = [] if self.store is None else list(await self.store.load())
+        if given and self.history and self.history != list(given[: len(self.history)]):
             raise ConfigError(
                 "Request.history",
-                f"messages, beside {len(stored)} in the store",
-                "none, where the store holds a conversation",
+                f"{len(given)} beside {len(self.history)} in the store",
+                "none, where the store holds another conversation",
                 "leave it out, or give the Runner an empty store",
             )
-        cancelled = await uninterrupted(self._append(*given))
+        # What is there already was stored by a run that failed in the middle of this.
+        cancelled = await uninterrupted(self._append(*given[len(self.history) :]))
         if cancelled is not None:
             raise cancelled
         self.history = close_open_rounds(self.history)

@@ -5,8 +5,8 @@ from typing import Protocol
 
 import attrs
 
+from agentic._given import all_are, must_be
 from agentic.errors import ConfigError
-from agentic.loop._given import all_are, must_be
 from agentic.messages import Message, Native, ToolCall, ToolResult
 from agentic.tools import ToolDefinition
 from agentic.usage import StopReason, Usage

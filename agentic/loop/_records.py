@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from agentic.loop._given import all_are, must_be
+from agentic._given import all_are, must_be
 from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
 from agentic.usage import StopReason, Usage
 
@@ -36,13 +36,15 @@ class Result:
 
     reply: str
     """The last text of the model."""
-    history: tuple[Message, ...]
+    history: tuple[Message, ...] = attrs.field(repr=lambda history: f"<{len(history)} messages>")
     """The whole history after the run, compacted if it was."""
     summary: ContextSummary | None
     """The latest summary, if this run compacted."""
     tool_calls: tuple[ToolCall, ...]
     """Every call of the run, in order."""
-    tool_results: tuple[ToolResult, ...]
+    tool_results: tuple[ToolResult, ...] = attrs.field(
+        repr=lambda results: f"<{len(results)} results>"
+    )
     """Their results, as they stand in the history."""
     usage: Usage
     """The sum over the run."""

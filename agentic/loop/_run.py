@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 
 import attrs
@@ -11,7 +12,7 @@ from agentic import events, truncate
 from agentic.errors import ConfigError, ContextOverflow, IncompleteReply
 from agentic.loop._calls import Answer, Batch, make_unique, refuse
 from agentic.loop._conversation import Conversation, Voice
-from agentic.loop._protocols import Decider, Decision, Executor, Input
+from agentic.loop._protocols import Decision, Executor, Input
 from agentic.loop._records import Request, Result
 from agentic.loop._truncation import Shortened, shorten
 from agentic.loop._view import View
@@ -32,7 +33,6 @@ _CUT_OFF = (
 )
 _NO_TOOLS = "there are no tools"
 _WITHHELD = "the reply was withheld or broken off by the provider, so this call was not run"
-_TOO_LONG = f"it took longer than {{}} s and was stopped. {_UNKNOWN_EFFECT}, with less at a time"
 _TURN_LIMIT = "the limit of turns was reached, so this call was not run"
 
 _COMPLETE = {StopReason.STOP, StopReason.TOOL, StopReason.OTHER}
@@ -43,7 +43,9 @@ _COMPLETE = {StopReason.STOP, StopReason.TOOL, StopReason.OTHER}
 class Setup:
     """What a run is carried out with."""
 
-    decider: Decider
+    decide: Callable[[Input], Awaitable[Decision]]
+    stream: Callable[[Input], AsyncIterator[str | Decision]] | None
+    """Preferred to `decide`."""
     executor: Executor | None
     system_prompt: str
     truncation: truncate.Options | None
@@ -163,10 +165,14 @@ class Run:
             tool_results=tuple(answer.result for answer in self.latest),
             turn=self.turn,
         )
-        stream = getattr(self.setup.decider, "stream", None)
-        if stream is not None:
-            return await self._watch(stream(request))
-        return _decision(await self.setup.decider.decide(request))
+        if self.setup.stream is not None:
+            return await self._watch(self.setup.stream(request))
+        deciding = self.setup.decide(request)
+        if not inspect.isawaitable(deciding):
+            raise ConfigError(
+                "the decider", deciding, "a decider whose decide is async", "write async def decide"
+            )
+        return _decision(await deciding)
 
     async def _watch(self, stream: AsyncIterator[str | Decision]) -> Decision:
         received = []
@@ -205,13 +211,12 @@ class Run:
             if calls and self.setup.executor is not None and not refusal:
                 await self._start(batch, self.setup.executor)
                 await batch.wait(self.setup.tool_timeout_seconds)
-                seconds = self.setup.tool_timeout_seconds
-                unfinished = ToolFailure(_TOO_LONG.format(seconds), "timeout")
+                unfinished = _too_long(self.setup.tool_timeout_seconds)
         finally:
             if calls and self.conversation.history[-1] is reply:
                 refusal = refusal or _CANCELLED_BEFORE
                 answers = await self._store(
-                    batch.answers(unfinished)
+                    batch.collect(unfinished)
                     if batch.began
                     else refuse(calls, refusal, announced=batch.announced)
                 )
@@ -229,7 +234,7 @@ class Run:
         for call in batch.calls:
             batch.announced += 1
             await self.voice.send(events.tool_execution_start, events.ToolExecutionStart, call=call)
-        batch.start(executor)
+        batch.start(executor, [tool.name for tool in self.tools or ()])
 
     async def _store(self, answers: list[Answer]) -> list[Answer]:
         """Store the results, cut to their limits, and tell of them."""
@@ -295,6 +300,11 @@ def _decision(given: object) -> Decision:
             "the decider's answer", given, "a loop.Decision", "return Decision(reply=...)"
         )
     return given
+
+
+def _too_long(seconds: float | None) -> ToolFailure:
+    told = f"it took longer than {seconds} s and was stopped. {_UNKNOWN_EFFECT}"
+    return ToolFailure(f"{told}, with less at a time", "timeout")
 
 
 def _now() -> datetime:

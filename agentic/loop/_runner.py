@@ -3,11 +3,11 @@
 import asyncio
 import uuid
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import attrs
 
 from agentic import truncate
+from agentic._given import must_be, must_have, seconds, whole
 from agentic.context.budget import Manager
 from agentic.context.strategies import ContextStrategy
 from agentic.errors import ConfigError, HistoryConflict
@@ -24,6 +24,9 @@ __all__ = ["Runner"]
 
 _BATCH = 4
 """The outputs of a turn may take as much as this many of the longest single output."""
+
+_busy_stores: set[int] = set()
+"""The ids of the stores that a run is writing to; the run keeps its store alive meanwhile."""
 
 
 def _strategies(
@@ -52,23 +55,7 @@ def _no_strategy(given: object) -> ConfigError:
     )
 
 
-def _above_zero(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
-    optional = attribute.default is None or attribute.name == "tool_timeout_seconds"
-    if value is None and optional:
-        return
-    whole = attribute.name != "tool_timeout_seconds"
-    kinds = int if whole else (int, float)
-    if not isinstance(value, kinds) or isinstance(value, bool) or not value > 0:
-        allowed = ("a whole number" if whole else "a number") + " above 0"
-        raise ConfigError(
-            attribute.name,
-            value,
-            allowed + (", or None" if optional else ""),
-            "leave it out for the default",
-        )
-
-
-@attrs.define(eq=False)
+@attrs.frozen(eq=False)
 class Runner:
     """Runs user requests: asks the decider, runs the tools it calls, until it has replied.
 
@@ -83,61 +70,49 @@ class Runner:
     executor: Executor | None = attrs.field(default=None)
     store: Store | None = attrs.field(default=None)
     """Where the conversation is kept. With a budget that compacts it must be a Rewriter."""
-    budget: Manager | None = attrs.field(default=None)
-    truncation: truncate.Options | None = attrs.field(default=None)
+    budget: Manager | None = attrs.field(default=None, validator=must_be(Manager, optional=True))
+    truncation: truncate.Options | None = attrs.field(
+        default=None, validator=must_be(truncate.Options, optional=True)
+    )
     """How each tool output is cut before it enters the history; None leaves it whole."""
     strategies: tuple[Callable[[list[Message]], list[Message]], ...] = attrs.field(
         default=(), converter=_strategies
     )
     """What makes the view from the history, in this order: objects with `compact`, or callables."""
-    max_turns: int = attrs.field(default=50, validator=_above_zero)
+    max_turns: int = attrs.field(default=50, validator=whole(1))
     """How many decisions a run may take."""
-    tool_timeout_seconds: float | None = attrs.field(default=120.0, validator=_above_zero)
+    tool_timeout_seconds: float | None = attrs.field(default=120.0, validator=seconds)
     """How long the tools of a turn may take; None waits for ever."""
-    turn_output_bytes: int | None = attrs.field(default=None, validator=_above_zero)
+    turn_output_bytes: int | None = attrs.field(default=None, validator=whole(1, optional=True))
     """What the outputs of a turn may take together. Unset, four times `truncation.max_bytes`."""
-    system_prompt: str = attrs.field(default="")
-    _gauge: Gauge | None = attrs.field(init=False, repr=False, default=None)
+    system_prompt: str = attrs.field(default="", validator=must_be(str))
+    _gauge: Gauge | None = attrs.field(init=False, repr=False)
     """Of the conversation in the store."""
     _used_ids: set[str] = attrs.field(init=False, repr=False, factory=set)
-    """Of the calls in the store, those that were compacted away included."""
-    _running: bool = attrs.field(init=False, repr=False, default=False)
+    """Of the calls seen in the store by this Runner, those compacted away since included."""
 
     @decider.validator
     def _check_decider(self, _: object, value: object) -> None:
-        _must_have("decider", value, "decide", "async decide(request) -> Decision")
+        _check_part("decider", value, "decide", "async decide(request) -> Decision")
 
     @executor.validator
     def _check_executor(self, _: object, value: object) -> None:
         if value is not None:
-            _must_have("executor", value, "execute", "async execute(call) -> ToolResult")
-            _must_have("executor", value, "list_tools", "async list_tools()")
+            _check_part("executor", value, "execute", "async execute(call) -> ToolResult")
+            _check_part("executor", value, "list_tools", "async list_tools()")
 
     @store.validator
     def _check_store(self, _: object, value: object) -> None:
         if value is not None:
-            _must_have("store", value, "append", "async append(message)")
-            _must_have("store", value, "load", "async load()")
+            _check_part("store", value, "append", "async append(message)")
+            _check_part("store", value, "load", "async load()")
 
-    @budget.validator
-    def _check_budget(self, _: object, value: object) -> None:
-        if value is not None:
-            _must_have("budget", value, "compact_if_needed", "async compact_if_needed(messages)")
-
-    @truncation.validator
-    def _check_truncation(self, _: object, value: object) -> None:
-        if not isinstance(value, truncate.Options | None):
-            raise ConfigError(
-                "truncation", value, "truncate.Options, or None", "pass truncate.Options(...)"
-            )
-
-    @system_prompt.validator
-    def _check_system_prompt(self, _: object, value: object) -> None:
-        if not isinstance(value, str):
-            raise ConfigError("system_prompt", value, "a str", "leave it out for none")
+    @_gauge.default
+    def _make_gauge(self) -> Gauge | None:
+        counter = self.budget.counter if isinstance(self.budget, Manager) else None
+        return None if counter is None else Gauge(counter)
 
     def __attrs_post_init__(self) -> None:
-        self._gauge = self._new_gauge()
         compacts = self.budget and self._gauge and self.budget.compactor is not None
         if compacts and self.store is not None and not hasattr(self.store, "replace"):
             raise ConfigError(
@@ -172,23 +147,25 @@ class Runner:
             )
         if self.store is None:
             return await self._new_run(request).serve()
-        if self._running:
+        if id(self.store) in _busy_stores:
             raise HistoryConflict(f"the {type(self.store).__name__} of this Runner")
-        self._running = True
+        _busy_stores.add(id(self.store))
         try:
             return await self._new_run(request).serve()
         finally:
-            self._running = False
+            _busy_stores.remove(id(self.store))
 
     def _new_run(self, request: Request) -> Run:
         voice = Voice(self, uuid.uuid4().hex)
         conversation = Conversation(self.store, voice)
         # What was measured in one conversation says little of another.
-        gauge = self._new_gauge() if self.store is None else self._gauge
+        gauge = self._make_gauge() if self.store is None else self._gauge
         view = View(conversation, self.strategies, self.budget, gauge)
         used_ids = set() if self.store is None else self._used_ids
+        stream = getattr(self.decider, "stream", None)
         setup = Setup(
-            decider=self.decider,
+            decide=self.decider.decide,
+            stream=stream if callable(stream) else None,
             executor=self.executor,
             system_prompt=request.system_prompt or self.system_prompt,
             truncation=self.truncation,
@@ -197,10 +174,6 @@ class Runner:
             tool_timeout_seconds=self.tool_timeout_seconds,
         )
         return Run(setup, request, voice, conversation, view, used_ids)
-
-    def _new_gauge(self) -> Gauge | None:
-        counter = self.budget.counter if self.budget else None
-        return None if counter is None else Gauge(counter)
 
     def run_sync(self, request: Request | str) -> Result:
         """Serve one request from a script that has no event loop.
@@ -219,8 +192,5 @@ class Runner:
         return asyncio.run(self.run(request))
 
 
-def _must_have(name: str, value: object, method: str, signature: str) -> None:
-    if isinstance(value, type) or not callable(getattr(value, method, None)):
-        raise ConfigError(
-            name, value, f"an object with {signature}", f"make one, and give it {method}"
-        )
+def _check_part(name: str, given: object, method: str, signature: str) -> None:
+    must_have(name, given, method, signature, f"make one, and give it {method}")

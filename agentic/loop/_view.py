@@ -10,7 +10,7 @@ from agentic.context.budget import Host, Manager
 from agentic.context.strategies import FitContextWindow
 from agentic.errors import CompactionRefused, ConfigError
 from agentic.loop._conversation import Conversation
-from agentic.messages import ContextSummary, Message
+from agentic.messages import ContextSummary, Message, close_open_rounds
 from agentic.tokens import Gauge, Tallies
 from agentic.tools import ToolDefinition
 
@@ -41,7 +41,7 @@ class View:
         view = await self._through_strategies()
         if self.budget is not None and await self._compact(view, force=False):
             view = await self._through_strategies()
-        return self._within_window(view)
+        return await self._within_window(view)
 
     async def shrink(self, refused: list[Message]) -> list[Message] | None:
         """Give a strictly smaller view than one that a provider refused; None if there is none."""
@@ -49,12 +49,13 @@ class View:
             return None
         view = refused
         if await self._compact(refused, force=True):
-            view = self._within_window(await self._through_strategies())
+            view = await self._within_window(await self._through_strategies())
         tallies = Tallies(self.gauge.counter)
         before = tallies.tally(refused).total
         target = int(_AFTER_OVERFLOW * before)
         if tallies.tally(view).total > target:
-            view = FitContextWindow(max(1, target), self.gauge.counter, low_water=1.0).compact(view)
+            smaller = FitContextWindow(max(1, target), self.gauge.counter, low_water=1.0)
+            view = await self._told(view, smaller.compact(view))
         return view if tallies.tally(view).total < before else None
 
     def measure(self, view: list[Message]) -> int | None:
@@ -78,14 +79,20 @@ class View:
         view = history.copy()
         for strategy in self.strategies:
             view = _checked(strategy(view))
-        if self.strategies and view != history:
+        if not self.strategies or view == history:
+            return view
+        return await self._told(history, _sound(view, history))
+
+    async def _told(self, before: list[Message], after: list[Message]) -> list[Message]:
+        """Tell of a view that a strategy changed, and give it."""
+        if after != before:
             await self.conversation.voice.send(
                 events.context_changed,
                 events.ContextChanged,
-                messages_before=len(history),
-                messages_after=len(view),
+                messages_before=len(before),
+                messages_after=len(after),
             )
-        return view
+        return after
 
     async def _compact(self, view: list[Message], *, force: bool) -> bool:
         """Compact the history; say whether it changed."""
@@ -127,14 +134,14 @@ class View:
                 raise CompactionRefused("the summary leaves no room in the window")
         await self.conversation.replace(compacted)
 
-    def _within_window(self, view: list[Message]) -> list[Message]:
+    async def _within_window(self, view: list[Message]) -> list[Message]:
         """Leave out what would not fit, which a compaction that failed could not."""
         allowed = self._allowed_tokens(view)
         if allowed is None or self.gauge is None:
             return view
         if self._fit is None or not _STILL_GOOD * allowed <= self._fit.max_tokens <= allowed:
             self._fit = FitContextWindow(allowed, self.gauge.counter)
-        return self._fit.compact(view)
+        return await self._told(view, self._fit.compact(view))
 
     def _allowed_tokens(self, view: list[Message]) -> int | None:
         """Give what a view that is over the window is to be cut to, by the counter; else None."""
@@ -147,8 +154,21 @@ class View:
 
 
 def _checked(view: object) -> list[Message]:
-    if not isinstance(view, list):
+    if not isinstance(view, list) or not all(isinstance(message, Message) for message in view):
         raise ConfigError(
             "the strategy's view", view, "a list of messages", "return the list that is to be sent"
         )
     return view
+
+
+def _sound(view: list[Message], history: list[Message]) -> list[Message]:
+    """Make a view that any callable may have cut one that a provider accepts."""
+    request = next(message for message in reversed(history) if message.role == "user")
+    if request not in view:
+        raise ConfigError(
+            "the strategy's view",
+            f"{len(view)} messages",
+            "a view with the current request in it",
+            "keep the latest user message",
+        )
+    return close_open_rounds(view)

@@ -5,7 +5,7 @@ A suite takes a factory and raises an AssertionError that names the broken promi
 pip install 'agentic-weave[testing]'.
 """
 
-from typing import TYPE_CHECKING, Any
+import typing
 
 from agentic.testing._compactor import check_compactor
 from agentic.testing._counter import check_counter
@@ -14,7 +14,7 @@ from agentic.testing._recorder import EventRecorder
 from agentic.testing._scripted import ScriptedDecider, ScriptedExecutor, StreamingScriptedDecider
 from agentic.testing._store import check_store
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from agentic.testing._conversations import conversations
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     if name != "conversations":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from agentic.testing._conversations import conversations  # noqa: PLC0415  it costs an import

@@ -212,3 +212,20 @@ def test_the_end_of_the_process_passes(error: type[BaseException]) -> None:
 
     with pytest.raises(error):
         sending.send(None)
+
+
+def test_a_receiver_that_is_cancelled_from_within_harms_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Only a cancellation of the sender itself passes."""
+    signal, recorder = Signal(), _Recorder()
+
+    async def fall(_: object, *, event: Event) -> None:
+        raise asyncio.CancelledError(event.run_id)
+
+    signal.connect(fall)
+    signal.connect(recorder)
+    _send(signal)
+
+    assert len(recorder.heard) == 1
+    assert "raised; the run goes on" in caplog.text

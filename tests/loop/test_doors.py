@@ -61,7 +61,9 @@ def _compacting() -> Manager:
 )
 def test_a_runner_refuses_a_part_that_is_none(name: str, given: object) -> None:
     """The error names the argument, what was given, what is allowed and what to do."""
-    with pytest.raises(ConfigError, match=rf"(?s)^{name}.* is .*; allowed: .+To mend it: .+"):
+    with pytest.raises(
+        ConfigError, match=rf"(?s)^(Runner\.)?{name}.* is .*; allowed: .+To mend it: .+"
+    ):
         _runner(**{name: given})
 
 

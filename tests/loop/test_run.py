@@ -1,13 +1,19 @@
 import asyncio
 from pathlib import Path
+from typing import Any
 
+import attrs
 import pytest
 
+from agentic import events
+from agentic.context.budget import Manager, Policy
+from agentic.context.compactors import Digest
 from agentic.errors import ConfigError, HistoryConflict
 from agentic.history import JsonlStore, MemoryStore
 from agentic.loop import Decision, Input, Request, Runner
 from agentic.messages import Message, Native, ToolCall, ToolResult
 from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
+from agentic.tokens import CharCounter
 from agentic.usage import StopReason, Usage
 
 _CALL = Decision("I look.", [ToolCall("c1", "read")])
@@ -448,3 +454,103 @@ def test_tools_may_change_between_turns() -> None:
     Runner(decider, Growing({"read": ""})).run_sync("hi")
 
     assert [len(request.tools) for request in decider.requests] == [1, 2]
+
+
+def test_a_second_run_compares_what_it_loads_only_once(tmp_path: Path) -> None:
+    """After a resume it is the loaded messages that are looked for, not those of the first run."""
+    budget = Manager(CharCounter(), Digest(), Policy(10**9))
+    steps = [Decision(tool_calls=[ToolCall("", "read")])] * 30
+    store = JsonlStore(tmp_path / "session.jsonl")
+    decider = ScriptedDecider(*steps, "Done.", *steps, "Done.")
+    runner = Runner(decider, ScriptedExecutor({"read": "text"}), store, budget)
+
+    runner.run_sync("one")
+    result = runner.run_sync("two")
+    asyncio.run(store.aclose())
+
+    known = budget._tallies._recent._known[0].messages
+    assert all(seen is message for seen, message in zip(known, result.history, strict=False))
+
+
+def test_two_runners_do_not_write_to_one_store_at_once() -> None:
+    """A runner for each request of a server must not interleave rounds."""
+    store = MemoryStore()
+
+    async def decide_late(_: Input) -> Decision:
+        with pytest.raises(HistoryConflict):
+            await Runner(ScriptedDecider("Done."), store=store).run("two")
+        return Decision("Done.")
+
+    result = Runner(ScriptedDecider(decide_late), store=store).run_sync("one")
+
+    assert [message.content for message in result.history] == ["one", "Done."]
+
+
+def test_a_runner_stays_what_was_checked() -> None:
+    """A part that is put in later would not have been checked."""
+    runner = Runner(ScriptedDecider("Done."))
+
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        runner.max_turns = 3  # type: ignore[misc]
+
+
+def test_a_sync_decider_is_named_as_the_mistake() -> None:
+    """A decide that is no coroutine is found at the first request, with what to do."""
+
+    class Hasty:
+        def decide(self, _: Input) -> Decision:
+            return Decision("Done.")
+
+    with pytest.raises(ConfigError, match="write async def decide"):
+        Runner(Hasty()).run_sync("hi")  # type: ignore[arg-type]
+
+
+def test_a_call_that_was_not_offered_reaches_no_executor() -> None:
+    """An executor of somebody's own need not check names and JSON itself."""
+    executor = ScriptedExecutor({"read": "text"})
+    calls = [ToolCall("1", "hidden"), ToolCall("2", "read", "{oops"), ToolCall("3", "read")]
+
+    result = Runner(ScriptedDecider(Decision(tool_calls=calls), "Done."), executor).run_sync("hi")
+
+    kinds = [found.error.kind if found.error else "" for found in result.tool_results]
+    assert kinds == ["not_found", "bad_arguments", ""]
+    assert [call.id for call in executor.calls] == ["3"]
+
+
+@pytest.mark.parametrize("strategy", [lambda _: [1], lambda _: []])
+def test_a_view_without_the_request_is_refused(strategy: Any) -> None:
+    """What a callable cuts must still be a request that makes sense."""
+    with pytest.raises(ConfigError, match="the strategy's view"):
+        Runner(ScriptedDecider("Done."), strategies=[strategy]).run_sync("hi")
+
+
+def test_a_view_that_was_cut_through_a_round_is_closed() -> None:
+    """A callable that knows nothing of rounds still leads to a request that a provider accepts."""
+    decider = ScriptedDecider(Decision(tool_calls=[ToolCall("1", "read")]), "Done.")
+
+    def without_calls(messages: list[Message]) -> list[Message]:
+        return [message for message in messages if not message.tool_calls]
+
+    Runner(decider, ScriptedExecutor({"read": "text"}), strategies=[without_calls]).run_sync("hi")
+
+    assert [message.role for message in decider.requests[1].history] == ["user"]
+
+
+def test_a_view_that_is_cut_without_a_compaction_is_told_of() -> None:
+    """Where a compactor fails, what the model no longer sees is an event all the same."""
+    budget = Manager(CharCounter(1), _NoSummary(), Policy(600, keep_recent_tokens=100))
+    steps = [Decision("x" * 100, [ToolCall("", "read")])] * 10
+
+    with EventRecorder() as recorder:
+        Runner(
+            ScriptedDecider(*steps, "Done."), ScriptedExecutor({"read": "text"}), budget=budget
+        ).run_sync("hi")
+
+    cut = [event.messages_after for event in recorder.of(events.ContextChanged)]
+    assert cut
+    assert all(event.error for event in recorder.of(events.ContextCompactionEnd))
+
+
+class _NoSummary:
+    async def compact(self, _: list[Message], /) -> str:
+        return ""
