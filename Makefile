@@ -1,9 +1,9 @@
-# Everything sets itself up: a virtual environment in .venv, made once and again when pyproject.toml
-# changes. Another Python: make PYTHON=python3.12 test
+# Everything sets itself up: a virtual environment in .venv, made once, and anew when pyproject.toml
+# or the Python changes. Another Python: make PYTHON=python3.12 test
 
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/ready
+READY := .venv/ready-$(notdir $(PYTHON))
 
 .PHONY: demo test test-all lint unit bench picture format
 
@@ -40,7 +40,7 @@ format: $(READY)
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is %d.%d: make PYTHON=python3.12" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	touch $(READY)

@@ -42,7 +42,7 @@ class Workspace:
         """Read a text file, from the line `offset` on."""
         buffer = truncate.HeadBuffer(max_bytes=self.max_bytes)
         with Path(path).open(errors="replace", newline="\n") as file:
-            skipped = sum(1 for _ in islice(file, offset - 1))
+            skipped = sum(1 for _ in islice(file, max(0, offset - 1)))
             while chunk := file.read(65_536):
                 buffer.feed(chunk)
         shown = buffer.result()
@@ -69,7 +69,7 @@ class Workspace:
     async def bash(self, command: str, timeout_seconds: float = 60) -> ToolResult:
         """Run a shell command. The end of a long output is shown, the whole is kept in a file."""
         with tempfile.NamedTemporaryFile(prefix="bash-", dir=self.spill, delete=False) as full:
-            output, failure = truncate.TailBuffer(max_bytes=self.max_bytes, spill=full.name), None
+            output = truncate.TailBuffer(max_bytes=self.max_bytes, spill=full.name)
         process = await asyncio.create_subprocess_shell(
             command, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, start_new_session=True
         )
@@ -77,8 +77,8 @@ class Workspace:
             async with asyncio.timeout(timeout_seconds):
                 while chunk := await process.stdout.read(65_536):  # type: ignore[union-attr]
                     output.feed(chunk)
-                if await process.wait():
-                    failure = ToolFailure(f"exit status {process.returncode}")
+                code = await process.wait()
+            failure = ToolFailure(f"exit status {code}") if code else None
         except TimeoutError:
             failure = ToolFailure(f"stopped after {timeout_seconds} seconds", "timeout")
         finally:
@@ -95,7 +95,7 @@ class Offline:
     """Decides without a model: the request names the steps, and each turn takes one."""
 
     name = """an offline decider for read PATH [from line N], run COMMAND, find TEXT [in PATH],
-write TEXT to PATH, edit PATH: OLD -> NEW, and several of them joined by «then»"""
+write TEXT to PATH, edit PATH: OLD -> NEW, and several of them joined by 'then'"""
     window = 128_000
     steps = {
         "read": r"read (?P<path>\S+)(?: from line (?P<offset>\d+))?",
@@ -110,7 +110,7 @@ write TEXT to PATH, edit PATH: OLD -> NEW, and several of them joined by «then�
         if failed := [result.error for result in request.tool_results if result.error]:
             return loop.Decision(f"Step {request.turn - 1} failed: {failed[0].message}")
         if request.turn > len(steps):
-            return loop.Decision(f"Done, in {len(steps)} steps.")
+            return loop.Decision(f"Done, all of {len(steps)}.")
         step = steps[request.turn - 1]
         report = f"Step {request.turn} of {len(steps)}: {step}"
         if sought := re.fullmatch(r"find (.+?)(?: in (\S+))?", step):
@@ -135,7 +135,7 @@ class OpenAICompatible:
 
         headers = {"Authorization": f"Bearer {key or 'none'}"}
         self.client = httpx.AsyncClient(base_url=url or OPENAI, headers=headers, timeout=600)
-        self.unreadable = (httpx.HTTPError, KeyError, TypeError, ValueError)
+        self.unreadable = (httpx.HTTPError, LookupError, TypeError, ValueError)
         self.model = os.environ.get("OPENAI_MODEL", "gpt-4.1-mini")
         self.name = f"{self.model} at {self.client.base_url}"
         self.window = limits.lookup(self.model).context_window
@@ -173,9 +173,8 @@ class OpenAICompatible:
 
     def encode(self, message: Message) -> list[dict[str, Any]]:
         """Write one message as the protocol has it: each tool result is a message of its own."""
-        if message.role == "tool":
-            answers = message.tool_results
-            return [{"role": "tool", "tool_call_id": a.call_id, "content": a.text} for a in answers]
+        if results := message.tool_results:
+            return [{"role": "tool", "tool_call_id": r.call_id, "content": r.text} for r in results]
         wire: dict[str, Any] = {"role": message.role, "content": message.content}
         for call in message.tool_calls:
             function = {"name": call.name, "arguments": call.arguments}
@@ -197,13 +196,13 @@ def show(_: object, event: events.Event) -> None:
             failed = f"Failed: {result.error.message}." if result.error else ""
             print(f"  {len(result.output):,} characters in {seconds:.1f} s.", failed, result.notice)
         case events.ContextCompactionEnd(tokens_before=before, tokens_after=after, error=error):
-            print(f"  compacted: {before:,} -> {after:,} tokens", error or "")
+            print(f"  {error}" if error else f"  compacted: {before:,} -> {after:,} tokens")
 
 
 def make_agent(decider: loop.Decider, store: history.Rewriter, window: int) -> loop.Runner:
     """Put the parts together."""
     digest = compactors.Digest(max_tokens=max(1, window // 8))
-    max_bytes = max(1, min(51_200, window))  # an output takes a quarter of the window at most
+    max_bytes = min(51_200, max(1, window or 51_200))  # a quarter of the window, 0 being none
     work = Workspace(max_bytes, Path(tempfile.mkdtemp(prefix="mono-like-")))
     return loop.Runner(
         decider,
@@ -227,6 +226,7 @@ def talk(request: str, session: str | None, window: int | None) -> None:
             print(f"Resuming session {session}: {len(known)} messages in history")
         for line in [request] if request else iter(lambda: input("> ").strip(), ""):
             runner.run(agent.run(line))
+        runner.run(store.aclose())
 
 
 def main() -> None:

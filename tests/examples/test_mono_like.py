@@ -52,7 +52,7 @@ def test_it_writes_edits_reads_and_runs(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "a.py").read_text() == "print(2)"
     assert "offline" in done.stdout
-    assert "Done, in 4 steps." in done.stdout
+    assert "Done, all of 4." in done.stdout
 
 
 def test_a_long_output_is_cut_and_kept_whole_in_a_file(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_small_window_is_compacted_and_goes_on(tmp_path: Path) -> None:
     done = mono_like(tmp_path, "--window", "4000", " then ".join(["read big.txt"] * 6))
 
     assert "compacted:" in done.stdout
-    assert "Done, in 6 steps." in done.stdout
+    assert "Done, all of 6." in done.stdout
 
 
 def test_a_session_is_resumed(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_the_prompt_serves_requests_until_an_empty_line(tmp_path: Path) -> None:
     done = mono_like(tmp_path, typed="run echo one\nfind nothing\n\n")
 
     assert done.returncode == 0
-    assert done.stdout.count("Done, in 1 steps.") == 2
+    assert done.stdout.count("Done, all of 1.") == 2
 
 
 def test_what_a_command_leaves_in_the_background_is_stopped(tmp_path: Path) -> None:
