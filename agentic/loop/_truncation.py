@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import attrs
 
 from agentic import truncate
+from agentic.errors import ConfigError
 from agentic.messages import ToolResult
 
 __all__ = ["Shortened", "shorten", "truncate_result"]
@@ -29,6 +30,10 @@ def truncate_result(result: ToolResult, options: truncate.Options) -> ToolResult
     >>> truncate_result(long, truncate.Options(max_lines=1)).output
     'three'
     """
+    if not isinstance(options, truncate.Options):
+        raise ConfigError(
+            "options", options, "truncate.Options", "pass truncate.Options(max_lines=...)"
+        )
     return _shorten_one(result, options).result
 
 

@@ -7,6 +7,7 @@ delimiters that a provider adds.
 
 from collections.abc import Iterable, Iterator
 
+from agentic._given import is_whole
 from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.tokens._counter import Counter, approx_token_counter
@@ -27,12 +28,14 @@ def count_message_tokens(
     6
 
     Raises:
-        ConfigError: something that is no Message.
+        ConfigError: something that is no Message, a size below 0.
     """
     if not isinstance(message, Message):
         raise ConfigError(
             "message", message, "a messages.Message", "make one by Message(role, content)"
         )
+    is_whole(0, per_message_overhead, "per_message_overhead", "leave it at 4")
+    is_whole(0, tokens_per_media, "tokens_per_media", "leave it at 600")
     texts = sum(counter.count(text) for text in message_texts(message))
     return texts + per_message_overhead + tokens_per_media * len(message.media)
 

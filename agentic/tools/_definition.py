@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from agentic._given import must_be
 from agentic.errors import ConfigError
 
 __all__ = ["DIRECT", "ToolDefinition"]
@@ -47,7 +48,7 @@ class ToolDefinition:
     """
 
     name: str = attrs.field()
-    description: str = ""
+    description: str = attrs.field(default="", validator=must_be(str))
     parameters: Mapping[str, Any] = attrs.field(factory=_no_parameters, hash=False)
     """The arguments, as a JSON Schema of type object. Treat it as read-only."""
     allowed_callers: tuple[str, ...] = attrs.field(

@@ -4,7 +4,7 @@ import os
 from typing import Protocol
 
 from agentic.truncate._buffers import Buffer, HeadBuffer, MiddleBuffer, TailBuffer
-from agentic.truncate._options import Options
+from agentic.truncate._options import Options, check_options
 from agentic.truncate._result import Mode, Result
 
 __all__ = ["read_file"]
@@ -32,8 +32,10 @@ def read_file(path: str | os.PathLike[str], options: Options = _DEFAULTS) -> Res
     Only what the limits keep is held. Bytes that are not UTF-8 become U+FFFD.
 
     Raises:
+        ConfigError: The options are none.
         OSError: The file cannot be read.
     """
+    check_options(options)
     with open(path, "rb", buffering=0) as source:  # noqa: PTH123  # pathlib slows the import
         return _read(source, options)
 

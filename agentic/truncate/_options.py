@@ -11,7 +11,17 @@ from agentic.truncate._cut import CUTS, cut_head, cut_middle, cut_tail
 from agentic.truncate._measure import Measured
 from agentic.truncate._result import Mode, Result
 
-__all__ = ["MAX_BYTES", "MAX_LINES", "Options", "check_limits", "head", "middle", "refusal", "tail"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_LINES",
+    "Options",
+    "check_limits",
+    "check_options",
+    "head",
+    "middle",
+    "refusal",
+    "tail",
+]
 
 MAX_LINES = 2000
 """Lines kept unless told otherwise."""
@@ -127,3 +137,9 @@ class Options:
         'one'
         """
         return CUTS[self.mode](_measure(content), self.max_lines, self.max_bytes)
+
+
+def check_options(given: object) -> None:
+    """Refuse what is no `Options`."""
+    if not isinstance(given, Options):
+        raise refusal("options", given, "truncate.Options", "pass Options(max_lines=...)")

@@ -1,0 +1,48 @@
+"""Mistakes at doors that no room's own tests knock at: each is a sentence, none a raw error."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agentic import history, loop, messages, tokens, tools, truncate, usage
+from agentic.context import strategies
+from agentic.errors import ConfigError
+
+TEXT = messages.Message("user", "hello")
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        lambda: tokens.count_tokens([TEXT], per_message_overhead=-1),
+        lambda: tokens.count_tokens([{"role": "user", "content": "hello"}]),  # type: ignore[list-item]
+        lambda: tokens.Gauge(len),  # type: ignore[arg-type]
+        lambda: strategies.FitContextWindow(10, 3),  # type: ignore[arg-type]
+        lambda: truncate.read_file(Path(__file__), 3),  # type: ignore[arg-type]
+        lambda: loop.truncate_result(messages.ToolResult("c1"), None),  # type: ignore[arg-type]
+        lambda: tools.ToolDefinition("read", description=3),  # type: ignore[arg-type]
+        lambda: tools.AllowlistPolicy(None),  # type: ignore[arg-type]
+        lambda: usage.StopWords("acme", {"done": "weird"}),  # type: ignore[dict-item]
+        lambda: history.JsonlStore(3),
+        lambda: history.JsonlStore(""),
+        lambda: messages.Message("user", pinned="yes"),  # type: ignore[arg-type]
+        lambda: messages.Message("user", summary="done"),  # type: ignore[arg-type]
+        lambda: messages.Message("user", usage={"input": 3}),  # type: ignore[arg-type]
+        lambda: messages.Message("user", timestamp="now"),  # type: ignore[arg-type]
+        lambda: messages.ContextSummary("done", -1),
+        lambda: messages.ContextSummary("done", 1, created_at="now"),  # type: ignore[arg-type]
+        lambda: messages.ToolResult("c1", error=3),  # type: ignore[arg-type]
+    ],
+)
+def test_a_mistake_is_told_with_what_was_given_what_is_allowed_and_what_to_do(
+    mistake: Callable[[], object],
+) -> None:
+    """Found where it is made, not some calls later."""
+    with pytest.raises(ConfigError, match=r"(?s)^.+ is .+; allowed: .+\. To mend it: .+\."):
+        mistake()
+
+
+def test_a_place_is_accepted_as_a_path() -> None:
+    """A tool names the file of its whole output by whatever it has."""
+    assert messages.ToolResult("c1", ref=Path("out.log")).ref == "out.log"  # type: ignore[arg-type]
