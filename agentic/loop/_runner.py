@@ -16,7 +16,7 @@ from agentic.loop._conversation import Conversation, Voice
 from agentic.loop._protocols import Decider, Executor
 from agentic.loop._records import Request, Result
 from agentic.loop._run import Run, Setup
-from agentic.loop._view import View
+from agentic.loop._view import View, closed
 from agentic.messages import Message
 from agentic.tokens import Gauge
 
@@ -42,7 +42,7 @@ def _strategy(given: object) -> Callable[[list[Message]], list[Message]]:
         if isinstance(given, ContextStrategy):
             return given.compact
         if callable(given):
-            return given
+            return closed(given)
     raise _no_strategy(given)
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import attrs
 
@@ -14,7 +15,7 @@ from agentic.messages import ContextSummary, Message, close_open_rounds
 from agentic.tokens import Gauge, Tallies
 from agentic.tools import ToolDefinition
 
-__all__ = ["View"]
+__all__ = ["View", "closed"]
 
 _AFTER_OVERFLOW = 0.75
 """The most that a second request may have of the first one's size."""
@@ -78,10 +79,10 @@ class View:
         # when a callable changes its list.
         view = history.copy()
         for strategy in self.strategies:
-            view = _checked(strategy(view))
-        if not self.strategies or view == history:
-            return view
-        return await self._told(history, _sound(view, history))
+            view = strategy(view)
+        if self.strategies and view != history:
+            _check_request(view)
+        return await self._told(history, view)
 
     async def _told(self, before: list[Message], after: list[Message]) -> list[Message]:
         """Tell of a view that a strategy changed, and give it."""
@@ -153,22 +154,30 @@ class View:
         return max(1, self.gauge.estimate_within(available, overhead_tokens=beside))
 
 
-def _checked(view: object) -> list[Message]:
-    if not isinstance(view, list) or not all(isinstance(message, Message) for message in view):
-        raise ConfigError(
-            "the strategy's view", view, "a list of messages", "return the list that is to be sent"
-        )
-    return view
+def closed(
+    strategy: Callable[[list[Message]], list[Message]],
+) -> Callable[[list[Message]], list[Message]]:
+    """Make what a plain callable leaves one that a provider accepts: it may know nothing of rounds.
+
+    A `ContextStrategy` promises as much by itself, and is spared the cost.
+    """
+
+    def make_view(messages: list[Message]) -> list[Message]:
+        view: Any = strategy(messages)
+        if not isinstance(view, list) or not all(isinstance(each, Message) for each in view):
+            raise ConfigError(
+                "the strategy's view", view, "a list of messages", "return what is to be sent"
+            )
+        return close_open_rounds(view)
+
+    return make_view
 
 
-def _sound(view: list[Message], history: list[Message]) -> list[Message]:
-    """Make a view that any callable may have cut one that a provider accepts."""
-    request = next(message for message in reversed(history) if message.role == "user")
-    if request not in view:
+def _check_request(view: list[Message]) -> None:
+    if not any(message.role == "user" for message in view):
         raise ConfigError(
             "the strategy's view",
             f"{len(view)} messages",
             "a view with the current request in it",
             "keep the latest user message",
         )
-    return close_open_rounds(view)
