@@ -15,6 +15,7 @@ __all__ = [
     "limits",
     "loop",
     "messages",
+    "providers",
     "testing",
     "tokens",
     "tools",

@@ -1,0 +1,44 @@
+"""When a provider's own items may be sent back in place of a message.
+
+They hold what the typed fields cannot: signatures of thinking, the provider's ids, fields that
+nobody here knows. They say the truth only as long as the message still says what they say.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from agentic.messages import Message
+
+__all__ = ["native_payload", "says_the_same"]
+
+
+def native_payload(
+    message: Message, provider: str, decode: Callable[[Any], Message | None]
+) -> Any | None:
+    """Give the payload to send for a message; None if it must be written anew.
+
+    `decode` reads one payload as the adapter reads a reply. A payload of another provider, one that
+    cannot be read, and one that no longer says what the message says, are not sent.
+    """
+    if message.native is None or message.native.provider != provider:
+        return None
+    decoded = decode(message.native.payload)
+    if decoded is None or not says_the_same(message, decoded):
+        return None
+    return message.native.payload
+
+
+def says_the_same(message: Message, decoded: Message) -> bool:
+    """Compare what a provider is sent of two messages: not their usage, time, id or pin."""
+    return _sent_fields(message) == _sent_fields(decoded)
+
+
+def _sent_fields(message: Message) -> tuple[object, ...]:
+    return (
+        message.role,
+        message.content,
+        message.reasoning,
+        [(call.id, call.name, call.arguments) for call in message.tool_calls],
+        [(result.call_id, result.text, result.error is None) for result in message.tool_results],
+        [(part.media_type, part.data, part.url) for part in message.media],
+    )
