@@ -9,23 +9,8 @@ from agentic.providers.overflow import read_overflow
 
 __all__ = ["provider_errors"]
 
-_SDKS = frozenset(
-    [
-        "openai",
-        "anthropic",
-        "google",
-        "boto3",
-        "botocore",
-        "httpx",
-        "httpx2",
-        "httpcore",
-        "httpcore2",
-        "aiohttp",
-        "urllib3",
-        "requests",
-        "websockets",
-    ]
-)
+_SDKS = {"openai", "anthropic", "google", "boto3", "botocore"}
+_TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "urllib3", "requests"}
 """Whose exceptions speak of the provider or of the way to it; others are mistakes in the call."""
 
 
@@ -55,7 +40,7 @@ def _speaks_of_the_provider(error: Exception) -> bool:
     if isinstance(error, ProviderError):
         return False
     origins = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
-    return bool(origins & _SDKS) or isinstance(error, OSError)
+    return bool(origins & (_SDKS | _TRANSPORTS)) or isinstance(error, OSError)
 
 
 def _translated(
