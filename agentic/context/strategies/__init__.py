@@ -1,6 +1,22 @@
 """Strategies: pure functions from the history to what the model sees."""
 
+from agentic.context.strategies._chain import Chain
+from agentic.context.strategies._clear_tool_outputs import ClearToolOutputs
 from agentic.context.strategies._fit_window import FitContextWindow
+from agentic.context.strategies._importance import Importance
+from agentic.context.strategies._keep_last import KeepLast
 from agentic.context.strategies._strategy import ContextStrategy, Fit
+from agentic.context.strategies._trim_rounds import TrimRounds
+from agentic.context.strategies._truncate_tool_outputs import TruncateToolOutputs
 
-__all__ = ["ContextStrategy", "Fit", "FitContextWindow"]
+__all__ = [
+    "Chain",
+    "ClearToolOutputs",
+    "ContextStrategy",
+    "Fit",
+    "FitContextWindow",
+    "Importance",
+    "KeepLast",
+    "TrimRounds",
+    "TruncateToolOutputs",
+]

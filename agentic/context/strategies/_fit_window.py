@@ -9,6 +9,7 @@ kept: the next turn costs what its new messages cost.
 import attrs
 
 from agentic._given import whole
+from agentic.context.strategies._known_rounds import settled_length
 from agentic.context.strategies._strategy import Fit
 from agentic.errors import ConfigError
 from agentic.messages import Message, RecentConversations, Round, split_rounds
@@ -127,7 +128,7 @@ class _Fold:
 
     def fit(self, messages: list[Message], tally: Tally) -> Fit:
         fresh = split_rounds(messages, len(self.messages))
-        settled = _settled_length(messages, fresh)
+        settled = settled_length(messages, fresh)
         cut = self.cut
         unsettled = None
         for found in fresh:
@@ -195,10 +196,3 @@ class _Fold:
             kept = sorted([*kept, *(p for found in tail for p in found.positions)])
             return messages if len(kept) == len(messages) else [messages[p] for p in kept]
         return [*map(messages.__getitem__, kept), *messages[self.rounds[cut.start].positions[0] :]]
-
-
-def _settled_length(messages: list[Message], fresh: list[Round]) -> int:
-    """Count the messages whose rounds are complete, whatever comes."""
-    callers = (found for found in reversed(fresh) if found.messages[0].role == "assistant")
-    latest = next(callers, None)
-    return latest.positions[0] if latest and latest.open_calls else len(messages)

@@ -1,0 +1,49 @@
+"""Several strategies as one."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+import attrs
+
+from agentic.context.strategies._strategy import ContextStrategy
+from agentic.errors import ConfigError
+from agentic.messages import Message
+
+__all__ = ["Chain"]
+
+_Strategy: TypeAlias = ContextStrategy | Callable[[list[Message]], list[Message]]
+
+
+def _strategies(given: Iterable[Any]) -> tuple[_Strategy, ...]:
+    strategies = tuple(given)
+    for strategy in strategies:
+        ready = not isinstance(strategy, type)
+        if not (ready and (isinstance(strategy, ContextStrategy) or callable(strategy))):
+            raise ConfigError(
+                "Chain.strategies",
+                strategy,
+                "a strategy, or a callable from messages to messages",
+                "pass an object with compact(messages), made with its arguments",
+            )
+    return strategies
+
+
+@attrs.frozen(eq=False)
+class Chain:
+    """Apply strategies one after the other, each to the view of the one before.
+
+    Put what shortens before what leaves out: `Chain([TruncateToolOutputs(20_000),
+    FitContextWindow(100_000)])`.
+
+    >>> Chain([]).compact([Message("user", "Hello.")])[0].content
+    'Hello.'
+    """
+
+    strategies: tuple[_Strategy, ...] = attrs.field(converter=_strategies)
+
+    def compact(self, messages: list[Message], /) -> list[Message]:
+        """Give the view: the same list if no strategy changed it."""
+        view = messages
+        for strategy in self.strategies:
+            view = strategy.compact(view) if hasattr(strategy, "compact") else strategy(view)
+        return view

@@ -1,0 +1,198 @@
+"""Clearing old tool outputs when the conversation grows over a budget.
+
+A deterministic fold over the rounds from the start of the history, with a low-water mark: over the
+budget, the oldest outputs are cleared down to the mark, and then the start of the view stays as it
+is until the budget is full again, so that the provider's prompt cache survives.
+"""
+
+import operator
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from agentic._given import all_are, whole
+from agentic.context.strategies._cleared import cleared
+from agentic.context.strategies._known_rounds import KnownRounds
+from agentic.context.strategies._strategy import Fit
+from agentic.errors import ConfigError
+from agentic.messages import Message, RecentConversations, Round, ToolCall, ToolResult
+from agentic.tokens import Counter, Tallies, approx_token_counter
+
+__all__ = ["ClearToolOutputs"]
+
+
+def _names(names: Any) -> frozenset[str]:
+    return frozenset(all_are(str, names, "ClearToolOutputs.keep_tools"))
+
+
+@attrs.frozen(eq=False)
+class ClearToolOutputs:
+    """Clear the oldest tool outputs once the conversation is over `max_tokens`.
+
+    Messages stay, orphaned results excepted, and keep their ids. In place of a cleared output
+    stands what it was: the tool, its size, how it ended, and how to read it again. The newest
+    `keep_rounds` tool rounds, pinned ones and outputs of `keep_tools` are left alone.
+
+    >>> from agentic.messages import ToolCall, ToolResult
+    >>> strategy = ClearToolOutputs(120, keep_rounds=1, min_tokens=1)
+    >>> talk = [Message("user", "Look.")]
+    >>> for name in ("a", "b"):
+    ...     talk.append(Message("assistant", tool_calls=[ToolCall(name, "read")]))
+    ...     talk.append(Message("tool", tool_results=[ToolResult(name, "read", "x" * 200)]))
+    >>> strategy.compact(talk)[2].tool_results[0].text
+    '[Cleared: read gave 200 characters in 1 line. Call it again if you need them.]'
+    """
+
+    max_tokens: int = attrs.field(validator=whole(1, remedy="pass the model's window, or less"))
+    counter: Counter = approx_token_counter
+    keep_rounds: int = attrs.field(default=3, kw_only=True, validator=whole(0))
+    min_tokens: int | None = attrs.field(
+        default=None, kw_only=True, validator=whole(0, optional=True)
+    )
+    """Clear nothing as long as it would free less than this: breaking the cache must be worth it.
+    None is a twentieth of `max_tokens`."""
+    keep_tools: frozenset[str] = attrs.field(default=(), kw_only=True, converter=_names)
+    """The names of tools whose outputs are never cleared."""
+    per_message_overhead: int = attrs.field(default=4, kw_only=True, validator=whole(0))
+    tokens_per_media: int = attrs.field(default=600, kw_only=True, validator=whole(0))
+    low_water: float = attrs.field(default=0.75, kw_only=True)
+    """The share of the budget that a clearing aims at."""
+    _tallies: Tallies = attrs.field(
+        default=attrs.Factory(
+            lambda self: Tallies(self.counter, self.per_message_overhead, self.tokens_per_media),
+            takes_self=True,
+        ),
+        init=False,
+        repr=False,
+    )
+    _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
+    _recent: "RecentConversations[_Fold]" = attrs.field(
+        factory=RecentConversations, init=False, repr=False
+    )
+
+    @low_water.validator
+    def _check_low_water(self, _: object, value: object) -> None:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+            raise ConfigError("low_water", value, "above 0, up to 1.0", "leave it at 0.75")
+
+    def compact(self, messages: list[Message], /) -> list[Message]:
+        """Give the view: the same list if nothing is cleared."""
+        return self.fit(messages).messages
+
+    def fit(self, messages: list[Message], /) -> Fit:
+        """Give the view with its size, and whether it is within `max_tokens`."""
+        rounds, size = self._known.of(messages), self._tallies.tally(messages).size
+        known = self._recent.find(messages)
+        fold = known or _Fold(self)
+        fold.add(
+            rounds.rounds[fold.rounds : rounds.settled], messages[: len(rounds.messages)], size
+        )
+        fold.messages += messages[len(fold.messages) : len(rounds.messages)]
+        if known is None and fold.messages:
+            self._recent.add(fold)
+        if rounds.open:
+            fold = fold.copy()
+            fold.add(rounds.open, messages, size)
+        view = rounds.view(fold.shown.copy() if fold.edits else messages, 0, set())
+        return Fit(view, fold.tokens, fits=fold.tokens <= self.max_tokens)
+
+    @property
+    def least(self) -> int:
+        """The fewest tokens that are worth a clearing."""
+        return self.max_tokens // 20 if self.min_tokens is None else self.min_tokens
+
+    def clear_round(self, found: Round) -> "_Clearing":
+        """Say what clearing a tool round would change, and what it would free."""
+        calls = {call.id: call for call in found.messages[0].tool_calls}
+        edits: dict[int, Message] = {}
+        freed = 0
+        for position, message in zip(found.positions, found.messages, strict=True):
+            results = [self._clear_result(each, calls) for each in message.tool_results]
+            if all(map(operator.is_, results, message.tool_results)):
+                continue
+            edits[position] = message.replace(tool_results=results)
+            count = self._tallies.count_message
+            freed += count(message) - count(edits[position])
+        return _Clearing(edits, freed)
+
+    def _clear_result(self, result: ToolResult, calls: dict[str, ToolCall]) -> ToolResult:
+        """Clear a result that takes more room than what would stand in its place."""
+        call = calls[result.call_id]
+        if not result.output or {result.name, call.name} & self.keep_tools:
+            return result
+        short = cleared(result, call)
+        count = self._tallies.count_text
+        return short if count(short.text) < count(result.text) else result
+
+
+@attrs.frozen
+class _Clearing:
+    """The edits that clear one tool round."""
+
+    messages: dict[int, Message]
+    """By position."""
+    tokens: int
+    """What they free."""
+
+
+@attrs.define(eq=False)
+class _Fold:
+    """The fold over one conversation."""
+
+    strategy: ClearToolOutputs
+    messages: list[Message] = attrs.field(factory=list)
+    """The settled part."""
+    shown: list[Message] = attrs.field(factory=list)
+    """The same, as the model sees it."""
+    rounds: int = 0
+    """How many rounds were folded."""
+    tokens: int = 0
+    """The size of what is shown."""
+    edits: int = 0
+    waiting: deque[Round] = attrs.field(factory=deque)
+    """Tool rounds that were not looked at yet, oldest first."""
+    ready: list[_Clearing] = attrs.field(factory=list)
+    """What could be cleared, but was not worth it yet."""
+
+    def copy(self) -> "_Fold":
+        """Give one that may be folded further without harm to this one."""
+        return attrs.evolve(
+            self, shown=self.shown.copy(), waiting=self.waiting.copy(), ready=self.ready.copy()
+        )
+
+    def add(self, fresh: list[Round], messages: list[Message], size: Callable[[int], int]) -> None:
+        """Fold some more rounds of a conversation, one by one."""
+        self.shown += messages[len(self.shown) :]
+        for found in fresh:
+            self.rounds += 1
+            if found.orphaned:
+                continue
+            self.tokens += sum(map(size, found.positions))
+            if found.messages[0].tool_calls and not found.pinned:
+                self.waiting.append(found)
+            if self.tokens > self.strategy.max_tokens:
+                self._clear()
+
+    def _clear(self) -> None:
+        """Clear the oldest outputs down to the mark, if it is worth it."""
+        target = int(self.strategy.max_tokens * self.strategy.low_water)
+        while (
+            self._freeing < self.tokens - target and len(self.waiting) > self.strategy.keep_rounds
+        ):
+            clearing = self.strategy.clear_round(self.waiting.popleft())
+            if clearing.messages:
+                self.ready.append(clearing)
+        if self._freeing < self.strategy.least:
+            return
+        self.tokens -= self._freeing
+        for clearing in self.ready:
+            for position, message in clearing.messages.items():
+                self.shown[position] = message
+            self.edits += len(clearing.messages)
+        self.ready.clear()
+
+    @property
+    def _freeing(self) -> int:
+        return sum(clearing.tokens for clearing in self.ready)

@@ -1,0 +1,122 @@
+"""The rounds of growing conversations, each split once, and the views that begin late in them."""
+
+import attrs
+
+from agentic.messages import Message, RecentConversations, Round, split_rounds
+
+__all__ = ["KnownRounds", "Sorted", "settled_length"]
+
+
+@attrs.define(eq=False)
+class Sorted:
+    """One conversation by rounds, and which of them matter for what. Rounds are named by index."""
+
+    messages: list[Message] = attrs.field(factory=list)
+    """The messages of the settled rounds: no later message can change those."""
+    rounds: list[Round] = attrs.field(factory=list)
+    leading: list[int] = attrs.field(factory=list)
+    """The system messages at the start, a summary among them included."""
+    pinned: list[int] = attrs.field(factory=list)
+    requests: list[int] = attrs.field(factory=list)
+    """What the user said; a summary is no request."""
+    tool_rounds: list[int] = attrs.field(factory=list)
+    """The rounds with tool calls."""
+    open: list[Round] = attrs.field(factory=list)
+    """The last of `rounds`, which later messages may still change."""
+    orphans: int = 0
+    """How many rounds are left out because a result in them answers no call."""
+    ragged: bool = False
+    """Whether other rounds stand between the messages of some round."""
+
+    @property
+    def settled(self) -> int:
+        """How many rounds no later message can change."""
+        return len(self.rounds) - len(self.open)
+
+    def view(
+        self,
+        messages: list[Message],
+        start: int,
+        always: set[int],
+        drop: frozenset[int] = frozenset(),
+    ) -> list[Message]:
+        """Give the rounds from `start` on, without those in `drop`, and those in `always`.
+
+        The same list comes back if that is all of it.
+        """
+        if not (start or drop or self.orphans):
+            return messages
+        early = sorted(index for index in always if index < start)
+        late = range(start, len(self.rounds))
+        kept = [self.rounds[index] for index in (*early, *late) if index not in drop]
+        positions = [at for found in kept if not found.orphaned for at in found.positions]
+        if self.ragged:
+            positions.sort()
+        if len(positions) == len(messages):
+            return messages
+        return [messages[at] for at in positions]
+
+    def add(self, found: Round) -> None:
+        """Take in the next round."""
+        index, opener = len(self.rounds), found.messages[0]
+        self.rounds.append(found)
+        self.ragged |= found.positions[-1] - found.positions[0] >= len(found.positions)
+        if found.orphaned:
+            self.orphans += 1
+            return
+        if opener.role == "system" and len(self.leading) == index:
+            self.leading.append(index)
+        if found.pinned:
+            self.pinned.append(index)
+        if opener.role == "user" and opener.summary is None:
+            self.requests.append(index)
+        if opener.tool_calls:
+            self.tool_rounds.append(index)
+
+
+@attrs.define(eq=False)
+class KnownRounds:
+    """What one strategy knows of the conversations that it sees. A turn costs its new messages."""
+
+    _recent: RecentConversations[Sorted] = attrs.field(factory=RecentConversations, init=False)
+
+    def of(self, messages: list[Message]) -> Sorted:
+        """Sort the rounds of a conversation."""
+        known = self._recent.find(messages)
+        settled = known or Sorted()
+        fresh = split_rounds(messages, len(settled.messages))
+        length = settled_length(messages, fresh)
+        for found in fresh:
+            if found.positions[0] < length:
+                settled.add(found)
+        settled.messages += messages[len(settled.messages) : length]
+        if known is None and settled.messages:
+            self._recent.add(settled)
+        waiting = [found for found in fresh if found.positions[0] >= length]
+        return _grown(settled, waiting) if waiting else settled
+
+
+def settled_length(messages: list[Message], fresh: list[Round]) -> int:
+    """Count the messages whose rounds are complete, whatever comes.
+
+    Only the last assistant message can still be given results.
+    """
+    callers = (found for found in reversed(fresh) if found.messages[0].role == "assistant")
+    latest = next(callers, None)
+    return latest.positions[0] if latest and latest.open_calls else len(messages)
+
+
+def _grown(settled: Sorted, waiting: list[Round]) -> Sorted:
+    """Add what may still change to a copy."""
+    grown = attrs.evolve(
+        settled,
+        rounds=settled.rounds.copy(),
+        leading=settled.leading.copy(),
+        pinned=settled.pinned.copy(),
+        requests=settled.requests.copy(),
+        tool_rounds=settled.tool_rounds.copy(),
+        open=waiting,
+    )
+    for found in waiting:
+        grown.add(found)
+    return grown
