@@ -5,6 +5,8 @@ Anything with `async compact(messages) -> str` is one; `testing.check_compactor`
 
 from agentic.context.compactors._digest import Digest
 from agentic.context.compactors._first_of import first_of
+from agentic.context.compactors._model import Ask, Model
 from agentic.context.compactors._tools import ToolKind, ToolTable
+from agentic.context.compactors._with_digest import with_digest
 
-__all__ = ["Digest", "ToolKind", "ToolTable", "first_of"]
+__all__ = ["Ask", "Digest", "Model", "ToolKind", "ToolTable", "first_of", "with_digest"]

@@ -134,12 +134,13 @@ def to_markdown(notes: Notes) -> str:
 def from_markdown(text: str) -> Notes:
     """Read the text of a summary. What is no part of a digest is kept as a former summary."""
     notes = Notes()
-    if not text.startswith(f"{TITLE}\n"):
+    before, title, digest = f"\n{text}".partition(f"\n{TITLE}\n")
+    if not title:
         _put_stray(notes, [text])
         return notes
-    stray: list[str] = []
+    stray = before.split("\n") if before.strip() else []
     heading = None
-    for block in _blocks(text.split("\n")[1:]):
+    for block in _blocks(digest.split("\n")):
         if block[0] in _BY_LINE:
             heading = _BY_LINE[block[0]]
         elif heading is None or not _read_block(getattr(notes, heading.name), heading, block):

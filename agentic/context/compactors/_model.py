@@ -1,0 +1,173 @@
+"""A compactor that asks a model.
+
+The model is any async callable from a prompt to its answer. What is larger than its window is
+folded: each part is summarized together with the summary of the parts before it.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import attrs
+
+from agentic._given import must_have, whole
+from agentic.context.compactors._lines import clip
+from agentic.context.compactors._prompt import write_prompt
+from agentic.context.compactors._transcript import entries
+from agentic.errors import CompactionRefused, ConfigError
+from agentic.messages import Message
+from agentic.tokens import CharCounter, Counter
+
+__all__ = ["Ask", "Model"]
+
+Ask: TypeAlias = Callable[[str], Awaitable[str]]
+"""From a prompt to the model's answer."""
+
+_TOKENS_PER_WORD = 1.5
+_LEAST_WINDOW = 1_000
+_SMALL_TOKENS = 200
+"""A summary up to this size may be longer than a short conversation: its headings alone are."""
+_OVER = "[The rest of this summary was over its limit.]"
+_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_REFUSAL = re.compile(
+    r"\A\W*(?:(?:i'?m|i am) (?:very |so )?(?:sorry|afraid|unable)|sorry,|i apologi[sz]e"
+    r"|i (?:can(?:no|')t|will not|won't|must decline)|as an ai\b|unfortunately,? i)",
+    re.IGNORECASE,
+)
+"""How a refusal begins; a summary begins with a heading, or with a fact."""
+
+
+@attrs.frozen
+class Model:
+    r"""Summarizes by asking a model, under fixed headings.
+
+    A former summary at the start of the messages is updated, not summarized again. Tool outputs are
+    shortened before they are sent. A refusal, an empty answer, and one that is longer than what it
+    stands for are failures; one over `max_tokens` is cut after a line, and says so.
+
+    >>> import asyncio
+    >>> async def ask(prompt):
+    ...     return "## Done\nThe build is green."
+    >>> talk = [Message("user", "Is it green? " * 9), Message("assistant", "All tests pass now.")]
+    >>> print(asyncio.run(Model(ask).compact(talk)))
+    ## Done
+    The build is green.
+    """
+
+    ask: Ask = attrs.field()
+    max_tokens: int = attrs.field(default=1_000, kw_only=True, validator=whole(50))
+    """The most that a summary counts. The model is told in words: by default under 700."""
+    window: int = attrs.field(default=32_000, kw_only=True, validator=whole(_LEAST_WINDOW))
+    """What the model takes, prompt and answer together, in tokens."""
+    chunk_messages: int | None = attrs.field(
+        default=None, kw_only=True, validator=whole(1, optional=True)
+    )
+    """The most messages that are folded in one pass; None for as many as the window holds."""
+    max_output_chars: int = attrs.field(default=500, kw_only=True, validator=whole(50))
+    """What is sent of a tool's output and of a call's arguments, in characters."""
+    counter: Counter = attrs.field(factory=CharCounter, kw_only=True)
+
+    @ask.validator
+    def _check_ask(self, _: object, value: object) -> None:
+        if not callable(value):
+            raise ConfigError(
+                "ask", value, "an async callable from text to text", "wrap your client in one"
+            )
+
+    @counter.validator
+    def _check_counter(self, _: object, value: object) -> None:
+        must_have("counter", value, "count", "count(text) -> int", "pass tokens.CharCounter()")
+
+    @window.validator
+    def _check_window(self, _: object, value: int) -> None:
+        if value < _LEAST_WINDOW + 3 * self.max_tokens:
+            raise ConfigError(
+                "window",
+                value,
+                f"{_LEAST_WINDOW + 3 * self.max_tokens} or more for summaries of {self.max_tokens}",
+                "ask a model with a larger window, or lower max_tokens",
+            )
+
+    async def compact(self, messages: list[Message], /) -> str:
+        """Give the summary.
+
+        Raises:
+            CompactionRefused: there is nothing to summarize, or no summary in the answer.
+            Exception: whatever `ask` raises.
+        """
+        return await self._fold(messages, None)
+
+    async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
+        """Give the summary, with regard to `instructions`; raises as `compact`."""
+        return await self._fold(messages, instructions)
+
+    async def _fold(self, messages: list[Message], instructions: str | None) -> str:
+        former = _former(messages)
+        lines = list(entries(messages, self.max_output_chars))
+        if not lines:
+            raise CompactionRefused("there is nothing to summarize")
+        summary = former
+        for part in self._parts(lines):
+            prompt = write_prompt(
+                part, former=summary, instructions=instructions, max_words=self._max_words
+            )
+            stands_for = "\n".join([summary, *part])
+            summary = self._check(await self.ask(prompt), self.counter.count(stands_for))
+        return summary
+
+    @property
+    def _max_words(self) -> int:
+        return int(self.max_tokens / _TOKENS_PER_WORD)
+
+    def _parts(self, lines: Sequence[str]) -> Iterator[list[str]]:
+        """Divide the conversation into parts that the window holds beside prompt and summary."""
+        room = self.window - _LEAST_WINDOW - 2 * self.max_tokens
+        part: list[str] = []
+        used = 0
+        for line in lines:
+            fitting = self._fitting(line, room)
+            tokens = self.counter.count(fitting) + 1
+            if part and (used + tokens > room or len(part) == self.chunk_messages):
+                yield part
+                part, used = [], 0
+            part.append(fitting)
+            used += tokens
+        yield part
+
+    def _fitting(self, line: str, room: int) -> str:
+        """Clip a line that alone is larger than the room."""
+        while self.counter.count(line) >= room:
+            line = clip(line, len(line) // 2)
+        return line
+
+    def _check(self, answer: object, tokens_before: int) -> str:
+        """Take an answer, or say what is wrong with it."""
+        if not isinstance(answer, str):
+            raise CompactionRefused(f"the model answered {answer!r:.80}, which is no text")
+        text = _THOUGHT.sub("", answer).strip()
+        if not text:
+            raise CompactionRefused("the model answered with nothing")
+        if _REFUSAL.match(text):
+            raise CompactionRefused(f"the model refused: {text:.80}")
+        if self.counter.count(text) > max(tokens_before, _SMALL_TOKENS):
+            raise CompactionRefused("the summary is longer than what it stands for")
+        return self._cut(text)
+
+    def _cut(self, text: str) -> str:
+        """Hold the limit: whole lines from the start, and a line that says what is missing."""
+        if self.counter.count(text) <= self.max_tokens:
+            return text
+        room = self.max_tokens - self.counter.count(_OVER) - 1
+        kept: list[str] = []
+        for line in text.split("\n"):
+            room -= self.counter.count(line) + 1
+            if room < 0:
+                break
+            kept.append(line)
+        return "\n".join([*kept, _OVER]) if kept else clip(text, self.max_tokens)
+
+
+def _former(messages: Sequence[Message]) -> str:
+    """Give the text of the former summary, if the messages begin with one."""
+    summaries = [message.summary.content for message in messages if message.summary is not None]
+    return "\n\n".join(summaries)

@@ -1,0 +1,96 @@
+"""A model's prose, and the digest's index below it: what each does best."""
+
+from collections.abc import Awaitable
+from typing import Protocol
+
+import attrs
+
+from agentic._given import must_be, must_have
+from agentic.context.compactors._digest import Digest
+from agentic.context.compactors._notes import TITLE
+from agentic.messages import Message
+
+__all__ = ["WithDigest", "with_digest"]
+
+
+class _Compactor(Protocol):
+    """What writes the prose; `compact_with` is optional."""
+
+    def compact(self, messages: list[Message], /) -> Awaitable[str]: ...
+
+
+def with_digest(model: _Compactor, digest: Digest | None = None) -> "WithDigest":
+    """Give a compactor that writes what a model says, and below it a digest.
+
+    The prose says what happened and why; the digest has the user's words, the files, the commands,
+    the errors and the identifiers as they stood. A former summary is divided the same way, so that
+    each goes on from its own. If the model fails, so does this: put it into
+    `first_of(with_digest(model), Digest())`, which is what to use in production.
+
+    >>> import asyncio
+    >>> class Prose:
+    ...     async def compact(self, messages, /):
+    ...         return "The build was mended."
+    >>> talk = [Message("user", "Is it green?")]
+    >>> print(asyncio.run(with_digest(Prose()).compact(talk)))
+    The build was mended.
+    <BLANKLINE>
+    # Digest of the conversation so far
+    <BLANKLINE>
+    ## Asked by the user
+    - Is it green?
+
+    Raises:
+        ConfigError: no compactor, no digest.
+    """
+    return WithDigest(model, Digest() if digest is None else digest)
+
+
+@attrs.frozen
+class WithDigest:
+    """A model's prose over a digest. Made by `with_digest`."""
+
+    model: _Compactor = attrs.field()
+    digest: Digest = attrs.field(validator=must_be(Digest))
+
+    @model.validator
+    def _check(self, _: object, value: object) -> None:
+        must_have("model", value, "compact", "async compact(messages) -> str", "pass a Model(ask)")
+
+    async def compact(self, messages: list[Message], /) -> str:
+        """Give prose and digest; raises as the model does."""
+        prose = await self.model.compact(_each(messages, 0))
+        return await self._under(prose, messages)
+
+    async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
+        """Give prose with regard to `instructions`, and the digest; raises as the model does."""
+        guided = getattr(self.model, "compact_with", None)
+        if guided is None:
+            return await self.compact(messages)
+        return await self._under(await guided(_each(messages, 0), instructions), messages)
+
+    async def _under(self, prose: str, messages: list[Message]) -> str:
+        digest = await self.digest.compact(_each(messages, 1))
+        return "\n\n".join(part for part in (prose.strip(), digest) if part)
+
+
+def _each(messages: list[Message], part: int) -> list[Message]:
+    """Give the conversation with the part of its former summaries that is the prose, or the digest.
+
+    A summary that has no such part is left out; one that is no pair is the prose's.
+    """
+    shown: list[Message] = []
+    for message in messages:
+        if message.summary is None:
+            shown.append(message)
+        elif text := _divide(message.summary.content)[part]:
+            shown.append(attrs.evolve(message.summary, content=text).to_message())
+    return shown
+
+
+def _divide(summary: str) -> tuple[str, str]:
+    """Divide a summary before the title of the digest in it."""
+    start = 0 if summary.startswith(f"{TITLE}\n") else summary.find(f"\n{TITLE}\n")
+    if start < 0:
+        return summary, ""
+    return summary[:start].strip(), summary[start:].lstrip("\n")
