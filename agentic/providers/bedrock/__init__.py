@@ -1,0 +1,41 @@
+"""Amazon Bedrock, by the Converse and ConverseStream operations, whatever the model behind them.
+
+The wire is pure; `Decider` calls a `bedrock-runtime` client that the caller passes in, boto3's or
+one whose methods are coroutines: pip install 'agentic-weave[bedrock]'.
+"""
+
+from agentic.providers.bedrock._decider import Decider
+from agentic.providers.bedrock._wire import (
+    NAME,
+    STOP_WORDS,
+    StreamedResponse,
+    decode,
+    decode_request,
+    decode_response,
+    encode,
+    encode_request,
+    encode_tools,
+    for_boto3,
+    stop_reason,
+    usage,
+    validate,
+)
+from agentic.providers.overflow import is_context_overflow
+
+__all__ = [
+    "NAME",
+    "STOP_WORDS",
+    "Decider",
+    "StreamedResponse",
+    "decode",
+    "decode_request",
+    "decode_response",
+    "encode",
+    "encode_request",
+    "encode_tools",
+    "for_boto3",
+    "is_context_overflow",
+    "stop_reason",
+    "usage",
+    "validate",
+]

@@ -1,0 +1,131 @@
+"""Bytes: base64 text on the wire and in a payload, `bytes` for boto3, which encodes them itself.
+
+A base64 text that is handed to boto3 would be encoded twice, without any complaint.
+"""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from agentic.providers._plain import at, plain
+
+__all__ = ["as_json", "for_boto3", "from_base64", "to_base64"]
+
+_MEDIA = {"image", "document", "video", "audio"}
+_SERVER_TOOL = "server_tool_use"
+
+
+def as_json(item: Any) -> Any:
+    """Give JSON data of whatever came from the wire or from an SDK.
+
+    >>> as_json({"redactedContent": b"abc", "n": [1]})
+    {'redactedContent': 'YWJj', 'n': [1]}
+    """
+    return _without_bytes(plain(item))
+
+
+def _without_bytes(data: Any) -> Any:
+    if isinstance(data, bytes | bytearray):
+        return to_base64(bytes(data))
+    if isinstance(data, dict):
+        values = [_without_bytes(value) for value in data.values()]
+        same = all(new is old for new, old in zip(values, data.values(), strict=True))
+        return data if same else dict(zip(data, values, strict=True))
+    if isinstance(data, list):
+        values = [_without_bytes(value) for value in data]
+        return data if all(map(_is, values, data)) else values
+    return data
+
+
+def _is(left: object, right: object) -> bool:
+    return left is right
+
+
+def to_base64(data: bytes) -> str:
+    """Encode bytes as the wire has them.
+
+    >>> to_base64(b"abc")
+    'YWJj'
+    """
+    return base64.b64encode(data).decode("ascii")
+
+
+def from_base64(text: str) -> bytes | None:
+    """Decode what the wire has for bytes; None if it is no base64.
+
+    >>> from_base64("YWJj"), from_base64("?")
+    (b'abc', None)
+    """
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return None
+
+
+def for_boto3(request: Mapping[str, Any], /) -> dict[str, Any]:
+    """Make a request's JSON data what boto3 is to be given: bytes where the wire has base64.
+
+    What the service gives in a reply but does not take back is left out: reasoning without a
+    signature (https://github.com/can1357/oh-my-pi/pull/9086 for Nova,
+    https://github.com/strands-agents/harness-sdk/issues/651 for DeepSeek), and a call's type other
+    than `server_tool_use`, the only one that the API knows
+    (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html).
+
+    >>> image = {"image": {"format": "png", "source": {"bytes": "YWJj"}}}
+    >>> for_boto3({"messages": [{"role": "user", "content": [image]}]})["messages"][0]["content"]
+    [{'image': {'format': 'png', 'source': {'bytes': b'abc'}}}]
+    """
+    given = dict(plain(request))
+    for field in ("messages", "system"):
+        if isinstance(given.get(field), list):
+            convert = _message if field == "messages" else _block
+            given[field] = [convert(item) for item in given[field]]
+    return given
+
+
+def _message(message: Any) -> Any:
+    content = at(message, "content")
+    if not isinstance(content, list):
+        return message
+    blocks = [_block(block) for block in content if not _is_unsigned(block)]
+    # Bedrock refuses a message without content, and leaving it out would part the roles.
+    return {**message, "content": blocks or [{"text": "(no text)"}]}
+
+
+def _is_unsigned(block: Any) -> bool:
+    text = at(block, "reasoningContent", "reasoningText")
+    return isinstance(text, dict) and not text.get("signature")
+
+
+def _block(block: Any) -> Any:
+    if not isinstance(block, dict):
+        return block
+    return {kind: _value(kind, value) for kind, value in block.items()}
+
+
+def _value(kind: str, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if kind in _MEDIA:
+        value = _with_bytes(value)
+    elif kind == "guardContent":
+        value = _block(value)
+    elif kind == "toolResult" and isinstance(value.get("content"), list):
+        value = {**value, "content": [_block(part) for part in value["content"]]}
+    elif kind == "toolUse" and value.get("type") != _SERVER_TOOL:
+        value = {name: part for name, part in value.items() if name != "type"}
+    elif kind == "reasoningContent" and isinstance(value.get("redactedContent"), str):
+        value = {**value, "redactedContent": _to_bytes(value["redactedContent"])}
+    return value
+
+
+def _with_bytes(media: dict[str, Any]) -> dict[str, Any]:
+    source = media.get("source")
+    if not isinstance(source, dict) or not isinstance(source.get("bytes"), str):
+        return media
+    return {**media, "source": {**source, "bytes": _to_bytes(source["bytes"])}}
+
+
+def _to_bytes(text: str) -> bytes:
+    data = from_base64(text)
+    return text.encode("utf-8", "surrogatepass") if data is None else data

@@ -1,0 +1,132 @@
+"""From the messages of Converse to ours, each with the blocks that it came from."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from agentic.messages import Message, Native
+from agentic.providers._plain import at, items_at
+from agentic.providers.bedrock._wire._blobs import as_json
+from agentic.providers.bedrock._wire._blocks import (
+    block_media,
+    block_text,
+    read_call,
+    read_reasoning,
+    read_result,
+)
+
+__all__ = ["NAME", "decode", "decode_message", "decode_payload", "decode_request"]
+
+NAME = "bedrock"
+"""The provider of the native payloads: a wire message, or the list of blocks of `system`."""
+
+
+def decode(messages: Iterable[Any], /) -> list[Message]:
+    """Read the `messages` of a request; what is unknown stays in the payloads.
+
+    >>> [message.role for message in decode([{"role": "user", "content": [{"text": "Hi"}]}])]
+    ['user']
+    """
+    items = as_json(messages)
+    names: dict[str, str] = {}
+    found = []
+    for item in items if isinstance(items, list) else []:
+        for message in decode_message(item, names):
+            names |= {call.id: call.name for call in message.tool_calls}
+            found.append(message)
+    return found
+
+
+def decode_request(request: Mapping[str, Any], /) -> list[Message]:
+    """Read the conversation of a whole request, the blocks of `system` as its first message."""
+    body = as_json(request)
+    system = at(body, "system")
+    first = [_system(system)] if isinstance(system, list) and system else []
+    if isinstance(system, str) and system:
+        first = [Message("system", system)]
+    return first + decode(items_at(body, "messages"))
+
+
+def decode_payload(payload: Any) -> Message | None:
+    """Read what one message was made from."""
+    if isinstance(payload, list):
+        return _system(payload)
+    found = decode_message(payload, {})
+    return found[0] if len(found) == 1 else None
+
+
+def decode_message(item: Any, names: Mapping[str, str]) -> list[Message]:
+    """Read one wire message. `names` gives the tool of each call so far, by its id."""
+    content = at(item, "content")
+    blocks = [{"text": content}] if isinstance(content, str) else items_at(item, "content")
+    role = at(item, "role")
+    if role == "assistant":
+        return [_assistant(item, blocks)]
+    if role == "system":
+        return [Message("system", _texts(blocks), native=Native(NAME, item))]
+    end = _end_of_results(blocks)
+    if end == 0:
+        return [_user(item, blocks)]
+    if end == len(blocks):
+        return [_tool(item, blocks, names)]
+    return [
+        _tool({**item, "content": blocks[:end]}, blocks[:end], names),
+        _user({**item, "content": blocks[end:]}, blocks[end:]),
+    ]
+
+
+def _end_of_results(blocks: list[Any]) -> int:
+    """Count the blocks up to the last result, and whatever after it says nothing by itself.
+
+    A mark for the cache after the results is no request of the user's.
+    """
+    end = 0
+    for position, block in enumerate(blocks):
+        is_result = read_result(block) is not None
+        if is_result or (end == position and end and not _says(block)):
+            end = position + 1
+    says = any(_says(block) for block in blocks[end:])
+    return end if says or not end else len(blocks)
+
+
+def _says(block: Any) -> bool:
+    return bool(block_text(block) or block_media([block]))
+
+
+def _assistant(item: Any, blocks: list[Any]) -> Message:
+    calls = [read_call(block) for block in blocks]
+    return Message(
+        "assistant",
+        "".join(map(block_text, blocks)),
+        reasoning="".join(map(read_reasoning, blocks)),
+        tool_calls=[call for call in calls if call is not None],
+        media=block_media([block for block in blocks if read_result(block) is None]),
+        native=Native(NAME, item),
+    )
+
+
+def _tool(item: Any, blocks: list[Any], names: Mapping[str, str]) -> Message:
+    results = []
+    for block in blocks:
+        result = read_result(block, names.get(str(at(block, "toolResult", "toolUseId")), ""))
+        if result is not None:
+            results.append(result)
+    return Message(
+        "tool",
+        _texts(blocks),
+        tool_results=results,
+        media=block_media(blocks),
+        native=Native(NAME, item),
+    )
+
+
+def _user(item: Any, blocks: list[Any]) -> Message:
+    text = item if isinstance(item, str) else _texts(blocks)
+    return Message("user", text, media=block_media(blocks), native=Native(NAME, item))
+
+
+def _system(blocks: list[Any]) -> Message:
+    return Message("system", _texts(blocks), native=Native(NAME, blocks))
+
+
+def _texts(blocks: list[Any]) -> str:
+    return "\n".join(text for text in map(block_text, blocks) if text)

@@ -1,0 +1,165 @@
+"""From our messages to those of Converse, each from its payload or from its typed fields."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import attrs
+
+from agentic.messages import Message, ToolResult
+from agentic.providers._native import native_payload
+from agentic.providers._plain import at, items_at, text_at
+from agentic.providers.bedrock._wire._calls import CallIds, clean, wire_input, wire_name
+from agentic.providers.bedrock._wire._decode import NAME, decode_payload
+from agentic.providers.bedrock._wire._media import DocumentNames, encode_media
+from agentic.providers.bedrock._wire._mend import mend
+
+__all__ = ["encode", "split_system", "system_blocks"]
+
+_NO_OUTPUT = "(no output)"
+
+
+def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
+    """Give the `messages` of a request. Leading system messages go elsewhere: `encode_request`.
+
+    What was decoded from the wire and is unchanged comes out as it was. Nothing is repaired: see
+    `encode_request` for a history that was cut.
+
+    >>> encode([Message("user", "Hi"), Message("user", "there")])
+    [{'role': 'user', 'content': [{'text': 'Hi'}, {'text': 'there'}]}]
+    """
+    _, rest = split_system(messages)
+    sent = [_Sent(message, _payload(message)) for message in rest]
+    kept = [one.payload for one in sent]
+    writer = _Writer(CallIds(set(_call_ids(kept))), DocumentNames.beside(kept))
+    turns: list[list[Any]] = []
+    for one in sent:
+        part = writer.write(one)
+        if part is None:
+            continue
+        if turns and _joins(turns[-1][-1], part):
+            turns[-1].append(part)
+        else:
+            turns.append([part])
+    return [_joined(turn) for turn in turns]
+
+
+def split_system(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
+    """Part the messages for the field `system` from the others."""
+    for position, message in enumerate(messages):
+        if message.role != "system" or isinstance(_payload(message), dict):
+            return list(messages[:position]), list(messages[position:])
+    return list(messages), []
+
+
+def system_blocks(message: Message) -> list[Any]:
+    """Give the blocks of a leading system message."""
+    payload = _payload(message)
+    return payload if isinstance(payload, list) else _text_blocks(message.content)
+
+
+@attrs.frozen
+class _Sent:
+    """A message, and what may be sent in its place."""
+
+    message: Message
+    payload: Any
+
+
+def _payload(message: Message) -> Any:
+    return native_payload(message, NAME, decode_payload)
+
+
+def _call_ids(payloads: Iterable[Any]) -> Iterable[str]:
+    for payload in payloads:
+        for block in items_at(payload, "content"):
+            yield text_at(block, "toolUse", "toolUseId")
+
+
+def _joins(before: Any, part: Any) -> bool:
+    """Tell whether two wire messages must be one: roles have to alternate.
+
+    https://github.com/langchain-ai/langchain-aws/issues/130
+    """
+    role = at(part, "role")
+    return role in {"user", "assistant"} and at(before, "role") == role
+
+
+def _joined(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    merged: dict[str, Any] = {}
+    for part in parts:
+        merged = {**part, **merged}
+    content = [block for part in parts for block in _content(part)]
+    return {key: content if key == "content" else merged[key] for key in {**parts[0], **merged}}
+
+
+def _content(part: Any) -> list[Any]:
+    content = at(part, "content")
+    return [{"text": content}] if isinstance(content, str) else items_at(part, "content")
+
+
+def _text_blocks(text: str) -> list[dict[str, Any]]:
+    """Give one block, or none: a blank text is refused.
+
+    https://github.com/earendil-works/pi/issues/4975
+    """
+    return [{"text": clean(text)}] if text.strip() else []
+
+
+@attrs.define
+class _Writer:
+    """Writes the messages of one request, in order."""
+
+    ids: CallIds
+    documents: DocumentNames
+
+    def write(self, one: _Sent) -> Any | None:
+        """Give the wire message for one of ours; None if there is nothing to say."""
+        message = one.message
+        if message.role != "tool":
+            self.ids.close()
+        if one.payload is not None and not isinstance(one.payload, list):
+            return mend(one.payload, self.ids)
+        role = "assistant" if message.role == "assistant" else "user"
+        content = self._blocks(message)
+        return {"role": role, "content": content} if content else None
+
+    def _blocks(self, message: Message) -> list[dict[str, Any]]:
+        if message.role == "system":
+            return _text_blocks(_as_user(message))
+        results = [self._result(result) for result in message.tool_results]
+        said = _text_blocks(message.content)
+        if message.role == "assistant":
+            calls = [
+                {
+                    "toolUse": {
+                        "toolUseId": self.ids.give(call.id),
+                        "name": wire_name(call.name),
+                        "input": wire_input(call.arguments),
+                    }
+                }
+                for call in message.tool_calls
+            ]
+            return said + calls
+        return results + self._beside(message, said)
+
+    def _beside(self, message: Message, said: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Add media. A document needs a text in its message (API_runtime_Message)."""
+        media = [encode_media(part, self.documents) for part in message.media]
+        silent = not any("text" in block for block in said + media)
+        if silent and any("document" in block for block in media):
+            said = [{"text": "See the document."}]
+        return said + media
+
+    def _result(self, result: ToolResult) -> dict[str, Any]:
+        content = _text_blocks(result.text) or [{"text": _NO_OUTPUT}]
+        answer = {"toolUseId": self.ids.answer(result.call_id), "content": content}
+        # Not every model takes a status, so that success is not said (API_runtime_ToolResultBlock).
+        return {"toolResult": {**answer, "status": "error"} if result.error else answer}
+
+
+def _as_user(message: Message) -> str:
+    if message.summary is not None or not message.content.strip():
+        return message.content
+    return f"<system>\n{message.content}\n</system>"

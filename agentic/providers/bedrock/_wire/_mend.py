@@ -1,0 +1,63 @@
+"""What must change in blocks that are sent back: what a model wrote and Bedrock does not take."""
+
+from typing import Any
+
+from agentic.providers._plain import at, text_at
+from agentic.providers.bedrock._wire._calls import CallIds, wire_input, wire_name
+
+__all__ = ["mend"]
+
+_UNKNOWN = "SDK_UNKNOWN_MEMBER"
+"""What boto3 gives in place of a block that it does not know, and refuses to send."""
+
+
+def mend(message: Any, ids: CallIds) -> Any | None:
+    """Give a wire message as it can be sent, the same object if it can; None if nothing is left."""
+    content = at(message, "content")
+    if not isinstance(content, list):
+        return message
+    blocks = [_mend_block(block, ids) for block in content if not _is_refused(block)]
+    if len(blocks) == len(content) and all(map(_is, blocks, content)):
+        return message if blocks else None
+    return {**message, "content": blocks} if blocks else None
+
+
+def _is(left: object, right: object) -> bool:
+    return left is right
+
+
+def _is_refused(block: Any) -> bool:
+    """Tell an empty text, which gpt-oss for one gives.
+
+    https://github.com/strands-agents/harness-sdk/pull/3029
+    """
+    return isinstance(block, dict) and (block == {"text": ""} or _UNKNOWN in block)
+
+
+def _mend_block(block: Any, ids: CallIds) -> Any:
+    if isinstance(at(block, "toolUse"), dict):
+        return _mend_call(block, ids)
+    if isinstance(at(block, "toolResult"), dict):
+        call_id = text_at(block, "toolResult", "toolUseId")
+        answered = ids.answer(call_id)
+        if answered != call_id:
+            return {**block, "toolResult": {**block["toolResult"], "toolUseId": answered}}
+    return block
+
+
+def _mend_call(block: Any, ids: CallIds) -> Any:
+    call = block["toolUse"]
+    name, call_id, given = text_at(call, "name"), text_at(call, "toolUseId"), call.get("input")
+    changes: dict[str, Any] = {}
+    kept = call_id if call.get("type") == "server_tool_use" else ids.keep(call_id)
+    if kept != call_id:
+        changes["toolUseId"] = kept
+    if wire_name(name) != name:
+        changes["name"] = wire_name(name)
+    if not isinstance(given, dict):
+        changes["input"] = wire_input(given) if isinstance(given, str) else _wrapped(given)
+    return {**block, "toolUse": {**call, **changes}} if changes else block
+
+
+def _wrapped(given: Any) -> dict[str, Any]:
+    return {} if given is None else {"arguments": given}

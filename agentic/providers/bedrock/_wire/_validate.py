@@ -1,0 +1,144 @@
+"""Why Converse would refuse a request for its shape. Each rule names where it is stated or quoted.
+
+Rules of single models are not among them: what one refuses another needs.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from agentic.providers._plain import at, items_at, text_at
+from agentic.providers._violation import Step, Violation, find_unpaired
+from agentic.providers.bedrock._wire._blobs import as_json
+from agentic.providers.bedrock._wire._validate_blocks import check_block
+
+__all__ = ["validate"]
+
+_API = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_"
+_ROLES = {"user", "assistant", "system"}
+_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+def validate(request: Mapping[str, Any], /) -> list[Violation]:
+    """Say which rules a request breaks, given as the body of the call or as its arguments.
+
+    >>> [found.rule for found in validate({"messages": [{"role": "assistant", "content": []}]})]
+    ['empty_content', 'first_message']
+    """
+    body = as_json(request)
+    messages = items_at(body, "messages")
+    rules: list[Callable[[Any, list[Any]], Iterator[Violation]]] = [
+        _contents,
+        _first_message,
+        _roles,
+        _pairing,
+        _documents,
+        _system,
+        _tools,
+    ]
+    return [found for rule in rules for found in rule(body, messages)]
+
+
+def _contents(_: Any, messages: list[Any]) -> Iterator[Violation]:
+    for position, message in enumerate(messages):
+        blocks = items_at(message, "content")
+        if not blocks:
+            # "The content field in the Message object at messages.X is empty."
+            source = "https://github.com/earendil-works/pi/pull/3443"
+            yield Violation("empty_content", position, "the message has no blocks", source)
+        for block in blocks:
+            yield from check_block(block, text_at(message, "role"), position)
+        if _documents_in(blocks) and not any("text" in block for block in blocks):
+            source = "https://github.com/archestra-ai/archestra/pull/4220"
+            yield Violation("document", position, "a document stands without a text", source)
+
+
+def _first_message(body: Any, messages: list[Any]) -> Iterator[Violation]:
+    roles = [at(message, "role") for message in messages if at(message, "role") != "system"]
+    empty = isinstance(at(body, "messages"), list) and not roles
+    if empty or (roles and roles[0] == "assistant"):
+        source = "https://github.com/pydantic/pydantic-ai/issues/4495"
+        yield Violation("first_message", 0 if messages else None, "no user begins it", source)
+
+
+def _roles(_: Any, messages: list[Any]) -> Iterator[Violation]:
+    before = None
+    for position, message in enumerate(messages):
+        role = at(message, "role")
+        if role not in _ROLES:
+            problem = f"{role!r} is no role"
+            yield Violation("role", position, problem, f"{_API}Message.html")
+        elif role == before and role != "system":
+            source = "https://github.com/langchain-ai/langchain-aws/issues/130"
+            yield Violation("alternation", position, f"a second {role} in a row", source)
+        before = role
+
+
+def _pairing(_: Any, messages: list[Any]) -> Iterator[Violation]:
+    """Find calls and results that do not match.
+
+    The service names the ids that it misses, counts the results, and refuses an id twice:
+    https://github.com/NousResearch/hermes-agent/issues/108584
+    https://github.com/langgenius/dify-official-plugins/issues/765
+    https://github.com/BerriAI/litellm/issues/20048
+    """
+    steps = [_step(position, message) for position, message in enumerate(messages)]
+    yield from find_unpaired(steps, "https://github.com/NousResearch/hermes-agent/issues/108584")
+
+
+def _step(position: int, message: Any) -> Step:
+    blocks = items_at(message, "content")
+    if at(message, "role") == "assistant":
+        calls = [at(block, "toolUse") for block in blocks]
+        own = [call for call in calls if isinstance(call, dict) and _is_ours(call)]
+        return Step(position, calls=tuple(text_at(call, "toolUseId") for call in own))
+    results = [at(block, "toolResult") for block in blocks]
+    answers = [result for result in results if isinstance(result, dict)]
+    return Step(position, results=tuple(text_at(one, "toolUseId") for one in answers))
+
+
+def _is_ours(call: dict[str, Any]) -> bool:
+    return call.get("type") != "server_tool_use"
+
+
+def _documents(_: Any, messages: list[Any]) -> Iterator[Violation]:
+    names = Counter(
+        name
+        for message in messages
+        for block in items_at(message, "content")
+        for name in _documents_in([block, *items_at(block, "toolResult", "content")])
+    )
+    for name, times in names.items():
+        if times > 1:
+            source = "https://github.com/maximhq/bifrost/issues/7003"
+            yield Violation("document", None, f"{name!r} names {times} documents", source)
+
+
+def _documents_in(blocks: list[Any]) -> list[str]:
+    found = [block for block in blocks if isinstance(at(block, "document"), dict)]
+    return [text_at(block, "document", "name") for block in found]
+
+
+def _system(body: Any, _: list[Any]) -> Iterator[Violation]:
+    for block in items_at(body, "system"):
+        if at(block, "text") == "":
+            source = f"{_API}SystemContentBlock.html"
+            yield Violation("empty_content", None, "a text of system is empty", source)
+
+
+def _tools(body: Any, messages: list[Any]) -> Iterator[Violation]:
+    tools = items_at(body, "toolConfig", "tools")
+    blocks = [block for message in messages for block in items_at(message, "content")]
+    if isinstance(at(body, "toolConfig"), dict) and not tools:
+        source = "https://github.com/Portkey-AI/gateway/issues/1124"
+        yield Violation("tool_config", None, "toolConfig holds no tool", source)
+    elif not tools and any(at(block, "toolUse") or at(block, "toolResult") for block in blocks):
+        source = "https://github.com/strands-agents/harness-sdk/issues/998"
+        problem = "there are calls or results, and toolConfig is missing"
+        yield Violation("tool_config", None, problem, source)
+    for tool in tools:
+        name = at(tool, "toolSpec", "name")
+        if isinstance(at(tool, "toolSpec"), dict) and not _TOOL_NAME.fullmatch(str(name)):
+            problem = f"{name!r} is no name of a tool"
+            yield Violation("tool_name", None, problem, f"{_API}ToolSpecification.html")

@@ -1,0 +1,38 @@
+"""What is known of Chat Completions on the wire; no SDK is needed.
+
+One wire message is one of ours, but for a tool message with several results, which becomes several.
+Where the rest goes when a message is written anew, that is, without a payload of its own:
+
+- the system prompt, leading system messages and a summary: system messages, in place; so does a
+  system message in the middle of the conversation, and a pinned message is like any other;
+- media of a user: parts of its content (images, audio, PDF); what no part can carry is named in the
+  text; media of tools follow the round as a user's message, since tools may send text only;
+- a tool's error and notice: in the result's text, since the wire has no flag for it;
+- reasoning: nowhere. It goes back only within the payload that it came in;
+- an empty user, system or assistant message: left out; a conversation without any user's message
+  gets a short neutral one;
+- an id that is empty, too long or used before, a name that OpenAI refuses, arguments that are no
+  JSON object, a lone surrogate: replaced, the same way every time.
+"""
+
+from agentic.providers.openai_chat._wire._decode import NAME, decode, decode_request
+from agentic.providers.openai_chat._wire._encode import encode, encode_request, encode_tools
+from agentic.providers.openai_chat._wire._reply import STOP_WORDS, decode_response, stop_reason
+from agentic.providers.openai_chat._wire._stream import StreamedResponse
+from agentic.providers.openai_chat._wire._usage import usage
+from agentic.providers.openai_chat._wire._validate import validate
+
+__all__ = [
+    "NAME",
+    "STOP_WORDS",
+    "StreamedResponse",
+    "decode",
+    "decode_request",
+    "decode_response",
+    "encode",
+    "encode_request",
+    "encode_tools",
+    "stop_reason",
+    "usage",
+    "validate",
+]

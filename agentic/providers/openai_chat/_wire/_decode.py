@@ -1,0 +1,92 @@
+"""Chat messages of the wire, read as ours."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from agentic.messages import Message, Native, ToolCall, ToolResult
+from agentic.providers._plain import at, items_at, plain, text_at
+from agentic.providers.openai_chat._wire._parts import NAME, media_of, text_of, thinking_of
+
+__all__ = ["NAME", "decode", "decode_message", "decode_request"]
+
+
+def decode(messages: Any, /) -> list[Message]:
+    """Read a request's list of messages, in order; each keeps the wire's own as its payload.
+
+    >>> [message.role for message in decode([{"role": "developer", "content": "Be brief."}])]
+    ['system']
+    """
+    data = plain(messages)
+    return [decode_message(each) for each in data] if isinstance(data, list) else []
+
+
+def decode_request(request: Mapping[str, Any], /) -> list[Message]:
+    """Read the conversation of a whole request; the system prompt is one of its messages."""
+    return decode(items_at(plain(request), "messages"))
+
+
+def decode_message(wire: Any) -> Message:
+    """Read one message. Whatever it is, something is made of it that encodes to the same."""
+    role, content, native = text_at(wire, "role"), at(wire, "content"), Native(NAME, wire)
+    if role == "assistant":
+        return _assistant(wire, native)
+    media = media_of(content)
+    if role in {"tool", "function"}:
+        result = ToolResult(text_at(wire, "tool_call_id"), text_at(wire, "name"), text_of(content))
+        return Message("tool", tool_results=[result], media=media, native=native)
+    if role in {"system", "developer"}:
+        return Message("system", text_of(content), media=media, native=native)
+    return Message("user", text_of(content), media=media, native=native)
+
+
+def _assistant(wire: Mapping[str, Any], native: Native) -> Message:
+    content = wire.get("content")
+    # A refusal and the transcript of spoken words stand beside the content, which is null then.
+    text = text_of(content, "") or text_at(wire, "refusal") or text_at(wire, "audio", "transcript")
+    return Message(
+        "assistant",
+        text,
+        reasoning=thinking_of(content) or _reasoning(wire),
+        tool_calls=_calls(wire),
+        media=media_of(content),
+        native=native,
+    )
+
+
+def _reasoning(wire: Mapping[str, Any]) -> str:
+    """Find visible thinking where each server has it.
+
+    `reasoning_content`: https://api-docs.deepseek.com/guides/thinking_mode, Qwen, z.ai, Moonshot;
+    `reasoning`: Groq, Cerebras, vLLM, Ollama; with `reasoning_details`:
+    https://openrouter.ai/docs/use-cases/reasoning-tokens. Some send the same under two names.
+    """
+    stated = text_at(wire, "reasoning_content") or text_at(wire, "reasoning")
+    details = items_at(wire, "reasoning_details")
+    return stated or "".join(text_at(one, "text") or text_at(one, "summary") for one in details)
+
+
+def _calls(wire: Mapping[str, Any]) -> list[ToolCall]:
+    calls = [_call(call) for call in items_at(wire, "tool_calls") if isinstance(call, dict)]
+    # The form of 2023 has one call without an id, answered by a message of role `function`:
+    # https://platform.openai.com/docs/api-reference/chat/object (2026-11).
+    legacy = wire.get("function_call")
+    if not calls and isinstance(legacy, dict):
+        return [ToolCall("", text_at(legacy, "name"), _arguments(legacy.get("arguments")))]
+    return calls
+
+
+def _call(call: Mapping[str, Any]) -> ToolCall:
+    custom = call.get("custom")
+    if isinstance(custom, dict):
+        arguments = json.dumps({"input": text_at(custom, "input")}, ensure_ascii=False)
+        return ToolCall(text_at(call, "id"), text_at(custom, "name"), arguments)
+    name, arguments = text_at(call, "function", "name"), at(call, "function", "arguments")
+    return ToolCall(text_at(call, "id"), name, _arguments(arguments))
+
+
+def _arguments(given: Any) -> str:
+    """Read arguments: a text on OpenAI's wire, an object on that of some servers."""
+    if isinstance(given, str) or given is None:
+        return given or ""
+    return json.dumps(given, ensure_ascii=False)

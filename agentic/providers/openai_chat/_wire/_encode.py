@@ -1,0 +1,203 @@
+"""Our messages and tools, written for the wire."""
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from agentic.messages import Media, Message, ToolCall, ToolResult, close_open_rounds
+from agentic.providers._native import native_payload
+from agentic.providers._plain import text_at
+from agentic.providers.openai_chat._wire._decode import NAME, decode_message
+from agentic.providers.openai_chat._wire._parts import part_of
+from agentic.providers.openai_chat._wire._sendable import arguments_of, encodable, wire_name
+from agentic.tools import ToolDefinition
+
+__all__ = ["encode", "encode_request", "encode_tools"]
+
+_MAX_ID = 40
+"""https://github.com/camel-ai/camel/issues/2215 quotes the refusal of a longer one."""
+_GO_ON = "Go on."
+_FROM_TOOLS = "The tools also gave:"
+
+
+def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
+    """Write a conversation, message by message: nothing is repaired but what is written anew.
+
+    >>> encode([Message("user", "Why is the build red?")])
+    [{'role': 'user', 'content': 'Why is the build red?'}]
+    """
+    writer = _Writer({call.id for message in messages for call in message.tool_calls})
+    for message in messages:
+        writer.write(message)
+    writer.write_tool_media()
+    return writer.wire
+
+
+def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
+    """Write the tools that the model may call.
+
+    >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["function"]["name"]
+    'now'
+    """
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": wire_name(tool.name),
+                "description": encodable(tool.description),
+                "parameters": encodable(dict(tool.parameters)),
+            },
+        }
+        for tool in tools
+    ]
+
+
+def encode_request(
+    messages: Sequence[Message], *, system_prompt: str = "", tools: Sequence[ToolDefinition] = ()
+) -> dict[str, Any]:
+    """Write all that a request holds of the conversation: `messages`, and `tools` if there are any.
+
+    Every call is answered, what says nothing is left out, all of it can be encoded as UTF-8.
+
+    >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["messages"][0]
+    {'role': 'system', 'content': 'Be brief.'}
+    """
+    wire = [each for each in encode(close_open_rounds(list(messages))) if not _says_nothing(each)]
+    untouched = all(message.native and message.native.provider == NAME for message in messages)
+    if not (wire and untouched) and not any(text_at(each, "role") == "user" for each in wire):
+        # The templates of local models refuse a conversation without a user:
+        # https://github.com/vllm-project/vllm/issues/36432
+        wire.insert(_first_other(wire), {"role": "user", "content": _GO_ON})
+    if system_prompt:
+        wire.insert(0, {"role": "system", "content": system_prompt})
+    request = {"messages": encodable(wire)}
+    return {**request, "tools": encode_tools(tools)} if tools else request
+
+
+def _says_nothing(wire: Any) -> bool:
+    """Find a reply that held nothing: content null without calls is refused on the way back."""
+    empty = isinstance(wire, dict) and not any(
+        value for key, value in wire.items() if key != "role"
+    )
+    return empty and wire.get("role") == "assistant" and wire.get("content") is None
+
+
+def _first_other(wire: list[dict[str, Any]]) -> int:
+    others = (i for i, each in enumerate(wire) if text_at(each, "role") != "system")
+    return next(others, len(wire))
+
+
+@attrs.define
+class _Writer:
+    """What has been written, and how the calls of the last assistant message are named there."""
+
+    reserved: set[str]
+    """Every id of the conversation: none of them is made up."""
+    wire: list[dict[str, Any]] = attrs.field(factory=list)
+    used: set[str] = attrs.field(factory=set)
+    asked: dict[str, deque[str]] = attrs.field(factory=dict)
+    """The last assistant's calls that wait: our id to the wire's, in order."""
+    legacy: bool = False
+    """The last call was written in the form of 2023, and is answered in it."""
+    media: list[Media] = attrs.field(factory=list)
+
+    def write(self, message: Message) -> None:
+        payload = native_payload(message, NAME, decode_message)
+        if message.role == "tool":
+            self._write_results(message, payload)
+            return
+        self.write_tool_media()
+        if message.role == "assistant":
+            self._write_assistant(message, payload)
+        elif payload is not None:
+            self.wire.append(payload)
+        elif message.content or message.media:
+            content = _content(message.content, message.media, message.role)
+            self.wire.append({"role": message.role, "content": content})
+
+    def write_tool_media(self) -> None:
+        """Send what tools gave beside text: only a user may send it, and not within the round."""
+        if self.media:
+            content = _content(_FROM_TOOLS, self.media, "user")
+            self.wire.append({"role": "user", "content": content})
+        self.media = []
+
+    def _write_assistant(self, message: Message, payload: Any) -> None:
+        self.asked, self.legacy = {}, False
+        if payload is not None:
+            self.legacy = isinstance(payload.get("function_call"), dict)
+            for call in message.tool_calls:
+                self.used.add(call.id)
+                self.asked.setdefault(call.id, deque()).append(call.id)
+            self.wire.append(_with_audio_by_id(payload))
+            return
+        # "" is taken by all; null is refused by Ollama and LM Studio, among others:
+        # https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261
+        wire = {"role": "assistant", "content": _content(message.content, message.media, "")}
+        if message.tool_calls:
+            wire["tool_calls"] = [self._call(call) for call in message.tool_calls]
+        if wire["content"] or message.tool_calls:
+            self.wire.append(wire)
+
+    def _call(self, call: ToolCall) -> dict[str, Any]:
+        fresh = self._free_id(call.id)
+        self.asked.setdefault(call.id, deque()).append(fresh)
+        function = {"name": wire_name(call.name), "arguments": arguments_of(call)}
+        return {"id": fresh, "type": "function", "function": function}
+
+    def _free_id(self, wanted: str) -> str:
+        """Keep an id that may be sent and was not used yet; else derive one from it."""
+        clean: str = encodable(wanted)
+        fresh, number = clean, 1
+        if not clean or len(clean) > _MAX_ID or clean in self.used or clean != wanted:
+            while (fresh := f"{clean[:30] or 'call'}_{number}") in self.used | self.reserved:
+                number += 1
+        self.used.add(fresh)
+        return fresh
+
+    def _write_results(self, message: Message, payload: Any) -> None:
+        if payload is None or (text_at(payload, "role") == "function" and not self.legacy):
+            self.media += message.media
+            self.wire += [self._result(result) for result in message.tool_results]
+            return
+        given = message.tool_results[0].call_id
+        fresh = self._answered(given)
+        self.wire.append(payload if fresh == given else {**payload, "tool_call_id": fresh})
+
+    def _result(self, result: ToolResult) -> dict[str, Any]:
+        text, call_id = encodable(result.text), self._answered(result.call_id)
+        if self.legacy:
+            return {"role": "function", "name": wire_name(result.name), "content": text}
+        return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+    def _answered(self, call_id: str) -> str:
+        waiting = self.asked.get(call_id)
+        return waiting.popleft() if waiting else str(encodable(call_id))
+
+
+def _content(text: str, media: Sequence[Media], role: str) -> Any:
+    """Write a text, or a list of parts where media come with it and the role may send them."""
+    parts = [part_of(each) if role == "user" else None for each in media]
+    notes = [_note(each) for each, part in zip(media, parts, strict=True) if part is None]
+    text = encodable("\n".join([text] * bool(text) + notes))
+    sent = [part for part in parts if part is not None]
+    if not sent:
+        return text
+    return [{"type": "text", "text": text}, *sent] if text else sent
+
+
+def _note(media: Media) -> str:
+    return f"[{media.media_type}{': ' + media.url if media.url else ''}]"
+
+
+def _with_audio_by_id(payload: Any) -> Any:
+    """Refer to what the model said by its id, as the API wants it; the sound itself stays here.
+
+    https://platform.openai.com/docs/guides/audio (multi-turn conversations, 2026-11)
+    """
+    audio = payload.get("audio")
+    if not isinstance(audio, dict) or "id" not in audio or len(audio) == 1:
+        return payload
+    return {**payload, "audio": {"id": audio["id"]}}

@@ -1,0 +1,168 @@
+"""Why OpenAI would refuse a request for the shape of its conversation or of its tools.
+
+Other servers take a few things that OpenAI refuses (empty lists of calls and of tools): a request
+whose model is by its name another's is not measured by those rules. Mistral refuses more; its rules
+are asked for by name.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from agentic.providers._plain import at, items_at, plain, text_at
+from agentic.providers._violation import Step, Violation, find_unpaired
+
+__all__ = ["validate"]
+
+_REFERENCE = "https://platform.openai.com/docs/api-reference/chat/create"
+_PAIRS = "https://github.com/BerriAI/litellm/issues/10083"
+_TOO_LONG = "https://github.com/camel-ai/camel/issues/2215"
+_BAD_NAME = "https://github.com/mcp-use/mcp-use/pull/94"
+_NULL_CONTENT = "https://github.com/run-llama/llama_index/issues/17555"
+_NO_CALLS = "https://github.com/openai/openai-python/issues/2061"
+_IMAGES = "https://github.com/openai/openai-node/issues/1030"
+_MISTRAL_IDS = "https://github.com/anomalyco/opencode/issues/1680"
+_MISTRAL_ORDER = "https://github.com/mistralai/mistral-common/issues/169"
+_MISTRAL_LAST = "https://github.com/0xPlaygrounds/rig/pull/1130"
+
+_ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
+_OPENAI_MODEL = re.compile(r"(ft:)?(gpt-?\d|o\d|chatgpt|codex|computer-use)")
+_MAX_ID, _MAX_TOOLS = 40, 128
+
+
+def validate(
+    request: Mapping[str, Any], /, *, dialect: Literal["openai", "mistral", "lax"] | None = None
+) -> list[Violation]:
+    """List what is wrong with a request; nothing, if it would not be refused for its shape.
+
+    Whose rules count is told by the name of the model: OpenAI's, also where there is none, or what
+    all servers share (`lax`).
+
+    >>> [found.rule for found in validate({"messages": [{"role": "tool", "content": "text"}]})]
+    ['orphaned_result']
+    """
+    body = plain(request)
+    messages = items_at(body, "messages")
+    found = [] if messages else [_violation("first_message", None, "there is no message")]
+    for position, message in enumerate(messages):
+        found += _message(position, message)
+    found += _unpaired(messages)
+    found += _tools(at(body, "tools"))
+    if dialect == "mistral":
+        found += _mistral(messages)
+    if dialect == "openai" or (dialect is None and _is_of_openai(text_at(body, "model"))):
+        found += _empty_lists(messages, at(body, "tools"))
+    return found
+
+
+def _is_of_openai(model: str) -> bool:
+    return not model or _OPENAI_MODEL.match(model.rpartition("/")[2]) is not None
+
+
+def _empty_lists(messages: list[Any], tools: Any) -> Iterator[Violation]:
+    for position, message in enumerate(messages):
+        if at(message, "tool_calls") == []:
+            yield _violation("empty_content", position, "tool_calls is an empty list", _NO_CALLS)
+    if tools == []:
+        yield _violation("tools", None, "tools is an empty list")
+
+
+def _violation(
+    rule: str, position: int | None, problem: str, source: str = _REFERENCE
+) -> Violation:
+    return Violation(rule, position, problem, source)
+
+
+def _message(position: int, message: Any) -> Iterator[Violation]:
+    role = text_at(message, "role")
+    if role not in _ROLES:
+        yield _violation("role", position, f"{role!r} is none of {', '.join(sorted(_ROLES))}")
+    content = at(message, "content")
+    if content in (None, []) and not (role == "assistant" and _speaks(message)):
+        yield _violation("empty_content", position, f"the {role} says nothing", _NULL_CONTENT)
+    if role != "user" and any(at(part, "image_url") for part in items_at(message, "content")):
+        yield _violation("media", position, f"an image in a message of role {role}", _IMAGES)
+    for call in items_at(message, "tool_calls"):
+        yield from _call(position, call)
+
+
+def _speaks(message: Any) -> bool:
+    """Tell whether an assistant may leave its content out."""
+    return any(at(message, key) for key in ("tool_calls", "function_call", "refusal", "audio"))
+
+
+def _call(position: int, call: Any) -> Iterator[Violation]:
+    call_id = text_at(call, "id")
+    if not call_id:
+        yield _violation("call_id", position, "a call has no id")
+    elif len(call_id) > _MAX_ID:
+        problem = f"the id {call_id!r} has more than {_MAX_ID} characters"
+        yield _violation("call_id", position, problem, _TOO_LONG)
+    function = at(call, "function")
+    if not isinstance(function, dict):
+        return
+    if not _NAME.fullmatch(text_at(function, "name")):
+        problem = f"{text_at(function, 'name')!r} is no name of a function"
+        yield _violation("name", position, problem, _BAD_NAME)
+    if not isinstance(function.get("arguments"), str):
+        yield _violation("arguments", position, f"the arguments of {call_id!r} are no text")
+
+
+def _unpaired(messages: list[Any]) -> Iterator[Violation]:
+    """Find what is unpaired. An id may name a call of an earlier round again: that is served.
+
+    tau-bench's sessions with OpenAI's models go on for dozens of messages after such an id:
+    https://github.com/sierra-research/tau-bench (historical_trajectories).
+    """
+    for violation in find_unpaired(_steps(messages), _PAIRS):
+        if violation.rule == "duplicate_id" and violation.position is not None:
+            calls = items_at(messages, violation.position, "tool_calls")
+            ids = [text_at(call, "id") for call in calls]
+            if len(ids) == len(set(ids)) and ids:
+                continue
+        yield violation
+
+
+def _steps(messages: list[Any]) -> Iterator[Step]:
+    """Give the messages as steps: results that follow each other are one."""
+    answers: list[str] = []
+    for position, message in enumerate(messages):
+        role = text_at(message, "role")
+        if role == "tool":
+            answers.append(text_at(message, "tool_call_id"))
+            continue
+        if answers:
+            yield Step(position - len(answers), results=tuple(answers))
+            answers = []
+        calls = items_at(message, "tool_calls") if role == "assistant" else []
+        yield Step(position, calls=tuple(text_at(call, "id") for call in calls))
+    yield Step(len(messages) - len(answers), results=tuple(answers))
+
+
+def _tools(tools: Any) -> Iterator[Violation]:
+    if isinstance(tools, list) and len(tools) > _MAX_TOOLS:
+        yield _violation("tools", None, f"{len(tools)} tools, of which {_MAX_TOOLS} are allowed")
+    for tool in items_at({"tools": tools}, "tools"):
+        function = at(tool, "function")
+        if isinstance(function, dict) and not _NAME.fullmatch(text_at(function, "name")):
+            problem = f"{text_at(function, 'name')!r} is no name of a tool"
+            yield _violation("name", None, problem, _BAD_NAME)
+
+
+def _mistral(messages: list[Any]) -> Iterator[Violation]:
+    before = ""
+    for position, message in enumerate(messages):
+        role = text_at(message, "role")
+        if before == "tool" and role not in {"tool", "assistant"}:
+            problem = f"a message of role {role} follows a tool's"
+            yield _violation("order", position, problem, _MISTRAL_ORDER)
+        for call in items_at(message, "tool_calls"):
+            if not _MISTRAL_ID.fullmatch(text_at(call, "id")):
+                problem = f"the id {text_at(call, 'id')!r} is not of 9 letters and digits"
+                yield _violation("call_id", position, problem, _MISTRAL_IDS)
+        before = role
+    if before == "assistant" and not at(messages, -1, "prefix"):
+        problem = "the last message is an assistant's, and no prefix"
+        yield _violation("order", len(messages) - 1, problem, _MISTRAL_LAST)

@@ -1,0 +1,165 @@
+"""Asking a model through the official SDK's async client, which the caller passes in."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from agentic.limits import ModelLimits, lookup
+from agentic.loop import Decision, Input
+from agentic.providers._failure import provider_errors
+from agentic.providers._plain import at, plain
+from agentic.providers.openai_responses._wire import (
+    NAME,
+    StreamedResponse,
+    decode_response,
+    encode_request,
+    raise_failure,
+    spell_name,
+)
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from openai import AsyncOpenAI
+
+__all__ = ["Decider"]
+
+_STATELESS: Mapping[str, Any] = {"store": False}
+"""The conversation lives with the caller, and nothing of it at the provider."""
+_REASONING: Mapping[str, Any] = {"include": ["reasoning.encrypted_content"]}
+"""Reasoning that can be sent back: https://platform.openai.com/docs/guides/reasoning."""
+_REFUSALS = ("encrypted content is not supported", "reasoning.encrypted_content", "'include'")
+"""What a refusal of that option says: OpenAI's words, or those of a server that knows no such
+option. Reasoning that cannot be decrypted is another matter."""
+_COUNTED = (
+    "conversation",
+    "input",
+    "instructions",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "reasoning",
+    "text",
+    "tool_choice",
+    "tools",
+    "truncation",
+    "extra_body",
+    "extra_headers",
+    "timeout",
+)
+"""The arguments of a request that the endpoint for counting takes, too."""
+
+
+@attrs.define(eq=False)
+class Decider:
+    """Decides by `client.responses.create`.
+
+    `options` go into every call in the SDK's words, and win over `store=False` and
+    `include=["reasoning.encrypted_content"]`, which keep the conversation with the caller. Tools of
+    the provider's own among them (web search) are offered beside those of the loop.
+
+    A model without reasoning refuses that `include` ("Encrypted content is not supported with this
+    model", https://github.com/NousResearch/hermes-agent/pull/24234): it is asked once more without,
+    and so is every later call.
+    """
+
+    client: "AsyncOpenAI"
+    model: str
+    options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
+    _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
+    _has_reasoning: bool = attrs.field(default=True, init=False)
+
+    @property
+    def name(self) -> str:
+        """Give `openai_responses:model`."""
+        return f"{NAME}:{self.model}"
+
+    def limits(self) -> ModelLimits:
+        """Give the model's limits: those that were given, or those of the catalog."""
+        return self._limits or lookup(self.model)
+
+    async def decide(self, request: Input, /) -> Decision:
+        """Ask for the whole reply at once.
+
+        Raises:
+            ContextOverflow: the request does not fit the model's window.
+            RequestFailed: any other refusal, and no answer at all.
+        """
+        with self._errors():
+            response = plain(await self._create(request))
+        if at(response, "status") == "failed":
+            raise_failure({"response": response}, self.model)
+        return self._decision(response, request)
+
+    async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
+        """Ask for the reply piece by piece; the Decision comes last.
+
+        Raises:
+            ContextOverflow: the request does not fit the model's window.
+            IncompleteReply: the stream broke off in the middle of the reply.
+            RequestFailed: any other refusal, and no answer at all.
+        """
+        streamed = StreamedResponse()
+        with self._errors(streamed):
+            async with await self._create(request, stream=True) as events:
+                async for event in events:
+                    piece = streamed.feed(event)
+                    if piece:
+                        yield piece
+        yield self._decision(streamed.response(), request)
+
+    async def count_tokens(self, request: Input, /) -> int:
+        """Let the provider count what a request would send, in tokens.
+
+        https://platform.openai.com/docs/api-reference/responses/input-tokens
+
+        Raises:
+            RequestFailed: the provider did not count, as most servers beside OpenAI do not.
+        """
+        said = self._call(request)
+        asked: dict[str, Any] = {key: said[key] for key in _COUNTED if key in said}
+        with self._errors():
+            counted = plain(
+                await self.client.responses.input_tokens.count(**asked, model=self.model)
+            )
+        tokens = at(counted, "input_tokens")
+        return tokens if isinstance(tokens, int) else 0
+
+    def _call(self, request: Input) -> dict[str, Any]:
+        """Give the arguments of the SDK's call."""
+        said = encode_request(
+            request.history, system_prompt=request.system_prompt, tools=request.tools
+        )
+        theirs = list(self.options.get("tools") or ())
+        tools = {"tools": [*said.pop("tools", ()), *theirs]}
+        defaults = {**_STATELESS, **(_REASONING if self._has_reasoning else {})}
+        merged = {**defaults, "model": self.model, **self.options, **said}
+        return {**merged, **tools} if tools["tools"] else merged
+
+    async def _create(self, request: Input, **more: Any) -> Any:
+        try:
+            return await self.client.responses.create(**self._call(request), **more)
+        except Exception as error:
+            if not self._refuses_reasoning(error):
+                raise
+        self._has_reasoning = False
+        return await self.client.responses.create(**self._call(request), **more)
+
+    def _refuses_reasoning(self, error: Exception) -> bool:
+        asked = self._has_reasoning and "include" not in self.options
+        refused = any(words in str(error).lower() for words in _REFUSALS)
+        return asked and refused and hasattr(error, "status_code")
+
+    def _decision(self, response: Any, request: Input) -> Decision:
+        """Read a response, with the limit that it was asked for and the loop's names of tools."""
+        if isinstance(response, dict) and not at(response, "max_output_tokens"):
+            response = {**response, "max_output_tokens": self.options.get("max_output_tokens")}
+        decision = decode_response(response)
+        names = {spell_name(tool.name): tool.name for tool in request.tools}
+        calls = [attrs.evolve(c, name=names.get(c.name, c.name)) for c in decision.tool_calls]
+        return attrs.evolve(decision, tool_calls=calls)
+
+    def _errors(self, streamed: StreamedResponse | None = None) -> "AbstractContextManager[None]":
+        limits = self.limits()
+        window = limits.context_window if limits.known else None
+        return provider_errors(NAME, self.model, window, lambda: streamed.text if streamed else "")

@@ -1,0 +1,128 @@
+"""Writing the outputs of tools: each in the form that its call asks for."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from agentic.messages import Message, ToolResult
+from agentic.providers._plain import at, text_at
+from agentic.providers.openai_responses._wire._items import ANSWERS, tool_call, type_of
+from agentic.providers.openai_responses._wire._media import parts_of
+
+__all__ = ["OpenCalls", "answer", "can_answer", "written_calls"]
+
+
+@attrs.define
+class OpenCalls:
+    """The calls of the assistant message that was written last: our id to the wire's item."""
+
+    _waiting: dict[str, deque[Mapping[str, Any]]] = attrs.field(
+        factory=lambda: defaultdict(deque), init=False
+    )
+
+    def add(self, call_id: str, item: Mapping[str, Any]) -> None:
+        """Note that a call was written as this item."""
+        self._waiting[call_id].append(item)
+
+    def take(self, call_id: str) -> Mapping[str, Any]:
+        """Give the item of a call; one that nobody wrote is taken for a function's."""
+        waiting = self._waiting.get(call_id)
+        return waiting.popleft() if waiting else {"type": "function_call", "call_id": call_id}
+
+    def awaits(self, output: Any) -> bool:
+        """Tell whether an output answers its call as it was written, or one that nobody wrote.
+
+        A function's output is accepted for other calls, too (recorded for `tool_search_call`).
+        """
+        waiting = self._waiting.get(text_at(output, "call_id"))
+        if not waiting:
+            return True
+        call = waiting[0]
+        forms = (ANSWERS.get(type_of(call)), "function_call_output")
+        return call.get("call_id") == at(output, "call_id") and type_of(output) in forms
+
+
+def can_answer(items: list[Any], answers: list[Message]) -> bool:
+    """Tell whether the answers have the form that the calls ask for.
+
+    Only a screenshot answers a computer call: https://platform.openai.com/docs/guides/tools-computer-use
+    """
+    asking = {text_at(item, "call_id") for item in items if type_of(item) == "computer_call"}
+    for message in answers:
+        asked = any(result.call_id in asking for result in message.tool_results)
+        if asked and message.native is None and not _screenshot(message):
+            return False
+    return True
+
+
+def answer(message: Message, calls: OpenCalls) -> Iterator[dict[str, Any]]:
+    """Write the results of a tool message; its media go with the last of them."""
+    for number, result in enumerate(message.tool_results, 1):
+        call = calls.take(result.call_id)
+        media = parts_of(message.media) if number == len(message.tool_results) else []
+        yield _WRITERS.get(type_of(call), _function)(call, result, media)
+
+
+_Parts = list[dict[str, Any]]
+
+
+def _head(call: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": ANSWERS[type_of(call)], "call_id": call.get("call_id", "")}
+
+
+def _function(call: Mapping[str, Any], result: ToolResult, media: _Parts) -> dict[str, Any]:
+    """Answer a function or a custom tool. A program that called it is named again.
+
+    https://platform.openai.com/docs/guides/tools-programmatic-tool-calling
+    """
+    said = [{"type": "input_text", "text": result.text}] if result.text else []
+    caller = {"caller": call["caller"]} if at(call, "caller", "type") == "program" else {}
+    return {**_head(call), "output": [*said, *media] if media else result.text, **caller}
+
+
+def _shell(call: Mapping[str, Any], result: ToolResult, _: _Parts) -> dict[str, Any]:
+    outcome = {"type": "exit", "exit_code": 1 if result.error else 0}
+    return {
+        **_head(call),
+        "output": [{"stdout": result.text, "stderr": "", "outcome": outcome}],
+    }
+
+
+def _local_shell(call: Mapping[str, Any], result: ToolResult, _: _Parts) -> dict[str, Any]:
+    return {**_head(call), "id": call.get("call_id", ""), "output": result.text}
+
+
+def _patch(call: Mapping[str, Any], result: ToolResult, _: _Parts) -> dict[str, Any]:
+    status = "failed" if result.error else "completed"
+    return {**_head(call), "status": status, "output": result.text}
+
+
+def _computer(call: Mapping[str, Any], _: ToolResult, media: _Parts) -> dict[str, Any]:
+    images = (text_at(part, "image_url") for part in media)
+    shown = next((address for address in images if address), "")
+    return {**_head(call), "output": {"type": "computer_screenshot", "image_url": shown}}
+
+
+def _tool_search(call: Mapping[str, Any], _: ToolResult, __: _Parts) -> dict[str, Any]:
+    return {**_head(call), "execution": "client", "status": "completed", "tools": []}
+
+
+_WRITERS = {
+    "shell_call": _shell,
+    "local_shell_call": _local_shell,
+    "apply_patch_call": _patch,
+    "computer_call": _computer,
+    "tool_search_call": _tool_search,
+}
+
+
+def _screenshot(message: Message) -> bool:
+    return any(text_at(part, "image_url") for part in parts_of(message.media))
+
+
+def written_calls(items: list[Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Give the open calls of items with their ids."""
+    calls = ((tool_call(item), item) for item in items)
+    return [(call.id, item) for call, item in calls if call]

@@ -1,0 +1,168 @@
+"""From the wire's input items to messages.
+
+The items that the model produced in a row are one assistant message, outputs in a row are one tool
+message, any other item is a message of its own. Every message keeps its items in `native`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import attrs
+
+from agentic.messages import Message, Native, ToolFailure, ToolResult
+from agentic.providers._plain import at, items_at, plain, text_at
+from agentic.providers.openai_responses._wire._items import (
+    ANSWERS,
+    item_role,
+    item_text,
+    reasoning_text,
+    texts,
+    tool_call,
+    type_of,
+)
+from agentic.providers.openai_responses._wire._media import media_in
+from agentic.providers.openai_responses._wire._name import NAME
+
+__all__ = ["UNSEEN_CALLS", "decode", "decode_request", "message_of", "reply"]
+
+UNSEEN_CALLS = "answers_calls_on_the_server"
+"""In the payload of a tool message whose calls the provider holds: it is no orphan."""
+
+
+def decode(messages: Iterable[Any], /) -> list[Message]:
+    """Read a list of input items; a text is one user message.
+
+    >>> [said.role for said in decode([{"role": "user", "content": "Hi."}, {"type": "reasoning"}])]
+    ['user', 'assistant']
+    """
+    return _decode(plain(messages), unseen_calls=False)
+
+
+def decode_request(request: Mapping[str, Any]) -> list[Message]:
+    """Read the conversation of a whole request, its instructions as a leading system message.
+
+    >>> [said.content for said in decode_request({"instructions": "Be brief.", "input": "Hi."})]
+    ['Be brief.', 'Hi.']
+    """
+    body = plain(request)
+    told = isinstance(body, Mapping) and "instructions" in body
+    leading = [_instructions(body["instructions"])] if told else []
+    on_server = at(body, "previous_response_id") or at(body, "conversation") or at(body, "prompt")
+    return [*leading, *_decode(at(body, "input"), unseen_calls=bool(on_server))]
+
+
+def message_of(payload: Any) -> Message | None:
+    """Read one payload as the message that it is kept for; None if it is none of ours."""
+    if isinstance(payload, Mapping) and UNSEEN_CALLS in payload:
+        payload = payload[UNSEEN_CALLS]
+    elif isinstance(payload, Mapping) and "instructions" in payload:
+        return _instructions(payload["instructions"])
+    elif isinstance(payload, str):
+        return Message("user", payload)
+    items = items_at(payload)
+    if not items:
+        return None
+    role = item_role(items[0], on_server=_answered_within(items))
+    several = len(items) > 1 and role in {"user", "system"}
+    return _MESSAGES["assistant" if several else role](items)
+
+
+def reply(items: list[Any]) -> Message:
+    """Read what the model produced in one response. A call answered within it is not open."""
+    answered = _answered_within(items)
+    calls = [call for call in map(tool_call, items) if call and call.id not in answered]
+    thinking = [text for text in map(reasoning_text, items) if text]
+    return Message(
+        "assistant",
+        "".join(map(item_text, items)),
+        reasoning="\n\n".join(thinking),
+        tool_calls=calls,
+    )
+
+
+def _answered_within(items: list[Any]) -> set[str]:
+    """Give the calls that outputs of the same run answer."""
+    asked = {text_at(item, "call_id") for item in items if type_of(item) in ANSWERS}
+    outputs = (item for item in items if type_of(item) in ANSWERS.values())
+    return {text_at(item, "call_id") for item in outputs} & asked - {""}
+
+
+def _decode(items: Any, *, unseen_calls: bool) -> list[Message]:
+    if isinstance(items, str):
+        return [Message("user", items, native=Native(NAME, items))]
+    given = items if isinstance(items, list) else []
+    referring = any(type_of(item) == "item_reference" for item in given)
+    seen: set[str] = set()
+    decoded = []
+    for role, run in _runs(given):
+        message = attrs.evolve(_MESSAGES[role](run), native=Native(NAME, run))
+        elsewhere = any(result.call_id not in seen for result in message.tool_results)
+        if elsewhere and (unseen_calls or referring):
+            message = attrs.evolve(message, native=Native(NAME, {UNSEEN_CALLS: run}))
+        seen.update(call.id for call in message.tool_calls)
+        decoded.append(message)
+    return decoded
+
+
+def _runs(items: list[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Split the items into messages, each with our role for it."""
+    on_server = {text_at(item, "call_id") for item in items if type_of(item) in ANSWERS}
+    on_server -= {call.id for call in map(tool_call, items) if call} | {""}
+    roles = [item_role(item, on_server=on_server) for item in items]
+    starts = [0] + [
+        at_
+        for (before, role), at_ in zip(pairwise(roles), range(1, len(items)), strict=True)
+        if role != before or role in {"user", "system"} or _is_written(items[at_], items[at_ - 1])
+    ]
+    for start, end in pairwise([*starts, len(items)]):
+        if start < end:
+            yield roles[start], items[start:end]
+
+
+def _is_written(item: Any, before: Any) -> bool:
+    """Tell an assistant's text that the caller wrote after another one, as a message of its own."""
+    bare = isinstance(at(item, "content"), str) and at(item, "id") is None
+    return bare and type_of(before) == "message"
+
+
+def _user(items: list[Any]) -> Message:
+    return _said("user", items[0])
+
+
+def _system(items: list[Any]) -> Message:
+    return _said("system", items[0])
+
+
+def _said(role: Any, item: Any) -> Message:
+    if isinstance(item, str):
+        return Message(role, item)
+    content = at(item, "content")
+    return Message(role, "\n".join(texts(content)), media=media_in(content))
+
+
+def _tool(items: list[Any]) -> Message:
+    media = [medium for item in items for medium in media_in(at(item, "output"))]
+    media += [one for item in items for one in media_in([at(item, "output")])]
+    return Message("tool", tool_results=[_result(item) for item in items], media=media)
+
+
+_MESSAGES = {"user": _user, "system": _system, "assistant": reply, "tool": _tool}
+
+
+def _result(item: Any) -> ToolResult:
+    call_id, output = text_at(item, "call_id"), at(item, "output")
+    said = texts(output)
+    if type_of(item) == "shell_call_output":
+        said = [text_at(part, key) for part in items_at(output) for key in ("stdout", "stderr")]
+    text = "\n".join(part for part in said if part)
+    failed = type_of(item) == "apply_patch_call_output" and at(item, "status") == "failed"
+    if failed:
+        return ToolResult(call_id, error=ToolFailure(text))
+    return ToolResult(call_id, output=text)
+
+
+def _instructions(given: Any) -> Message:
+    said = "\n\n".join(text for item in items_at(given) for text in texts(at(item, "content")))
+    text = given if isinstance(given, str) else said
+    return Message("system", text, native=Native(NAME, {"instructions": given}))

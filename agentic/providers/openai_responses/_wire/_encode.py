@@ -1,0 +1,235 @@
+"""From messages to the wire's input items, and to what a request holds of a conversation.
+
+A message goes back as the items that it came from, as long as it still says what they say.
+Otherwise it is written anew:
+
+- A text is a message in its short form, `{role, content}`; images and files are parts of it.
+- An assistant's calls are `function_call` items after its text, without ids of their own, since
+  an id ties the item to a reasoning item that is no longer there. Reasoning is left out.
+- Results follow their calls directly; a failed one says so in its text, for the API has no flag.
+- The leading system messages, a summary among them, are joined to the `instructions`; one further
+  down stays where it is. Pinned messages are nothing special to the wire.
+- An empty message is left out; where nothing is left, a neutral text stands for the user.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import Any
+
+import attrs
+
+from agentic.messages import Message, ToolCall, close_open_rounds
+from agentic.providers._native import native_payload
+from agentic.providers._plain import at, text_at
+from agentic.providers.openai_responses._wire._answers import (
+    OpenCalls,
+    answer,
+    can_answer,
+    written_calls,
+)
+from agentic.providers.openai_responses._wire._decode import UNSEEN_CALLS, message_of
+from agentic.providers.openai_responses._wire._items import type_of
+from agentic.providers.openai_responses._wire._media import parts_of
+from agentic.providers.openai_responses._wire._name import NAME
+from agentic.providers.openai_responses._wire._names import (
+    Ids,
+    sendable,
+    spell_arguments,
+    spell_name,
+)
+from agentic.tools import ToolDefinition
+
+__all__ = ["encode", "encode_request", "encode_tools"]
+
+_NEUTRAL = "Continue."
+
+
+def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
+    """Write messages as input items.
+
+    >>> encode([Message("user", "Hi."), Message("assistant", "Hello.")])
+    [{'role': 'user', 'content': 'Hi.'}, {'role': 'assistant', 'content': 'Hello.'}]
+    """
+    items: list[dict[str, Any]] = sendable(list(_Writer().write(list(messages))))
+    return items
+
+
+def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
+    """Write the definitions of tools.
+
+    Without `strict`, the API takes a schema as strict, which demands more of it than JSON Schema:
+    https://platform.openai.com/docs/guides/function-calling#strict-mode
+
+    >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["strict"]
+    False
+    """
+    return [
+        {
+            "type": "function",
+            "name": spell_name(tool.name),
+            "description": sendable(tool.description),
+            "parameters": sendable(dict(tool.parameters)),
+            "strict": False,
+        }
+        for tool in tools
+    ]
+
+
+def encode_request(
+    messages: Sequence[Message],
+    *,
+    system_prompt: str = "",
+    tools: Sequence[ToolDefinition] = (),
+) -> dict[str, Any]:
+    """Write what a request holds of a conversation: `instructions`, `input` and `tools`.
+
+    >>> encode_request([Message("user", "Hi.")], system_prompt="Be brief.")
+    {'instructions': 'Be brief.', 'input': [{'role': 'user', 'content': 'Hi.'}]}
+    """
+    closed = _close(list(messages))
+    leading = list(takewhile(_is_instruction, closed))
+    request: dict[str, Any] = {**_instructions(leading, system_prompt)}
+    request["input"] = _input(closed[len(leading) :])
+    if tools:
+        request["tools"] = encode_tools(tools)
+    return request
+
+
+def _close(messages: list[Message]) -> list[Message]:
+    """Answer what is open and drop what answers nothing, but for calls that the server holds."""
+    closed: list[Message] = []
+    stretch: list[Message] = []
+    for message in messages:
+        if _answers_unseen(message):
+            closed += [*close_open_rounds(stretch), message]
+            stretch = []
+        else:
+            stretch.append(message)
+    return [*closed, *close_open_rounds(stretch)]
+
+
+def _answers_unseen(message: Message) -> bool:
+    payload = message.native.payload if message.native else None
+    return message.role == "tool" and isinstance(payload, Mapping) and UNSEEN_CALLS in payload
+
+
+def _is_instruction(message: Message) -> bool:
+    return message.role == "system" and not isinstance(_payload(message), list)
+
+
+def _instructions(leading: list[Message], system_prompt: str) -> dict[str, Any]:
+    kept = [_payload(message) for message in leading]
+    if len(kept) == 1 and kept[0] and not system_prompt:
+        return {"instructions": kept[0]["instructions"]}
+    said = [system_prompt, *(message.content for message in leading)]
+    text = sendable("\n\n".join(text for text in said if text))
+    return {"instructions": text} if text else {}
+
+
+def _input(messages: list[Message]) -> str | list[dict[str, Any]]:
+    payload = _payload(messages[0]) if len(messages) == 1 else None
+    if isinstance(payload, str) and payload:
+        text: str = sendable(payload)
+        return text
+    return encode(messages) or [{"role": "user", "content": _NEUTRAL}]
+
+
+def _payload(message: Message) -> Any:
+    return native_payload(message, NAME, lambda payload: _read_for(message, payload))
+
+
+def _read_for(message: Message, payload: Any) -> Message | None:
+    """Read a payload; the tools have our names in it where the wire spells them otherwise."""
+    decoded = message_of(payload)
+    if decoded is None or len(decoded.tool_calls) != len(message.tool_calls):
+        return decoded
+    named = [
+        attrs.evolve(theirs, name=ours.name) if spell_name(ours.name) == theirs.name else theirs
+        for ours, theirs in zip(message.tool_calls, decoded.tool_calls, strict=True)
+    ]
+    return attrs.evolve(decoded, tool_calls=named)
+
+
+def _without_loose_reasoning(items: list[Any]) -> list[Any]:
+    """Leave out the reasoning that a reply ends with when its limit cut it off while thinking.
+
+    OpenAI refuses it without the item that would have followed, as `validate` says; other servers,
+    whose ids do not begin with rs_, do not.
+    """
+    end = len(items)
+    while end and type_of(items[end - 1]) == "reasoning" and _is_openais(items[end - 1]):
+        end -= 1
+    return items[:end]
+
+
+def _is_openais(item: Any) -> bool:
+    return text_at(item, "id").startswith("rs_")
+
+
+@attrs.define
+class _Writer:
+    """Writes a conversation from its start, so that no id is used twice."""
+
+    _ids: Ids = attrs.field(factory=Ids, init=False)
+    _open: OpenCalls = attrs.field(factory=OpenCalls, init=False)
+
+    def write(self, messages: list[Message]) -> Iterator[Any]:
+        for number, message in enumerate(messages):
+            if message.role == "assistant":
+                answers = takewhile(lambda after: after.role == "tool", messages[number + 1 :])
+                yield from self._assistant(message, list(answers))
+            elif message.role == "tool":
+                yield from self._tool(message)
+            else:
+                yield from self._said(message)
+
+    def _assistant(self, message: Message, answers: list[Message]) -> Iterator[Any]:
+        payload = _payload(message)
+        self._open = OpenCalls()
+        if isinstance(payload, list) and can_answer(payload, answers) and self._are_free(payload):
+            for call_id, item in written_calls(payload):
+                self._open.add(call_id, item)
+            yield from _without_loose_reasoning(payload)
+            return
+        if message.content:
+            yield {"role": "assistant", "content": message.content}
+        for call in message.tool_calls:
+            yield self._call(call)
+
+    def _are_free(self, items: list[Any]) -> bool:
+        """Tell whether no item and no call has been written before, and note that they are now."""
+        named = [f"item {at(item, 'id')}" for item in items if text_at(item, "id")]
+        return self._ids.free([*named, *(call_id for call_id, _ in written_calls(items))])
+
+    def _call(self, call: ToolCall) -> dict[str, Any]:
+        item = {
+            "type": "function_call",
+            "call_id": self._ids.take(call.id),
+            "name": spell_name(call.name),
+            "arguments": spell_arguments(call.arguments),
+        }
+        self._open.add(call.id, item)
+        return item
+
+    def _tool(self, message: Message) -> Iterator[Any]:
+        payload = _payload(message)
+        kept = at(payload, UNSEEN_CALLS) or payload
+        fitting = isinstance(kept, list) and all(self._open.awaits(item) for item in kept)
+        if fitting and self._are_free(kept):
+            for item in kept:
+                self._open.take(text_at(item, "call_id"))
+            yield from kept
+        else:
+            yield from answer(message, self._open)
+
+    def _said(self, message: Message) -> Iterator[Any]:
+        payload = _payload(message)
+        if isinstance(payload, list) and self._are_free(payload):
+            yield from payload
+            return
+        parts = parts_of(message.media) if message.role == "user" else []
+        if parts:
+            said = [{"type": "input_text", "text": message.content}] if message.content else []
+            yield {"role": "user", "content": [*said, *parts]}
+        elif message.content:
+            yield {"role": message.role, "content": message.content}

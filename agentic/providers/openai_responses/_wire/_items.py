@@ -1,0 +1,178 @@
+"""What each item of the wire is: who made it, what it says, which call it makes or answers.
+
+The list of item types: https://platform.openai.com/docs/api-reference/responses/create (`input`).
+A call that the caller carries out is answered by an item of its own type; what the provider
+carries out itself (web search, code interpreter, MCP, a shell in its own container) needs none.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from agentic.messages import ToolCall
+from agentic.providers._plain import at, items_at, text_at
+
+__all__ = [
+    "ANSWERS",
+    "item_role",
+    "item_text",
+    "reasoning_text",
+    "refusal_text",
+    "role_of",
+    "texts",
+    "tool_call",
+    "type_of",
+]
+
+ANSWERS: Mapping[str, str] = {
+    "function_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+    "computer_call": "computer_call_output",
+    "shell_call": "shell_call_output",
+    "local_shell_call": "local_shell_call_output",
+    "apply_patch_call": "apply_patch_call_output",
+    "tool_search_call": "tool_search_output",
+}
+"""The calls that the caller answers, and the type of the answer."""
+
+_ACTIONS = {
+    "computer_call": ("action", "actions"),
+    "shell_call": ("action",),
+    "local_shell_call": ("action",),
+    "apply_patch_call": ("operation",),
+    "tool_search_call": ("arguments",),
+}
+"""Where the arguments of a call without a function's name stand."""
+
+_INPUT_ROLES = {"user": "user", "system": "system", "developer": "system"}
+_USERS_ITEMS = {"compaction_trigger", "mcp_approval_response"}
+
+
+def type_of(item: Any) -> str:
+    """Give the type of an item; one without a type that has a role is a message.
+
+    https://platform.openai.com/docs/api-reference/responses/create: `type` of an easy input
+    message may be left out, and so may that of an item reference.
+
+    >>> type_of({"role": "user", "content": "Hi."})
+    'message'
+    """
+    named = text_at(item, "type")
+    if named:
+        return named
+    return "message" if at(item, "role") is not None else "item_reference" if at(item, "id") else ""
+
+
+def item_role(item: Any, *, on_server: Iterable[str] = ()) -> str:
+    """Tell whose message an item belongs to. `on_server`: calls that the provider answers itself.
+
+    >>> item_role({"type": "web_search_call"}), item_role({"type": "function_call_output"})
+    ('assistant', 'tool')
+    """
+    kind = type_of(item)
+    if kind in ANSWERS.values():
+        server_side = at(item, "execution") == "server" or at(item, "call_id") in set(on_server)
+        return "assistant" if server_side else "tool"
+    if not isinstance(item, Mapping) or kind in _USERS_ITEMS:
+        return "user"
+    return role_of(item)
+
+
+def role_of(item: Any) -> str:
+    """Give our role for the wire's; what names no role was made by the model.
+
+    >>> role_of({"role": "developer"}), role_of({"type": "reasoning"})
+    ('system', 'assistant')
+    """
+    return _INPUT_ROLES.get(text_at(item, "role"), "assistant")
+
+
+def tool_call(item: Any) -> ToolCall | None:
+    """Read a call that the caller is to answer; None for any other item.
+
+    What is no function has the name of its type, and its action as arguments; the free text of a
+    custom tool stands under `input`, so that all arguments are a JSON object.
+
+    >>> tool_call({"type": "custom_tool_call", "call_id": "c1", "name": "sql", "input": "select 1"})
+    ToolCall(id='c1', name='sql', arguments='{"input": "select 1"}')
+    """
+    kind = type_of(item)
+    if kind not in ANSWERS or _runs_on_server(item):
+        return None
+    call_id = text_at(item, "call_id")
+    if kind == "function_call":
+        return ToolCall(call_id, text_at(item, "name"), text_at(item, "arguments"))
+    if kind == "custom_tool_call":
+        arguments = _dump({"input": text_at(item, "input")})
+        return ToolCall(call_id, text_at(item, "name"), arguments)
+    return ToolCall(call_id, kind.removesuffix("_call"), _action(item, _ACTIONS[kind]))
+
+
+def _runs_on_server(item: Any) -> bool:
+    """Tell a call that the provider carries out: in a container of its own, or in its catalogue.
+
+    https://platform.openai.com/docs/guides/tools-shell and .../tools-tool-search.
+    """
+    in_container = text_at(item, "environment", "type").startswith("container")
+    return in_container or at(item, "execution") == "server"
+
+
+def _action(item: Any, keys: tuple[str, ...]) -> str:
+    found = next((key for key in keys if at(item, key)), keys[0])
+    action = at(item, found)
+    return _dump(action if isinstance(action, Mapping) else {found: action})
+
+
+def _dump(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return "{}"
+
+
+def texts(content: Any) -> list[str]:
+    """Give the texts of a content, whether it is one text or a list of parts.
+
+    >>> texts("Hi."), texts([{"type": "input_text", "text": "Hi."}, {"type": "input_image"}])
+    (['Hi.'], ['Hi.'])
+    """
+    if isinstance(content, str):
+        return [content]
+    return [part["text"] for part in _parts(content) if isinstance(part.get("text"), str)]
+
+
+def item_text(item: Any) -> str:
+    """Give what a message says, a refusal included, joined as the SDK joins `output_text`.
+
+    >>> item_text({"type": "message", "content": [{"type": "refusal", "refusal": "I won't."}]})
+    "I won't."
+    """
+    if type_of(item) != "message" or role_of(item) != "assistant":
+        return ""
+    content = at(item, "content")
+    if isinstance(content, str):
+        return content
+    said = (part.get("text", part.get("refusal")) for part in _parts(content))
+    return "".join(text for text in said if isinstance(text, str))
+
+
+def refusal_text(item: Any) -> str:
+    """Give the words in which the model refused; an empty text if it did not."""
+    return "".join(text_at(part, "refusal") for part in _parts(at(item, "content")))
+
+
+def reasoning_text(item: Any) -> str:
+    """Give the visible thinking of a reasoning item: its summary, or the thinking itself.
+
+    OpenAI gives summaries; DeepSeek, gpt-oss and llama.cpp give `reasoning_text` as content.
+
+    >>> reasoning_text({"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]})
+    'Hm.'
+    """
+    if type_of(item) != "reasoning":
+        return ""
+    return "\n\n".join(texts(at(item, "summary")) or texts(at(item, "content")))
+
+
+def _parts(content: Any) -> list[Mapping[str, Any]]:
+    return [part for part in items_at(content) if isinstance(part, Mapping)]

@@ -1,0 +1,130 @@
+"""Why a server of this API would refuse a request for its shape.
+
+OpenAI pairs calls and outputs by their ids wherever they stand; DeepSeek wants them side by side.
+With `previous_response_id`, `conversation`, `prompt` or an item reference, the other half of a
+pair may be on the server, so pairs are not judged. An item that says it must stand with the
+reasoning of its response cannot be told from one that was produced without any.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+import attrs
+
+from agentic.providers._plain import at, items_at, plain, text_at
+from agentic.providers._violation import Violation
+from agentic.providers.openai_responses._wire._items import ANSWERS, item_role, tool_call, type_of
+from agentic.providers.openai_responses._wire._rules import check_item, check_tools
+
+__all__ = ["validate"]
+
+_EMPTY_SOURCE = "https://github.com/decolua/9router/pull/419"
+_UNANSWERED_SOURCE = "https://github.com/openai/codex/issues/620"
+_ORPHAN_SOURCE = "https://github.com/continuedev/continue/issues/10092"
+_DUPLICATE_SOURCE = "https://github.com/continuedev/continue/issues/10723"
+_REASONING_SOURCE = "https://github.com/vercel/ai/issues/7099"
+_ORDER_SOURCE = "https://github.com/deepseek-ai/awesome-deepseek-integration/issues/740"
+
+
+def validate(request: Mapping[str, Any], /) -> list[Violation]:
+    """Say what would be refused in a request; nothing if it looks sound.
+
+    >>> call = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"}
+    >>> [found.rule for found in validate({"model": "gpt-5", "input": [call]})]
+    ['unanswered_call']
+    """
+    body = plain(request)
+    elsewhere = any(at(body, key) for key in ("previous_response_id", "conversation", "prompt"))
+    given, model = at(body, "input"), text_at(body, "model")
+    items = items_at(given)
+    found = list(check_tools(at(body, "tools")))
+    if not given and not elsewhere:
+        problem = "there is no input, and no response or conversation to go on from"
+        found.append(Violation("empty_content", None, problem, _EMPTY_SOURCE))
+    found += chain.from_iterable(check_item(i, item, model) for i, item in enumerate(items))
+    found += [*_duplicates(items), *_thinking(items)]
+    if not elsewhere and not any(type_of(item) == "item_reference" for item in items):
+        found += _Pairs(items).check()
+        if "deepseek" in model.lower():
+            found += _order(items)
+    return sorted(found, key=_position)
+
+
+def _position(violation: Violation) -> int:
+    return -1 if violation.position is None else violation.position
+
+
+def _duplicates(items: list[Any]) -> Iterator[Violation]:
+    """Each id names one item, and each call id one call and one output."""
+    seen: set[tuple[str, str]] = set()
+    for position, item in enumerate(items):
+        side = "call" if type_of(item) in ANSWERS else "output"
+        paired = side == "call" or type_of(item) in ANSWERS.values()
+        names = [("item", text_at(item, "id"))]
+        names += [(side, text_at(item, "call_id"))] if paired else []
+        for what, name in names:
+            if name and (what, name) in seen:
+                problem = f"the id {name!r} names a second {what}"
+                yield Violation("duplicate_id", position, problem, _DUPLICATE_SOURCE)
+            seen.add((what, name))
+
+
+def _thinking(items: list[Any]) -> Iterator[Violation]:
+    """Reasoning stands before what the model made of it. OpenAI's reasoning has ids in rs_."""
+    for position, item in enumerate(items):
+        if type_of(item) != "reasoning" or not text_at(item, "id").startswith("rs_"):
+            continue
+        after = (later for later in items[position + 1 :] if type_of(later) != "reasoning")
+        follower = next(after, None)
+        if follower is None or not _is_products(follower):
+            problem = f"the reasoning {item['id']!r} stands without the item that followed it"
+            yield Violation("thinking", position, problem, _REASONING_SOURCE)
+
+
+def _is_products(item: Any) -> bool:
+    return item_role(item) == "assistant"
+
+
+@attrs.frozen
+class _Pairs:
+    """The calls that a request makes and the outputs that it answers them with."""
+
+    items: list[Any]
+
+    def check(self) -> Iterator[Violation]:
+        calls = {call.id for call in map(tool_call, self.items) if call}
+        on_server = {text_at(i, "call_id") for i in self.items if type_of(i) in ANSWERS} - calls
+        asked: set[str] = set()
+        answered = set()
+        for position, item in enumerate(self.items):
+            call_id = text_at(item, "call_id")
+            if type_of(item) in ANSWERS:
+                asked.add(call_id)
+            if item_role(item, on_server=on_server) == "tool" and call_id:
+                answered.add(call_id)
+                if call_id not in asked:
+                    problem = f"the output for {call_id!r} follows no call of that id"
+                    yield Violation("orphaned_result", position, problem, _ORPHAN_SOURCE)
+        yield from self._unanswered(answered)
+
+    def _unanswered(self, answered: set[str]) -> Iterator[Violation]:
+        for position, item in enumerate(self.items):
+            call = tool_call(item)
+            if call and call.id and call.id not in answered:
+                problem = f"the call {call.id!r} has no output"
+                yield Violation("unanswered_call", position, problem, _UNANSWERED_SOURCE)
+
+
+def _order(items: list[Any]) -> Iterator[Violation]:
+    """Between a call and its output stand calls and outputs only."""
+    waiting: set[str] = set()
+    for position, item in enumerate(items):
+        kind, call_id = type_of(item), text_at(item, "call_id")
+        if kind in ANSWERS:
+            waiting.add(call_id)
+        elif kind in ANSWERS.values():
+            waiting.discard(call_id)
+        elif waiting:
+            problem = f"an item stands between the calls {sorted(waiting)} and their outputs"
+            yield Violation("order", position, problem, _ORDER_SOURCE)

@@ -1,0 +1,168 @@
+import json
+
+from agentic.messages import ContextSummary, Media, Message, ToolCall, ToolFailure, ToolResult
+from agentic.providers import openai_chat
+from agentic.tools import ToolDefinition
+
+ASK = Message("user", "Read it.")
+
+
+def _asking(*calls: ToolCall) -> Message:
+    return Message("assistant", tool_calls=calls)
+
+
+def _answering(*ids: str) -> Message:
+    return Message("tool", tool_results=[ToolResult(each, "read", "text") for each in ids])
+
+
+def test_results_of_one_message_become_several() -> None:
+    """Each answers its call; error and notice are part of the text."""
+    results = [
+        ToolResult("c1", "read", "text", notice="[1 line is missing]"),
+        ToolResult("c2", "read", error=ToolFailure("gone")),
+    ]
+    calls = _asking(ToolCall("c1", "read", '{"path": "a"}'), ToolCall("c2", "read", ""))
+
+    sent = openai_chat.encode([ASK, calls, Message("tool", tool_results=results)])
+
+    assert [call["function"]["arguments"] for call in sent[1]["tool_calls"]] == [
+        '{"path": "a"}',
+        "{}",
+    ]
+    assert sent[1]["content"] == ""
+    assert sent[2:] == [
+        {"role": "tool", "tool_call_id": "c1", "content": "text\n[1 line is missing]"},
+        {"role": "tool", "tool_call_id": "c2", "content": "Error: gone"},
+    ]
+
+
+def test_ids_that_will_not_do_are_replaced_in_calls_and_results_alike() -> None:
+    """Empty ones, long ones, and ones that were used before, the same way every time."""
+    long = "x" * 41
+    messages = [
+        ASK,
+        _asking(ToolCall("", "read"), ToolCall("", "read")),
+        _answering("", ""),
+        _asking(ToolCall("c", "read"), ToolCall("c", "read"), ToolCall(long, "read")),
+        _answering("c", "c", long),
+        _asking(ToolCall("c", "read")),
+        _answering("c"),
+    ]
+
+    request = openai_chat.encode_request(messages)
+
+    assert openai_chat.validate(request) == []
+    ids = [m["tool_call_id"] for m in request["messages"] if m["role"] == "tool"]
+    assert ids == ["call_1", "call_2", "c", "c_1", "x" * 30 + "_1", "c_2"]
+
+
+def test_an_open_round_is_closed_and_an_orphan_left_out() -> None:
+    """A request never holds a call without a result, nor a result without a call."""
+    request = openai_chat.encode_request([ASK, _answering("lost"), _asking(ToolCall("c", "read"))])
+
+    assert [message["role"] for message in request["messages"]] == ["user", "assistant", "tool"]
+    assert "no result" in request["messages"][2]["content"]
+
+
+def test_messages_that_say_nothing_are_left_out() -> None:
+    """Also a reply of the server that held nothing: null is refused on the way back."""
+    nothing = {"choices": [{"message": {"role": "assistant", "content": None, "refusal": None}}]}
+    empty = Message("assistant", native=openai_chat.decode_response(nothing).native)
+    messages = [Message("system"), ASK, Message("user"), Message("assistant"), empty]
+
+    assert openai_chat.encode_request(messages) == {
+        "messages": [{"role": "user", "content": "Read it."}]
+    }
+
+
+def test_a_conversation_without_a_user_gets_one() -> None:
+    """After the leading system messages, summary included."""
+    summary = ContextSummary("- done", 3).to_message()
+
+    request = openai_chat.encode_request(
+        [summary, _asking(ToolCall("c", "read")), _answering("c")], system_prompt="Be brief."
+    )
+
+    assert [message["role"] for message in request["messages"]] == [
+        "system",
+        "system",
+        "user",
+        "assistant",
+        "tool",
+    ]
+    assert openai_chat.encode_request([])["messages"] == [{"role": "user", "content": "Go on."}]
+
+
+def test_media_become_parts_and_what_has_no_part_is_named() -> None:
+    """Images, sound and PDF have parts; a film has none."""
+    media = [
+        Media("image/png", b"png"),
+        Media("audio/wav", b"wav"),
+        Media("application/pdf", b"pdf"),
+        Media("video/mp4", url="https://x.test/a.mp4"),
+        Media("text/plain"),
+    ]
+
+    content = openai_chat.encode([Message("user", "See.", media=media)])[0]["content"]
+
+    assert content[0]["text"] == "See.\n[video/mp4: https://x.test/a.mp4]\n[text/plain]"
+    assert [part["type"] for part in content[1:]] == ["image_url", "input_audio", "file"]
+    assert content[1]["image_url"]["url"] == "data:image/png;base64,cG5n"
+
+
+def test_media_of_tools_follow_the_round_as_a_users_message() -> None:
+    """Not between two results, which would part the second from its call."""
+    shot = Message("tool", tool_results=[ToolResult("a", "shot")], media=[Media("image/png", b"x")])
+    calls = _asking(ToolCall("a", "shot"), ToolCall("b", "read"))
+
+    request = openai_chat.encode_request([ASK, calls, shot, _answering("b")])
+
+    assert openai_chat.validate(request) == []
+    assert [m["role"] for m in request["messages"]][-3:] == ["tool", "tool", "user"]
+    assert request["messages"][-1]["content"][1]["type"] == "image_url"
+
+
+def test_an_assistants_media_are_named_in_its_text() -> None:
+    """Only a user may send an image."""
+    message = Message("assistant", media=[Media("image/png", url="https://x.test/a.png")])
+
+    assert openai_chat.encode([message])[0]["content"] == "[image/png: https://x.test/a.png]"
+
+
+def test_arguments_that_are_no_object_are_kept_under_a_key() -> None:
+    """Raw newlines are mended, anything else is kept as a text."""
+    written = ["{oops", "[1]", '{"text": "a\nb"}', '{"path": "\ud83d"}']
+    calls = [ToolCall(f"c{number}", "t", text) for number, text in enumerate(written)]
+
+    sent = openai_chat.encode([_asking(*calls)])[0]["tool_calls"]
+
+    given = [json.loads(call["function"]["arguments"]) for call in sent]
+    assert given == [
+        {"unparsed_arguments": "{oops"},
+        {"unparsed_arguments": "[1]"},
+        {"text": "a\nb"},
+        {"path": "\ufffd"},
+    ]
+
+
+def test_lone_surrogates_are_replaced_before_sending() -> None:
+    """Also within a payload, and two halves side by side are one character again."""
+    messages = openai_chat.decode([{"role": "user", "content": "\ud83d"}])
+    tools = [ToolDefinition("t", "cut \udc00")]
+
+    request = openai_chat.encode_request(
+        [*messages, Message("user", "\ud83d\ude00")], system_prompt="\ud83d", tools=tools
+    )
+
+    assert [m["content"] for m in request["messages"]] == ["\ufffd", "\ufffd", "\U0001f600"]
+    assert request["tools"][0]["function"]["description"] == "cut \ufffd"
+
+
+def test_a_tools_name_is_made_to_fit() -> None:
+    """Dots and 128 characters are allowed here, and not there; two names stay two."""
+    names = ["files.read", "files_read", "x" * 128]
+
+    sent = openai_chat.encode_request([ASK], tools=[ToolDefinition(name) for name in names])
+
+    assert openai_chat.validate(sent) == []
+    assert len({tool["function"]["name"] for tool in sent["tools"]}) == 3

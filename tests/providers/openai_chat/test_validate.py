@@ -1,0 +1,137 @@
+from typing import Any
+
+import pytest
+
+from agentic.providers import openai_chat
+
+CALL = {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+USER = {"role": "user", "content": "Read a.py."}
+ASKING = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+ANSWER = {"role": "tool", "tool_call_id": "call_1", "content": "print()"}
+
+
+def _asking(**changes: Any) -> dict[str, Any]:
+    return {**ASKING, "tool_calls": [{**CALL, **changes}]}
+
+
+def _function(**changes: Any) -> dict[str, Any]:
+    return {**CALL["function"], **changes}  # type: ignore[dict-item]
+
+
+BROKEN: dict[str, tuple[str, list[Any]]] = {
+    "no message": ("first_message", []),
+    "an unknown role": ("role", [{"role": "model", "content": "Hi."}]),
+    "no content": ("empty_content", [{"role": "user"}]),
+    "null from a tool": ("empty_content", [USER, ASKING, {**ANSWER, "content": None}]),
+    "an empty list": ("empty_content", [{"role": "user", "content": []}]),
+    "an assistant who says nothing": ("empty_content", [{"role": "assistant", "content": None}]),
+    "no calls": ("empty_content", [{"role": "assistant", "content": "Hi.", "tool_calls": []}]),
+    "an open call": ("unanswered_call", [USER, ASKING]),
+    "a user between": ("unanswered_call", [USER, ASKING, USER]),
+    "an orphan": ("orphaned_result", [USER, ANSWER]),
+    "two answers": ("duplicate_id", [USER, ASKING, ANSWER, ANSWER]),
+    "an id of two calls": (
+        "duplicate_id",
+        [USER, {**ASKING, "tool_calls": [CALL, CALL]}, ANSWER],
+    ),
+    "no id": ("call_id", [_asking(id=""), {**ANSWER, "tool_call_id": ""}]),
+    "a long id": ("call_id", [_asking(id="x" * 41), {**ANSWER, "tool_call_id": "x" * 41}]),
+    "a name with a dot": ("name", [_asking(function=_function(name="a.b")), ANSWER]),
+    "arguments that are no text": (
+        "arguments",
+        [_asking(function=_function(arguments={})), ANSWER],
+    ),
+    "an assistant's image": (
+        "media",
+        [{"role": "assistant", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_rule_is_named_and_nothing_else(name: str) -> None:
+    """With the place and the source."""
+    rule, messages = BROKEN[name]
+
+    found = openai_chat.validate({"model": "gpt-4o", "messages": messages})
+
+    assert [violation.rule for violation in found] == [rule]
+    assert found[0].source.startswith("https://")
+    assert found[0].position is None or 0 <= found[0].position < len(messages)
+
+
+@pytest.mark.parametrize(
+    ("tools", "rule"),
+    [
+        ([], "tools"),
+        ([{"type": "function", "function": {"name": f"t{n}"}} for n in range(129)], "tools"),
+        ([{"type": "function", "function": {"name": "x" * 65}}], "name"),
+    ],
+)
+def test_tools_are_looked_at_too(tools: list[Any], rule: str) -> None:
+    """Their number and their names."""
+    found = openai_chat.validate({"messages": [USER], "tools": tools})
+
+    assert [violation.rule for violation in found] == [rule]
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [USER, ASKING, ANSWER, {"role": "assistant", "content": ""}],
+        [{"role": "developer", "content": "x"}, USER, USER],
+        [USER, ASKING, ANSWER, ASKING, ANSWER],
+        [USER, {"role": "assistant", "content": None, "refusal": "No."}],
+        [
+            {"role": "assistant", "content": None, "function_call": {"name": "f"}},
+            {"role": "function", "name": "f", "content": "1"},
+        ],
+        [
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {"id": "c", "type": "custom", "custom": {"name": "sh", "input": "ls"}}
+                ],
+            },
+            {**ANSWER, "tool_call_id": "c"},
+        ],
+    ],
+)
+def test_what_openai_takes_breaks_no_rule(messages: list[Any]) -> None:
+    """Roles need not alternate, and a reply need not say anything."""
+    assert openai_chat.validate({"messages": messages}) == []
+
+
+def test_another_makers_model_is_not_measured_by_openais_own_rules() -> None:
+    """Mistral and Hugging Face take empty lists; what all refuse is still refused."""
+    messages = [{"role": "assistant", "content": "Hi.", "tool_calls": []}, ANSWER]
+    request = {"model": "mistral-large-latest", "messages": messages, "tools": []}
+
+    lax, strict = openai_chat.validate(request), openai_chat.validate(request, dialect="openai")
+
+    assert [violation.rule for violation in lax] == ["orphaned_result"]
+    assert len(strict) == 3
+
+
+@pytest.mark.parametrize(
+    ("rule", "messages"),
+    [
+        ("call_id", [USER, ASKING, ANSWER]),
+        ("order", [USER, _asking(id="abcdefghi"), {**ANSWER, "tool_call_id": "abcdefghi"}, USER]),
+        ("order", [USER, {"role": "assistant", "content": "Hi."}]),
+    ],
+)
+def test_mistral_is_stricter(rule: str, messages: list[Any]) -> None:
+    """Ids of nine letters and digits, no user after a tool, no assistant in the end."""
+    request = {"messages": messages}
+
+    assert openai_chat.validate(request) == []
+    found = openai_chat.validate(request, dialect="mistral")
+    assert [violation.rule for violation in found] == [rule]
+
+
+@pytest.mark.parametrize("junk", [None, {}, {"messages": 3}, {"messages": [3, None], "tools": 3}])
+def test_junk_is_refused_without_an_error(junk: Any) -> None:
+    """It has no messages, or messages without a role."""
+    assert openai_chat.validate(junk)
