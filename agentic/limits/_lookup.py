@@ -3,10 +3,15 @@
 Case does not matter, and `4.5` is `4-5`. A prefix ends at `/`, `:` or `.` (`openrouter/anthropic/`,
 `ft:`, `us.anthropic.`). A name ends with the text or before `-`, `@`, `:`, `/`, `_` or `.`; a
 number of one or two digits after it makes another version, so that `gpt-4` is not `gpt-4.5`.
+
+A model that the catalog lacks is looked for in the registry of `genai-prices` (extra `prices`), if
+that is installed, by that library's own rules of matching. The catalog always wins: each of its
+numbers has a page, and the registry is known to be wrong for some Claude models.
 """
 
+import importlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from agentic.errors import ConfigError
@@ -29,6 +34,8 @@ Read-only."""
 
 _VERSION_DOT = re.compile(r"(?<=\d)\.(?=\d)")
 _PREFIX_END = re.compile(r"^|[/:.]")
+_SERVERS_WITH_PREFIXES = ("aws", "openrouter")
+"""They name a model with its maker in front: us.amazon.nova-pro-v1:0, moonshotai/kimi-k2."""
 # -0 is the same version (claude-opus-4-0), -1: is Bedrock's revision (gpt-oss-120b-1:0), and four
 # digits are a date (gpt-4-0613).
 _NAME_END = re.compile(r"\Z|[@:/_.]|-(?![1-9]\d?(?![0-9a-z:]))")
@@ -37,7 +44,8 @@ _NAME_END = re.compile(r"\Z|[@:/_.]|-(?![1-9]\d?(?![0-9a-z:]))")
 def lookup(model: str) -> ModelLimits:
     """Find a model's limits: the longest name of the catalog that the text spells.
 
-    A model that the catalog lacks gets a window of 8,192 tokens and `known=False`.
+    A model that only the registry of `genai-prices` knows has no stated `max_output`. One that
+    neither knows gets a window of 8,192 tokens and `known=False`.
 
     >>> lookup("openrouter/anthropic/claude-sonnet-4.5").context_window
     200000
@@ -54,7 +62,7 @@ def lookup(model: str) -> ModelLimits:
             "model", model, "a str such as 'gpt-4o'", "pass the name that you send to the provider"
         )
     name = _longest_name(model, _KNOWN)
-    return _UNKNOWN if name is None else _KNOWN[name]
+    return _registered(model) if name is None else _KNOWN[name]
 
 
 def get_context_limit(model: str) -> int:
@@ -78,6 +86,35 @@ def _longest_name(model: str, names: Iterable[str]) -> str | None:
     tails = [text[end.end() :] for end in _PREFIX_END.finditer(text)]
     found = [name for name in names if any(_begins_with(tail, _spell(name)) for tail in tails)]
     return max(found, key=lambda name: (len(name), name), default=None)
+
+
+def _registered(model: str) -> ModelLimits:
+    """Ask the registry; it is imported for the first model that needs it."""
+    try:
+        snapshot = importlib.import_module("genai_prices.data_snapshot").get_snapshot()
+    except ImportError:
+        return _UNKNOWN
+    for server, name in _spellings(model.strip().lower()):
+        try:
+            _, found = snapshot.find_provider_model(name, None, server, None)
+        except LookupError:
+            continue
+        if found.context_window:
+            return ModelLimits(found.context_window, 0)
+    return _UNKNOWN
+
+
+def _spellings(text: str) -> Iterator[tuple[str | None, str]]:
+    """Give (server, name) pairs to look up: a prefix may be a server or a part of the name.
+
+    >>> list(_spellings("groq/qwen-3"))[-2:]
+    [(None, 'qwen-3'), ('groq', 'qwen-3')]
+    """
+    yield None, text
+    yield from ((server, text) for server in _SERVERS_WITH_PREFIXES)
+    for end in _PREFIX_END.finditer(text, 1):
+        yield None, text[end.end() :]
+        yield _PREFIX_END.split(text[: end.start()])[-1], text[end.end() :]
 
 
 def _begins_with(tail: str, name: str) -> bool:

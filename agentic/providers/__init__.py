@@ -8,9 +8,29 @@ are first used.
 import importlib
 import types
 
-from agentic.providers._violation import Violation
+from agentic.providers._connect import Connection, connect
+from agentic.providers._native import native_payload
+from agentic.providers._plain import at, items_at, plain, text_at
+from agentic.providers._violation import Step, Violation, find_unpaired
 
-__all__ = ["Violation", "anthropic", "bedrock", "gemini", "openai_chat", "openai_responses"]
+__all__ = [
+    "Connection",
+    "Step",
+    "Violation",
+    "anthropic",
+    "at",
+    "bedrock",
+    "connect",
+    "find_unpaired",
+    "gemini",
+    "items_at",
+    "native_payload",
+    "openai_chat",
+    "openai_responses",
+    "overflow",
+    "plain",
+    "text_at",
+]
 
 
 def __getattr__(name: str) -> types.ModuleType:

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from agentic.errors import ContextOverflow, IncompleteReply, ProviderError, RequestFailed
 from agentic.providers.overflow import read_overflow
+from agentic.providers.overflow._said import status_of
 
 __all__ = ["provider_errors"]
 
@@ -40,7 +40,10 @@ def _speaks_of_the_provider(error: Exception) -> bool:
     if isinstance(error, ProviderError):
         return False
     origins = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
-    return bool(origins & (_SDKS | _TRANSPORTS)) or isinstance(error, OSError)
+    if origins & (_SDKS | _TRANSPORTS):
+        return True
+    # One that names a file is about this machine, not about the way to the provider.
+    return isinstance(error, OSError) and error.filename is None
 
 
 def _translated(
@@ -49,16 +52,7 @@ def _translated(
     overflow = read_overflow(error)
     if overflow is not None:
         return ContextOverflow(model, overflow.sent, overflow.window or window)
-    status = _status(error)
+    status = status_of(error)
     if received and status is None:
         return IncompleteReply(received)
     return RequestFailed(provider, status, str(error) or repr(error))
-
-
-def _status(error: Any) -> int | None:
-    """Read the HTTP status where each SDK has it."""
-    response = getattr(error, "response", None)
-    if isinstance(response, dict):  # botocore
-        response = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-    candidates = (getattr(error, "status_code", None), getattr(error, "code", None), response)
-    return next((status for status in candidates if isinstance(status, int)), None)

@@ -17,8 +17,8 @@ class Violation:
 
     rule: str
     """One word for programs: `orphaned_result`, `unanswered_call`, `duplicate_id`, `first_message`,
-    `alternation`, `empty_content`, `role`, `thinking`, `order`, `arguments`, `id`, `name`, and words
-    of a provider's own."""
+    `alternation`, `empty_content`, `role`, `thinking`, `order`, `arguments`, `id`, `name`, and
+    words of a provider's own."""
     position: int | None
     """Where in the request's list of messages, from 0; None if it is about all of them."""
     problem: str

@@ -1,7 +1,7 @@
 """How many tokens a call used, in buckets that mean the same for every provider.
 
 `input` includes `cache_read` and `cache_write`; `output` includes `reasoning`; `total` is what the
-provider says, or `input + output`. An adapter whose provider counts otherwise converts.
+provider says, or `input + output`. The room's docstring has the whole picture, and who counts how.
 """
 
 import attrs
@@ -9,8 +9,20 @@ import attrs
 __all__ = ["Usage", "normalize"]
 
 
+_MOST_DIGITS = 18
+
+
 def _count(value: object) -> int:
-    """Read a provider's number: null, a negative or a non-number is 0, a fraction is cut off."""
+    """Read a provider's number: null, a negative or a non-number is 0, a fraction is cut off.
+
+    A text of digits is a number: that is how JSON made from protocol buffers spells 64 bits
+    (https://protobuf.dev/programming-guides/json/). A bool is none, though Python counts with it.
+    """
+    if isinstance(value, bool):
+        return 0
+    if isinstance(value, str):
+        is_number = value.isascii() and value.isdigit() and len(value) <= _MOST_DIGITS
+        return int(value) if is_number else 0
     if isinstance(value, int | float) and 0 < value < float("inf"):
         return int(value)
     return 0
@@ -25,7 +37,7 @@ class Usage:
     """
 
     input: int = attrs.field(default=0, converter=_count)
-    """Everything that was sent, from the cache or not."""
+    """Everything that was sent, from the cache or not, as text or as sound."""
     output: int = attrs.field(default=0, converter=_count)
     """Everything that was generated, reasoning included."""
     total: int = attrs.field(default=0, converter=_count)

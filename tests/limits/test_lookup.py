@@ -94,11 +94,10 @@ def test_spellings_of_the_providers_are_understood(model: str, name: str) -> Non
         "gpt-4o1",
         "gpt-4.5-preview",
         "claude-opus-4-99",
-        "deepseek-r1-distill-llama-3.1",
     ],
 )
 def test_model_that_merely_looks_alike_is_unknown(model: str) -> None:
-    """Another version, a longer word, a family or a name in the middle is no match."""
+    """Another version, a longer word or a family is no match."""
     assert lookup(model) == UNKNOWN
     assert get_context_limit(model) == 8_192
 
@@ -126,6 +125,12 @@ def test_any_text_has_limits(model: str) -> None:
 def test_longest_name_wins_in_any_order(names: list[str], model: str) -> None:
     """The order of the catalog decides nothing."""
     assert _longest_name(model, names) == "gpt-4o-mini"
+
+
+@pytest.mark.parametrize("model", ["deepseek-r1-distill-llama-3.1", "grok-3", "gpt-5.9"])
+def test_catalog_has_no_name_in_the_middle_and_no_other_version(model: str) -> None:
+    """What another registry says of such a model is not the catalog's."""
+    assert _longest_name(model, CATALOG) is None
 
 
 def test_context_limits_hold_every_value_of_supyagent() -> None:

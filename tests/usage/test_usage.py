@@ -38,14 +38,20 @@ def test_count_is_a_whole_number_whatever_is_sent(sent: list[object]) -> None:
         (0.5, 0),
         (-3, 0),
         (None, 0),
-        ("12", 0),
+        ("12", 12),
+        ("-12", 0),
+        ("1e3", 0),
+        ("٣", 0),
+        ("", 0),
+        ("9" * 5_000, 0),
+        (True, 0),
         (float("nan"), 0),
         (float("inf"), 0),
         (float("-inf"), 0),
     ],
 )
-def test_count_is_read_from_a_number_only(sent: object, count: int) -> None:
-    """A fraction is cut off; what is no number of tokens is none."""
+def test_count_is_read_from_a_number(sent: object, count: int) -> None:
+    """A fraction is cut off, digits are read from a text; what is no number of tokens is none."""
     assert Usage(input=sent).input == count
 
 

@@ -1,0 +1,12 @@
+"""Whether the request was larger than the model's window, from an error or from the usage.
+
+One table for all: gateways pass on the errors of whom they ask, in that server's words. What must
+not be taken for an overflow (a quota, a rate limit, the size of the body, the limit of the output)
+is read first. A server that cuts the prompt and says nothing is told by what it counted.
+"""
+
+from agentic.providers.overflow._overflow import Overflow
+from agentic.providers.overflow._read import is_context_overflow, read_overflow
+from agentic.providers.overflow._silent import read_silent_overflow
+
+__all__ = ["Overflow", "is_context_overflow", "read_overflow", "read_silent_overflow"]

@@ -1,0 +1,104 @@
+"""How servers put it that a request does not fit, as patterns that many of them share.
+
+Texts come as `_said.spell` gives them: small letters, no quotes, no thousands separators. Every gap
+is bounded, so that a long text costs its length and no more.
+"""
+
+import re
+
+__all__ = [
+    "CHINESE",
+    "CONTEXT_EXCEEDED",
+    "EXCEEDS_CONTEXT",
+    "EXCEEDS_LENGTH",
+    "MAXIMUM_CONTEXT",
+    "NEGATIVE_OUTPUT",
+    "OTHER_WORDS",
+    "OVER_THE_LIMIT",
+    "REDUCE_LENGTH",
+    "TOKENS_EXCEED",
+    "TOO_LONG",
+    "TOO_MANY_TOKENS",
+]
+
+MAXIMUM_CONTEXT = re.compile(
+    r"maximum context length"
+    r"|max(?:imum)? (?:prompt|sequence|model|input|context) (?:length|window|size)"
+    r"(?: of [^ ]{1,80})?(?: is|:) ?\d"
+    r"|model max length exceeded|less than (?:or equal to )?max_(?:seq|model)_len"
+)
+"""The family of OpenAI's sentence, which most compatible servers took over."""
+
+CONTEXT_EXCEEDED = re.compile(
+    r"context[ _]?(?:length|size|window|limit)?[ _]?(?:limit )?(?:has been |was |is )?"
+    r"(?:exceed(?:ed|s)|overflow)"
+    r"|exceed_context"
+)
+
+EXCEEDS_CONTEXT = re.compile(
+    r"(?:exceed(?:s|ed|ing)?|longer than|larger than|greater than|too large for"
+    r"|fit (?:in|into|within))\b.{0,40}?"
+    r"(?:\bcontext|n_ctx|max_(?:seq|model)_len|max_prompt_tokens|\bmodel (?:token )?limit"
+    r"|max(?:imum)? (?:allowed )?(?:input|prompt|sequence|model|message)\b"
+    r"|maximum number of (?:input )?tokens)"
+)
+
+EXCEEDS_LENGTH = re.compile(
+    r"\b(?:prompt|input|inputs|query)\b[^.;]{0,40}? exceeds? (?:the )?"
+    r"(?:models? )?(?:max(?:imum)?(?: allowed)?(?: input| token| prompt)? |token |input |prompt )"
+    r"(?:length|size|limit)"
+    r"|\b(?:prompt|input) length exceeds (?:the )?(?:models? )?(?:max|limit)"
+)
+
+TOKENS_EXCEED = re.compile(
+    r"(?<![a-z])(?:input|prompt|request(?:ed)?|total)(?![a-z])"
+    r"(?:(?!output|completion).){0,40}?(?<![a-z])tokens?(?![a-z])"
+    r"(?:(?!output|completion).){0,60}?\b(?:exceed|above the (?:limit|maximum))"
+)
+
+TOO_LONG = re.compile(
+    r"\b(?:prompt|inputs?|context|conversation)(?: \([^)]{0,40}\))?(?: is| are| was)? too "
+    r"(?:long|large|big)\b"
+    r"|length of all messages is too long|prompt_too_long|token length too long"
+)
+
+TOO_MANY_TOKENS = re.compile(r"too many (?:input |prompt )?tokens")
+
+REDUCE_LENGTH = re.compile(
+    r"reduce (?:the |your )?(?:length|size|number of tokens) (?:of|in) (?:the |your )?"
+    r"(?:input|messages?|prompt|conversation|context|either)"
+    r"|reduce (?:the |your )?prompt\b(?! length or)|reduce the input (?:size|token)"
+)
+
+OVER_THE_LIMIT = re.compile(
+    r"inputs must have less than \d+ tokens"
+    r"|range of (?:input|total) length should be"
+    r"|input token count is \d+ but .{0,40}?supports up to"
+    r"|too large for .{1,80}? model\. max size: \d+ tokens"
+    r"|max tokens of \d+ exceeded|tokens? in request more than max tokens? allowed"
+    r"|(?<!output )token (?:limit|count) (?:was |has been )?exceeded"
+    r"|\b(?:inputs?|prompt)\b.{0,30}? \+ .{1,30}?(?:must be|longer than|exceeds?)"
+)
+
+OTHER_WORDS = re.compile(
+    r"context the overflows|n_keep.{1,20}?>= ?n_ctx|context (?:length|size) (?:of |is )only \d"
+    r"|configured context size is \d|prompt is ?\d+ ?tokens and the context window"
+    r"|too many total text bytes"
+    r"|max_tokens must be at least 1,? got -\d|ran out of room in the models? context"
+)
+
+NEGATIVE_OUTPUT = re.compile(
+    r"supports at most \d+ completion|which is the maximum allowed number of output tokens"
+    r"|(?<!\+ )max_(?:new_|completion_|output_)?tokens(?: ?\(\d+\)|:)? "
+    r"(?:must be|cannot exceed|should be|has to be|input should)(?! at least 1,? got -)"
+    r"|max tokens must be less than or equal to \d+, the maximum output"
+    r"|maximum tokens you requested exceeds|range of max_tokens|integer (?:above|below)"
+    r"|max_output_?tokens.{1,80}?(?:supported range|exclusive)"
+    r"|max_(?:completion_)?tokens is too large(?!.{1,80}context)|use max_completion_tokens"
+)
+"""The limit of the output alone: sent in the same words, and no smaller request mends it."""
+
+CHINESE = re.compile(
+    r"上下文.{0,8}(?:过长|超[过出限长])|超[过出]?.{0,8}(?:上下文|最大.{0,4}长度)"
+    r"|(?:prompt|输入|tokens?) ?.{0,4}(?:超长|过长|超[过出限])"
+)

@@ -1,0 +1,79 @@
+"""Models that the catalog lacks, looked for in the registry of genai-prices."""
+
+import subprocess
+import sys
+
+import pytest
+from genai_prices.data_snapshot import get_snapshot
+
+from agentic.limits import ModelLimits, lookup
+from agentic.limits._catalog import SOURCES
+
+CATALOG = {name for source in SOURCES for name in source.models}
+
+
+def _run(program: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() or done.stderr
+
+
+@pytest.mark.parametrize(
+    ("model", "window"),
+    [
+        ("grok-3", 131_072),
+        ("kimi-k2.6", 262_144),
+        ("openrouter/moonshotai/kimi-k2.6", 262_144),
+        ("us.amazon.nova-2-lite-v1:0", 1_000_000),
+        ("groq/qwen/qwen3-32b", 131_072),
+        ("Claude-2.1", 200_000),
+    ],
+)
+def test_model_that_only_the_registry_has_is_known(model: str, window: int) -> None:
+    """Behind the prefixes that providers write, too; nobody states its longest reply."""
+    assert lookup(model) == ModelLimits(window, 0)
+
+
+def test_catalog_wins_wherever_it_knows_the_model() -> None:
+    """The registry's other numbers for the same names are never seen."""
+    told = {
+        model.id: lookup(model.id)
+        for provider in get_snapshot().providers
+        for model in provider.models
+        if model.id in CATALOG
+    }
+
+    assert told
+    assert all(
+        limits in {source.models.get(name) for source in SOURCES} for name, limits in told.items()
+    )
+
+
+@pytest.mark.parametrize(
+    "model", ["my-model", "gpt-4.5-preview", "claude-opus-4-99", "", "a/b:c.d"]
+)
+def test_model_without_a_window_in_either_is_unknown(model: str) -> None:
+    """Neither a name that nobody has, nor one whose window the registry lacks."""
+    assert lookup(model) == ModelLimits(8_192, 0, known=False)
+
+
+def test_without_the_library_an_unknown_model_has_the_default() -> None:
+    """The extra may be absent: nothing is raised and nothing is said."""
+    program = (
+        "import sys; sys.modules['genai_prices'] = None; from agentic.limits import lookup;"
+        "print(lookup('grok-3').known, lookup('gpt-4o').context_window)"
+    )
+
+    assert _run(program) == "False 128000"
+
+
+def test_the_library_is_imported_for_a_model_that_needs_it_only() -> None:
+    """Importing the room and looking up what the catalog has cost what they did."""
+    program = (
+        "import sys; from agentic.limits import lookup; lookup('gpt-4o');"
+        "before = 'genai_prices' in sys.modules; lookup('grok-3');"
+        "print(before, 'genai_prices' in sys.modules)"
+    )
+
+    assert _run(program) == "False True"

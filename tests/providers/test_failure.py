@@ -1,0 +1,113 @@
+"""What an SDK raises, as the errors that callers of a decider can act on."""
+
+import asyncio
+
+import anthropic
+import httpx2
+import openai
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+from google.genai import errors as google_errors
+
+from agentic.errors import ContextOverflow, IncompleteReply, ProviderError, RequestFailed
+from agentic.providers._failure import provider_errors
+
+REQUEST = httpx2.Request("POST", "http://127.0.0.1/v1")
+TOO_LONG = {"error": {"message": "prompt is too long: 12 tokens > 8 maximum"}}
+
+
+def _translated(error: BaseException, *, window: int | None = None, received: str = "") -> object:
+    with (
+        pytest.raises(BaseException) as caught,  # noqa: PT011  which one is what is asked for
+        provider_errors("acme", "m-1", window, lambda: received),
+    ):
+        raise error
+    return caught.value
+
+
+def _openai(status: int, body: object) -> openai.APIStatusError:
+    response = httpx2.Response(status, json=body, request=REQUEST)
+    return openai.APIStatusError(f"Error code: {status}", response=response, body=body)
+
+
+def test_an_overflow_keeps_the_sizes_that_the_provider_named() -> None:
+    """They go before what the caller knows of the model."""
+    got = _translated(_openai(400, TOO_LONG), window=99)
+
+    assert repr(got) == repr(ContextOverflow("m-1", 12, 8))
+
+
+def test_an_overflow_without_a_size_has_the_window_of_the_caller() -> None:
+    """The error says at least what is allowed."""
+    body = {"error": {"code": "context_length_exceeded", "message": "No."}}
+
+    got = _translated(_openai(400, body), window=8_192)
+
+    assert repr(got) == repr(ContextOverflow("m-1", None, 8_192))
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (_openai(429, {"error": {"message": "Slow down."}}), 429),
+        (
+            anthropic.APIStatusError(
+                "Overloaded", response=httpx2.Response(529, request=REQUEST), body=None
+            ),
+            529,
+        ),
+        (google_errors.ServerError(503, {"error": {"message": "Busy."}}), 503),
+        (
+            ClientError(
+                {"Error": {"Code": "X"}, "ResponseMetadata": {"HTTPStatusCode": 424}}, "Converse"
+            ),
+            424,
+        ),
+        (openai.APIConnectionError(request=REQUEST), None),
+        (EndpointConnectionError(endpoint_url="http://127.0.0.1"), None),
+        (httpx2.ReadError("gone"), None),
+        (ConnectionResetError("gone"), None),
+        (TimeoutError("too slow"), None),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_refusal_names_the_provider_and_the_status(error: Exception, status: int | None) -> None:
+    """None stands for no answer at all; the cause is kept."""
+    got = _translated(error)
+
+    assert isinstance(got, RequestFailed)
+    assert (got.provider, got.status) == ("acme", status)
+    assert got.problem
+    assert got.__cause__ is error
+
+
+def test_a_connection_that_breaks_within_a_reply_keeps_what_had_arrived() -> None:
+    """An answer with a status is a refusal, whatever came before it."""
+    got = _translated(httpx2.ReadError("gone"), received="Hel")
+
+    assert repr(got) == repr(IncompleteReply("Hel"))
+    assert isinstance(_translated(_openai(500, {}), received="Hel"), RequestFailed)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        TypeError("an unexpected keyword argument"),
+        KeyError("x"),
+        FileNotFoundError(2, "No such file", "key.pem"),
+        RequestFailed("other", 500, "told before"),
+        ContextOverflow("m", 2, 1),
+        asyncio.CancelledError(),
+        KeyboardInterrupt(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_is_no_failure_of_the_provider_passes(error: BaseException) -> None:
+    """A mistake in the call, a file of this machine, an error told before, a cancellation."""
+    assert _translated(error) is error
+
+
+def test_a_block_that_succeeds_raises_nothing() -> None:
+    """The translation costs nothing where nothing is raised."""
+    with provider_errors("acme", "m-1", None):
+        assert issubclass(RequestFailed, ProviderError)

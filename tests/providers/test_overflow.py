@@ -1,0 +1,250 @@
+"""Which errors are overflows, and the sizes that they name."""
+
+import json
+
+import anthropic
+import httpx2
+import openai
+import pytest
+from botocore.exceptions import ClientError
+from google.genai import errors as google_errors
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.errors import ContextOverflow, RequestFailed
+from agentic.providers import overflow
+from agentic.providers.overflow import Overflow, is_context_overflow, read_overflow
+from agentic.providers.overflow._clouds import CLOUDS
+from agentic.providers.overflow._labs import LABS
+from agentic.providers.overflow._negative import OTHERS
+from agentic.providers.overflow._row import Row
+from agentic.providers.overflow._said import read_said, spell
+from agentic.providers.overflow._served import SERVED
+
+ROWS = (*LABS, *CLOUDS, *SERVED)
+TOO_LONG = "prompt is too long: 208310 tokens > 200000 maximum"
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["error", "code", "x"]), inner),
+)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.server)
+def test_each_row_finds_its_own_message(row: Row) -> None:
+    """The row's wording is in the message, and the sizes are the ones that it names."""
+    assert row.wording.search(spell(row.says))
+    assert read_overflow(row.says) == row.sizes
+    assert row.source.startswith("https://")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.server)
+def test_a_message_is_found_however_it_is_wrapped(row: Row) -> None:
+    """In a body, a body within a text, a log line of an SDK, a part of a stream: the same."""
+    body = {"error": {"message": row.says, "type": "invalid_request_error", "code": 400}}
+    wrapped = [
+        body,
+        json.dumps(body),
+        json.dumps(body).encode(),
+        [body],
+        f"Error code: 400 - {body!r}",
+        {"type": "response.failed", "response": {"error": {"message": row.says}}},
+        {"error": {"message": "Provider returned error", "metadata": {"raw": json.dumps(body)}}},
+    ]
+
+    assert [read_overflow(error) for error in wrapped] == [row.sizes] * len(wrapped)
+
+
+@pytest.mark.parametrize("row", OTHERS, ids=lambda row: row.server)
+def test_what_only_looks_like_an_overflow_is_none(row: Row) -> None:
+    """A rate limit, a body, an output limit: no row of the other table outvotes it."""
+    assert row.wording.search(spell(row.says))
+    assert read_overflow(row.says) is None
+    assert read_overflow({"error": {"message": row.says}}) is None
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=lambda row: row.server)
+def test_no_row_is_taken_for_another_error(other: Row) -> None:
+    """Nothing in the negative table is found in a real overflow."""
+    assert [row.server for row in ROWS if other.wording.search(spell(row.says))] == []
+
+
+def test_servers_are_listed_once() -> None:
+    """A row that stands twice is a slip."""
+    servers = [row.server for row in (*ROWS, *OTHERS)]
+
+    assert len(servers) == len(set(servers))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "context_length_exceeded",
+        "model_max_prompt_tokens_exceeded",
+        "exceed_context_size_error",
+        "tokens_limit_reached",
+        "token_quantity_exceeded",
+        "context_exceeded",
+        "ContextWindowExceededError",
+        "1261",
+    ],
+)
+def test_a_code_is_enough(code: str) -> None:
+    """A server may say why in a word for programs, and nothing else that helps."""
+    assert is_context_overflow({"error": {"code": code, "message": "Bad request."}})
+    assert is_context_overflow({"code": code, "message": "出错了"})
+
+
+@pytest.mark.parametrize(
+    "code", ["rate_limit_exceeded", "ThrottlingException", "RESOURCE_EXHAUSTED", "tool_use_failed"]
+)
+def test_a_code_that_says_another_thing_is_believed(code: str) -> None:
+    """Whatever the text speaks of: it may repeat what a model wrote."""
+    assert read_overflow({"error": {"code": code, "message": TOO_LONG}}) is None
+    assert read_overflow({"errors": [{"type": code, "message": TOO_LONG}]}) is None
+
+
+def test_the_name_of_a_part_of_a_stream_is_a_code() -> None:
+    """Bedrock's union says in its key which exception it holds."""
+    said = {"message": "Too many tokens in all."}
+
+    assert is_context_overflow({"validationException": said})
+    assert not is_context_overflow({"throttlingException": said})
+
+
+def test_sizes_are_read_from_their_fields() -> None:
+    """llama.cpp gives them twice; the fields are exact in any language."""
+    body = {
+        "error": {
+            "code": 400,
+            "message": "the request exceeds the available context size",
+            "type": "exceed_context_size_error",
+            "n_prompt_tokens": 14_429,
+            "n_ctx": 8_192,
+        }
+    }
+
+    assert read_overflow(body) == Overflow(14_429, 8_192)
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 429])
+def test_a_status_about_rights_or_rate_is_never_an_overflow(status: int) -> None:
+    """A smaller request would be refused as well."""
+    assert read_overflow({"error": {"code": status, "message": TOO_LONG}}) is None
+    assert read_overflow(RequestFailed("acme", status, TOO_LONG)) is None
+
+
+@pytest.mark.parametrize("status", [200, 400, 413, 422, 500, 502])
+def test_any_other_status_decides_nothing(status: int) -> None:
+    """Servers answer an overflow with all of these."""
+    assert is_context_overflow({"error": {"code": status, "message": TOO_LONG}})
+    assert is_context_overflow(RequestFailed("acme", status, TOO_LONG))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"choices": [{"message": {"role": "assistant", "content": TOO_LONG}}]},
+        {"message": {"role": "assistant", "content": TOO_LONG}, "done": True},
+        {"content": [{"type": "text", "text": TOO_LONG}], "stop_reason": "end_turn"},
+        {"output": [{"content": [{"text": "context_length_exceeded"}]}], "error": None},
+        {"detail": [{"msg": "Field required", "loc": ["body"], "input": {"text": TOO_LONG}}]},
+        {"error": {"message": "Bad JSON.", "failed_generation": TOO_LONG, "param": TOO_LONG}},
+    ],
+)
+def test_what_was_said_in_the_conversation_is_no_error(body: object) -> None:
+    """A reply, and what a validation repeats of the request, may speak of anything."""
+    assert read_overflow(body) is None
+
+
+def test_exceptions_of_the_sdks_are_read() -> None:
+    """Each keeps its body and its status in a place of its own."""
+    body = {"error": {"message": TOO_LONG, "type": "invalid_request_error"}}
+    response = httpx2.Response(400, json=body, request=httpx2.Request("POST", "http://127.0.0.1"))
+    said = {
+        "Error": {"Code": "ValidationException", "Message": TOO_LONG},
+        "ResponseMetadata": {"HTTPStatusCode": 400},
+    }
+    raised = [
+        openai.BadRequestError("Error code: 400", response=response, body=body["error"]),
+        anthropic.BadRequestError("Error code: 400", response=response, body=body),
+        google_errors.ClientError(400, {"error": {"code": 400, "message": TOO_LONG}}),
+        ClientError(said, "Converse"),
+        RuntimeError(TOO_LONG),
+    ]
+
+    assert [read_overflow(error) for error in raised] == [Overflow(208_310, 200_000)] * 5
+    assert [read_said(error).status for error in raised] == [400, 400, 400, 400, None]
+
+
+def test_an_exception_that_repeats_the_request_is_read_by_its_body() -> None:
+    """Its text holds everything that the body holds, the user's words as well."""
+    body = {"detail": [{"msg": "Field required", "input": TOO_LONG}]}
+    response = httpx2.Response(422, json=body, request=httpx2.Request("POST", "http://127.0.0.1"))
+    error = openai.UnprocessableEntityError(
+        f"Error code: 422 - {body}", response=response, body=body
+    )
+
+    assert read_overflow(error) is None
+
+
+def test_an_overflow_that_was_translated_stays_one() -> None:
+    """The library's own error keeps its sizes."""
+    assert read_overflow(ContextOverflow("m", 5, 4)) == Overflow(5, 4)
+
+
+def test_an_object_whose_properties_raise_is_read_by_its_text() -> None:
+    """A response that was streamed cannot be read twice."""
+
+    class Streamed(Exception):
+        @property
+        def response(self) -> object:
+            raise RuntimeError
+
+    assert is_context_overflow(Streamed(TOO_LONG))
+
+
+@given(PLAIN)
+def test_nothing_raises(error: object) -> None:
+    """Whatever a server sends, there is an answer."""
+    assert read_overflow(error) is None or is_context_overflow(error)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["input token ", "exceeds max", "context of ", "1 + ", "prompt ((", "tokens 1,000", "{["],
+)
+def test_a_text_is_read_no_further_than_a_page(piece: str) -> None:
+    """An error may repeat a megabyte of prompt; its first and last lines say why."""
+    text = piece * (1_000_000 // len(piece))
+
+    assert len(spell(text)) <= 8_001
+    assert all(len(part) <= 8_001 for part in read_said({"error": [text] * 100}).texts)
+    assert is_context_overflow(f"{TOO_LONG} {'word ' * 200_000}")
+    assert is_context_overflow(f"{'word ' * 200_000} {TOO_LONG}")
+
+
+def test_nesting_has_an_end() -> None:
+    """A body that nests for ever is read to a depth."""
+    body: dict[str, object] = {"message": TOO_LONG}
+    for _ in range(1_000):
+        body = {"error": body}
+
+    assert read_overflow(body) is None
+    assert read_overflow('{"error":' * 50_000) is None
+
+
+def test_the_package_says_what_it_offers() -> None:
+    """Adapters import these names."""
+    assert overflow.__all__ == [
+        "Overflow",
+        "is_context_overflow",
+        "read_overflow",
+        "read_silent_overflow",
+    ]
+
+
+def test_a_number_that_would_have_fitted_is_not_what_was_sent() -> None:
+    """A text may name some other size; the window is still worth having."""
+    text = "prompt of 100 tokens in part 3 exceeds the context window of 8,192 tokens"
+
+    assert read_overflow(text) == Overflow(None, 8_192)
