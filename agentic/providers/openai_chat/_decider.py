@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from agentic.errors import RequestFailed
+from agentic.errors import ContextOverflow, RequestFailed
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.providers._failure import provider_errors
@@ -18,6 +18,8 @@ from agentic.providers.openai_chat._wire import (
 )
 from agentic.providers.openai_chat._wire._failure import failure_in
 from agentic.providers.openai_chat._wire._sendable import is_object, wire_name
+from agentic.providers.overflow import read_silent_overflow
+from agentic.tokens import approx_token_counter, count_tokens
 from agentic.usage import StopReason
 
 if TYPE_CHECKING:
@@ -53,7 +55,8 @@ class Decider:
         """Ask for the whole reply at once.
 
         Raises:
-            ContextOverflow: the request does not fit the model's window.
+            ContextOverflow: the request does not fit the model's window; also where the server cut
+                it without a word, as far as the usage tells.
             RequestFailed: the server refused it, or gave no reply.
         """
         create: Any = self.client.chat.completions.create
@@ -96,9 +99,26 @@ class Decider:
 
     def _decision(self, body: Any, request: Input) -> Decision:
         decision = _with_our_names(decode_response(body), request)
+        self._check_for_silent_overflow(decision, request)
         if decision.stop_reason is StopReason.TOOL and self._was_cut_off(decision):
             return attrs.evolve(decision, stop_reason=StopReason.MAX_TOKENS)
         return decision
+
+    def _check_for_silent_overflow(self, decision: Decision, request: Input) -> None:
+        """Refuse a reply to a part of the request: some servers cut it, and say nothing.
+
+        A window that the catalog knows may be smaller than the one that is served (a long context
+        that is paid for): a reply to more than that is no sign of a cut, unless the caller says so.
+        """
+        window, usage = self._window(), decision.usage
+        if not window or not usage or (usage.input > window and self._limits is None):
+            return
+        estimated = count_tokens(request.history) + approx_token_counter(request.system_prompt)
+        overflow = read_silent_overflow(
+            usage, decision.stop_reason, window, estimated_input=estimated
+        )
+        if overflow is not None:
+            raise ContextOverflow(self.model, overflow.sent, overflow.window)
 
     def _was_cut_off(self, decision: Decision) -> bool:
         """Find a reply that reached the limit in the middle of a call, though it says `tool_calls`.

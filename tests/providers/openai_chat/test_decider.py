@@ -312,3 +312,56 @@ def test_its_name_and_its_limits(serve: Serve) -> None:
     assert openai_chat.Decider(client, "gpt-4o").name == "openai_chat:gpt-4o"
     assert openai_chat.Decider(client, "gpt-4o").limits().context_window == 128_000
     assert openai_chat.Decider(client, "gpt-4o", limits=given).limits() is given
+
+
+def _asked(letters: int) -> loop.Input:
+    history = (Message("user", "x" * letters),)
+    return loop.Input(
+        system_prompt="",
+        user_message=history[0].content,
+        history=history,
+        tools=(),
+        tool_calls=(),
+        tool_results=(),
+        turn=1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("letters", "counted"),
+    [
+        pytest.param(40_000, 2_050, id="cut to half of the window"),
+        pytest.param(40_000, 4_090, id="cut to the window"),
+        pytest.param(4_000, 4_200, id="more than the window that was given"),
+    ],
+)
+def test_a_prompt_that_the_server_cut_silently_is_an_overflow(
+    serve: Serve, letters: int, counted: int
+) -> None:
+    """What was counted and what was sent give it away, where the window is known."""
+    server = serve({**_reply(), "usage": {"prompt_tokens": counted, "completion_tokens": 9}})
+    decider = openai_chat.Decider(server.client(), "tiny", limits=ModelLimits(4_096, 0))
+
+    with pytest.raises(ContextOverflow) as caught:
+        asyncio.run(decider.decide(_asked(letters)))
+
+    assert caught.value.window == 4_096
+
+
+@pytest.mark.parametrize(
+    ("model", "counted"),
+    [
+        pytest.param("gpt-4o", 200_000, id="a longer window than the catalog knows was served"),
+        pytest.param("nobody-knows-this", 9_000, id="no window is known"),
+        pytest.param("gpt-4o", 0, id="no usage"),
+    ],
+)
+def test_what_may_have_been_served_whole_is_no_overflow(
+    serve: Serve, model: str, counted: int
+) -> None:
+    """A reply is not thrown away on a guess."""
+    server = serve({**_reply(), "usage": {"prompt_tokens": counted, "completion_tokens": 9}})
+
+    decision = asyncio.run(openai_chat.Decider(server.client(), model).decide(_asked(40_000)))
+
+    assert decision.reply == "Done."
