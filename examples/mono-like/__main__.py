@@ -2,8 +2,9 @@
 
 Run `python examples/mono-like "read README.md then run ls"`, or without a request for a prompt.
 `--session work.jsonl` keeps the conversation and resumes it; `--window 6000` is a small window.
-With OPENAI_BASE_URL or OPENAI_API_KEY set, it asks that endpoint (OPENAI_MODEL names the model);
-otherwise an offline decider understands a handful of plain requests and drives the same tools.
+`--model anthropic:claude-sonnet-4-5` asks that model, of any provider in `agentic.providers`; the
+provider's SDK finds its key and address in the environment. Without a model, an offline decider
+understands a handful of plain requests and drives the same tools.
 """
 
 import argparse
@@ -19,16 +20,13 @@ import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from agentic import events, history, limits, loop, tokens, tools, truncate, usage
+from agentic import events, history, limits, loop, providers, tokens, tools, truncate
 from agentic.context import budget, compactors
-from agentic.errors import AgenticError, ContextOverflow, RequestFailed
-from agentic.messages import Message, ToolCall, ToolFailure, ToolResult
+from agentic.errors import AgenticError
+from agentic.messages import ToolCall, ToolFailure, ToolResult
 from agentic.tools import tool
-from agentic.usage import StopReason as Stop
 
-OPENAI = "https://api.openai.com/v1"
 PROMPT = "You are a coding agent. Look before you change things, and run what you changed."
 
 
@@ -96,13 +94,16 @@ class Offline:
 
     name = """an offline decider for read PATH [from line N], run COMMAND, find TEXT [in PATH],
 write TEXT to PATH, edit PATH: OLD -> NEW, and several of them joined by 'then'"""
-    window = 128_000
     steps = {
         "read": r"read (?P<path>\S+)(?: from line (?P<offset>\d+))?",
         "bash": r"run (?P<command>.+)",
         "write": r"write (?P<content>.+) to (?P<path>\S+)",
         "edit": r"edit (?P<path>\S+): (?P<old>.+) -> (?P<new>.+)",
     }
+
+    def limits(self) -> limits.ModelLimits:
+        """Remember as much as a model would."""
+        return limits.ModelLimits(128_000, 0)
 
     async def decide(self, request: loop.Input) -> loop.Decision:
         """Take the next step, or report after the last one or a failure."""
@@ -124,79 +125,30 @@ write TEXT to PATH, edit PATH: OLD -> NEW, and several of them joined by 'then'"
         return loop.Decision(f"I do not understand {step!r}. I am {self.name}")
 
 
-class OpenAICompatible:
-    """Asks any server that speaks the chat completions protocol."""
+class Screen:
+    """Prints what happens, as it happens."""
 
-    reasons = {"stop": Stop.STOP, "tool_calls": Stop.TOOL, "length": Stop.MAX_TOKENS}
-    words = usage.StopWords("the endpoint", reasons | {"content_filter": Stop.CONTENT_FILTER})
+    streamed = False
 
-    def __init__(self, url: str, key: str) -> None:
-        import httpx  # an extra: pip install 'agentic-weave[http]'
-
-        headers = {"Authorization": f"Bearer {key or 'none'}"}
-        self.client = httpx.AsyncClient(base_url=url or OPENAI, headers=headers, timeout=600)
-        self.unreadable = (httpx.HTTPError, LookupError, TypeError, ValueError)
-        self.model = os.environ.get("OPENAI_MODEL", "gpt-4.1-mini")
-        self.name = f"{self.model} at {self.client.base_url}"
-        self.window = limits.lookup(self.model).context_window
-
-    async def decide(self, request: loop.Input) -> loop.Decision:
-        """Send the view, and read the first choice."""
-        messages = [{"role": "system", "content": request.system_prompt}]
-        messages += [item for message in request.history for item in self.encode(message)]
-        keys = ("name", "description", "parameters")
-        functions = [{key: getattr(offered, key) for key in keys} for offered in request.tools]
-        offers = [{"type": "function", "function": function} for function in functions]
-        body = {"model": self.model, "messages": messages, "tools": offers}
-        try:
-            answer = await self.client.post("chat/completions", json=body)
-            if not answer.is_error:
-                return self.decode(answer.json())
-        except self.unreadable as error:
-            raise RequestFailed(self.name, None, repr(error)) from error
-        if re.search("context.{0,20}(length|size|window)|too many tokens", answer.text):
-            raise ContextOverflow(self.model, None, self.window)
-        raise RequestFailed(self.name, answer.status_code, answer.text[:500])
-
-    def decode(self, answer: dict[str, Any]) -> loop.Decision:
-        """Read the first choice, and what it cost."""
-        choice, counts = answer["choices"][0], answer.get("usage") or {}
-        reply, word = choice["message"], choice.get("finish_reason")
-        calls = reply.get("tool_calls") or []
-        return loop.Decision(
-            reply.get("content") or "",
-            [ToolCall(c["id"], c["function"]["name"], c["function"]["arguments"]) for c in calls],
-            usage.Usage(counts.get("prompt_tokens"), counts.get("completion_tokens")),
-            self.words.reason(word, has_tool_calls=bool(calls)),
-            stop_word=word or "",
-        )
-
-    def encode(self, message: Message) -> list[dict[str, Any]]:
-        """Write one message as the protocol has it: each tool result is a message of its own."""
-        if results := message.tool_results:
-            return [{"role": "tool", "tool_call_id": r.call_id, "content": r.text} for r in results]
-        wire: dict[str, Any] = {"role": message.role, "content": message.content}
-        for call in message.tool_calls:
-            function = {"name": call.name, "arguments": call.arguments}
-            asked = {"id": call.id, "type": "function", "function": function}
-            wire["tool_calls"] = [*wire.get("tool_calls", []), asked]
-        return [wire]
-
-
-def show(_: object, event: events.Event) -> None:
-    """Print what happens, as it happens."""
-    match event:
-        case events.TurnStart(turn=turn, context_tokens=size):
-            print(f"[turn {turn}: {size:,} tokens]")
-        case events.MessageEnd(message=message) if message.role == "assistant":
-            print(message.content)
-        case events.ToolExecutionStart(call=call):
-            print(f"  {call.name} {call.arguments:.90}")
-        case events.ToolExecutionEnd(result=result, seconds=seconds):
-            failed = f"Failed: {result.error.message}." if result.error else ""
-            print(f"  {len(result.output):,} characters in {seconds:.1f} s.", failed, result.notice)
-        case events.ContextCompactionEnd(tokens_before=before, tokens_after=after, error=error):
-            print(f"  {error}" if error else f"  compacted: {before:,} -> {after:,} tokens")
+    def show(self, _: object, event: events.Event) -> None:
+        """Print one event."""
+        match event:
+            case events.TurnStart(turn=turn, context_tokens=size):
+                print(f"[turn {turn}: {size:,} tokens]")
+            case events.MessageUpdate(delta=delta):
+                print(delta, end="", flush=True)
+                self.streamed = True
+            case events.MessageEnd(message=message) if message.role == "assistant":
+                print("" if self.streamed else message.content)
+                self.streamed = False
+            case events.ToolExecutionStart(call=call):
+                print(f"  {call.name} {call.arguments:.90}")
+            case events.ToolExecutionEnd(result=result, seconds=seconds):
+                failed = f"Failed: {result.error.message}." if result.error else ""
+                size = len(result.output)
+                print(f"  {size:,} characters in {seconds:.1f} s.", failed, result.notice)
+            case events.ContextCompactionEnd(tokens_before=before, tokens_after=after, error=error):
+                print(f"  {error}" if error else f"  compacted: {before:,} -> {after:,} tokens")
 
 
 def make_agent(decider: loop.Decider, store: history.Rewriter, window: int) -> loop.Runner:
@@ -214,12 +166,12 @@ def make_agent(decider: loop.Decider, store: history.Rewriter, window: int) -> l
     )
 
 
-def talk(request: str, session: str | None, window: int | None) -> None:
+def talk(request: str, model: str | None, session: str | None, window: int | None) -> None:
     """Serve one request, or ask for requests until there is none."""
-    url, key = (os.environ.get(f"OPENAI_{name}", "") for name in ("BASE_URL", "API_KEY"))
-    decider = OpenAICompatible(url, key) if url or key else Offline()
+    decider = providers.connect(model) if model else Offline()
     store = history.JsonlStore(session) if session else history.MemoryStore()
-    agent = make_agent(decider, store, decider.window if window is None else window)
+    known_window = decider.limits().context_window
+    agent = make_agent(decider, store, known_window if window is None else window)
     print(f"mono-like, with {decider.name}")
     with asyncio.Runner() as runner:
         if known := runner.run(store.load()):
@@ -233,13 +185,15 @@ def main() -> None:
     """Read the command line. A user's mistake is one sentence, not a traceback."""
     parser = argparse.ArgumentParser("mono-like", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("request", nargs="*", help="what to do; without it, a prompt")
+    parser.add_argument("--model", help="PROVIDER:NAME, such as openai_chat:gpt-4.1")
     parser.add_argument("--window", type=int, help="the context window, in tokens")
     parser.add_argument("--session", help="a file that keeps the conversation")
     given = parser.parse_args()
+    screen = Screen()
     for happening in events.signals.values():
-        happening.connect(show)
+        happening.connect(screen.show)
     try:
-        talk(" ".join(given.request), given.session, given.window)
+        talk(" ".join(given.request), given.model, given.session, given.window)
     except (AgenticError, ImportError, OSError) as error:
         sys.exit(f"mono-like: {error}")
     except (EOFError, KeyboardInterrupt):

@@ -15,13 +15,15 @@ from typing import Any
 import pytest
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mono-like"
+GPT = ("--model", "openai_chat:gpt-4.1")
 
 
 def mono_like(
     folder: Path, *arguments: str, typed: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run the example in a folder, with no endpoint but the one that is given."""
-    inherited = {key: value for key, value in os.environ.items() if "OPENAI" not in key}
+    """Run the example in a folder, with no key and no endpoint but those that are given."""
+    keys = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "AWS")
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(keys)}
     return subprocess.run(
         [sys.executable, str(EXAMPLE), *arguments],
         cwd=folder,
@@ -106,8 +108,21 @@ def test_what_a_command_leaves_in_the_background_is_stopped(tmp_path: Path) -> N
         (["--window", "-5", "run ls"], {}, "context_window is -5; allowed: a whole number"),
         (["--window", "many", "run ls"], {}, "invalid int value: 'many'"),
         (["--session", "/", "run ls"], {}, "Is a directory"),
-        (["hi"], {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, "did not serve the request"),
-        (["hi"], {"OPENAI_BASE_URL": "nonsense"}, "did not serve the request"),
+        (["--model", "gpt-4.1", "hi"], {}, "model is 'gpt-4.1'; allowed: PROVIDER:NAME"),
+        (["--model", "acme:large", "hi"], {}, "the provider one of anthropic, bedrock, gemini"),
+        (["--model", "openai_chat:gpt-4.1", "hi"], {}, "OPENAI_API_KEY"),
+        (["--model", "anthropic:claude-sonnet-4-5", "hi"], {}, "ANTHROPIC_API_KEY"),
+        (["--model", "gemini:gemini-2.5-pro", "hi"], {}, "API key"),
+        (
+            ["--model", "openai_chat:gpt-4.1", "hi"],
+            {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "none"},
+            "did not serve the request",
+        ),
+        (
+            ["--model", "openai_chat:gpt-4.1", "hi"],
+            {"OPENAI_BASE_URL": "nonsense", "OPENAI_API_KEY": "none"},
+            "did not serve the request",
+        ),
     ],
 )
 def test_a_users_mistake_is_a_sentence_and_no_traceback(
@@ -132,7 +147,7 @@ def test_a_request_that_it_does_not_understand_is_answered_with_what_it_does(
 
 
 @contextmanager
-def chat_server(*answers: tuple[int, dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def chat_server(*answers: tuple[int, str]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Serve chat completions from a script; give the address, and the requests that came."""
     seen: list[dict[str, Any]] = []
     script = iter(answers)
@@ -142,8 +157,10 @@ def chat_server(*answers: tuple[int, dict[str, Any]]) -> Iterator[tuple[str, lis
             seen.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             status, body = next(script)
             self.send_response(status)
+            kind = "text/event-stream" if status == 200 else "application/json"
+            self.send_header("Content-Type", kind)
             self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
+            self.wfile.write(body.encode())
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
@@ -154,16 +171,24 @@ def chat_server(*answers: tuple[int, dict[str, Any]]) -> Iterator[tuple[str, lis
         server.shutdown()
 
 
-def reply(content: str = "", reason: str = "stop", calls: tuple[tuple[str, str], ...] = ()) -> Any:
-    """Write a reply as a server does."""
-    message: dict[str, Any] = {"role": "assistant", "content": content or None}
+def reply(
+    content: str = "", reason: str = "stop", calls: tuple[tuple[str, str], ...] = ()
+) -> tuple[int, str]:
+    """Write a streamed reply as a server does."""
+    delta: dict[str, Any] = {"role": "assistant", "content": content or None}
     if calls:
-        message["tool_calls"] = [
-            {"id": "call_0", "type": "function", "function": {"name": name, "arguments": arguments}}
+        delta["tool_calls"] = [
+            {"index": 0, "id": "call_0", "function": {"name": name, "arguments": arguments}}
             for name, arguments in calls
         ]
     usage = {"prompt_tokens": 900, "completion_tokens": 10}
-    return 200, {"choices": [{"message": message, "finish_reason": reason}], "usage": usage}
+    chunks = [
+        {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]},
+        {"choices": [], "usage": usage},
+    ]
+    lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks]
+    return 200, "".join([*lines, "data: [DONE]\n\n"])
 
 
 def test_an_endpoint_is_asked_with_the_tools_and_gets_their_results(tmp_path: Path) -> None:
@@ -173,7 +198,7 @@ def test_an_endpoint_is_asked_with_the_tools_and_gets_their_results(tmp_path: Pa
         url,
         seen,
     ):
-        done = mono_like(tmp_path, "greet", OPENAI_BASE_URL=url, OPENAI_MODEL="gpt-4.1")
+        done = mono_like(tmp_path, *GPT, "greet", OPENAI_BASE_URL=url, OPENAI_API_KEY="none")
 
     assert done.returncode == 0, done.stderr
     assert "It says hello." in done.stdout
@@ -194,9 +219,12 @@ def test_an_overflow_is_answered_by_a_smaller_request(tmp_path: Path) -> None:
     """The refused request is not sent again as it was."""
     (tmp_path / "big.txt").write_text("a line of a large file\n" * 2_000)
     read = reply("", "tool_calls", (("read", '{"path": "big.txt"}'),))
-    overflow = (400, {"error": {"message": "maximum context length exceeded"}})
+    overflow = (
+        400,
+        json.dumps({"error": {"code": "context_length_exceeded", "message": "Too long."}}),
+    )
     with chat_server(*[read] * 8, overflow, reply("Read.")) as (url, seen):
-        done = mono_like(tmp_path, "read it", OPENAI_BASE_URL=url, OPENAI_MODEL="gpt-4.1")
+        done = mono_like(tmp_path, *GPT, "read it", OPENAI_BASE_URL=url, OPENAI_API_KEY="none")
 
     refused, retried = (len(json.dumps(body["messages"])) for body in seen[-2:])
 

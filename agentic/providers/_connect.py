@@ -1,0 +1,98 @@
+"""From `provider:name` to a decider, with a client that the provider's SDK sets up by itself.
+
+The SDK reads its own environment (OPENAI_API_KEY and OPENAI_BASE_URL, ANTHROPIC_API_KEY,
+GEMINI_API_KEY, AWS_REGION and the rest of AWS's chain); nothing is read here.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import attrs
+
+from agentic.errors import ConfigError
+from agentic.limits import ModelLimits
+from agentic.loop import StreamingDecider
+
+__all__ = ["Connection", "connect"]
+
+
+class Connection(StreamingDecider, Protocol):
+    """A decider that knows its name and its model's limits. Each adapter's `Decider` is one."""
+
+    @property
+    def name(self) -> str:
+        """Give `provider:model`."""
+        ...
+
+    def limits(self) -> ModelLimits:
+        """Give the model's limits, in tokens."""
+        ...
+
+
+@attrs.frozen
+class _Sdk:
+    """Where a provider's client comes from."""
+
+    extra: str
+    """The extra of agentic-weave that installs it."""
+    module: str
+    make: Callable[[Any], Any]
+    """From the imported module to a client."""
+
+
+def _anthropic(sdk: Any) -> Any:
+    """Make the client, and miss its key now: it would miss it in the first request only."""
+    client = sdk.AsyncAnthropic()
+    given = (client.api_key, client.auth_token, getattr(client, "credentials", None))
+    if not any(given) and getattr(client, "_token_cache", None) is None:
+        raise ValueError("set the environment variable ANTHROPIC_API_KEY")
+    return client
+
+
+_OPENAI = _Sdk("openai", "openai", lambda sdk: sdk.AsyncOpenAI())
+_SDKS: Mapping[str, _Sdk] = {
+    "anthropic": _Sdk("anthropic", "anthropic", _anthropic),
+    "bedrock": _Sdk("bedrock", "boto3", lambda sdk: sdk.client("bedrock-runtime")),
+    "gemini": _Sdk("gemini", "google.genai", lambda sdk: sdk.Client()),
+    "openai_chat": _OPENAI,
+    "openai_responses": _OPENAI,
+}
+
+
+def connect(model: str, **settings: Any) -> Connection:
+    """Make the decider for `provider:name`, such as `anthropic:claude-sonnet-4-5`.
+
+    The provider is one of this package's adapters; openai_chat reaches every server that speaks
+    chat completions, by the SDK's OPENAI_BASE_URL. `settings` go to the adapter's `Decider`.
+
+    Raises:
+        ConfigError: no such provider, no name, or a client that cannot be set up.
+        ImportError: the provider's SDK is not installed; the message says how to install it.
+    """
+    provider, _, name = str(model).partition(":")
+    if provider not in _SDKS or not name:
+        raise ConfigError(
+            "model",
+            model,
+            f"PROVIDER:NAME, the provider one of {', '.join(_SDKS)}",
+            "put the provider before the name that it gives the model, as in openai_chat:gpt-4.1",
+        )
+    adapter = importlib.import_module(f"agentic.providers.{provider}")
+    decider: Connection = adapter.Decider(_client(model, _SDKS[provider]), name, **settings)
+    return decider
+
+
+def _client(model: str, sdk: _Sdk) -> Any:
+    try:
+        module = importlib.import_module(sdk.module)
+    except ImportError as problem:
+        raise ImportError(
+            f"{model} needs an SDK that is not installed: pip install 'agentic-weave[{sdk.extra}]'"
+        ) from problem
+    try:
+        return sdk.make(module)
+    except Exception as problem:
+        raise ConfigError(
+            "model", model, "a provider whose client can be set up", str(problem).rstrip(".")
+        ) from problem
