@@ -1,0 +1,188 @@
+"""A decider that asks Anthropic's Messages API through the client that the caller passes in."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import attrs
+
+from agentic.limits import ModelLimits, lookup
+from agentic.loop import Decision, Input
+from agentic.providers._failure import provider_errors
+from agentic.providers._plain import at, plain
+from agentic.providers.anthropic import _wire
+from agentic.usage import Usage, normalize
+
+if TYPE_CHECKING:
+    import anthropic
+
+    Client: TypeAlias = (
+        anthropic.AsyncAnthropic | anthropic.AsyncAnthropicBedrock | anthropic.AsyncAnthropicVertex
+    )
+
+__all__ = ["Decider"]
+
+_DEFAULT_MAX_TOKENS = 4096
+"""For a model whose longest reply nobody knows: the least that any of the catalog's gives."""
+
+# The SDK refuses a reply that might take over ten minutes unless it is streamed: over 21,333
+# tokens, and over 8,192 for some models.
+# https://github.com/anthropics/anthropic-sdk-python/blob/main/src/anthropic/_constants.py
+_LARGEST_UNSTREAMED = 8192
+
+_PAUSES = {"pause_turn", "compaction"}
+_MOST_PAUSES = 5
+"""After so many in a row the decision is given as it stands, with the word for the pause."""
+
+# https://platform.claude.com/docs/en/build-with-claude/token-counting (2026-11), and the SDK's own.
+_COUNTED = {
+    "cache_control",
+    "extra_body",
+    "extra_headers",
+    "extra_query",
+    "output_config",
+    "speed",
+    "system",
+    "thinking",
+    "timeout",
+    "tool_choice",
+}
+
+
+@attrs.frozen
+class Decider:
+    """A model of Anthropic's. A turn that the server paused is continued, and its usage added up.
+
+    Raises, when it decides:
+        ContextOverflow: the request does not fit the model's window.
+        IncompleteReply: the connection broke off in the middle of a reply.
+        RequestFailed: any other refusal, and no answer at all.
+    """
+
+    client: "Client" = attrs.field(repr=False)
+    """The SDK's async client: `AsyncAnthropic()`, or the one for Bedrock or Vertex."""
+    model: str
+    options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
+    """More arguments of the SDK's `messages.create`. Without `max_tokens` a reply may be as long as
+    the model allows. `tools` stand before those of the request."""
+    _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """Give `anthropic:` and the model."""
+        return f"{_wire.NAME}:{self.model}"
+
+    def limits(self) -> ModelLimits:
+        """Give the model's limits: those that were passed, or the catalog's."""
+        return self._limits or lookup(self.model)
+
+    async def decide(self, request: Input, /) -> Decision:
+        """Ask for the next step. A reply that may be long is streamed, as the SDK wants it."""
+        body = self._body(request)
+        if body["max_tokens"] > _LARGEST_UNSTREAMED:
+            *_, decision = [item async for item in self.stream(request)]
+            return cast("Decision", decision)
+        responses: list[Any] = []
+        with provider_errors(_wire.NAME, self.model, self._window()):
+            while _goes_on(responses):
+                sent = _resumed(body, responses)
+                responses.append(plain(await self.client.messages.create(**sent)))
+        return _decision(responses, request)
+
+    async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
+        """Give the text as it comes, and the Decision last."""
+        body = self._body(request)
+        responses: list[Any] = []
+        while _goes_on(responses):
+            streamed = _wire.StreamedResponse()
+            received = partial(getattr, streamed, "text")
+            with provider_errors(_wire.NAME, self.model, self._window(), received):
+                sent = _resumed(body, responses)
+                async with await self.client.messages.create(**sent, stream=True) as events:
+                    with _error_events(self.model):
+                        async for event in events:
+                            piece = streamed.feed(event)
+                            if piece:
+                                yield piece
+                responses.append(streamed.response())
+        yield _decision(responses, request)
+
+    async def count_tokens(self, request: Input, /) -> int:
+        """Ask the provider how many tokens the request has, tools and system prompt included."""
+        body = self._body(request)
+        known = {"model", "messages", "tools", *_COUNTED}
+        counted = {key: value for key, value in body.items() if key in known}
+        with provider_errors(_wire.NAME, self.model, self._window()):
+            answer = await self.client.messages.count_tokens(**counted)
+        return Usage(input=at(plain(answer), "input_tokens")).input
+
+    def _window(self) -> int | None:
+        limits = self.limits()
+        return limits.context_window if limits.known else None
+
+    def _body(self, request: Input) -> dict[str, Any]:
+        """Give the arguments of the SDK's call."""
+        encoded = _wire.encode_request(
+            request.history, system_prompt=request.system_prompt, tools=request.tools
+        )
+        tools = [*self.options.get("tools", ()), *encoded.pop("tools", ())]
+        body = {
+            "model": self.model,
+            "max_tokens": self.limits().max_output or _DEFAULT_MAX_TOKENS,
+            **_wire.sendable(encoded),
+            **self.options,
+            **({"tools": tools} if tools else {}),
+        }
+        body.pop("stream", None)
+        return body
+
+
+def _goes_on(responses: list[Any]) -> bool:
+    if not responses:
+        return True
+    paused = at(responses[-1], "stop_reason") in _PAUSES
+    return paused and len(responses) <= _MOST_PAUSES
+
+
+@contextmanager
+def _error_events(model: str) -> Iterator[None]:
+    """Read an error in the stream by its kind: the SDK gives it the status of the response, 200."""
+    try:
+        yield
+    except Exception as error:
+        body = plain(getattr(error, "body", None))
+        if at(body, "type") == "error":
+            raise _wire.stream_error(body, model) from error
+        raise
+
+
+def _resumed(body: dict[str, Any], responses: list[Any]) -> dict[str, Any]:
+    """Send a paused reply back as it came, so that the model goes on with it.
+
+    https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons (2026-11)
+    """
+    content = _content(responses)
+    if not content:
+        return body
+    reply = {"role": "assistant", "content": content}
+    container = at(responses[-1], "container", "id")
+    kept = {"container": container} if container else {}
+    return {**kept, **body, "messages": [*body["messages"], reply]}
+
+
+def _content(responses: list[Any]) -> list[Any]:
+    return [block for response in responses for block in _wire.reply_blocks(response)]
+
+
+def _decision(responses: list[Any], request: Input) -> Decision:
+    """Read the responses of one turn as one."""
+    last = responses[-1]
+    whole = last if len(responses) == 1 else {**last, "content": _content(responses)}
+    names = {_wire.safe_name(tool.name, "tool"): tool.name for tool in request.tools}
+    renamed = {wire: ours for wire, ours in names.items() if wire != ours}
+    decision = _wire.decode_response(whole, names=renamed)
+    if len(responses) == 1:
+        return decision
+    used = sum((normalize(_wire.usage(response)) for response in responses), Usage())
+    return attrs.evolve(decision, usage=used)

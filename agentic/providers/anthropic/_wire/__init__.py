@@ -1,0 +1,50 @@
+"""The wire of Anthropic's Messages API, without its SDK: also Bedrock's and Vertex's Claude.
+
+Where each part of a conversation goes:
+
+- Leading system messages and the summary: the request's `system`, a text if it is one, a block
+  for each if there are several. Any other system message: the user's text, in `<system>` tags,
+  unless it came from the wire and may stand where it stands. Pinned messages: where they stand.
+- Results of tools: first in one message of the user's, `is_error` for a failure, the notice at the
+  end of the text. Pictures and documents: blocks of the user's message, after the results.
+- Thinking: goes back with the whole message that the API sent, or not at all. Reasoning of other
+  providers: nowhere.
+- What has no field of ours (server tools and their results, searches, containers, compactions,
+  citations, marks of the cache): stays in the payload of the message.
+- Arguments that are no JSON object: `{"INVALID_JSON": text}`. Ids and tools' names of other
+  characters than the API takes: rewritten, calls and results alike. Lone surrogates: U+FFFD.
+- Messages that say nothing: left out. A conversation that a cut left without a first or a last
+  word of the user's: "Continue.", said for the user.
+"""
+
+from agentic.providers.anthropic._wire._blocks import safe_name, sendable
+from agentic.providers.anthropic._wire._decode import NAME, decode, decode_request
+from agentic.providers.anthropic._wire._encode import encode, encode_request, encode_tools
+from agentic.providers.anthropic._wire._reply import (
+    STOP_WORDS,
+    decode_response,
+    reply_blocks,
+    stop_reason,
+    usage,
+)
+from agentic.providers.anthropic._wire._stream import StreamedResponse, stream_error
+from agentic.providers.anthropic._wire._validate import validate
+
+__all__ = [
+    "NAME",
+    "STOP_WORDS",
+    "StreamedResponse",
+    "decode",
+    "decode_request",
+    "decode_response",
+    "encode",
+    "encode_request",
+    "encode_tools",
+    "reply_blocks",
+    "safe_name",
+    "sendable",
+    "stop_reason",
+    "stream_error",
+    "usage",
+    "validate",
+]

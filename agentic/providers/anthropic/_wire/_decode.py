@@ -1,0 +1,175 @@
+"""A request's messages, as ours, each with the wire's own items beside it.
+
+The payload of a `Native` is the wire's message. It is wrapped where a message is not one of the
+wire's: `{"message": m, "at": [0, 2]}` is a part of one, with the places of its blocks (results of
+tools and the user's words share a message there), `{"message": m, "between": ["user", null]}` is
+one whose place matters, with the roles beside it, and `{"message": m, "names": {...}}` is a reply
+that calls tools by other names than ours. `{"system": ...}` is a text or blocks of the request's
+`system`.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from agentic.messages import Media, Message, Native, ToolCall, ToolFailure, ToolResult
+from agentic.providers._plain import at, items_at, plain, text_at
+from agentic.providers.anthropic._wire._blocks import blocks_of, media_of, text_of
+
+__all__ = [
+    "INVALID_JSON",
+    "NAME",
+    "decode",
+    "decode_request",
+    "read_payload",
+    "system_part",
+    "wire_message",
+]
+
+NAME = "anthropic"
+"""The provider, in `Native.provider`."""
+
+INVALID_JSON = "INVALID_JSON"
+"""The key under which arguments that are no JSON object are sent, as the provider proposes:
+https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming."""
+
+
+def decode(messages: Iterable[Any], /) -> list[Message]:
+    """Read a request's list of messages. A user's message that answers calls becomes two.
+
+    >>> [message.role for message in decode([{"role": "user", "content": "Hello."}])]
+    ['user']
+    """
+    given = plain(messages)
+    wire = given if isinstance(given, list) else []
+    decoded: list[Message] = []
+    names: dict[str, str] = {}
+    for position, item in enumerate(wire):
+        roles = _role_at(wire, position - 1), _role_at(wire, position + 1)
+        for payload in _payloads(item, list(roles)):
+            message = _read(wire_message(payload), names)
+            decoded.append(message.replace(native=Native(NAME, payload)))
+            names.update((call.id, call.name) for call in message.tool_calls)
+    return decoded
+
+
+def decode_request(request: Mapping[str, Any], /) -> list[Message]:
+    """Read the conversation of a whole request: its system prompt, then its messages.
+
+    >>> request = {"system": "Be brief.", "messages": [{"role": "user", "content": "Why?"}]}
+    >>> [message.content for message in decode_request(request)]
+    ['Be brief.', 'Why?']
+    """
+    data = plain(request)
+    system = at(data, "system")
+    parts = [[block] for block in system] if isinstance(system, list) and system else [system]
+    leading = [
+        _system(part).replace(native=Native(NAME, {"system": part}))
+        for part in parts
+        if isinstance(part, str | list)
+    ]
+    return leading + decode(items_at(data, "messages"))
+
+
+def read_payload(payload: Any) -> Message | None:
+    """Read one payload, as `decode` did; None if it is none of this adapter's."""
+    system = system_part(payload)
+    if system is not None:
+        return _system(system)
+    item = wire_message(payload)
+    names = at(payload, "names")
+    known = names if isinstance(names, dict) else {}
+    return _read(item, known) if isinstance(item, dict) else None
+
+
+def system_part(payload: Any) -> str | list[Any] | None:
+    """Give the piece of the request's system prompt in a payload, if it is one."""
+    part = None if at(payload, "role") else at(payload, "system")
+    return part if isinstance(part, str | list) else None
+
+
+def wire_message(payload: Any) -> Any:
+    """Give the wire's message, or the part of one, in a payload."""
+    return payload if at(payload, "role") is not None else at(payload, "message")
+
+
+def _role_at(wire: list[Any], position: int) -> Any:
+    return at(wire[position], "role") if 0 <= position < len(wire) else None
+
+
+def _payloads(item: Any, roles: list[Any]) -> list[Any]:
+    """Wrap a message of the wire where the message alone would not find its place again."""
+    role = at(item, "role")
+    if role == "system" or (role == "assistant" and roles[0] is None):
+        return [{"message": item, "between": roles}]
+    content = items_at(item, "content")
+    results = [place for place, block in enumerate(content) if _is_result(block)]
+    others = [place for place, block in enumerate(content) if not _is_result(block)]
+    if role == "assistant" or not (results and others):
+        return [item] if isinstance(role, str) else [{"message": item}]
+    return [
+        {"message": {**item, "content": [content[place] for place in places]}, "at": places}
+        for places in (results, others)
+    ]
+
+
+def _is_result(block: Any) -> bool:
+    return text_at(block, "type") == "tool_result"
+
+
+def _read(item: Any, names: Mapping[str, str]) -> Message:
+    """Read one message of the wire, which is never a reason to raise."""
+    blocks = blocks_of(at(item, "content"))
+    role = at(item, "role")
+    if role == "assistant":
+        return _reply(blocks, names)
+    if role == "system":
+        return _system(blocks)
+    media = [found for found in map(media_of, blocks) if found]
+    text = "\n\n".join(filter(None, map(text_of, blocks)))
+    results = [_result(block, names, media) for block in blocks if _is_result(block)]
+    if results:
+        return Message("tool", text, tool_results=results, media=media)
+    return Message("user", text, media=media)
+
+
+def _system(part: str | list[Any]) -> Message:
+    return Message("system", "\n\n".join(filter(None, map(text_of, blocks_of(part)))))
+
+
+def _reply(blocks: list[Any], names: Mapping[str, str]) -> Message:
+    """Read a reply. Its texts are joined without anything between them, as a stream gives them."""
+    calls = [
+        ToolCall(
+            text_at(block, "id"),
+            names.get(text_at(block, "name"), text_at(block, "name")),
+            _arguments(at(block, "input")),
+        )
+        for block in blocks
+        if at(block, "type") == "tool_use"
+    ]
+    thoughts = [text_at(block, "thinking") for block in blocks if at(block, "type") == "thinking"]
+    text = "".join(text_of(block) for block in blocks if at(block, "type") == "text")
+    return Message(
+        "assistant", text, reasoning="\n\n".join(filter(None, thoughts)), tool_calls=calls
+    )
+
+
+def _arguments(value: Any) -> str:
+    """Write the arguments as the model's JSON text; one that was none was kept as it is."""
+    if isinstance(value, dict) and list(value) == [INVALID_JSON]:
+        value = value[INVALID_JSON] or {}
+    if isinstance(value, str):
+        return value
+    return "{}" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _result(block: Any, names: Mapping[str, str], media: list[Media]) -> ToolResult:
+    """Read the answer to a call; its pictures go to the others of the message."""
+    inner = blocks_of(at(block, "content"))
+    media += [found for found in map(media_of, inner) if found]
+    text = "\n".join(filter(None, map(text_of, inner)))
+    call_id = text_at(block, "tool_use_id")
+    if at(block, "is_error") is True:
+        return ToolResult(call_id, names.get(call_id, ""), error=ToolFailure(text))
+    return ToolResult(call_id, names.get(call_id, ""), text)

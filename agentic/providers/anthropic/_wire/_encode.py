@@ -1,0 +1,132 @@
+"""Our messages, as a request of the wire.
+
+`encode` keeps what came from the wire as it was. `encode_request` also makes the conversation one
+that the API accepts, whatever was cut or edited.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from agentic.messages import Message, close_open_rounds, leading_system_count
+from agentic.providers._native import native_payload
+from agentic.providers._plain import at
+from agentic.providers.anthropic._wire._blocks import safe_name, sendable, text_block
+from agentic.providers.anthropic._wire._decode import (
+    NAME,
+    read_payload,
+    system_part,
+    wire_message,
+)
+from agentic.providers.anthropic._wire._place import settle
+from agentic.providers.anthropic._wire._rebuild import rebuild
+from agentic.providers.anthropic._wire._turns import Turn, join, name_calls
+from agentic.tools import ToolDefinition
+
+__all__ = ["encode", "encode_request", "encode_tools"]
+
+_CALLERS = ("direct", "code_execution_")
+"""Who may call a tool, to the API; any other word is the host's own affair.
+https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling (2026-11)"""
+
+
+def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
+    """Write the request's list of messages. Leading system messages are not in it.
+
+    >>> encode([Message("system", "Be brief."), Message("user", "Why?")])
+    [{'role': 'user', 'content': 'Why?'}]
+    """
+    return [_wire(turn) for turn in name_calls(join(_turns(messages)))]
+
+
+def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
+    """Write the tools of a request, under names of the characters that the API takes.
+
+    >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["name"]
+    'now'
+    """
+    return [_tool(tool) for tool in tools]
+
+
+def encode_request(
+    messages: Sequence[Message], *, system_prompt: str = "", tools: Sequence[ToolDefinition] = ()
+) -> dict[str, Any]:
+    """Write all that a request holds of a conversation, such that the API accepts it.
+
+    Calls without a result get one, a result without its call is left out, and a conversation that
+    begins or ends with a reply that was written anew gets a word of the user's there.
+
+    >>> encode_request([Message("user", "Why?")], system_prompt="Be brief.")
+    {'system': 'Be brief.', 'messages': [{'role': 'user', 'content': 'Why?'}]}
+    """
+    closed = close_open_rounds(list(messages))
+    request: dict[str, Any] = {}
+    system = _system(system_prompt, closed[: leading_system_count(closed)])
+    if system is not None:
+        request["system"] = system
+    settled = settle(_turns(closed))
+    request["messages"] = [_wire(turn) for turn in name_calls(join(settled))]
+    if tools:
+        request["tools"] = encode_tools(tools)
+    return request
+
+
+def _turns(messages: Sequence[Message]) -> Iterator[Turn]:
+    leading = leading_system_count(messages)
+    for position, message in enumerate(messages):
+        payload = native_payload(message, NAME, read_payload)
+        wire = wire_message(payload)
+        if wire is not None:
+            between = at(payload, "between")
+            yield Turn(
+                wire,
+                native=True,
+                places=tuple(at(payload, "at") or ()),
+                between=(at(between, 0), at(between, 1)) if between else None,
+            )
+        elif position >= leading:
+            yield from _written_anew(message)
+
+
+def _written_anew(message: Message) -> Iterator[Turn]:
+    blocks = rebuild(message)
+    if blocks:
+        role = "assistant" if message.role == "assistant" else "user"
+        yield Turn({"role": role, "content": blocks})
+
+
+def _wire(turn: Turn) -> Any:
+    """Give the wire's message; one text that was written anew needs no list."""
+    if not turn.native and len(turn.blocks) == 1 and list(turn.blocks[0]) == ["type", "text"]:
+        return {**turn.message, "content": turn.blocks[0]["text"]}
+    return turn.message
+
+
+def _system(system_prompt: str, leading: Iterable[Message]) -> Any:
+    """Write the request's `system`: a text, or blocks if there are several; None if nothing."""
+    parts: list[Any] = [sendable(system_prompt)] if system_prompt.strip() else []
+    for message in leading:
+        payload = native_payload(message, NAME, read_payload)
+        part = system_part(payload)
+        if part is not None:
+            parts.append(part)
+        elif wire_message(payload) is None and message.content.strip():
+            parts.append(sendable(message.content))
+    if len(parts) < 2:  # noqa: PLR2004  one part stays what it is
+        return parts[0] if parts else None
+    return [block for part in parts for block in _system_blocks(part)]
+
+
+def _system_blocks(part: str | list[Any]) -> list[Any]:
+    if isinstance(part, list):
+        return part
+    return [text_block(part)] if part.strip() else []
+
+
+def _tool(tool: ToolDefinition) -> dict[str, Any]:
+    described = {"description": tool.description} if tool.description else {}
+    written = {"name": safe_name(tool.name, "tool"), **described, "input_schema": tool.parameters}
+    callers = [caller for caller in tool.allowed_callers if caller.startswith(_CALLERS)]
+    if any(caller.startswith("code_execution_") for caller in callers):
+        written["allowed_callers"] = callers
+    wire: dict[str, Any] = sendable(written)
+    return wire

@@ -1,0 +1,68 @@
+"""A message written anew from its typed fields, as content blocks. Nothing in them is empty.
+
+Thinking is left out: only its author's signature makes it acceptable, and that is in the payload
+(https://platform.claude.com/docs/build-with-claude/thinking-tool-workflows, 2026-11).
+"""
+
+import json
+from typing import Any
+
+from agentic.messages import Message, ToolCall, ToolResult
+from agentic.providers.anthropic._wire._blocks import (
+    media_block,
+    safe_name,
+    sendable,
+    text_block,
+)
+from agentic.providers.anthropic._wire._decode import INVALID_JSON
+
+__all__ = ["rebuild"]
+
+
+def rebuild(message: Message) -> list[dict[str, Any]]:
+    r"""Write a message's blocks, none if it says nothing.
+
+    A system message in the middle of a conversation is the user's text, marked: the role is for
+    newer models only, and refused between two messages of the user.
+
+    >>> rebuild(Message("system", "Be brief."))
+    [{'type': 'text', 'text': '<system>\nBe brief.\n</system>'}]
+    """
+    blocks = [_result(result) for result in message.tool_results]
+    blocks += [media_block(media) for media in message.media]
+    if message.content.strip():
+        text = message.content
+        marked = f"<system>\n{text}\n</system>" if message.role == "system" else text
+        blocks.append(text_block(marked))
+    blocks += [_call(call) for call in message.tool_calls]
+    written: list[dict[str, Any]] = sendable(blocks)
+    return written
+
+
+def _result(result: ToolResult) -> dict[str, Any]:
+    """Write the answer to a call; an empty one has no content at all."""
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": result.call_id}
+    if result.text.strip():
+        block["content"] = result.text
+    if result.error is not None:
+        block["is_error"] = True
+    return block
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    name = safe_name(call.name, "tool")
+    return {"type": "tool_use", "id": call.id, "name": name, "input": _input(call)}
+
+
+def _input(call: ToolCall) -> dict[str, Any]:
+    """Give the arguments as the object that the wire wants, whatever the model wrote.
+
+    >>> _input(ToolCall("c1", "read", "{oops"))
+    {'INVALID_JSON': '{oops'}
+    """
+    try:
+        arguments = call.parse()
+        json.dumps(arguments, allow_nan=False)
+    except (ValueError, RecursionError):
+        return {INVALID_JSON: call.arguments}
+    return arguments

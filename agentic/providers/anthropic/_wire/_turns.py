@@ -1,0 +1,141 @@
+"""The messages of a request while it is put together: which share one, and under which ids.
+
+Consecutive messages of one role are one turn to the API, so they need not be joined; what is
+written anew is joined all the same, since all results of a turn belong into one message
+(https://platform.claude.com/docs/en/agents-and-tools/tool-use/parallel-tool-use, 2026-11).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import attrs
+
+from agentic.providers._plain import at, items_at, text_at
+from agentic.providers.anthropic._wire._blocks import blocks_of, safe_name
+
+__all__ = ["Turn", "join", "name_calls"]
+
+
+@attrs.frozen
+class Turn:
+    """One message of the wire, as it came from there or written anew."""
+
+    message: Any
+    native: bool = False
+    places: tuple[int, ...] = ()
+    """Where its blocks stood, if it is a part of a message."""
+    between: tuple[Any, Any] | None = None
+    """The roles that stood beside it, if its place matters."""
+
+    @property
+    def role(self) -> Any:
+        """Give the wire's role."""
+        return at(self.message, "role")
+
+    @property
+    def blocks(self) -> list[Any]:
+        """Give the content as a list of blocks."""
+        return blocks_of(at(self.message, "content"))
+
+
+def join(turns: Iterable[Turn]) -> list[Turn]:
+    """Join the parts of one message, and what is written anew with what it stands beside."""
+    joined: list[Turn] = []
+    for turn in turns:
+        last = joined.pop() if joined else None
+        if last is not None and _are_one(last, turn):
+            joined.append(_put_together(last, turn))
+        elif last is not None and _belong_together(last, turn):
+            joined.append(_merge(last, turn))
+        else:
+            joined += [turn] if last is None else [last, turn]
+    return joined
+
+
+def _are_one(first: Turn, second: Turn) -> bool:
+    """Tell whether two parts make a whole message: those of one, or of two that fit as well."""
+    places = first.places + second.places
+    both = bool(first.places and second.places)
+    return both and sorted(places) == list(range(len(places)))
+
+
+def _put_together(first: Turn, second: Turn) -> Turn:
+    placed = zip(first.places + second.places, first.blocks + second.blocks, strict=True)
+    blocks = [block for _, block in sorted(placed, key=lambda pair: pair[0])]
+    return Turn({**first.message, "content": blocks}, native=True)
+
+
+def _belong_together(first: Turn, second: Turn) -> bool:
+    if first.role != second.role or (first.native and second.native):
+        return False
+    # A reply goes back as it is: its thinking is signed.
+    return first.role == "user" or not (first.native or second.native)
+
+
+def _merge(first: Turn, second: Turn) -> Turn:
+    """Put two messages of one role into one. The results come first, as the API wants them."""
+    blocks = sorted([*first.blocks, *second.blocks], key=lambda block: _kind(block) != _RESULT)
+    return Turn({**first.message, "content": blocks})
+
+
+_RESULT = "tool_result"
+
+
+def _kind(block: Any) -> Any:
+    return at(block, "type")
+
+
+def name_calls(turns: Sequence[Turn]) -> list[Turn]:
+    """Give calls that were written anew ids that the API takes, each its own; results alike.
+
+    Calls that go back as they came keep theirs.
+    """
+    used = {call_id for turn in turns if turn.native for call_id in _call_ids(turn)}
+    given: dict[str, list[str]] = {}
+    named: list[Turn] = []
+    for turn in turns:
+        if turn.role == "assistant":
+            given = defaultdict(list)
+            named.append(turn if turn.native else _renamed(turn, given, used))
+        else:
+            named.append(_answered(turn, given))
+    return named
+
+
+def _call_ids(turn: Turn) -> list[str]:
+    ids = [at(block, "id") for block in turn.blocks if _kind(block) == "tool_use"]
+    return [call_id for call_id in ids if isinstance(call_id, str)]
+
+
+def _renamed(turn: Turn, given: dict[str, list[str]], used: set[str]) -> Turn:
+    blocks = []
+    for block in turn.blocks:
+        new = block
+        if _kind(block) == "tool_use":
+            call_id = _unused(safe_name(block["id"], "call"), used)
+            used.add(call_id)
+            given[block["id"]].append(call_id)
+            new = {**block, "id": call_id}
+        blocks.append(new)
+    return attrs.evolve(turn, message={**turn.message, "content": blocks})
+
+
+def _unused(call_id: str, used: set[str]) -> str:
+    number, fresh = 1, call_id
+    while fresh in used:
+        number += 1
+        fresh = f"{call_id}_{number}"
+    return fresh
+
+
+def _answered(turn: Turn, given: dict[str, list[str]]) -> Turn:
+    """Let the results follow their calls: the second result of an id answers its second call."""
+    blocks = list(items_at(turn.message, "content"))
+    for place, block in enumerate(blocks):
+        waiting = given.get(text_at(block, "tool_use_id")) if _kind(block) == _RESULT else None
+        if waiting:
+            blocks[place] = {**block, "tool_use_id": waiting.pop(0)}
+    if blocks == items_at(turn.message, "content"):
+        return turn
+    return attrs.evolve(turn, message={**turn.message, "content": blocks})

@@ -1,0 +1,118 @@
+"""From the API's contents to messages.
+
+One content is one message, but for a content that holds results beside other parts: its results are
+a tool message and the rest is a message after it. Each carries in its native payload the whole
+content, so that together they become that content again.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from agentic.messages import Message, Native, Role
+from agentic.providers._plain import plain
+from agentic.providers.gemini._wire._fields import (
+    contents_of,
+    field,
+    has_field,
+    parts_of,
+    text_of,
+)
+from agentic.providers.gemini._wire._ids import CallNames
+from agentic.providers.gemini._wire._read import (
+    read_calls,
+    read_media,
+    read_results,
+    read_text,
+)
+
+__all__ = ["NAME", "REST", "RESULTS", "decode", "decode_request", "read_message", "shared_parts"]
+
+NAME = "gemini"
+"""The provider of this adapter's native payloads, for AI Studio and Vertex AI alike."""
+RESULTS, REST = "results", "rest"
+"""The two shares of a content that is two messages."""
+_ROLES: dict[str, Role] = {"model": "assistant", "system": "system"}
+
+
+def decode(contents: Iterable[Any], /) -> list[Message]:
+    """Read the contents of a request: JSON data or an SDK's objects.
+
+    >>> [message.role for message in decode([{"role": "model", "parts": [{"text": "Hello."}]}])]
+    ['assistant']
+    """
+    names = CallNames()
+    messages: list[Message] = []
+    before: Any = None
+    for content in contents_of(contents):
+        ids = names.ids(content)
+        notes = {"content": content, **({"ids": ids} if ids else {}), **_place(before)}
+        messages += [_decoded({**notes, **share}) for share in _shares(content)]
+        before = content
+    return messages
+
+
+def _decoded(payload: dict[str, Any]) -> Message:
+    """Read a message and keep its payload; a bare text is the SDK's shorthand and no content."""
+    native = Native(NAME, payload) if isinstance(payload["content"], Mapping) else None
+    return read_message(payload).replace(native=native)
+
+
+def _place(before: Any) -> dict[str, bool]:
+    """Note what a model's content may not follow, and did: what was sent so may be sent again."""
+    if before is None:
+        return {"first": True}
+    return {"after_model": True} if text_of(before, "role") == "model" else {}
+
+
+def _shares(content: Any) -> list[dict[str, str]]:
+    """Say of which messages a content consists."""
+    answers = [has_field(part, "functionResponse") for part in parts_of(content)]
+    if any(answers) and not all(answers):
+        return [{"share": RESULTS}, {"share": REST}]
+    return [{}]
+
+
+def read_message(payload: Any) -> Message:
+    """Read the native payload of one message, as the message that it is the payload of."""
+    content, ids = field(payload, "content"), field(payload, "ids") or ()
+    parts = shared_parts(payload)
+    results = read_results(parts_of(content), iter(ids))
+    if results and field(payload, "share") != REST:
+        return Message("tool", tool_results=results, media=read_media(parts))
+    role = _ROLES.get(text_of(content, "role"), "user")
+    model = role == "assistant"
+    return Message(
+        role,
+        read_text(parts, between="" if model else "\n"),
+        reasoning=read_text(parts, thought=True),
+        tool_calls=read_calls(parts_of(content), iter(ids)) if model else (),
+        media=() if model else read_media(parts),
+    )
+
+
+def shared_parts(payload: Any) -> list[Any]:
+    """Give the parts of a payload's content that belong to its message."""
+    parts, share = parts_of(field(payload, "content")), field(payload, "share")
+    if share is None:
+        return parts
+    return [part for part in parts if has_field(part, "functionResponse") is (share == RESULTS)]
+
+
+def decode_request(request: Mapping[str, Any]) -> list[Message]:
+    """Read the conversation of a whole request: the system instruction, then the contents.
+
+    Arguments of the SDK's call are understood too, with the instruction in `config`.
+    """
+    data = plain(request)
+    return [*_instructions(data), *decode(field(data, "contents"))]
+
+
+def _instructions(request: Any) -> list[Message]:
+    """Read the system instruction, which is one message that leads the others."""
+    for holder in (request, field(request, "config")):
+        for key in ("systemInstruction", "system_instruction"):
+            found = holder.get(key) if isinstance(holder, Mapping) else None
+            if found is not None:
+                native = Native(NAME, {"instruction": found, "key": key})
+                return [Message("system", read_text(parts_of(found), between="\n"), native=native)]
+    return []

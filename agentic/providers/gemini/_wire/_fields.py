@@ -1,0 +1,135 @@
+"""How fields of Google's JSON are found, in either spelling, and what an SDK does to its bytes.
+
+The API gives camelCase and takes snake_case too (https://protobuf.dev/programming-guides/json/);
+clients send both, and within one request.
+"""
+
+import functools
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from agentic.providers._plain import plain, text_at
+
+__all__ = [
+    "content_of",
+    "contents_of",
+    "field",
+    "has_field",
+    "list_of",
+    "parts_of",
+    "response_of",
+    "text_of",
+]
+
+_TO_STANDARD = str.maketrans("-_", "+/")
+
+
+@functools.cache
+def _snake(name: str) -> str:
+    return re.sub("([A-Z])", r"_\1", name).lower()
+
+
+def field(data: Any, name: str) -> Any:
+    """Give the value under the camelCase name, or under the same name in snake_case.
+
+    >>> field({"function_call": {"name": "read"}}, "functionCall")
+    {'name': 'read'}
+    """
+    if not isinstance(data, Mapping):
+        return None
+    found = data.get(name)
+    return data.get(_snake(name)) if found is None else found
+
+
+def has_field(data: Any, name: str) -> bool:
+    """Tell whether the field is there, whatever it holds.
+
+    >>> has_field({"text": ""}, "text"), has_field({}, "text")
+    (True, False)
+    """
+    return field(data, name) is not None
+
+
+def text_of(data: Any, name: str) -> str:
+    """Give the text in a field; anything else is an empty one."""
+    found = field(data, name)
+    return found if isinstance(found, str) else ""
+
+
+def list_of(data: Any, name: str) -> list[Any]:
+    """Give the list in a field; anything else is an empty one."""
+    found = field(data, name)
+    return found if isinstance(found, list) else []
+
+
+def parts_of(content: Any) -> list[Any]:
+    """Give a content's parts; a bare text, and what has no `parts`, is its own part.
+
+    >>> parts_of("Hello."), parts_of({"text": "Hello."}), parts_of({"role": "model"})
+    ([{'text': 'Hello.'}], [{'text': 'Hello.'}], [])
+    """
+    if isinstance(content, str):
+        return [{"text": content}]
+    if isinstance(content, list):
+        return [part for item in content for part in parts_of(item)]
+    if has_field(content, "parts"):
+        return list_of(content, "parts")
+    bare = isinstance(content, Mapping) and bool(content) and "role" not in content
+    return [content] if bare else []
+
+
+def response_of(response: Any) -> dict[str, Any]:
+    """Make a response plain: JSON data, an SDK's object, or the raw answer inside such an object.
+
+    The SDK leaves out what it does not know, unless it was told `should_return_http_response`; then
+    the answer is the text of the body.
+    """
+    data = plain(response)
+    body = text_at(data, "sdkHttpResponse", "body")
+    if body and not has_field(data, "candidates"):
+        data = _json(body)
+    elif not isinstance(response, Mapping):
+        for candidate in list_of(data, "candidates"):
+            _restore_bytes(field(candidate, "content"))
+    return data if isinstance(data, dict) else {}
+
+
+def contents_of(contents: Any) -> list[Any]:
+    """Make contents plain: a list of them, or the only one, which the SDK takes without a list.
+
+    >>> contents_of("Hello."), contents_of(None)
+    (['Hello.'], [])
+    """
+    if isinstance(contents, str | Mapping) or hasattr(contents, "model_dump"):
+        return [content_of(contents)]
+    return [content_of(item) for item in contents] if isinstance(contents, Iterable) else []
+
+
+def content_of(content: Any) -> Any:
+    """Make a content plain, be it JSON data or an SDK's object."""
+    data = plain(content)
+    if not isinstance(content, Mapping | str):
+        _restore_bytes(data)
+    return data
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _restore_bytes(content: Any) -> None:
+    """Spell bytes as the API does, in standard base64: the SDK's dump is in the URL-safe one.
+
+    https://github.com/googleapis/python-genai sets `ser_json_bytes="base64"`, which pydantic
+    spells with - and _ (https://pydantic.dev/docs/validation/latest/api/pydantic/config/).
+    """
+    for part in list_of(content, "parts"):
+        for holder, name in ((part, "thoughtSignature"), (field(part, "inlineData"), "data")):
+            spelled = text_of(holder, name)
+            if spelled:
+                holder[name] = spelled.translate(_TO_STANDARD)

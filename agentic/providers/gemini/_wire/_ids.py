@@ -1,0 +1,88 @@
+"""Ids for calls that came without one, and how results find their calls.
+
+The Gemini API names some calls and Vertex AI none; results then belong to calls by name and order
+(https://ai.google.dev/api/caching#FunctionCall: "id", optional). Messages need ids, so that one is
+made, `gemini-<16 hex digits>-<number>`: from the reply's own data, the same each time. It is never
+sent: what came without an id goes back without one.
+"""
+
+import hashlib
+import json
+import re
+from typing import Any
+
+import attrs
+
+from agentic.providers.gemini._wire._fields import field, parts_of, text_of
+
+__all__ = ["CallNames", "is_made_up", "made_ids"]
+
+_MADE_UP = re.compile(r"gemini-[0-9a-f]{16}-\d+")
+
+
+def is_made_up(call_id: str) -> bool:
+    """Tell whether an id was made here.
+
+    >>> is_made_up("gemini-0123456789abcdef-0"), is_made_up("call_1")
+    (True, False)
+    """
+    return _MADE_UP.fullmatch(call_id) is not None
+
+
+def made_ids(content: Any, salt: str) -> list[str]:
+    """Give an id for each call of a reply: the provider's, or one made from the reply's data."""
+    seed = _seed(content, salt)
+    calls = [field(part, "functionCall") for part in parts_of(content)]
+    return [
+        text_of(call, "id") or f"gemini-{seed}-{number}"
+        for number, call in enumerate(call for call in calls if call is not None)
+    ]
+
+
+def _seed(content: Any, salt: str) -> str:
+    text = json.dumps([salt, content], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
+
+
+@attrs.define
+class CallNames:
+    """Ids for the calls and results of a whole conversation, content by content."""
+
+    _waiting: list[tuple[str, str]] = attrs.field(factory=list)
+    """The id and the name of each call of the latest model turn that has no result yet."""
+    _seen: dict[str, int] = attrs.field(factory=dict)
+
+    def ids(self, content: Any) -> list[str]:
+        """Give the ids of a content's calls and results, in the order of its parts."""
+        seed = _seed(content, "")
+        seed = _seed(content, str(self._count(seed))) if self._count(seed, 1) else seed
+        given: list[str] = []
+        asked: list[tuple[str, str]] = []
+        for part in parts_of(content):
+            call, answer = field(part, "functionCall"), field(part, "functionResponse")
+            made = f"gemini-{seed}-{len(given)}"
+            if call is not None:
+                given.append(text_of(call, "id") or made)
+                asked.append((given[-1], text_of(call, "name")))
+            elif answer is not None:
+                given.append(self._answered(answer, made))
+        if asked or text_of(content, "role") == "model":
+            self._waiting = asked
+        return given
+
+    def _count(self, seed: str, step: int = 0) -> int:
+        """Give how often a content was seen before, and note that it is seen again."""
+        before = self._seen.get(seed, 0)
+        self._seen[seed] = before + step
+        return before
+
+    def _answered(self, answer: Any, made: str) -> str:
+        """Give the id of the call that a result is for: by its id, or by name and order."""
+        told, name = text_of(answer, "id"), text_of(answer, "name")
+        fitting = [call for call in self._waiting if call[0] == told]
+        if not fitting:
+            fitting = [call for call in self._waiting if call[1] == name]
+        if not fitting:
+            return told or made
+        self._waiting.remove(fitting[0])
+        return fitting[0][0]

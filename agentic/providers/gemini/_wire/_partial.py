@@ -1,0 +1,98 @@
+"""The arguments of a call that Vertex AI streams piece by piece.
+
+With `streamFunctionCallArguments` a call comes as its name, then pieces with a path (RFC 9535, such
+as `$.recipe.steps[0]`) and a value, then an empty piece:
+https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling (2026-11).
+"""
+
+import itertools
+import re
+from typing import Any
+
+import attrs
+
+from agentic.providers.gemini._wire._fields import field, has_field, list_of, text_of
+
+__all__ = ["PartialCall"]
+
+_STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
+_VALUES = ("numberValue", "boolValue")
+_STREAMING = {"partialArgs", "partial_args", "willContinue", "will_continue"}
+
+
+@attrs.define
+class PartialCall:
+    """One part with a functionCall that is still being streamed."""
+
+    part: dict[str, Any]
+    """The part as it will be, its arguments so far included."""
+    _unfinished: str = ""
+    """The path of the text that the next piece may continue."""
+
+    @classmethod
+    def begin(cls, part: Any) -> "PartialCall":
+        """Take the part that opens a call."""
+        call = field(part, "functionCall")
+        kept = {key: value for key, value in call.items() if key not in _STREAMING}
+        begun = cls({**part, "functionCall": {**kept, "args": dict(field(call, "args") or {})}})
+        begun.add(call)
+        return begun
+
+    def add(self, call: Any) -> bool:
+        """Take the next piece; give whether more will come."""
+        arguments = self.part["functionCall"]["args"]
+        for piece in list_of(call, "partialArgs"):
+            self._set(arguments, piece)
+        return field(call, "willContinue") is True
+
+    def _set(self, arguments: dict[str, Any], piece: Any) -> None:
+        path = text_of(piece, "jsonPath")
+        steps = [_step(found) for found in _STEP.finditer(path)]
+        if not steps:
+            return
+        value = _value(piece)
+        holder = _reach(arguments, steps)
+        if path == self._unfinished and isinstance(value, str):
+            value = f"{_look(holder, steps[-1]) or ''}{value}"
+        _put(holder, steps[-1], value)
+        self._unfinished = path if field(piece, "willContinue") is True else ""
+
+
+def _step(found: "re.Match[str]") -> str | int:
+    key, index, single, double = found.groups()
+    if index is not None:
+        return int(index)
+    return str(next(name for name in (key, single, double) if name is not None))
+
+
+def _value(piece: Any) -> Any:
+    if has_field(piece, "stringValue"):
+        return text_of(piece, "stringValue")
+    return next((field(piece, name) for name in _VALUES if has_field(piece, name)), None)
+
+
+def _reach(holder: Any, steps: list[str | int]) -> Any:
+    """Walk to the holder of the last step, making what is not there yet."""
+    for step, following in itertools.pairwise(steps):
+        inner = _look(holder, step)
+        if not isinstance(inner, dict | list):
+            inner = [] if isinstance(following, int) else {}
+            _put(holder, step, inner)
+        holder = inner
+    return holder
+
+
+def _look(holder: Any, step: str | int) -> Any:
+    if isinstance(holder, dict):
+        return holder.get(str(step))
+    return holder[step] if isinstance(step, int) and step < len(holder) else None
+
+
+def _put(holder: Any, step: str | int, value: Any) -> None:
+    """Set a value; an index beyond the end is the next one, since items come in order."""
+    if isinstance(holder, dict):
+        holder[str(step)] = value
+    elif isinstance(step, int) and step < len(holder):
+        holder[step] = value
+    else:
+        holder.append(value)

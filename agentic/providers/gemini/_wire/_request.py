@@ -1,0 +1,95 @@
+"""A whole request's share of the conversation: system instruction, contents, tools.
+
+The leading system messages, a summary among them included, are the system instruction: Google has
+no other place that is not the user's word. A pinned message goes where its role goes.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from agentic.messages import Message, close_open_rounds, leading_system_count
+from agentic.providers._native import native_payload
+from agentic.providers.gemini._wire._build import user_content
+from agentic.providers.gemini._wire._decode import NAME
+from agentic.providers.gemini._wire._encode import encode
+from agentic.providers.gemini._wire._fields import field, parts_of, text_of
+from agentic.providers.gemini._wire._read import read_text
+from agentic.providers.gemini._wire._sendable import sendable
+from agentic.tools import ToolDefinition
+
+__all__ = ["encode_request", "encode_tools"]
+
+_GO_ON = "Continue."
+"""The neutral request that stands first where a cut left none of the user's."""
+
+
+def encode_request(
+    messages: Sequence[Message],
+    *,
+    system_prompt: str = "",
+    tools: Sequence[ToolDefinition] = (),
+) -> dict[str, Any]:
+    """Write everything that a request holds of the conversation, as keys of the REST body.
+
+    Open rounds are closed first. The contents never start with a model's turn, unless they came so.
+
+    >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["contents"]
+    [{'role': 'user', 'parts': [{'text': 'Hello.'}]}]
+    """
+    messages = close_open_rounds(list(messages))
+    leading = leading_system_count(messages)
+    request = _instruction(system_prompt, messages[:leading])
+    request["contents"] = _begun_by_user(messages[leading:])
+    if tools:
+        request["tools"] = encode_tools(tools)
+    return request
+
+
+def _instruction(system_prompt: str, messages: Sequence[Message]) -> dict[str, Any]:
+    """Write the system instruction: a part for the prompt and for each message."""
+    payloads = [native_payload(message, NAME, _decode) for message in messages]
+    if len(messages) == 1 and payloads[0] is not None and not system_prompt:
+        return {payloads[0]["key"]: payloads[0]["instruction"]}
+    texts = [system_prompt, *(message.content for message in messages)]
+    parts = [{"text": sendable(text)} for text in texts if text]
+    return {"systemInstruction": {"parts": parts}} if parts else {}
+
+
+def _decode(payload: Any) -> Message | None:
+    instruction = field(payload, "instruction")
+    if instruction is None or not text_of(payload, "key"):
+        return None
+    return Message("system", read_text(parts_of(instruction), between="\n"))
+
+
+def _begun_by_user(messages: Sequence[Message]) -> list[Any]:
+    contents = encode(messages)
+    came_first = bool(messages) and _came_first(messages[0])
+    if not contents or (text_of(contents[0], "role") == "model" and not came_first):
+        return [user_content([{"text": _GO_ON}]), *contents]
+    return contents
+
+
+def _came_first(message: Message) -> bool:
+    ours = message.native is not None and message.native.provider == NAME
+    return ours and message.native is not None and bool(field(message.native.payload, "first"))
+
+
+def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
+    """Write tools as one object of function declarations, their schemas as they are.
+
+    Both APIs take JSON Schema in `parametersJsonSchema`:
+    https://ai.google.dev/api/caching#FunctionDeclaration (2026-11).
+
+    >>> encode_tools([ToolDefinition("now")])[0]["functionDeclarations"][0]["name"]
+    'now'
+    """
+    declared = [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "parametersJsonSchema": dict(tool.parameters),
+        }
+        for tool in tools
+    ]
+    return [{"functionDeclarations": declared}] if declared else []

@@ -1,0 +1,59 @@
+"""What else a request holds: the system prompt, the summary, the tools."""
+
+import json
+
+from agentic.messages import ContextSummary, Message
+from agentic.providers import anthropic
+from agentic.tools import ToolDefinition
+
+
+def test_the_summary_is_a_block_of_the_system_prompt() -> None:
+    """It stands after the leading system messages."""
+    summary = ContextSummary("The build is red.", 4).to_message()
+    messages = [Message("system", "Be kind."), summary, Message("user", "Why?")]
+
+    request = anthropic.encode_request(messages, system_prompt="Be brief.")
+
+    assert list(request) == ["system", "messages"]
+    assert [block["text"] for block in request["system"]] == [
+        "Be brief.",
+        "Be kind.",
+        summary.content,
+    ]
+
+
+def test_one_part_of_a_system_prompt_is_a_text() -> None:
+    """Blank ones do not count."""
+    messages = [Message("system", " \n"), Message("user", "Why?")]
+
+    assert anthropic.encode_request(messages, system_prompt="Be brief.")["system"] == "Be brief."
+    assert "system" not in anthropic.encode_request(messages)
+
+
+def test_tools_are_told_with_their_schema() -> None:
+    """A name that the API refuses is rewritten as in the calls; only its own callers are named."""
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}}
+    tools = [
+        ToolDefinition("read", "Read a file.", schema),
+        ToolDefinition("fs.write"),
+        ToolDefinition("run", allowed_callers=["direct", "code_execution_20250825", "cron"]),
+    ]
+
+    read, write, run = anthropic.encode_request([], tools=tools)["tools"]
+
+    assert read == {"name": "read", "description": "Read a file.", "input_schema": schema}
+    assert write["name"].startswith("fs_write_")
+    assert run["allowed_callers"] == ["direct", "code_execution_20250825"]
+    assert (
+        anthropic.validate({"messages": [{"role": "user", "content": "?"}], "tools": [write]}) == []
+    )
+
+
+def test_lone_surrogates_do_not_reach_the_wire() -> None:
+    """A pair is its character; half of one is replaced."""
+    messages = [Message("user", "\ud83d and \ud83d\ude00")]
+
+    request = anthropic.encode_request(messages, system_prompt="\udfff")
+
+    assert request["messages"][0]["content"] == "\ufffd and \U0001f600"
+    assert json.dumps(request, ensure_ascii=False).encode()

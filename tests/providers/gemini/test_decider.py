@@ -1,0 +1,327 @@
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from google import genai
+from google.genai import types
+
+from agentic import limits
+from agentic.context import budget, compactors
+from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
+from agentic.history import MemoryStore
+from agentic.limits import ModelLimits
+from agentic.loop import Decision, Input, Request, Runner
+from agentic.messages import Message, Native, ToolCall
+from agentic.providers import gemini
+from agentic.testing import ScriptedExecutor, check_decider
+from agentic.tokens import CharCounter
+from agentic.tools import ToolDefinition
+from agentic.usage import StopReason, Usage
+
+SIGNATURE = "+/8A+/8A"
+TOOL = ToolDefinition("read", "Read a file.", {"type": "object", "properties": {}})
+USAGE = {"promptTokenCount": 9, "candidatesTokenCount": 3, "totalTokenCount": 12}
+# Vertex AI's and AI Studio's wording: https://github.com/google-gemini/gemini-cli/issues/4035
+TOO_LONG = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."
+
+
+def _response(*parts: Any, **fields: Any) -> dict[str, Any]:
+    content = {"parts": list(parts), "role": "model"}
+    candidate = {"content": content, "finishReason": "STOP", "index": 0, **fields}
+    return {"candidates": [candidate], "usageMetadata": USAGE, "responseId": str(len(parts))}
+
+
+def _chunk(*parts: Any) -> dict[str, Any]:
+    return {"candidates": [{"content": {"parts": list(parts), "role": "model"}, "index": 0}]}
+
+
+def _error(code: int, status: str, message: str) -> tuple[int, Any]:
+    return code, {"error": {"code": code, "message": message, "status": status}}
+
+
+def _input(*history: Message, **fields: Any) -> Input:
+    given: dict[str, Any] = {
+        "system_prompt": "",
+        "user_message": "",
+        "history": history or (Message("user", "Hi."),),
+        "tools": (),
+        "tool_calls": (),
+        "tool_results": (),
+        "turn": 1,
+    }
+    return Input(**{**given, **fields})
+
+
+def _call(name: str, **args: Any) -> dict[str, Any]:
+    return {"functionCall": {"name": name, "args": args}}
+
+
+HELLO = _response({"text": "Hello."})
+
+
+async def _stream(decider: gemini.Decider, request: Input) -> list[str | Decision]:
+    return [item async for item in decider.stream(request)]
+
+
+class _Unstreamed:
+    """A decider without its stream, so that the loop asks for whole replies."""
+
+    def __init__(self, decider: gemini.Decider) -> None:
+        self.decide = decider.decide
+
+
+def test_a_run_with_tools_replays_every_reply_as_it_came(google: Any) -> None:
+    """Two rounds, the first with parallel calls; signatures and unknown parts go back unchanged."""
+    first = _response(
+        {"text": "Hm.", "thought": True},
+        {**_call("read", path="a"), "thoughtSignature": SIGNATURE},
+        _call("read", path="b"),
+        {"somethingNew": {"n": 1}},
+    )
+    second = _response({**_call("read", path="c"), "thoughtSignature": SIGNATURE, "new": 1})
+    google.answers = [first, second, HELLO]
+    executor = ScriptedExecutor({"read": "text"})
+
+    runner = Runner(_Unstreamed(google.decider()), executor, system_prompt="Be brief.")
+    result = asyncio.run(runner.run("Read them."))
+
+    assert result.reply == "Hello."
+    assert result.usage == Usage(input=27, output=9, total=36)
+    sent = google.requests[-1]
+    assert sent["systemInstruction"] == {"parts": [{"text": "Be brief."}]}
+    said = [first["candidates"][0]["content"], second["candidates"][0]["content"]]
+    assert [content for content in sent["contents"] if content["role"] == "model"] == said
+    assert [len(content["parts"]) for content in sent["contents"]] == [1, 4, 2, 1, 1]
+    assert gemini.validate({**sent, "model": "gemini-3-pro"}) == []
+
+
+def test_a_streamed_run_sends_back_what_it_was_given(google: Any) -> None:
+    """The SDK's own spelling of bytes is undone."""
+    signed = {**_call("read"), "thoughtSignature": SIGNATURE}
+    google.answers = [[_chunk(signed), _response({"text": ""})], [_chunk({"text": "Hel"}), HELLO]]
+
+    runner = Runner(google.decider(), ScriptedExecutor({"read": "text"}))
+    result = asyncio.run(runner.run("Read."))
+
+    assert result.reply == "HelHello."
+    assert google.requests[-1]["contents"][1] == {"parts": [signed], "role": "model"}
+
+
+def test_a_stream_gives_pieces_and_then_the_decision(google: Any) -> None:
+    """With the usage of the last event."""
+    google.answers = [[_chunk({"text": "Hel"}), _response({"text": "lo."})]]
+
+    *pieces, decision = asyncio.run(_stream(google.decider(), _input()))
+
+    assert pieces == ["Hel", "lo."]
+    assert isinstance(decision, Decision)
+    assert decision.reply == "Hello."
+    assert decision.usage == Usage(input=9, output=3, total=12)
+
+
+def test_native_items_go_out_byte_for_byte(google: Any) -> None:
+    """The SDK would refuse the part, and spell its bytes anew."""
+    google.answers = [HELLO]
+    content = {"role": "user", "parts": [{"newKind": {"n": 1}, "thoughtSignature": SIGNATURE}]}
+    message = Message("user", native=Native(gemini.NAME, {"content": content}))
+
+    asyncio.run(google.decider().decide(_input(message)))
+
+    assert json.dumps(google.requests[0]["contents"]) == json.dumps([content])
+
+
+def test_options_are_the_sdk_s_and_tools_add_up(google: Any) -> None:
+    """What the caller wants of HTTP stays too, be it a dict or the SDK's object."""
+    google.answers = [HELLO]
+    for http in ({"extra_body": {"labels": {"a": "b"}}}, types.HttpOptions(timeout=5000), None):
+        options = {"temperature": 0.5, "tools": [{"google_search": {}}], "http_options": http}
+        decider = google.decider(options=options)
+        asyncio.run(decider.decide(_input(tools=(TOOL,))))
+
+    sent = google.requests[0]
+    assert sent["generationConfig"] == {"temperature": 0.5}
+    assert sent["labels"] == {"a": "b"}
+    assert [list(tool) for tool in sent["tools"]] == [["googleSearch"], ["functionDeclarations"]]
+
+
+def test_lone_surrogates_are_sent_as_the_replacement_character(google: Any) -> None:
+    """Also inside of a native item: JSON with half a character is refused."""
+    google.answers = [HELLO]
+    content = {"role": "user", "parts": [{"text": "\ud83d"}]}
+
+    asyncio.run(google.decider().decide(_input(*gemini.decode([content]))))
+
+    assert google.requests[0]["contents"][0]["parts"] == [{"text": "\ufffd"}]
+
+
+def test_an_overflow_is_recovered_by_the_budget(google: Any) -> None:
+    """One compaction, one smaller request."""
+    google.answers = [_error(400, "INVALID_ARGUMENT", TOO_LONG), HELLO]
+    policy = budget.Policy(100_000, keep_recent_tokens=50)
+    manager = budget.Manager(CharCounter(), compactors.Digest(), policy)
+    history = [Message(role, "word " * 400) for role in ("user", "assistant") * 4]
+
+    runner = Runner(google.decider(), budget=manager, store=MemoryStore())
+    result = asyncio.run(runner.run(Request("Go on.", history=history)))
+
+    assert result.reply == "Hello."
+    assert result.summary is not None
+    first, second = (len(json.dumps(request)) for request in google.requests)
+    assert second < first
+
+
+def test_an_overflow_says_how_large_the_window_is(google: Any) -> None:
+    """Where there is no budget, the error reaches the caller."""
+    google.answers = [_error(400, "INVALID_ARGUMENT", TOO_LONG)]
+
+    with pytest.raises(ContextOverflow) as overflow:
+        asyncio.run(_stream(google.decider(), _input()))
+
+    assert overflow.value.window == 1_048_576
+
+
+def test_a_refusal_keeps_its_status(google: Any) -> None:
+    """A quota is no overflow."""
+    google.answers = [_error(429, "RESOURCE_EXHAUSTED", "You exceeded your current quota.")]
+
+    for ask in (google.decider().decide(_input()), _stream(google.decider(), _input())):
+        with pytest.raises(RequestFailed, match="quota") as failed:
+            asyncio.run(ask)
+        assert failed.value.status == 429
+
+
+def test_an_error_within_a_stream_keeps_its_status(google: Any) -> None:
+    """It comes after the first pieces."""
+    google.answers = [[_chunk({"text": "Hel"}), _error(503, "UNAVAILABLE", "overloaded")[1]]]
+
+    with pytest.raises(RequestFailed) as failed:
+        asyncio.run(_stream(google.decider(), _input()))
+
+    assert failed.value.status == 503
+
+
+@pytest.mark.parametrize("events", [["drop"], []])
+def test_a_stream_that_breaks_off_is_incomplete(google: Any, events: list[Any]) -> None:
+    """Whether the connection dropped or just ended without an end mark."""
+    google.answers = [[_chunk({"text": "Hel"}), *events]]
+
+    with pytest.raises(IncompleteReply) as broken:
+        asyncio.run(_stream(google.decider(), _input()))
+
+    assert broken.value.received == "Hel"
+
+
+@pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+def test_the_sdk_s_own_transport_breaks_off_the_same_way(google: Any) -> None:
+    """It prefers aiohttp where that is installed."""
+    google.answers = [[_chunk({"text": "Hel"}), "drop"]]
+
+    async def main() -> None:
+        client = genai.Client(api_key="key", http_options={"base_url": google.url})
+        try:
+            await _stream(gemini.Decider(client, "gemini-3-pro"), _input())
+        finally:
+            await client.aio.aclose()
+
+    with pytest.raises(IncompleteReply):
+        asyncio.run(main())
+
+
+def test_no_server_is_a_failed_request(google: Any) -> None:
+    """There is no status then."""
+    google.url = "http://127.0.0.1:1"
+
+    with pytest.raises(RequestFailed) as failed:
+        asyncio.run(google.decider().decide(_input()))
+
+    assert failed.value.status is None
+
+
+def test_an_answer_of_another_kind_is_a_failed_request(google: Any) -> None:
+    """A proxy's, for example."""
+    google.answers = [["not a response"]]
+
+    with pytest.raises(RequestFailed, match="no JSON object"):
+        asyncio.run(google.decider().decide(_input()))
+
+
+def test_a_cancelled_run_leaves_its_history_whole(google: Any) -> None:
+    """The request is stored, and the next run goes on from there."""
+    google.answers = ["hang", HELLO]
+    store = MemoryStore()
+    runner = Runner(google.decider(), store=store)
+
+    async def main() -> None:
+        run = asyncio.create_task(runner.run("Hi."))
+        await asyncio.to_thread(google.asked.wait)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        await runner.run("Again.")
+        assert [each.content for each in await store.full()] == ["Hi.", "Again.", "Hello."]
+
+    asyncio.run(main())
+
+
+def test_a_reply_cut_off_or_withheld_is_no_error(google: Any) -> None:
+    """The decision says so."""
+    google.answers = [_response({"text": "Hel"}, finishReason="MAX_TOKENS")]
+
+    decision = asyncio.run(google.decider().decide(_input()))
+
+    assert (decision.reply, decision.stop_reason) == ("Hel", StopReason.MAX_TOKENS)
+
+
+def test_a_decider_keeps_its_promises(google: Any) -> None:
+    """All of those that the contract lists, streamed too."""
+    google.answers = [HELLO]
+
+    client = google.client()
+
+    check_decider(lambda: gemini.Decider(client, "gemini-3-pro"))
+
+
+def test_tokens_are_counted_with_prompt_and_tools(google: Any) -> None:
+    """The Gemini API counts a whole request in a field of its own."""
+    google.answers = [{"totalTokens": 31}]
+    request = _input(system_prompt="Be brief.", tools=(TOOL,))
+
+    assert asyncio.run(google.decider().count_tokens(request)) == 31
+    counted = google.requests[0]["generateContentRequest"]
+    assert counted["model"] == "models/gemini-3-flash-preview"
+    assert set(counted) == {"model", "contents", "systemInstruction", "tools"}
+    assert google.requests[0]["contents"] == []
+
+
+def test_vertex_ai_is_asked_in_the_same_words(google: Any) -> None:
+    """Its count endpoint takes the request's own fields."""
+    google.answers = [HELLO, {"totalTokens": 31}, {}]
+    client = google.client(vertexai=True)
+    decider = gemini.Decider(client, "gemini-3-flash-preview")
+
+    assert asyncio.run(decider.decide(_input())).reply == "Hello."
+    assert asyncio.run(decider.count_tokens(_input(system_prompt="Be brief."))) == 31
+    assert set(google.requests[1]) == {"contents", "systemInstruction"}
+    with pytest.raises(RequestFailed, match="no count"):
+        asyncio.run(decider.count_tokens(_input()))
+
+
+def test_a_decider_knows_its_name_and_limits(google: Any) -> None:
+    """The catalog's, unless they were given."""
+    given = ModelLimits(1000, 100)
+
+    assert google.decider().name == "gemini:gemini-3-flash-preview"
+    assert google.decider().limits() == limits.lookup("gemini-3-flash-preview")
+    assert google.decider(limits=given).limits() == given
+
+
+def test_calls_are_never_run_by_the_sdk(google: Any) -> None:
+    """They are the loop's, with ids that were made."""
+    google.answers = [_response(_call("read"))]
+
+    decision = asyncio.run(google.decider().decide(_input(tools=(TOOL,))))
+
+    assert [(call.name, call.arguments) for call in decision.tool_calls] == [("read", "{}")]
+    assert isinstance(decision.tool_calls[0], ToolCall)
+    assert len(google.requests) == 1

@@ -1,0 +1,201 @@
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from agentic.context import budget, compactors, strategies
+from agentic.messages import ContextSummary, Media, Message, Native, ToolCall, ToolResult
+from agentic.providers import gemini
+from agentic.testing import conversations
+from agentic.tokens import CharCounter
+from agentic.tools import ToolDefinition
+
+UNSIGNED = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
+"""skip_thought_signature_validator, in base64."""
+
+
+def _contents(*messages: Message) -> list[Any]:
+    contents: list[Any] = gemini.encode_request(messages)["contents"]
+    return contents
+
+
+def _is_valid(messages: list[Message]) -> bool:
+    """Whether a request is accepted, and can be sent as UTF-8."""
+    request = gemini.encode_request(messages, system_prompt="Be brief.")
+    json.dumps(request, ensure_ascii=False, allow_nan=False).encode()
+    return gemini.validate({**request, "model": "gemini-3-pro-preview"}) == []
+
+
+@given(messages=conversations())
+def test_any_conversation_makes_a_valid_request(messages: list[Message]) -> None:
+    """Open rounds, orphans, repeated ids, broken arguments, surrogates: nothing is refused."""
+    assert _is_valid(messages)
+
+
+@given(messages=conversations())
+def test_a_view_makes_a_valid_request(messages: list[Message]) -> None:
+    """Whatever a strategy dropped."""
+    assert _is_valid(strategies.FitContextWindow(60).compact(messages))
+    assert _is_valid(strategies.KeepLast(3).compact(messages))
+
+
+@given(messages=conversations())
+def test_imported_contents_make_a_valid_request_after_a_cut(messages: list[Message]) -> None:
+    """The native payloads of what is left go together with what was written anew."""
+    imported = gemini.decode_request(gemini.encode_request(messages))
+
+    assert gemini.encode_request(imported) == gemini.encode_request(messages)
+    assert _is_valid(strategies.FitContextWindow(60).compact(imported))
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_compacted_history_makes_a_valid_request(damaged: bool) -> None:
+    """The summary leads, and the rest follows it."""
+
+    @given(messages=conversations(damaged=damaged))
+    def check(messages: list[Message]) -> None:
+        policy = budget.Policy(10_000, keep_recent_tokens=20, min_recent_messages=1)
+        manager = budget.Manager(CharCounter(), compactors.Digest(), policy)
+        compaction = asyncio.run(manager.compact_if_needed(messages, force=True))
+        assert _is_valid(compaction.messages)
+
+    check()
+
+
+def test_leading_system_messages_are_the_instruction() -> None:
+    """The prompt comes first, and a summary after it: neither is the user's word."""
+    summary = ContextSummary("The build is red.", 4).to_message()
+    request = gemini.encode_request([summary, Message("user", "Go on.")], system_prompt="Be brief.")
+
+    texts = [part["text"] for part in request["systemInstruction"]["parts"]]
+    assert texts == ["Be brief.", summary.content]
+    assert request["contents"] == [{"role": "user", "parts": [{"text": "Go on."}]}]
+
+
+def test_a_system_message_in_the_middle_is_marked() -> None:
+    """There are no roles but the user's and the model's."""
+    contents = _contents(Message("user", "Hi."), Message("system", "Be brief."))
+
+    assert contents[1] == {"role": "user", "parts": [{"text": "[system]\nBe brief."}]}
+
+
+def test_a_conversation_without_the_user_gets_a_neutral_request() -> None:
+    """Neither a model's turn nor nothing may come first."""
+    go_on = {"role": "user", "parts": [{"text": "Continue."}]}
+
+    assert _contents(Message("system", "Be brief.")) == [go_on]
+    assert _contents(Message("assistant", "Hello."))[0] == go_on
+
+
+def test_a_call_from_elsewhere_carries_the_documented_signature() -> None:
+    """Only the first of a turn needs one; reasoning of another provider is not sent."""
+    calls = [ToolCall("a", "read", '{"path": "a.py"}'), ToolCall("b", "read", "{oops")]
+    contents = _contents(
+        Message("user", "Read."),
+        Message("assistant", "I look.", reasoning="Look first.", tool_calls=calls),
+        Message("tool", tool_results=[ToolResult("b", "read", error="no JSON")]),
+        Message("tool", tool_results=[ToolResult("a", "read", "text", notice="Cut.")]),
+    )
+
+    text, first, second = contents[1]["parts"]
+    assert text == {"text": "I look."}
+    assert first["thoughtSignature"] == UNSIGNED
+    assert second == {"functionCall": {"id": "b", "name": "read", "args": {"arguments": "{oops"}}}
+    answers = [part["functionResponse"] for part in contents[2]["parts"]]
+    assert answers == [
+        {"id": "a", "name": "read", "response": {"output": "text\nCut."}},
+        {"id": "b", "name": "read", "response": {"error": "no JSON"}},
+    ]
+
+
+def test_media_of_a_tool_follow_its_results() -> None:
+    """In a content of their own: old models refuse them in a result, Vertex AI beside one."""
+    tool = Message(
+        "tool", tool_results=[ToolResult("a", "see", "seen")], media=[Media("image/png", b"\x89")]
+    )
+    contents = _contents(
+        Message("user", "Look."), Message("assistant", tool_calls=[ToolCall("a", "see")]), tool
+    )
+
+    assert contents[3]["parts"] == [{"inlineData": {"mimeType": "image/png", "data": "iQ=="}}]
+
+
+def test_media_are_sent_by_their_bytes_or_their_place() -> None:
+    """A data URL is bytes."""
+    message = Message(
+        "user",
+        media=[
+            Media("audio/wav", url="gs://bucket/a.wav"),
+            Media("image/png", url="data:image/png;base64,iQ=="),
+            Media("image/png"),
+        ],
+    )
+
+    assert _contents(message)[0]["parts"] == [
+        {"fileData": {"mimeType": "audio/wav", "fileUri": "gs://bucket/a.wav"}},
+        {"inlineData": {"mimeType": "image/png", "data": "iQ=="}},
+    ]
+
+
+def test_what_the_model_said_before_a_call_is_one_content_with_it() -> None:
+    """A call right after the model's own content is refused."""
+    contents = _contents(
+        Message("user", "Go."),
+        Message("assistant", "First."),
+        Message("assistant", tool_calls=[ToolCall("a", "run")]),
+    )
+
+    assert [content["role"] for content in contents] == ["user", "model", "user"]
+    assert len(contents[1]["parts"]) == 2
+
+
+def test_an_empty_reply_is_left_out_and_an_empty_request_is_filled() -> None:
+    """A content without a part is refused."""
+    contents = _contents(Message("user"), Message("assistant"), Message("user", "Go."))
+
+    assert [content["parts"][0]["text"] for content in contents] == ["(empty message)", "Go."]
+
+
+def test_a_repeated_id_is_sent_once() -> None:
+    """Later calls of that id and their results belong together by name and order."""
+    turn = [
+        Message("assistant", tool_calls=[ToolCall("a", "run"), ToolCall("a", "run")]),
+        Message("tool", tool_results=[ToolResult("a", "run", "1"), ToolResult("a", "run", "2")]),
+    ]
+    _, calls, results = _contents(Message("user", "Go."), *turn)
+
+    assert ["id" in part["functionCall"] for part in calls["parts"]] == [True, False]
+    outputs = [part["functionResponse"]["response"] for part in results["parts"]]
+    assert outputs == [{"output": "1"}, {"output": "2"}]
+    assert ["id" in part["functionResponse"] for part in results["parts"]] == [True, False]
+
+
+def test_a_name_that_google_refuses_is_changed_in_calls_and_results_alike() -> None:
+    """They are of the same function still."""
+    _, calls, results = _contents(
+        Message("user", "Go."),
+        Message("assistant", tool_calls=[ToolCall("a", "2 files")]),
+        Message("tool", tool_results=[ToolResult("a", "2 files", "x")]),
+    )
+
+    assert calls["parts"][0]["functionCall"]["name"] == "_2_files"
+    assert results["parts"][0]["functionResponse"]["name"] == "_2_files"
+
+
+def test_items_of_another_provider_are_not_sent() -> None:
+    """The message is written from its typed fields."""
+    message = Message("user", "Hi.", native=Native("elsewhere", {"content": {"parts": []}}))
+
+    assert gemini.encode([message]) == [{"role": "user", "parts": [{"text": "Hi."}]}]
+
+
+def test_tools_are_declared_with_their_schema_as_it_is() -> None:
+    """JSON Schema needs no translation."""
+    schema = {"type": "object", "properties": {"q": {"$ref": "#/$defs/x"}}, "$defs": {"x": {}}}
+    tools = gemini.encode_request([], tools=[ToolDefinition("find", "Find.", schema)])["tools"]
+
+    declared = {"name": "find", "description": "Find.", "parametersJsonSchema": schema}
+    assert tools == [{"functionDeclarations": [declared]}]
+    assert gemini.encode_tools([]) == []

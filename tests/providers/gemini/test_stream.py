@@ -1,0 +1,167 @@
+from typing import Any
+
+import pytest
+
+from agentic.errors import IncompleteReply, RequestFailed
+from agentic.providers import gemini
+from agentic.usage import StopReason, Usage
+
+
+def _event(*parts: Any, **fields: Any) -> dict[str, Any]:
+    content = {"content": {"parts": list(parts), "role": "model"}} if parts else {}
+    return {"candidates": [{**content, "index": 0, **fields}]}
+
+
+def _call(**fields: Any) -> dict[str, Any]:
+    return {"functionCall": fields}
+
+
+def _piece(path: str, more: bool = False, **value: Any) -> dict[str, Any]:
+    piece = {"jsonPath": path, **value, **({"willContinue": True} if more else {})}
+    return _call(partialArgs=[piece], willContinue=True)
+
+
+def _assemble(*events: Any) -> dict[str, Any]:
+    streamed = gemini.StreamedResponse()
+    deltas = [streamed.feed(event) for event in events]
+    assert "".join(deltas) == streamed.text
+    return streamed.response()
+
+
+END = {"finishReason": "STOP"}
+
+
+def test_texts_become_one_part_and_signed_ones_stay_apart() -> None:
+    """Thoughts are no text of the reply; the last event has the usage."""
+    whole = _assemble(
+        _event({"text": "Hm, ", "thought": True}) | {"usageMetadata": {"promptTokenCount": 9}},
+        _event({"text": "yes.", "thought": True}),
+        _event({"text": "Hel"}),
+        _event({"text": "lo."}),
+        _event({"text": "", "thoughtSignature": "AAE="}, **END)
+        | {"usageMetadata": {"promptTokenCount": 9, "totalTokenCount": 12}, "responseId": "r"},
+    )
+
+    assert whole["candidates"][0] == {
+        "content": {
+            "parts": [
+                {"text": "Hm, yes.", "thought": True},
+                {"text": "Hello."},
+                {"text": "", "thoughtSignature": "AAE="},
+            ],
+            "role": "model",
+        },
+        "index": 0,
+        "finishReason": "STOP",
+    }
+    decision = gemini.decode_response(whole)
+    assert (decision.reply, decision.reasoning) == ("Hello.", "Hm, yes.")
+    assert decision.usage == Usage(input=9, output=3, total=12)
+
+
+def test_whole_calls_stay_as_they_come() -> None:
+    """Also without arguments; an empty text after them is nothing."""
+    first = {**_call(name="read", args={"path": "a"}), "thoughtSignature": "AAE="}
+    whole = _assemble(_event(first), _event(_call(name="now")), _event({"text": ""}, **END))
+
+    assert whole["candidates"][0]["content"]["parts"] == [first, _call(name="now")]
+
+
+def test_streamed_arguments_are_put_together() -> None:
+    """Texts in pieces, numbers, nulls, lists of objects; two calls one after the other."""
+    whole = _assemble(
+        _event({**_call(name="cook", willContinue=True), "thoughtSignature": "AAE="}),
+        _event(_piece("$.recipe.steps[0]", more=True, stringValue="Boil ")),
+        _event(_piece("$.recipe.steps[0]", more=True, stringValue="it")),
+        _event(_piece("$.recipe.steps[0]", stringValue=".")),
+        _event(_piece("$.recipe.steps[1]", stringValue="Eat.")),
+        _event(_piece("$.recipe['how many']", numberValue=2)),
+        _event(
+            _piece("$.recipe.parts[0].name", stringValue="egg"), _piece("$.hot", boolValue=True)
+        ),
+        _event(_piece("$.wine", nullValue="NULL_VALUE"), _call()),
+        _event(_call(id="c2", name="wait", willContinue=True)),
+        _event(_call(), **END),
+    )
+
+    cook, wait = whole["candidates"][0]["content"]["parts"]
+    assert cook["thoughtSignature"] == "AAE="
+    assert cook["functionCall"]["args"] == {
+        "recipe": {"steps": ["Boil it.", "Eat."], "how many": 2, "parts": [{"name": "egg"}]},
+        "hot": True,
+        "wine": None,
+    }
+    assert wait == _call(id="c2", name="wait", args={})
+
+
+@pytest.mark.parametrize("path", ["", "$", "nonsense", "$[0]", "$.a.b", "$.a[5]"])
+def test_an_odd_path_breaks_nothing(path: str) -> None:
+    """What cannot be placed is left out."""
+    begin = _event(_call(name="f", args={"a": "text"}, willContinue=True))
+
+    assert _assemble(begin, _event(_piece(path, stringValue="x")), _event(_call(), **END))
+
+
+def test_other_parts_and_fields_are_kept() -> None:
+    """Grounding, code that ran, what nobody here knows; of a field the last word."""
+    code = {"executableCode": {"language": "PYTHON", "code": "1"}}
+    whole = _assemble(
+        _event(code, groundingMetadata={"n": 1}),
+        _event({}, groundingMetadata={"n": 2}, **END) | {"modelVersion": "gemini-3"},
+    )
+
+    assert whole["modelVersion"] == "gemini-3"
+    assert whole["candidates"][0]["groundingMetadata"] == {"n": 2}
+    assert whole["candidates"][0]["content"]["parts"] == [code]
+
+
+def test_only_the_first_of_several_candidates_is_watched() -> None:
+    """The others are in the response all the same."""
+    streamed = gemini.StreamedResponse()
+    streamed.feed(_event({"text": "a"}))
+    streamed.feed({"candidates": [{"index": 1, "content": {"parts": [{"text": "b"}]}}]})
+    streamed.feed(_event(**END))
+
+    assert streamed.text == "a"
+    assert [each["index"] for each in streamed.response()["candidates"]] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [],
+        [_event({"text": "Hel"})],
+        [_event({"text": "Hel"}), _event(_call(name="read", willContinue=True))],
+        [{"usageMetadata": {"promptTokenCount": 3}}],
+    ],
+)
+def test_a_stream_without_its_end_mark_is_incomplete(events: list[Any]) -> None:
+    """The error holds what had come."""
+    streamed = gemini.StreamedResponse()
+    for event in events:
+        streamed.feed(event)
+
+    with pytest.raises(IncompleteReply) as broken:
+        streamed.response()
+
+    assert broken.value.received == streamed.text
+
+
+def test_a_blocked_prompt_ends_a_stream() -> None:
+    """No candidate ever comes."""
+    whole = _assemble({"promptFeedback": {"blockReason": "SAFETY"}})
+
+    assert gemini.stop_reason(whole) is StopReason.CONTENT_FILTER
+
+
+def test_a_reply_that_was_withheld_has_no_content() -> None:
+    """As it would have without streaming."""
+    assert _assemble(_event(finishReason="SAFETY")) == _event(finishReason="SAFETY")
+
+
+def test_an_error_in_the_stream_is_raised() -> None:
+    """Clients that read the wire themselves get it as an event."""
+    error = {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
+
+    with pytest.raises(RequestFailed, match=r"HTTP 503.*overloaded"):
+        gemini.StreamedResponse().feed(error)
