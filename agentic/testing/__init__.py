@@ -7,6 +7,7 @@ pip install 'agentic-weave[testing]'.
 
 import typing
 
+from agentic.testing._adapter import Adapter, Streamed, check_adapter
 from agentic.testing._compactor import check_compactor
 from agentic.testing._counter import check_counter
 from agentic.testing._decider import check_decider
@@ -18,10 +19,13 @@ if typing.TYPE_CHECKING:
     from agentic.testing._conversations import conversations
 
 __all__ = [
+    "Adapter",
     "EventRecorder",
     "ScriptedDecider",
     "ScriptedExecutor",
+    "Streamed",
     "StreamingScriptedDecider",
+    "check_adapter",
     "check_compactor",
     "check_counter",
     "check_decider",

@@ -4,6 +4,8 @@ import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +27,23 @@ WINDOW = 2_048
 ADAPTERS = ["openai_chat", "openai_responses", "anthropic"]
 
 
-def connect(server: str, adapter: str, max_output: int = 32) -> Connection:
+@asynccontextmanager
+async def connected(server: str, adapter: str, max_output: int = 32) -> AsyncIterator[Connection]:
     """Make a decider of the local model by one of the adapters whose protocol it speaks."""
     known = limits.ModelLimits(WINDOW, max_output)
     at = {"api_key": "none", "max_retries": 0, "timeout": 600.0}
     if adapter == "anthropic":
         client: Any = anthropic.AsyncAnthropic(base_url=server, **at)
-        options = {"max_tokens": max_output}
+        options: dict[str, Any] = {"max_tokens": max_output, "extra_body": {"temperature": 0}}
     else:
         client = openai.AsyncOpenAI(base_url=f"{server}/v1", **at)
         key = "max_tokens" if adapter == "openai_chat" else "max_output_tokens"
-        options = {key: max_output}
+        options = {key: max_output, "temperature": 0}
     decider: Connection = getattr(providers, adapter).Decider(
-        client, "smollm2", options={**options, "temperature": 0}, limits=known
+        client, "smollm2", options=options, limits=known
     )
-    return decider
+    async with client:
+        yield decider
 
 
 def ask(text: str, *earlier: Message) -> loop.Input:
@@ -87,8 +91,9 @@ def test_a_streamed_reply_comes_in_pieces(server: str, adapter: str) -> None:
     """The pieces make up the reply, and the usage arrives with its end."""
 
     async def listen() -> list[str | loop.Decision]:
-        stream = connect(server, adapter).stream(ask("What is the capital of France?"))
-        return [piece async for piece in stream]
+        async with connected(server, adapter) as decider:
+            stream = decider.stream(ask("What is the capital of France?"))
+            return [piece async for piece in stream]
 
     *pieces, decision = asyncio.run(listen())
 
@@ -108,10 +113,10 @@ def test_a_reply_at_the_limit_is_cut_off(server: str, adapter: str, *, streamed:
     request = ask("Count from one to one hundred, in words.")
 
     async def decide() -> loop.Decision:
-        decider = connect(server, adapter, max_output=8)
-        if not streamed:
-            return await decider.decide(request)
-        *_, decision = [piece async for piece in decider.stream(request)]
+        async with connected(server, adapter, max_output=8) as decider:
+            if not streamed:
+                return await decider.decide(request)
+            *_, decision = [piece async for piece in decider.stream(request)]
         assert isinstance(decision, loop.Decision)
         return decision
 
@@ -136,22 +141,27 @@ def test_a_real_overflow_is_recovered(server: str, adapter: str) -> None:
         compactors.Digest(max_tokens=200),
         budget.Policy(100_000, keep_recent_tokens=300),  # wrong: the window is 2,048
     )
-    runner = loop.Runner(connect(server, adapter), store=store, budget=manager)
 
-    result = asyncio.run(runner.run(loop.Request("Say hello.", history=tuple(story))))
+    async def run() -> loop.Result:
+        async with connected(server, adapter) as decider:
+            runner = loop.Runner(decider, store=store, budget=manager)
+            return await runner.run(loop.Request("Say hello.", history=tuple(story)))
+
+    result = asyncio.run(run())
 
     assert result.reply
     assert result.summary is not None
-    assert len(asyncio.run(store.full())) == len(story) + 3  # the summary, the request, the reply
+    assert len(asyncio.run(store.full())) == len(story) + 2  # the request, the reply
 
 
 def test_the_count_endpoint_says_what_is_then_reported(server: str) -> None:
     """A request's size by the provider's own count is the size that its usage reports."""
-    decider: Any = connect(server, "anthropic")
     request = ask("What is the capital of France?")
 
     async def both() -> tuple[int, loop.Decision]:
-        return await decider.count_tokens(request), await decider.decide(request)
+        async with connected(server, "anthropic") as decider:
+            counter: Any = decider
+            return await counter.count_tokens(request), await decider.decide(request)
 
     counted, decision = asyncio.run(both())
 
@@ -161,22 +171,27 @@ def test_the_count_endpoint_says_what_is_then_reported(server: str) -> None:
 
 def test_the_gauge_predicts_what_the_server_reports(server: str) -> None:
     """From the second call on the size of the next request is known within a few tokens."""
-    decider = connect(server, "openai_chat")
     gauge = tokens.Gauge(tokens.CharCounter())
 
     async def converse() -> list[tuple[int, int]]:
-        talk: list[Message] = []
-        sizes = []
-        for question in ("Name a river.", "Name a mountain.", "Name a city.", "Name a sea."):
-            request = ask(question, *talk)
-            predicted = gauge.measure(list(request.history))
-            decision = await decider.decide(request)
-            assert decision.usage is not None
-            talk = [*request.history, Message("assistant", decision.reply)]
-            gauge.report(list(request.history), talk[-1], decision.usage)
-            sizes.append((predicted, decision.usage.input))
-        return sizes
+        async with connected(server, "openai_chat") as decider:
+            return await _predict(decider, gauge)
 
     sizes = asyncio.run(converse())[1:]
 
     assert all(abs(predicted - reported) <= 12 for predicted, reported in sizes), sizes
+
+
+async def _predict(decider: Connection, gauge: tokens.Gauge) -> list[tuple[int, int]]:
+    """Talk, and give each request's size as predicted and as reported."""
+    talk: list[Message] = []
+    sizes = []
+    for question in ("Name a river.", "Name a mountain.", "Name a city.", "Name a sea."):
+        request = ask(question, *talk)
+        predicted = gauge.measure(list(request.history))
+        decision = await decider.decide(request)
+        assert decision.usage is not None
+        talk = [*request.history, Message("assistant", decision.reply)]
+        gauge.report(list(request.history), talk[-1], decision.usage)
+        sizes.append((predicted, decision.usage.input))
+    return sizes

@@ -1,7 +1,13 @@
 """Lines that only mypy runs: each implementation fits its protocol without inheriting from it."""
 
+from typing import TYPE_CHECKING
+
 from agentic import history, limits, loop, testing, tokens, tools
 from agentic.context import budget, compactors, strategies
+from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
+
+if TYPE_CHECKING:
+    import acme  # noqa: TC004  in examples/acme-adapter, which only mypy has on its way
 
 
 def counters() -> list[tokens.Counter]:
@@ -65,3 +71,7 @@ def scripted() -> list[loop.Decider]:
 
 def scripted_executors() -> list[loop.Executor]:
     return [testing.ScriptedExecutor({"read": "text"})]
+
+
+def adapters() -> list[testing.Adapter]:
+    return [acme, anthropic, bedrock, gemini, openai_chat, openai_responses]

@@ -224,7 +224,7 @@ def test_an_edited_message_goes_out_edited(*, kept: bool) -> None:
 
     items = encode([edited, answered])
 
-    assert items == [{"role": "assistant", "content": "I looked."}, CALL, OUTPUT]
+    assert items == [{"type": "message", "role": "assistant", "content": "I looked."}, CALL, OUTPUT]
 
 
 def test_an_edited_result_goes_out_edited() -> None:
@@ -246,7 +246,7 @@ def test_items_of_another_provider_are_not_sent() -> None:
     """Nor is what the model thought elsewhere."""
     said = Message("assistant", "Hello.", reasoning="Hm.", native=Native("gemini", [SAID]))
 
-    assert encode([said]) == [{"role": "assistant", "content": "Hello."}]
+    assert encode([said]) == [{"type": "message", "role": "assistant", "content": "Hello."}]
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ _NEUTRAL = "Continue."
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     """Write messages as input items.
 
-    >>> encode([Message("user", "Hi."), Message("assistant", "Hello.")])
-    [{'role': 'user', 'content': 'Hi.'}, {'role': 'assistant', 'content': 'Hello.'}]
+    >>> encode([Message("assistant", "Hello.")])
+    [{'type': 'message', 'role': 'assistant', 'content': 'Hello.'}]
     """
     items: list[dict[str, Any]] = sendable(list(_Writer().write(list(messages))))
     return items
@@ -192,7 +192,8 @@ class _Writer:
             yield from _without_loose_reasoning(payload)
             return
         if message.content:
-            yield {"role": "assistant", "content": message.content}
+            # llama.cpp's server takes an assistant's short form only with its type.
+            yield {"type": "message", "role": "assistant", "content": message.content}
         for call in message.tool_calls:
             yield self._call(call)
 

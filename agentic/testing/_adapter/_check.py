@@ -1,0 +1,74 @@
+"""The order in which an adapter is held to its promises."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from agentic.testing._adapter._edits import check_edits
+from agentic.testing._adapter._errors import check_errors
+from agentic.testing._adapter._foreign import check_foreign
+from agentic.testing._adapter._protocol import Adapter
+from agentic.testing._adapter._replies import check_reply, check_stop_words, history_of
+from agentic.testing._adapter._requests import check_request
+from agentic.testing._adapter._streams import check_stream
+from agentic.testing._adapter._validator import check_validator
+from agentic.testing._adapter._views import check_views
+
+__all__ = ["check_adapter"]
+
+
+def check_adapter(
+    adapter: Adapter,
+    *,
+    requests: Iterable[Mapping[str, Any]] = (),
+    responses: Iterable[Any] = (),
+    streams: Iterable[tuple[Sequence[Any], Any]] = (),
+    overflows: Iterable[Any] = (),
+    other_errors: Iterable[Any] = (),
+) -> None:
+    """Hold an adapter to its promises, on examples of its wire and on conversations of its own.
+
+    - Requests, replies and streams read and written again are what they were: unknown fields, the
+      order of keys and signatures included. A reply goes back as it came.
+    - An edited message goes out edited, though its native items still say what it said.
+    - Another provider's items and its reasoning are never sent.
+    - Whatever the history, what goes out is accepted by `validate`, and `validate` can tell.
+    - `input` includes the cache, `output` includes reasoning; every word is known; a reply that was
+      cut off is never `TOOL`; nothing missing, null or unknown raises.
+    - A stream is a reply, or an IncompleteReply. An overflow is one, and a rate limit is not.
+    - What is handed in is left as it was.
+
+    The more the examples show (parallel calls, thinking, images, a reply of each stop word), the
+    more is proven. With `agentic-weave[testing]`, Hypothesis makes further conversations.
+
+    Args:
+        adapter: a module, or an object, that fits `Adapter`.
+        requests: bodies that the provider accepted.
+        responses: replies that the provider gave, not streamed.
+        streams: the events of a whole stream, each with the response that would have come without
+            streaming, or None where it is not known.
+        overflows: errors that say that the request is larger than the window: bodies or exceptions.
+        other_errors: errors that do not, a rate limit and a quota among them.
+
+    Raises:
+        AssertionError: a promise is broken; the text says which, and on what.
+    """
+    check_validator(adapter)
+    histories = {}
+    for where, request in _named("request", requests):
+        histories[where] = check_request(adapter, where, request)
+    replies = _named("response", responses)
+    for where, response in replies:
+        histories[where] = history_of(check_reply(adapter, where, response))
+    check_stop_words(adapter, replies)
+    for where, (events, unstreamed) in _named("stream", streams):
+        decision = check_stream(adapter, where, events, unstreamed)
+        histories[where] = history_of(decision)
+    for where, history in histories.items():
+        check_edits(adapter, where, history)
+        check_foreign(adapter, where, history)
+    check_errors(adapter, list(overflows), list(other_errors))
+    check_views(adapter)
+
+
+def _named(kind: str, examples: Iterable[Any]) -> list[tuple[str, Any]]:
+    return [(f"{kind} {number}", example) for number, example in enumerate(examples, 1)]

@@ -1,0 +1,146 @@
+"""What an adapter promises of replies: read whole, counted right, sent back as they came."""
+
+import reprlib
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from agentic.loop import Decision
+from agentic.messages import Message, ToolResult
+from agentic.testing._adapter._promise import as_text, ask, broken, call, is_accepted
+from agentic.testing._adapter._protocol import Adapter
+from agentic.testing._adapter._talk import ASK
+from agentic.testing._adapter._variations import replaced, strings, with_one_thing_wrong
+from agentic.usage import StopReason, Usage, normalize, unknown_words_raise
+
+__all__ = ["check_reply", "check_stop_words", "history_of"]
+
+_JUNK: tuple[Any, ...] = ({}, None, [], "junk", 3)
+_UNHEARD_OF = "x_unheard_of"
+
+
+def check_reply(adapter: Adapter, where: str, response: Any) -> Decision:
+    """Read one reply; give what it decided."""
+    with unknown_words_raise():
+        decision = ask(where, adapter.decode_response, response)
+        reason = ask(where, adapter.stop_reason, response)
+        used = ask(where, adapter.usage, response)
+    if decision.stop_reason is not reason:
+        told = f"decode_response() and stop_reason() agree, but say {decision.stop_reason}"
+        raise broken(where, f"{told} and {reason}")
+    _is_stopped_right(adapter, where, decision)
+    _is_counted_right(where, decision, used)
+    _goes_back(adapter, where, response, decision)
+    for place, wrong in with_one_thing_wrong(response):
+        _never_raises(adapter, f"{where}, {place} wrong", wrong)
+    for junk in _JUNK:
+        _never_raises(adapter, f"a response that is {junk!r}", junk)
+    return decision
+
+
+def history_of(decision: Decision) -> list[Message]:
+    """Make the history that a Runner makes of a reply: its ids are made unique."""
+    calls = decision.tool_calls
+    reply = Message(
+        "assistant",
+        decision.reply,
+        reasoning=decision.reasoning,
+        tool_calls=calls,
+        native=decision.native,
+    )
+    if len({call.id for call in calls if call.id}) < len(calls):
+        calls = tuple(attrs.evolve(call, id=f"call_{n}") for n, call in enumerate(calls))
+        reply = reply.replace(tool_calls=calls)
+    results = [ToolResult(call.id, call.name, f"result of {call.id}") for call in calls]
+    return [ASK, reply, *([Message("tool", tool_results=results)] if results else [])]
+
+
+def check_stop_words(adapter: Adapter, replies: Sequence[tuple[str, Any]]) -> None:
+    """Put other words into the replies: one that says cut off, and one that nobody knows."""
+    decided = [(where, data, adapter.decode_response(data)) for where, data in replies]
+    cut_off = [
+        (_places(data, decision.stop_word), decision.stop_word)
+        for _, data, decision in decided
+        if decision.stop_reason is StopReason.MAX_TOKENS
+    ]
+    for where, data, decision in decided:
+        places = _places(data, decision.stop_word)
+        for elsewhere, word in cut_off:
+            if decision.tool_calls and places and places[-1] in elsewhere:
+                cut = replaced(data, places[-1], word)
+                if ask(where, adapter.stop_reason, cut) is not StopReason.MAX_TOKENS:
+                    promise = f"a reply with calls that stopped with {word!r} was cut off"
+                    raise broken(where, f"{promise}: MAX_TOKENS, not TOOL")
+        if places:
+            unknown = replaced(data, places[-1], _UNHEARD_OF)
+            _never_raises(adapter, f"{where}, with a stop word that nobody knows", unknown)
+
+
+def _is_stopped_right(adapter: Adapter, where: str, decision: Decision) -> None:
+    reason, word = decision.stop_reason, decision.stop_word
+    if decision.tool_calls and reason is StopReason.STOP:
+        raise broken(where, f"a reply with calls is TOOL even where it says {word!r}, but is STOP")
+    table = adapter.STOP_WORDS.reasons
+    if table.get(word) is StopReason.MAX_TOKENS and reason is not StopReason.MAX_TOKENS:
+        promise = f"a reply that stopped with {word!r} was cut off: MAX_TOKENS"
+        raise broken(where, f"{promise}, but is {reason.name}")
+
+
+def _is_counted_right(where: str, decision: Decision, used: Usage) -> None:
+    if normalize(decision.usage) != normalize(used):
+        raise broken(
+            where, f"decode_response() and usage() agree, but say {decision.usage}, {used}"
+        )
+    if used.input < used.cache_read + used.cache_write:
+        raise broken(where, f"input includes what the cache read and wrote, but it is {used}")
+    if used.output < used.reasoning:
+        raise broken(where, f"output includes reasoning, but it is {used}")
+
+
+def _goes_back(adapter: Adapter, where: str, response: Any, decision: Decision) -> None:
+    """Send the reply on: every text of it that was kept is there, and it reads as it did."""
+    history = history_of(decision)
+    is_accepted(adapter, where, history)
+    if decision.native is None:
+        if decision.reply or decision.tool_calls:
+            raise broken(where, "a reply is kept as it came in Decision.native, which is None")
+        return
+    if decision.native.provider != adapter.NAME:
+        raise broken(where, f"native is marked {adapter.NAME!r}, not {decision.native.provider!r}")
+    if history[1].native is None:
+        return  # its ids were made unique, so that it is written anew
+    sent = ask(where, adapter.encode, history)
+    lost = _texts(response) & _texts(decision.native.payload) - _texts(sent)
+    if lost:
+        raise broken(where, f"a reply goes back as it came, but lost {reprlib.repr(sorted(lost))}")
+    again = [message for message in ask(where, adapter.decode, sent) if message.role == "assistant"]
+    if _said(again) != _said(history[1:2]):
+        raise broken(where, "a reply that was sent back reads as it did, but reads otherwise")
+
+
+def _said(messages: Sequence[Message]) -> tuple[str, str, list[str]]:
+    calls = [as_text([call.name, call.arguments]) for m in messages for call in m.tool_calls]
+    content = "".join(message.content for message in messages)
+    return content, "".join(message.reasoning for message in messages), calls
+
+
+def _never_raises(adapter: Adapter, where: str, response: Any) -> None:
+    kinds = {
+        Decision: adapter.decode_response,
+        Usage: adapter.usage,
+        StopReason: adapter.stop_reason,
+    }
+    for kind, function in kinds.items():
+        answer: object = call(where, function, response)
+        if not isinstance(answer, kind):
+            raise broken(where, f"it gives a {kind.__name__}, but gave {reprlib.repr(answer)}")
+
+
+def _texts(data: Any) -> set[str]:
+    return set(strings(data).values())
+
+
+def _places(data: Any, word: str) -> list[Any]:
+    """Find where the stop word stands. It is the last that matters: what was said comes first."""
+    return [path for path, text in strings(data).items() if word and text == word]

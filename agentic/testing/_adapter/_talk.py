@@ -1,0 +1,114 @@
+"""Conversations that an adapter is shown: plain ones, and what real histories look like."""
+
+from agentic.messages import (
+    ContextSummary,
+    Media,
+    Message,
+    Native,
+    ToolCall,
+    ToolFailure,
+    ToolResult,
+)
+from agentic.testing._adapter._promise import ask, broken
+from agentic.testing._adapter._protocol import Adapter
+from agentic.tools import ToolDefinition
+
+__all__ = ["ANSWER", "ASK", "CALL", "CONVERSATIONS", "READ", "RESULT", "find_talk"]
+
+READ = ToolDefinition(
+    "read_file",
+    "Read one file of the project.",
+    {
+        "type": "object",
+        "properties": {"path": {"type": "string", "description": "Where the file is."}},
+        "required": ["path"],
+    },
+)
+ASK = Message("user", "Why is the build red?")
+CALL = Message(
+    "assistant", "Let me look.", tool_calls=[ToolCall("call_1", "read_file", '{"path": "a.py"}')]
+)
+RESULT = Message("tool", tool_results=[ToolResult("call_1", "read_file", "print(oops)")])
+ANSWER = Message("assistant", "A name is missing in the first line.")
+_MORE = Message("user", "Mend it, please.")
+_ORPHAN = Message("tool", tool_results=[ToolResult("call_9", "read_file", "of nobody's call")])
+_PARALLEL = [
+    Message(
+        "assistant",
+        tool_calls=[
+            ToolCall("call_a", "read_file", '{"path": "one.py"}'),
+            ToolCall("call_b", "read_file", "{not JSON"),
+            ToolCall("call_c", "read_file", '["a list"]'),
+        ],
+    ),
+    Message("tool", tool_results=[ToolResult("call_c", error=ToolFailure("no object"))]),
+    Message("tool", tool_results=[ToolResult("call_b", error="no JSON"), ToolResult("call_a")]),
+]
+_REPEATED = [
+    Message("assistant", tool_calls=[ToolCall("", "read_file"), ToolCall("", "read_file")]),
+    Message("tool", tool_results=[ToolResult("", output="one"), ToolResult("", output="two")]),
+]
+_ODD_ID = [
+    Message("assistant", tool_calls=[ToolCall("id with | and \u65e5 " * 9, "read_file")]),
+    Message("tool", tool_results=[ToolResult("id with | and \u65e5 " * 9, output="text")]),
+]
+_PICTURE = Media("image/png", b"\x89PNG\r\n")
+
+CONVERSATIONS: dict[str, list[Message]] = {
+    "a plain request": [ASK],
+    "a tool round": [ASK, CALL, RESULT, ANSWER, _MORE],
+    "no messages": [],
+    "system messages alone": [Message("system", "Be brief."), Message("system", "Be kind.")],
+    "a conversation that starts with the assistant": [ANSWER, ASK],
+    "a conversation that starts with a tool round": [CALL, RESULT, ANSWER],
+    "a conversation that ends with the assistant": [ASK, ANSWER],
+    "two users' messages in a row": [ASK, _MORE],
+    "two replies in a row": [ASK, ANSWER, ANSWER, _MORE],
+    "a request right after results": [ASK, CALL, RESULT, _MORE],
+    "empty messages": [ASK, Message("assistant"), Message("user"), Message("system"), _MORE],
+    "white space alone": [Message("user", " \n"), Message("assistant", "\n"), _MORE],
+    "a summary": [Message("system", "Be brief."), ContextSummary("Red.", 4).to_message(), _MORE],
+    "a summary before a tool round": [ContextSummary("Red.", 4).to_message(), CALL, RESULT],
+    "a system message in the middle": [ASK, ANSWER, Message("system", "Hurry."), _MORE],
+    "parallel calls, answered out of order": [ASK, *_PARALLEL, ANSWER],
+    "ids that are empty and repeat": [ASK, *_REPEATED, *_REPEATED, _MORE],
+    "ids that no provider would make": [ASK, *_ODD_ID, _MORE],
+    "one id in two rounds": [ASK, CALL, RESULT, CALL, RESULT],
+    "a call without a result": [ASK, CALL, _MORE],
+    "a call at the end": [ASK, CALL],
+    "a result without a call": [ASK, _ORPHAN, ANSWER],
+    "a result parted from its call": [ASK, CALL, _MORE, RESULT],
+    "a result that comes twice": [ASK, CALL, RESULT, RESULT],
+    "a tool message without results": [ASK, Message("tool"), ANSWER, _MORE],
+    "images": [
+        Message("user", media=[_PICTURE]),
+        CALL,
+        Message("tool", tool_results=RESULT.tool_results, media=[_PICTURE]),
+        Message("user", "And this?", media=[Media("audio/wav", url="https://example.com/a.wav")]),
+    ],
+    "lone surrogates": [
+        Message("user", "cut in two: \ud83d"),
+        Message(
+            "assistant",
+            "\udfff",
+            tool_calls=[ToolCall("\udc00", "read_file", '{"\\ud83d": "\udc00"}')],
+        ),
+        Message("tool", tool_results=[ToolResult("\udc00", output="\udead\x00")]),
+    ],
+    "items that are marked as the adapter's own, and are not": [
+        Message("user", "Hello.", native=Native("", None)),
+        ASK,
+    ],
+}
+"""By what is special about them. What is damaged is repaired on the way out."""
+
+
+def find_talk(adapter: Adapter) -> str:
+    """Find the field of a request that holds what encode() gives."""
+    where = "a plain request"
+    request = ask(where, adapter.encode_request, [ASK])
+    talk = ask(where, adapter.encode, [ASK])
+    for key, value in request.items():
+        if talk and value == talk:
+            return key
+    raise broken(where, "a field of what encode_request() gives is what encode() gives")

@@ -1,0 +1,111 @@
+"""What an adapter promises of any view: the provider accepts it, and nothing in it is lost."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from agentic.context.strategies import FitContextWindow
+from agentic.messages import Message, Native
+from agentic.testing._adapter._promise import MARK, ask, broken, is_accepted, shows
+from agentic.testing._adapter._protocol import Adapter
+from agentic.testing._adapter._talk import ANSWER, ASK, CALL, CONVERSATIONS, READ, RESULT
+
+__all__ = ["check_views"]
+
+_SOUND = [ASK, CALL, RESULT, ANSWER]
+_TEXTS = [
+    ASK.content,
+    CALL.content,
+    "a.py",
+    RESULT.tool_results[0].output,
+    ANSWER.content,
+    READ.name,
+    READ.description,
+    "path",
+    "Where the file is.",
+    MARK,
+]
+_JUNK: list[Any] = [
+    None,
+    3,
+    "text",
+    [],
+    {},
+    {"role": 3, "content": 3},
+    {"role": "x", "content": [None]},
+]
+
+
+def check_views(adapter: Adapter) -> None:
+    """Encode conversations that the suite makes, and read what nobody should send."""
+    _shows_all(adapter)
+    _leaves_orphans_out(adapter)
+    for name, messages in CONVERSATIONS.items():
+        _accepts(adapter, name, messages)
+    _reads_junk(adapter)
+    _accepts_generated(adapter)
+
+
+def _shows_all(adapter: Adapter) -> None:
+    where = "a tool round with a system prompt and a tool"
+    text = is_accepted(adapter, where, _SOUND, system_prompt=MARK, tools=[READ])
+    for part in _TEXTS:
+        if not shows(text, part):
+            raise broken(where, f"all of it goes out, but {part!r} does not")
+
+
+def _accepts(adapter: Adapter, name: str, messages: Sequence[Message]) -> None:
+    is_accepted(adapter, name, messages)
+    is_accepted(adapter, f"{name}, with a tool", messages, system_prompt=MARK, tools=[READ])
+    own = [_with_junk(message, adapter.NAME) for message in messages]
+    is_accepted(adapter, f"{name}, with native items that nobody can read", own)
+
+
+def _with_junk(message: Message, provider: str) -> Message:
+    """Mark junk as the adapter's own items; not on a message that says as little as they do."""
+    if not (message.content or message.tool_calls or message.tool_results):
+        return message
+    return attrs.evolve(message, native=Native(provider, {"junk": [None]}))
+
+
+def _leaves_orphans_out(adapter: Adapter) -> None:
+    """Look for an orphan's output in the request itself, in case the validator does not."""
+    where = "a result without a call"
+    text = is_accepted(adapter, where, CONVERSATIONS[where])
+    if shows(text, "of nobody's call"):
+        raise broken(where, "a result that answers no call is left out, but it goes out")
+
+
+def _reads_junk(adapter: Adapter) -> None:
+    ask("items that are junk", adapter.decode, _JUNK)
+    for junk in _JUNK:
+        ask("an item that is junk", adapter.decode, [junk])
+        ask("a request that is junk", adapter.decode_request, {"": junk})
+        ask("a request that is junk", adapter.validate, {"": junk})
+
+
+def _accepts_generated(adapter: Adapter) -> None:
+    """Draw further conversations, if Hypothesis is installed."""
+    try:
+        from hypothesis import HealthCheck, given, settings  # noqa: PLC0415  an extra
+
+        from agentic.testing._conversations import conversations  # noqa: PLC0415  needs it
+    except ImportError:
+        return
+    cut = FitContextWindow(200)
+
+    @settings(
+        max_examples=100,
+        database=None,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(conversations())
+    def accepts(messages: list[Message]) -> None:
+        is_accepted(adapter, "a generated conversation", messages)
+        view = cut.compact(messages)
+        is_accepted(adapter, "a generated conversation, cut", view, tools=[READ])
+
+    accepts()
