@@ -1,13 +1,13 @@
 """What the model sees: strategies make a view, the budget compacts the history.
 
-Strategies are pure and leave the history alone; a compaction rewrites it. Each room loads when it
-is first used.
+Strategies are pure and leave the history alone; a compaction rewrites it; `config` composes both.
+Each room loads when it is first used.
 """
 
 import importlib
 import types
 
-__all__ = ["budget", "compactors", "strategies"]
+__all__ = ["budget", "compactors", "config", "strategies"]
 
 
 def __getattr__(name: str) -> types.ModuleType:

@@ -11,7 +11,7 @@ __all__ = ["KeepLast"]
 
 @attrs.frozen(eq=False)
 class KeepLast:
-    """Keep the system prompt and the last `keep` messages, whole rounds only.
+    """Keep the system prompt and the last `keep_recent` messages, whole rounds only.
 
     Pinned messages and the latest user message stay too, whatever their place. The view begins
     elsewhere at every turn: where the provider's prompt cache matters, `FitContextWindow` is
@@ -22,7 +22,7 @@ class KeepLast:
     ['Count.', 'two', 'three']
     """
 
-    keep: int = attrs.field(default=10, validator=whole(0))
+    keep_recent: int = attrs.field(default=10, validator=whole(0))
     """How many messages; the system prompt is not one of them."""
     preserve_system: bool = attrs.field(default=True, validator=must_be(bool))
     """Whether the leading system messages stay."""
@@ -42,8 +42,8 @@ class KeepLast:
         return rounds.view(messages, self._start(rounds), always, dropped)
 
     def _start(self, rounds: Sorted) -> int:
-        """Find the first of the newest rounds that `keep` has room for."""
-        start, room = len(rounds.rounds), self.keep
+        """Find the first of the newest rounds that `keep_recent` has room for."""
+        start, room = len(rounds.rounds), self.keep_recent
         while start > len(rounds.leading) and room > 0:
             found = rounds.rounds[start - 1]
             size = 0 if found.orphaned else len(found.messages)

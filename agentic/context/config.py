@@ -1,0 +1,253 @@
+"""A configuration that composes strategies, compactors and the budget, and a hook before each cut.
+
+Nothing here decides where to cut: `strategies` and `budget` do. The names are open-agent-sdk's:
+`max_context_tokens` is `Policy.context_window`, and `target_tokens` is where a compaction is due,
+not the size that is cut to.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Literal, TypeAlias, get_args
+
+import attrs
+
+from agentic._given import must_be, must_have, whole
+from agentic.context.budget import Compactor, Manager, Policy
+from agentic.context.compactors import Ask, Digest, Model, first_of
+from agentic.context.strategies import FitContextWindow, Importance, KeepLast
+from agentic.errors import ConfigError
+from agentic.messages import Message
+from agentic.tokens import Counter, Tallies, approx_token_counter
+
+__all__ = [
+    "CompactContext",
+    "CompactDecision",
+    "ContextConfig",
+    "ContextManager",
+    "ImportanceStrategy",
+    "PreCompactHook",
+    "SummarizationStrategy",
+    "TruncationStrategy",
+]
+
+TruncationStrategy: TypeAlias = KeepLast
+"""The name that this strategy has in open-agent-sdk."""
+ImportanceStrategy: TypeAlias = Importance
+"""The name that this strategy has in open-agent-sdk."""
+
+_Choice: TypeAlias = Literal["truncation", "importance", "summarization"]
+_CHOICES: tuple[str, ...] = get_args(_Choice)
+_PROMPT_TOKENS = 1_000
+
+
+@attrs.frozen
+class SummarizationStrategy:
+    """Replace what is old by one summary."""
+
+    keep_recent: int = attrs.field(default=10, validator=whole(1))
+    """How many of the newest messages stay, in whole rounds."""
+    summarize_chunk_size: int = attrs.field(default=20, validator=whole(1))
+    """The most messages that the model is given at once; each part is folded into the next."""
+    max_summary_tokens: int = attrs.field(default=500, validator=whole(50))
+    summarize_with: Ask | None = None
+    """The model that summarizes; None for a digest, which needs none and is also the fallback."""
+
+
+@attrs.frozen(kw_only=True)
+class CompactContext:
+    """What the hook is told. Sizes in tokens."""
+
+    trigger: Literal["auto", "manual"]
+    """`auto` if the conversation is over `target_tokens`."""
+    current_tokens: int
+    target_tokens: int
+    message_count: int
+    custom_instructions: str | None = None
+    """What the caller of `compact` asked to look at."""
+
+
+@attrs.frozen
+class CompactDecision:
+    """What the hook decides."""
+
+    cancel: bool = attrs.field(default=False, validator=must_be(bool))
+    """Leave the conversation as it is."""
+    custom_instructions: str | None = attrs.field(
+        default=None, validator=must_be(str, optional=True)
+    )
+    """What the summary should look at, instead of what the caller asked."""
+    custom_summary: str | None = attrs.field(default=None, validator=must_be(str, optional=True))
+    """The summary itself: what is old is replaced by it, under every strategy."""
+
+
+PreCompactHook: TypeAlias = Callable[[CompactContext], CompactDecision | Awaitable[CompactDecision]]
+"""Called before every compaction, a manual one too; a plain function or an async one."""
+
+
+def _or_estimate(counter: Counter | None) -> Counter:
+    return approx_token_counter if counter is None else counter
+
+
+@attrs.frozen
+class ContextConfig:
+    """When a conversation is compacted, and how.
+
+    Raises:
+        ConfigError: a target that is not below the window, an unknown strategy, no counter.
+    """
+
+    max_context_tokens: int = attrs.field(default=32_000, validator=whole(2))
+    target_tokens: int = attrs.field(default=28_000, validator=whole(1))
+    """Over this the conversation is compacted."""
+    strategy: _Choice = attrs.field(default="truncation")
+    truncation_options: TruncationStrategy | None = attrs.field(
+        default=None, validator=must_be(KeepLast, optional=True)
+    )
+    importance_options: ImportanceStrategy | None = attrs.field(
+        default=None, validator=must_be(Importance, optional=True)
+    )
+    summarization_options: SummarizationStrategy | None = attrs.field(
+        default=None, validator=must_be(SummarizationStrategy, optional=True)
+    )
+    token_counter: Counter = attrs.field(default=None, converter=_or_estimate)
+    on_pre_compact: PreCompactHook | None = None
+
+    @target_tokens.validator
+    def _check_target(self, _: object, value: int) -> None:
+        if value >= self.max_context_tokens:
+            raise ConfigError(
+                "target_tokens",
+                value,
+                f"less than max_context_tokens, which is {self.max_context_tokens}",
+                "lower it: the difference is left free for the reply",
+            )
+
+    @strategy.validator
+    def _check_strategy(self, _: object, value: object) -> None:
+        if value not in _CHOICES:
+            raise ConfigError("strategy", value, f"one of {', '.join(_CHOICES)}", "name one")
+
+    @token_counter.validator
+    def _check_counter(self, _: object, value: object) -> None:
+        must_have("token_counter", value, "count", "count(text)", "pass tokens.CharCounter()")
+
+    @property
+    def summarization(self) -> SummarizationStrategy:
+        """The options of a summary, as given or by default."""
+        return self.summarization_options or SummarizationStrategy()
+
+
+class _Given:
+    """The compactor whose answer somebody wrote already."""
+
+    def __init__(self, summary: str) -> None:
+        self.summary = summary
+
+    async def compact(self, messages: list[Message], /) -> str:
+        return self.summary
+
+
+@attrs.define(eq=False)
+class ContextManager:
+    """Rewrites histories as a configuration says. Sizes in tokens.
+
+    >>> import asyncio
+    >>> manager = ContextManager(ContextConfig(40, 30, truncation_options=TruncationStrategy(2)))
+    >>> talk = [Message("user", f"message {number}") for number in range(9)]
+    >>> manager.count_tokens(talk), manager.should_compact(talk)
+    (63, True)
+    >>> len(asyncio.run(manager.compact(talk)))
+    2
+    """
+
+    config: ContextConfig = attrs.field(validator=must_be(ContextConfig))
+    _tallies: Tallies = attrs.field(init=False)
+    _fit: FitContextWindow = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._tallies = Tallies(self.config.token_counter)
+        self._fit = FitContextWindow(self.config.target_tokens, self.config.token_counter)
+
+    def count_tokens(self, messages: list[Message]) -> int:
+        """Count a conversation; one that has grown costs what its new messages cost."""
+        return self._tallies.tally(messages).total
+
+    def should_compact(self, messages: list[Message]) -> bool:
+        """Tell whether a conversation is over `target_tokens`."""
+        return self.count_tokens(messages) > self.config.target_tokens
+
+    async def compact(
+        self, messages: list[Message], *, custom_instructions: str | None = None
+    ) -> list[Message]:
+        """Give the history from now on: the same list if the hook cancels or nothing can go.
+
+        What comes back is within `target_tokens` if the minimum is: the system prompt, the task,
+        pinned messages and the newest round. A summary that fails changes nothing.
+        """
+        decision = await self._consult(messages, custom_instructions)
+        if decision.cancel:
+            return messages
+        instructions = decision.custom_instructions or custom_instructions
+        if decision.custom_summary is not None:
+            return await self._summarize(messages, instructions, _Given(decision.custom_summary))
+        if self.config.strategy == "summarization":
+            return await self._summarize(messages, instructions, self._compactor())
+        return self._fit.compact(self._dropping.compact(messages))
+
+    async def _consult(self, messages: list[Message], instructions: str | None) -> CompactDecision:
+        """Ask the hook, if there is one."""
+        if self.config.on_pre_compact is None:
+            return CompactDecision()
+        context = CompactContext(
+            trigger="auto" if self.should_compact(messages) else "manual",
+            current_tokens=self.count_tokens(messages),
+            target_tokens=self.config.target_tokens,
+            message_count=len(messages),
+            custom_instructions=instructions,
+        )
+        decided = self.config.on_pre_compact(context)
+        decision = await decided if inspect.isawaitable(decided) else decided
+        if not isinstance(decision, CompactDecision):
+            raise ConfigError(
+                "on_pre_compact's answer", decision, "a CompactDecision", "return CompactDecision()"
+            )
+        return decision
+
+    @property
+    def _dropping(self) -> KeepLast | Importance:
+        """What leaves messages out; for a summary that somebody gave, what says how many stay."""
+        if self.config.strategy == "importance":
+            return self.config.importance_options or Importance()
+        return self.config.truncation_options or KeepLast()
+
+    async def _summarize(
+        self, messages: list[Message], instructions: str | None, compactor: Compactor
+    ) -> list[Message]:
+        config = self.config
+        summarizes = config.strategy == "summarization"
+        keep = (config.summarization if summarizes else self._dropping).keep_recent
+        policy = Policy(
+            config.max_context_tokens,
+            reserve_tokens=config.max_context_tokens - config.target_tokens,
+            keep_recent_tokens=config.target_tokens // 3,
+            min_recent_messages=max(1, keep),
+        )
+        manager = Manager(config.token_counter, compactor, policy)
+        done = await manager.compact_if_needed(messages, force=True, instructions=instructions)
+        return done.messages
+
+    def _compactor(self) -> Compactor:
+        options, counter = self.config.summarization, self.config.token_counter
+        digest = Digest(max_tokens=options.max_summary_tokens, counter=counter)
+        if options.summarize_with is None:
+            return digest
+        model = Model(
+            options.summarize_with,
+            max_tokens=options.max_summary_tokens,
+            window=max(
+                self.config.max_context_tokens, _PROMPT_TOKENS + 3 * options.max_summary_tokens
+            ),
+            chunk_messages=options.summarize_chunk_size,
+            counter=counter,
+        )
+        return first_of(model, digest)

@@ -1,0 +1,234 @@
+"""ContextConfig and the hook before a compaction, as rows C2 to C7 have them."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentic.context.config import (
+    CompactContext,
+    CompactDecision,
+    ContextConfig,
+    ContextManager,
+    ImportanceStrategy,
+    SummarizationStrategy,
+    TruncationStrategy,
+)
+from agentic.errors import ConfigError
+from agentic.messages import Message, split_rounds
+from agentic.testing import conversations
+
+STRATEGIES = ["truncation", "importance", "summarization"]
+EVERY = pytest.mark.parametrize("strategy", STRATEGIES)
+
+
+def talk(length: int) -> list[Message]:
+    """Make a conversation of a system prompt and this many messages."""
+    said = [
+        Message("user" if number % 2 == 0 else "assistant", f"message {number} " + "word " * 40)
+        for number in range(length)
+    ]
+    return [Message("system", "Be brief."), *said]
+
+
+def manager(**options: Any) -> ContextManager:
+    """Make a manager with a small window."""
+    return ContextManager(
+        ContextConfig(**{"max_context_tokens": 2_000, "target_tokens": 1_500} | options)
+    )
+
+
+def compact(of: ContextManager, messages: list[Message], **options: Any) -> list[Message]:
+    """Compact, and wait for it."""
+    return asyncio.run(of.compact(messages, **options))
+
+
+def test_names_and_defaults_are_those_of_the_source() -> None:
+    """C2, C3, C4 and C5, word for word."""
+    config, summary = ContextConfig(), SummarizationStrategy()
+    kept, weighed = TruncationStrategy(), ImportanceStrategy()
+
+    assert (config.max_context_tokens, config.target_tokens) == (32_000, 28_000)
+    assert (config.strategy, config.on_pre_compact) == ("truncation", None)
+    assert (kept.keep_recent, kept.preserve_system, kept.preserve_tool_chains) == (10, True, True)
+    assert (weighed.keep_recent, weighed.min_score_threshold) == (10, 0.3)
+    assert (weighed.user_message_score, weighed.assistant_message_score) == (1.0, 0.6)
+    assert weighed.tool_use_score == 1.0
+    assert (summary.keep_recent, summary.summarize_chunk_size) == (10, 20)
+    assert (summary.max_summary_tokens, summary.summarize_with) == (500, None)
+
+
+@EVERY
+def test_it_is_due_over_the_target_and_not_before(strategy: str) -> None:
+    """The target triggers; it is no size that is cut to."""
+    of = manager(strategy=strategy)
+
+    assert not of.should_compact(talk(20))
+    assert of.count_tokens(talk(20)) < 1_500 < of.count_tokens(talk(30))
+    assert of.should_compact(talk(30))
+
+
+def test_truncation_keeps_the_last_ones() -> None:
+    """The system prompt, and as many of the newest as the options say."""
+    messages = talk(40)
+
+    kept = compact(manager(truncation_options=TruncationStrategy(6)), messages)
+
+    assert kept == [messages[0], *messages[-6:]]
+
+
+def test_importance_leaves_acknowledgements_out() -> None:
+    """What scores too little goes, however recent it is not."""
+    messages = [*talk(8), Message("assistant", "OK."), Message("user", "Go on."), *talk(12)[1:]]
+
+    kept = compact(manager(strategy="importance"), messages)
+
+    assert "OK." not in [message.content for message in kept]
+    assert kept[0] is messages[0]
+
+
+def test_a_summary_stands_for_what_is_old() -> None:
+    """The model is given at most a chunk at once; the answers are folded into one summary."""
+    prompts: list[str] = []
+
+    async def ask(prompt: str) -> str:
+        prompts.append(prompt)
+        return "## Done\nA lot."
+
+    options = SummarizationStrategy(8, summarize_chunk_size=10, summarize_with=ask)
+    kept = compact(manager(strategy="summarization", summarization_options=options), talk(40))
+
+    assert len(prompts) == 4
+    assert all(prompt.count('{"user"') + prompt.count('{"assistant"') <= 10 for prompt in prompts)
+    assert kept[1].summary is not None
+    assert kept[1].summary.content == "## Done\nA lot."
+    assert kept[2:] == talk(40)[-8:]
+
+
+def test_a_model_that_fails_is_replaced_by_a_digest() -> None:
+    """The conversation goes on with what can be had without a model."""
+
+    async def ask(_: str) -> str:
+        raise ConnectionError
+
+    options = SummarizationStrategy(summarize_with=ask)
+    kept = compact(manager(strategy="summarization", summarization_options=options), talk(40))
+
+    assert kept[1].summary is not None
+    assert kept[1].summary.content.startswith("# Digest")
+
+
+@EVERY
+@pytest.mark.parametrize("length", [40, 12])
+def test_the_hook_is_told_and_may_cancel(strategy: str, length: int) -> None:
+    """Under every strategy, for a compaction that is due and for a manual one."""
+    told: list[CompactContext] = []
+
+    def hook(context: CompactContext) -> CompactDecision:
+        told.append(context)
+        return CompactDecision(cancel=True)
+
+    messages = talk(length)
+    of = manager(strategy=strategy, on_pre_compact=hook)
+
+    assert compact(of, messages, custom_instructions="Keep names.") is messages
+    assert told == [
+        CompactContext(
+            trigger="auto" if length == 40 else "manual",
+            current_tokens=of.count_tokens(messages),
+            target_tokens=1_500,
+            message_count=length + 1,
+            custom_instructions="Keep names.",
+        )
+    ]
+
+
+@EVERY
+def test_the_hook_may_bring_the_summary(strategy: str) -> None:
+    """An async hook's summary replaces what is old, and no other is made."""
+
+    async def hook(_: CompactContext) -> CompactDecision:
+        return CompactDecision(custom_summary="All was said.")
+
+    kept = compact(manager(strategy=strategy, on_pre_compact=hook), talk(40))
+
+    assert kept[1].summary is not None
+    assert kept[1].summary.content == "All was said."
+    assert kept[2:] == talk(40)[-10:]
+
+
+def test_the_hooks_instructions_reach_the_model() -> None:
+    """They take the place of the caller's."""
+    prompts: list[str] = []
+
+    async def ask(prompt: str) -> str:
+        prompts.append(prompt)
+        return "Fine."
+
+    of = manager(
+        strategy="summarization",
+        summarization_options=SummarizationStrategy(summarize_with=ask),
+        on_pre_compact=lambda _: CompactDecision(custom_instructions="Keep the paths."),
+    )
+    compact(of, talk(40), custom_instructions="Keep the names.")
+
+    assert "Keep the paths." in prompts[0]
+    assert "Keep the names." not in prompts[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"target_tokens": 32_000}, "less than max_context_tokens, which is 32000"),
+        ({"strategy": "magic"}, "one of truncation, importance, summarization"),
+        ({"token_counter": 4.0}, "an object with count"),
+        ({"truncation_options": 10}, "a KeepLast"),
+        ({"max_context_tokens": "32k"}, "a whole number"),
+    ],
+)
+def test_a_configuration_that_makes_no_sense_is_refused(options: dict[str, Any], told: str) -> None:
+    """The error says what would do."""
+    with pytest.raises(ConfigError, match=told):
+        ContextConfig(**options)
+
+
+def test_a_hook_that_answers_with_something_else_is_told() -> None:
+    """None is no decision."""
+    hook: Any = lambda _: None  # noqa: E731
+
+    with pytest.raises(ConfigError, match="return CompactDecision"):
+        compact(manager(on_pre_compact=hook), talk(40))
+
+
+@EVERY
+def test_a_long_run_stays_within_the_window(strategy: str) -> None:
+    """C7: a hundred messages, several compactions, never over, and shorter in the end."""
+    of, history, compactions = manager(strategy=strategy), talk(0), 0
+
+    for message in talk(100)[1:]:
+        history = [*history, message]
+        if of.should_compact(history):
+            history, compactions = compact(of, history), compactions + 1
+        assert of.count_tokens(history) <= 2_000
+
+    assert compactions > 1
+    assert len(history) < 100
+
+
+@EVERY
+@given(messages=conversations(max_rounds=12), target=st.integers(50, 1_500))
+@settings(max_examples=40, deadline=None)
+def test_no_chain_is_broken(strategy: str, messages: list[Message], target: int) -> None:
+    """Whatever the conversation and the sizes, rounds stay whole; over the target says so."""
+    of = manager(strategy=strategy, target_tokens=target)
+
+    kept = compact(of, messages)
+
+    if kept is messages:
+        return
+    whole = {tuple(map(id, found.messages)) for found in split_rounds(messages)}
+    for found in split_rounds(kept):
+        assert found.messages[0].summary or tuple(map(id, found.messages)) in whole
+        assert not found.orphaned
