@@ -7,6 +7,7 @@ from agentic.context.strategies._importance import Importance
 from agentic.context.strategies._keep_last import KeepLast
 from agentic.context.strategies._strategy import ContextStrategy, Fit
 from agentic.context.strategies._trim_rounds import TrimRounds
+from agentic.context.strategies._truncate_messages import truncate_messages
 from agentic.context.strategies._truncate_tool_outputs import TruncateToolOutputs
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "KeepLast",
     "TrimRounds",
     "TruncateToolOutputs",
+    "truncate_messages",
 ]

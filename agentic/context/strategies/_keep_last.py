@@ -3,7 +3,7 @@
 import attrs
 
 from agentic._given import must_be, whole
-from agentic.context.strategies._known_rounds import KnownRounds, Sorted
+from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.messages import Message
 
 __all__ = ["KeepLast"]
@@ -25,7 +25,7 @@ class KeepLast:
     keep_recent: int = attrs.field(default=10, validator=whole(0))
     """How many messages; the system prompt is not one of them."""
     preserve_system: bool = attrs.field(default=True, validator=must_be(bool))
-    """Whether the leading system messages stay."""
+    """Whether the leading system messages stay; otherwise they are messages like any other."""
     preserve_tool_chains: bool = attrs.field(default=True, validator=must_be(bool))
     """Whether a tool round that lies across the cut stays whole; otherwise it goes whole."""
     _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
@@ -34,20 +34,8 @@ class KeepLast:
         """Give the view: the same list if nothing is left out."""
         rounds = self._known.of(messages)
         always = {*rounds.pinned, *rounds.requests[-1:]}
-        dropped = frozenset[int]()
-        if self.preserve_system:
-            always.update(rounds.leading)
-        else:
-            dropped = frozenset(rounds.leading) - {*rounds.pinned}
-        return rounds.view(messages, self._start(rounds), always, dropped)
-
-    def _start(self, rounds: Sorted) -> int:
-        """Find the first of the newest rounds that `keep_recent` has room for."""
-        start, room = len(rounds.rounds), self.keep_recent
-        while start > len(rounds.leading) and room > 0:
-            found = rounds.rounds[start - 1]
-            size = 0 if found.orphaned else len(found.messages)
-            if size > room and not self.preserve_tool_chains:
-                break
-            start, room = start - 1, room - size
-        return 0 if start == len(rounds.leading) else start
+        system = rounds.leading if self.preserve_system else []
+        start = rounds.start_of_last(
+            self.keep_recent, after=len(system), stretch=self.preserve_tool_chains
+        )
+        return rounds.view(messages, start, always.union(system))

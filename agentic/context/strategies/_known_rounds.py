@@ -1,10 +1,14 @@
 """The rounds of growing conversations, each split once, and the views that begin late in them."""
 
+from typing import TypeVar
+
 import attrs
 
 from agentic.messages import Message, RecentConversations, Round, split_rounds
 
 __all__ = ["KnownRounds", "Sorted", "settled_length"]
+
+_T = TypeVar("_T")
 
 
 @attrs.define(eq=False)
@@ -35,11 +39,11 @@ class Sorted:
 
     def view(
         self,
-        messages: list[Message],
+        messages: list[_T],
         start: int,
         always: set[int],
         drop: frozenset[int] = frozenset(),
-    ) -> list[Message]:
+    ) -> list[_T]:
         """Give the rounds from `start` on, without those in `drop`, and those in `always`.
 
         The same list comes back if that is all of it.
@@ -55,6 +59,21 @@ class Sorted:
         if len(positions) == len(messages):
             return messages
         return [messages[at] for at in positions]
+
+    def start_of_last(self, keep: int, *, after: int, stretch: bool) -> int:
+        """Find the first of the newest rounds that hold `keep` messages; 0 if they hold all.
+
+        The first `after` rounds are not among them. A round that lies across the cut stays whole if
+        `stretch` says so, and goes whole otherwise.
+        """
+        start, room = len(self.rounds), keep
+        while start > after and room > 0:
+            found = self.rounds[start - 1]
+            size = 0 if found.orphaned else len(found.messages)
+            if size > room and not stretch:
+                break
+            start, room = start - 1, room - size
+        return 0 if start == after else start
 
     def add(self, found: Round) -> None:
         """Take in the next round."""
