@@ -170,12 +170,14 @@ def talk(request: str, model: str | None, session: str | None, window: int | Non
     """Serve one request, or ask for requests until there is none."""
     decider = providers.connect(model) if model else Offline()
     store = history.JsonlStore(session) if session else history.MemoryStore()
-    known_window = decider.limits().context_window
-    agent = make_agent(decider, store, known_window if window is None else window)
+    known = decider.limits()
+    agent = make_agent(decider, store, known.context_window if window is None else window)
     print(f"mono-like, with {decider.name}")
+    if window is None and not known.known:
+        print(f"Its window is unknown: {known.context_window:,} tokens, or what --window says.")
     with asyncio.Runner() as runner:
-        if known := runner.run(store.load()):
-            print(f"Resuming session {session}: {len(known)} messages in history")
+        if past := runner.run(store.load()):
+            print(f"Resuming session {session}: {len(past)} messages in history")
         for line in [request] if request else iter(lambda: input("> ").strip(), ""):
             runner.run(agent.run(line))
         runner.run(store.aclose())

@@ -1,0 +1,102 @@
+"""From a name to a decider, with the client that the provider's SDK sets up."""
+
+import subprocess
+import sys
+
+import pytest
+
+from agentic import providers
+from agentic.errors import ConfigError
+from agentic.limits import ModelLimits
+
+KEYS = {
+    "OPENAI_API_KEY": "none",
+    "ANTHROPIC_API_KEY": "none",
+    "GEMINI_API_KEY": "none",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_ACCESS_KEY_ID": "none",
+    "AWS_SECRET_ACCESS_KEY": "none",
+}
+NAMES = [
+    "anthropic:claude-sonnet-4-5",
+    "bedrock:us.amazon.nova-lite-v1:0",
+    "gemini:gemini-2.5-pro",
+    "openai_chat:gpt-4.1",
+    "openai_responses:gpt-5",
+]
+
+
+def run(program: str) -> str:
+    """Run a program in an interpreter of its own, and give what it printed."""
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put keys into the environment, where the SDKs look for them."""
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_becomes_a_decider_that_knows_its_limits(name: str) -> None:
+    """The provider before the colon, the model after it, colons of its own included."""
+    decider = providers.connect(name)
+
+    assert decider.name == name
+    assert decider.limits().known
+
+
+@pytest.mark.usefixtures("keys")
+def test_settings_go_to_the_decider() -> None:
+    """Limits and options as the adapter's Decider takes them."""
+    decider = providers.connect("openai_chat:mine", limits=ModelLimits(4_096, 512))
+
+    assert decider.limits() == ModelLimits(4_096, 512)
+
+
+@pytest.mark.parametrize("name", ["gpt-4.1", "openai_chat:", ":gpt-4.1", "acme:large", "", None, 7])
+def test_a_name_that_says_too_little_is_refused(name: str) -> None:
+    """The error lists the providers and shows a name."""
+    with pytest.raises(ConfigError, match="PROVIDER:NAME, the provider one of anthropic, bedrock"):
+        providers.connect(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_client_without_its_key_is_told_before_any_request(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the SDK says of it is part of the error."""
+    for variable in KEYS:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+
+    with pytest.raises(ConfigError, match="a provider whose client can be set up"):
+        providers.connect(name)
+
+
+def test_an_sdk_that_is_not_installed_is_named_with_its_extra() -> None:
+    """The message is the command that installs it."""
+    program = (
+        "import sys; sys.modules['anthropic'] = None\n"
+        "from agentic import providers\n"
+        "try: providers.connect('anthropic:claude-sonnet-4-5')\n"
+        "except ImportError as error: print(error)"
+    )
+
+    assert "pip install 'agentic-weave[anthropic]'" in run(program)
+
+
+def test_no_adapter_needs_its_sdk_to_be_imported() -> None:
+    """The caller brings the client: an adapter alone loads none of them."""
+    sdks = ["anthropic", "boto3", "botocore", "google", "openai"]
+    adapters = ", ".join(name.partition(":")[0] for name in NAMES)
+    program = (
+        f"import sys; from agentic.providers import {adapters}\n"
+        f"print([sdk for sdk in {sdks} if sdk in sys.modules])"
+    )
+
+    assert run(program) == "[]"
