@@ -1,0 +1,105 @@
+"""F1: whatever is cut or compacted, every provider accepts the next request for its shape."""
+
+import asyncio
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agentic.context import budget, compactors
+from agentic.context.strategies import (
+    Chain,
+    ClearToolOutputs,
+    ContextStrategy,
+    FitContextWindow,
+    Importance,
+    KeepLast,
+    TrimRounds,
+    TruncateToolOutputs,
+)
+from agentic.messages import Message
+from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
+from agentic.testing import conversations
+from agentic.tokens import CharCounter
+from agentic.tools import ToolDefinition
+
+ADAPTERS = [anthropic, bedrock, gemini, openai_chat, openai_responses]
+EVERY = pytest.mark.parametrize(
+    "adapter", ADAPTERS, ids=lambda adapter: adapter.__name__.rpartition(".")[2]
+)
+STRATEGIES: dict[str, Callable[[int], ContextStrategy]] = {
+    "keep_last": lambda tokens: KeepLast(max(1, tokens // 200)),
+    "trim_rounds": lambda tokens: TrimRounds(max(1, tokens // 500)),
+    "truncate": lambda tokens: TruncateToolOutputs(max(1, tokens // 4)),
+    "clear": ClearToolOutputs,
+    "fit": FitContextWindow,
+    "fit_all": lambda tokens: FitContextWindow(tokens, low_water=1.0),
+    "importance": lambda tokens: Importance(tokens % 7),
+    "chain": lambda tokens: Chain([ClearToolOutputs(tokens), FitContextWindow(tokens)]),
+}
+READ = ToolDefinition("read", "Read a file.", {"type": "object", "properties": {}})
+
+
+def refusals(adapter: ModuleType, view: list[Message], **options: object) -> list[str]:
+    """Say why the provider would refuse a view."""
+    request = adapter.encode_request(view, system_prompt="Be brief.", **options)
+    return [f"{found.rule}: {found.problem}" for found in adapter.validate(request)]
+
+
+def compacted(messages: list[Message], tokens: int) -> list[Message]:
+    """Compact a conversation by a digest."""
+    counter = CharCounter()
+    digest = compactors.Digest(max_tokens=max(50, tokens // 4), counter=counter)
+    manager = budget.Manager(counter, digest, budget.Policy(tokens))
+    return asyncio.run(manager.compact_if_needed(messages, force=True)).messages
+
+
+@EVERY
+@given(
+    messages=conversations(max_rounds=10),
+    name=st.sampled_from(sorted(STRATEGIES)),
+    tokens=st.integers(40, 2_000),
+    first=st.booleans(),
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_whatever_is_cut_the_next_request_is_accepted(
+    adapter: ModuleType, messages: list[Message], name: str, tokens: int, first: bool
+) -> None:
+    """Damaged conversations too, compacted before the cut or not, with a tool and without."""
+    history = compacted(messages, tokens) if first else messages
+
+    view = STRATEGIES[name](tokens).compact(history)
+
+    assert not refusals(adapter, view)
+    assert not refusals(adapter, view, tools=[READ])
+
+
+@EVERY
+@pytest.mark.corpus
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_real_sessions_are_accepted_at_many_turns(
+    adapter: ModuleType, name: str, sessions: dict[str, list[Message]]
+) -> None:
+    """Real transcripts, most of them damaged at their end, cut to several budgets on the way."""
+    for messages in sessions.values():
+        for tokens in (2_000, 8_000):
+            strategy = STRATEGIES[name](tokens)
+            for length in range(2, len(messages) + 1, max(1, len(messages) // 4)):
+                assert not refusals(adapter, strategy.compact(messages[:length]))
+
+
+@EVERY
+@pytest.mark.corpus
+@pytest.mark.long
+def test_real_sessions_are_accepted_at_every_turn(
+    adapter: ModuleType, sessions: dict[str, list[Message]]
+) -> None:
+    """All transcripts, all strategies, four budgets, every turn."""
+    for messages in sessions.values():
+        for name, make in STRATEGIES.items():
+            for tokens in (2_000, 4_000, 8_000, 20_000):
+                strategy = make(tokens)
+                for length in range(1, len(messages) + 1, 1 + len(messages) // 60):
+                    assert not refusals(adapter, strategy.compact(messages[:length])), name
