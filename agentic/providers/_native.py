@@ -9,36 +9,40 @@ from typing import Any
 
 from agentic.messages import Message
 
-__all__ = ["native_payload", "says_the_same"]
+__all__ = ["native_payload"]
 
 
 def native_payload(
-    message: Message, provider: str, decode: Callable[[Any], Message | None]
+    message: Message,
+    provider: str,
+    decode: Callable[[Any], Message | None],
+    wire_name: Callable[[str], str] = str,
 ) -> Any | None:
     """Give the payload to send for a message; None if it must be written anew.
 
-    `decode` reads one payload as the adapter reads a reply. A payload of another provider, one that
-    cannot be read, and one that no longer says what the message says, are not sent.
+    `decode` reads one payload as the adapter reads a reply; `wire_name` gives the name that a tool
+    is sent under, which is the one in the payload. A payload of another provider, one that cannot
+    be read, and one that no longer says what the message says, are not sent.
     """
     if message.native is None or message.native.provider != provider:
         return None
     decoded = decode(message.native.payload)
-    if decoded is None or not says_the_same(message, decoded):
+    if decoded is None or not _says_the_same(message, decoded, wire_name):
         return None
     return message.native.payload
 
 
-def says_the_same(message: Message, decoded: Message) -> bool:
+def _says_the_same(message: Message, decoded: Message, wire_name: Callable[[str], str]) -> bool:
     """Compare what a provider is sent of two messages: not their usage, time, id or pin."""
-    return _sent_fields(message) == _sent_fields(decoded)
+    return _sent_fields(message, wire_name) == _sent_fields(decoded, wire_name)
 
 
-def _sent_fields(message: Message) -> tuple[object, ...]:
+def _sent_fields(message: Message, wire_name: Callable[[str], str]) -> tuple[object, ...]:
     return (
         message.role,
         message.content,
         message.reasoning,
-        [(call.id, call.name, call.arguments) for call in message.tool_calls],
+        [(call.id, wire_name(call.name), call.arguments) for call in message.tool_calls],
         [(result.call_id, result.text, result.error is None) for result in message.tool_results],
         [(part.media_type, part.data, part.url) for part in message.media],
     )

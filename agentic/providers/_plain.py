@@ -23,12 +23,12 @@ def plain(item: Any) -> Any:
     if callable(dump):
         return dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
     if isinstance(item, Mapping):
-        values = [plain(value) for value in item.values()]
+        values = list(map(plain, item.values()))
         same = all(new is old for new, old in zip(values, item.values(), strict=True))
         return item if same and type(item) is dict else dict(zip(item, values, strict=True))
     if isinstance(item, Iterable):
         parts = list(item)
-        values = [plain(part) for part in parts]
+        values = list(map(plain, parts))
         same = all(new is old for new, old in zip(values, parts, strict=True))
         return item if same and type(item) is list else values
     return item

@@ -16,9 +16,16 @@ class Violation:
     """One rule that a request breaks."""
 
     rule: str
-    """One word for programs: `orphaned_result`, `unanswered_call`, `duplicate_id`, `first_message`,
-    `alternation`, `empty_content`, `role`, `thinking`, `order`, `arguments`, `id`, `name`, and
-    words of a provider's own."""
+    """One word for programs.
+
+    - Pairs: `unanswered_call`, `orphaned_result`, `duplicate_id`.
+    - Where a message stands: `first_message` (none, or not a user's), `alternation`, `order`,
+      `prefill` (a reply in the last place).
+    - What a message is: `role` (unknown, or one that may not say this), `empty_content`, `part`
+      (of no kind, or of two), `media`, `thinking`.
+    - What a call is: `id`, `name`, `arguments`.
+    - The rest of the request: `tools` (as a list; one tool's name is `name`), `max_tokens`.
+    """
     position: int | None
     """Where in the request's list of messages, from 0; None if it is about all of them."""
     problem: str

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from google.genai import errors as google_errors
 
 from agentic.errors import ContextOverflow, IncompleteReply, ProviderError, RequestFailed
-from agentic.providers._failure import provider_errors
+from agentic.providers._failure import counted_tokens, provider_errors
 
 REQUEST = httpx2.Request("POST", "http://127.0.0.1/v1")
 TOO_LONG = {"error": {"message": "prompt is too long: 12 tokens > 8 maximum"}}
@@ -111,3 +111,10 @@ def test_a_block_that_succeeds_raises_nothing() -> None:
     """The translation costs nothing where nothing is raised."""
     with provider_errors("acme", "m-1", None):
         assert issubclass(RequestFailed, ProviderError)
+
+
+@pytest.mark.parametrize("answer", [None, {}, {"input_tokens": None}, {"input_tokens": True}])
+def test_a_count_that_is_missing_is_no_zero(answer: object) -> None:
+    """An empty context would never be compacted."""
+    with pytest.raises(RequestFailed, match="no count"):
+        counted_tokens(answer, "input_tokens", "acme")

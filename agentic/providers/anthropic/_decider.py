@@ -1,7 +1,7 @@
-"""A decider that asks Anthropic's Messages API through the client that the caller passes in."""
+"""A decider that asks a model by Anthropic's Messages API."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -9,9 +9,18 @@ import attrs
 
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
-from agentic.providers._failure import provider_errors
+from agentic.providers._failure import counted_tokens, known_window, provider_errors
 from agentic.providers._plain import at, plain
-from agentic.providers.anthropic import _wire
+from agentic.providers.anthropic._wire import (
+    NAME,
+    StreamedResponse,
+    decode_response,
+    encode_request,
+    reply_blocks,
+    stream_error,
+    usage,
+)
+from agentic.providers.anthropic._wire._calls import TOOL_NAMES
 from agentic.usage import Usage, normalize
 
 if TYPE_CHECKING:
@@ -52,85 +61,96 @@ _COUNTED = {
 
 @attrs.frozen
 class Decider:
-    """A model of Anthropic's. A turn that the server paused is continued, and its usage added up.
+    """Asks one model by the official SDK's `messages.create`.
 
-    Raises, when it decides:
-        ContextOverflow: the request does not fit the model's window.
-        IncompleteReply: the connection broke off in the middle of a reply.
-        RequestFailed: any other refusal, and no answer at all.
+    A turn that the server paused is continued, and its usage added up.
     """
 
     client: "Client" = attrs.field(repr=False)
-    """The SDK's async client: `AsyncAnthropic()`, or the one for Bedrock or Vertex."""
+    """`AsyncAnthropic`, or the one for Bedrock or Vertex; it brings the key, the address of the
+    server, timeouts and retries."""
     model: str
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
-    """More arguments of the SDK's `messages.create`. Without `max_tokens` a reply may be as long as
-    the model allows. `tools` stand before those of the request."""
+    """More arguments of the call. Without `max_tokens` a reply may be as long as the model allows.
+    `tools` stand before those of the request."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     @property
     def name(self) -> str:
-        """Give `anthropic:` and the model."""
-        return f"{_wire.NAME}:{self.model}"
+        """Give `provider:model`."""
+        return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
-        """Give the model's limits: those that were passed, or the catalog's."""
+        """Give the model's limits, in tokens: those given, or the catalog's."""
         return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
-        """Ask for the next step. A reply that may be long is streamed, as the SDK wants it."""
+        """Ask for the whole reply at once; one that may be long is streamed, as the SDK wants it.
+
+        Raises:
+            ContextOverflow: the request does not fit the model's window.
+            IncompleteReply: the connection broke off in the middle of a long reply.
+            RequestFailed: any other refusal, and no answer at all.
+        """
         body = self._body(request)
         if body["max_tokens"] > _LARGEST_UNSTREAMED:
             *_, decision = [item async for item in self.stream(request)]
             return cast("Decision", decision)
         responses: list[Any] = []
-        with provider_errors(_wire.NAME, self.model, self._window()):
+        with self._errors():
             while _goes_on(responses):
                 sent = _resumed(body, responses)
                 responses.append(plain(await self.client.messages.create(**sent)))
         return _decision(responses, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Give the text as it comes, and the Decision last."""
+        """Give the reply's text as it comes, and the whole Decision last.
+
+        Raises:
+            ContextOverflow: the request does not fit the model's window.
+            IncompleteReply: the stream broke off in the middle of the reply.
+            RequestFailed: any other refusal, and no answer at all.
+        """
         body = self._body(request)
         responses: list[Any] = []
         while _goes_on(responses):
-            streamed = _wire.StreamedResponse()
-            received = partial(getattr, streamed, "text")
-            with provider_errors(_wire.NAME, self.model, self._window(), received):
+            streamed = StreamedResponse()
+            with self._errors(partial(getattr, streamed, "text")):
                 sent = _resumed(body, responses)
                 async with await self.client.messages.create(**sent, stream=True) as events:
                     with _error_events(self.model):
                         async for event in events:
-                            piece = streamed.feed(event)
-                            if piece:
+                            if piece := streamed.feed(event):
                                 yield piece
                 responses.append(streamed.response())
         yield _decision(responses, request)
 
     async def count_tokens(self, request: Input, /) -> int:
-        """Ask the provider how many tokens the request has, tools and system prompt included."""
+        """Ask the provider how many tokens the request has, system prompt and tools included.
+
+        Raises:
+            RequestFailed: no count was given.
+        """
         body = self._body(request)
         known = {"model", "messages", "tools", *_COUNTED}
         counted = {key: value for key, value in body.items() if key in known}
-        with provider_errors(_wire.NAME, self.model, self._window()):
+        with self._errors():
             answer = await self.client.messages.count_tokens(**counted)
-        return Usage(input=at(plain(answer), "input_tokens")).input
+        return counted_tokens(answer, "input_tokens", NAME)
 
-    def _window(self) -> int | None:
-        limits = self.limits()
-        return limits.context_window if limits.known else None
+    def _errors(self, received: Callable[[], str] = str) -> AbstractContextManager[None]:
+        return provider_errors(NAME, self.model, known_window(self.limits()), received)
 
     def _body(self, request: Input) -> dict[str, Any]:
         """Give the arguments of the SDK's call."""
-        encoded = _wire.encode_request(
+        encoded = encode_request(
             request.history, system_prompt=request.system_prompt, tools=request.tools
         )
         tools = [*self.options.get("tools", ()), *encoded.pop("tools", ())]
         body = {
             "model": self.model,
             "max_tokens": self.limits().max_output or _DEFAULT_MAX_TOKENS,
-            **_wire.sendable(encoded),
+            **encoded,
             **self.options,
             **({"tools": tools} if tools else {}),
         }
@@ -153,7 +173,7 @@ def _error_events(model: str) -> Iterator[None]:
     except Exception as error:
         body = plain(getattr(error, "body", None))
         if at(body, "type") == "error":
-            raise _wire.stream_error(body, model) from error
+            raise stream_error(body, model) from error
         raise
 
 
@@ -172,17 +192,15 @@ def _resumed(body: dict[str, Any], responses: list[Any]) -> dict[str, Any]:
 
 
 def _content(responses: list[Any]) -> list[Any]:
-    return [block for response in responses for block in _wire.reply_blocks(response)]
+    return [block for response in responses for block in reply_blocks(response)]
 
 
 def _decision(responses: list[Any], request: Input) -> Decision:
     """Read the responses of one turn as one."""
     last = responses[-1]
     whole = last if len(responses) == 1 else {**last, "content": _content(responses)}
-    names = {_wire.safe_name(tool.name, "tool"): tool.name for tool in request.tools}
-    renamed = {wire: ours for wire, ours in names.items() if wire != ours}
-    decision = _wire.decode_response(whole, names=renamed)
+    decision = TOOL_NAMES.restore(decode_response(whole), request.tools)
     if len(responses) == 1:
         return decision
-    used = sum((normalize(_wire.usage(response)) for response in responses), Usage())
+    used = sum((normalize(usage(response)) for response in responses), Usage())
     return attrs.evolve(decision, usage=used)

@@ -1,7 +1,7 @@
-"""A decider that asks a model of Amazon Bedrock."""
+"""A decider that asks a model of Amazon Bedrock by Converse."""
 
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -9,9 +9,8 @@ import attrs
 
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
-from agentic.messages import Native
-from agentic.providers._failure import provider_errors
-from agentic.providers._plain import at, items_at
+from agentic.providers._failure import counted_tokens, known_window, provider_errors
+from agentic.providers._plain import at
 from agentic.providers.bedrock._blocking import call, events
 from agentic.providers.bedrock._wire import (
     NAME,
@@ -20,9 +19,8 @@ from agentic.providers.bedrock._wire import (
     encode_request,
     for_boto3,
 )
-from agentic.providers.bedrock._wire._calls import wire_name
+from agentic.providers.bedrock._wire._calls import TOOL_NAMES
 from agentic.providers.bedrock._wire._request import with_options
-from agentic.tools import ToolDefinition
 
 __all__ = ["Decider"]
 
@@ -32,7 +30,7 @@ _COUNTED = ("messages", "system", "toolConfig", "additionalModelRequestFields")
 
 @attrs.frozen
 class Decider:
-    """Asks a model by Converse, or by ConverseStream where the loop can watch.
+    """Asks one model by the client's `converse`, or `converse_stream` where the loop can watch.
 
     A cancelled call of boto3 is not waited for, and its thread ends with it; a cancelled stream is
     closed. boto3 retries by itself, as its `Config` says.
@@ -49,53 +47,59 @@ class Decider:
 
     @property
     def name(self) -> str:
-        """The provider and the model."""
+        """Give `provider:model`."""
         return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
-        """Tell the limits: those that were given, or the catalog's."""
-        return lookup(self.model) if self._limits is None else self._limits
+        """Give the model's limits, in tokens: those given, or the catalog's."""
+        return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
-        """Ask once.
+        """Ask for the whole reply at once.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
-            RequestFailed: the provider refused it, or did not answer.
+            RequestFailed: any other refusal, and no answer at all.
         """
         arguments = self._arguments(request)
-        with provider_errors(NAME, self.model, self._window()):
+        with self._errors():
             response = await call(partial(self.client.converse, **arguments))
-        return _with_own_names(decode_response(response), request.tools)
+        return TOOL_NAMES.restore(decode_response(response), request.tools)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Ask once, and give the reply as it comes; raises as `decide` does.
+        """Give the reply's text as it comes, and the whole Decision last.
 
         Raises:
-            IncompleteReply: the stream broke off.
+            ContextOverflow: the request does not fit the model's window.
+            IncompleteReply: the stream broke off in the middle of the reply.
+            RequestFailed: any other refusal, and no answer at all.
         """
         arguments = self._arguments(request)
-        reply = StreamedResponse(self.model)
-        with provider_errors(NAME, self.model, self._window(), lambda: reply.text):
+        streamed = StreamedResponse(self.model)
+        with self._errors(lambda: streamed.text):
             answer = await call(partial(self.client.converse_stream, **arguments))
             async with contextlib.aclosing(_told(events(answer["stream"]))) as told:
                 async for event in told:
-                    if piece := reply.feed(event):
+                    if piece := streamed.feed(event):
                         yield piece
-        yield _with_own_names(decode_response(reply.response()), request.tools)
+        yield TOOL_NAMES.restore(decode_response(streamed.response()), request.tools)
 
     async def count_tokens(self, request: Input, /) -> int:
-        """Ask the provider for the size of a request, in tokens. Not every model can be asked.
+        """Ask the provider how many tokens the request has, system prompt and tools included.
 
         https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_CountTokens.html
+
+        Raises:
+            RequestFailed: no count was given, as by some models.
         """
         given = self._arguments(request)
         converse = {name: given[name] for name in _COUNTED if name in given}
         counting = partial(
             self.client.count_tokens, modelId=self.model, input={"converse": converse}
         )
-        with provider_errors(NAME, self.model, self._window()):
-            return int(at(await call(counting), "inputTokens") or 0)
+        with self._errors():
+            answer = await call(counting)
+        return counted_tokens(answer, "inputTokens", NAME)
 
     def _arguments(self, request: Input) -> dict[str, Any]:
         conversation = encode_request(
@@ -104,9 +108,8 @@ class Decider:
         whole = with_options(conversation, self.options, offered=bool(request.tools))
         return {"modelId": self.model, **for_boto3(whole)}
 
-    def _window(self) -> int | None:
-        limits = self.limits()
-        return limits.context_window if limits.known else None
+    def _errors(self, received: Callable[[], str] = str) -> contextlib.AbstractContextManager[None]:
+        return provider_errors(NAME, self.model, known_window(self.limits()), received)
 
 
 async def _told(stream: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
@@ -125,22 +128,3 @@ async def _told(stream: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
             code = str(at(problem, "Code") or "") or "unknown"
             kind = code if code.endswith("Exception") else f"{code}Exception"
             yield {kind: {"message": str(at(problem, "Message") or error)}}
-
-
-def _with_own_names(decision: Decision, tools: Sequence[ToolDefinition]) -> Decision:
-    """Give calls of tools whose names Bedrock refuses their own names again."""
-    own = {wire_name(tool.name): tool.name for tool in tools if wire_name(tool.name) != tool.name}
-    if not own or decision.native is None:
-        return decision
-    calls = [attrs.evolve(one, name=own.get(one.name, one.name)) for one in decision.tool_calls]
-    payload = decision.native.payload
-    content = [_renamed(block, own) for block in items_at(payload, "content")]
-    native = Native(NAME, {**payload, "content": content})
-    return attrs.evolve(decision, tool_calls=calls, native=native)
-
-
-def _renamed(block: Any, own: Mapping[str, str]) -> Any:
-    name = at(block, "toolUse", "name")
-    if name not in own:
-        return block
-    return {**block, "toolUse": {**block["toolUse"], "name": own[name]}}

@@ -8,16 +8,15 @@ reply is lost.
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from agentic import limits
 from agentic.errors import RequestFailed
-from agentic.limits import ModelLimits
+from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
-from agentic.providers._failure import provider_errors
+from agentic.providers._failure import counted_tokens, known_window, provider_errors
 from agentic.providers._plain import plain, text_at
 from agentic.providers.gemini._wire import (
     NAME,
@@ -25,7 +24,7 @@ from agentic.providers.gemini._wire import (
     decode_response,
     encode_request,
 )
-from agentic.providers.gemini._wire._sendable import sendable
+from agentic.providers.gemini._wire._calls import TOOL_NAMES
 
 if TYPE_CHECKING:
     from google.genai import Client
@@ -38,16 +37,15 @@ _PLACEHOLDER = "."
 
 @attrs.frozen
 class Decider:
-    """A Gemini model, asked by `client.aio.models`; AI Studio or Vertex AI is the client's choice.
+    """Asks one model by the official SDK's `aio.models.generate_content`."""
 
-    `options` are the fields of the SDK's GenerateContentConfig: temperature, max_output_tokens,
-    thinking_config, tools of Google's own, http_options.
-    """
-
-    client: "Client"
+    client: "Client" = attrs.field(repr=False)
+    """For AI Studio or for Vertex AI; it brings the key, timeouts and retries."""
     model: str
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
-    _limits: ModelLimits | None = attrs.field(default=None, kw_only=True, alias="limits")
+    """Fields of the SDK's GenerateContentConfig: temperature, max_output_tokens, thinking_config,
+    http_options. Tools of Google's own among them stand before those of the loop."""
+    _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     @property
     def name(self) -> str:
@@ -56,10 +54,10 @@ class Decider:
 
     def limits(self) -> ModelLimits:
         """Give the model's limits, in tokens: those given, or the catalog's."""
-        return self._limits or limits.lookup(self.model)
+        return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
-        """Ask for a whole reply.
+        """Ask for the whole reply at once.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
@@ -68,29 +66,29 @@ class Decider:
         call = self._call(request, should_return_http_response=True)
         with self._errors():
             response = await self.client.aio.models.generate_content(**call)
-        return decode_response(self._whole(response))
+        return TOOL_NAMES.restore(decode_response(self._whole(response)), request.tools)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Ask for a reply that is given piece by piece, and then as a whole.
+        """Give the reply's text as it comes, and the whole Decision last.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
-            IncompleteReply: the stream broke off.
+            IncompleteReply: the stream broke off in the middle of the reply.
             RequestFailed: any other refusal, and no answer at all.
         """
         streamed = StreamedResponse()
-        with self._errors(streamed):
+        with self._errors(lambda: streamed.text):
             chunks: Any = await self.client.aio.models.generate_content_stream(
                 **self._call(request)
             )
             async with contextlib.aclosing(chunks):
                 async for chunk in chunks:
-                    if delta := streamed.feed(chunk):
-                        yield delta
-        yield decode_response(streamed.response())
+                    if piece := streamed.feed(chunk):
+                        yield piece
+        yield TOOL_NAMES.restore(decode_response(streamed.response()), request.tools)
 
     async def count_tokens(self, request: Input, /) -> int:
-        """Ask how many tokens the request has, system prompt and tools included.
+        """Ask the provider how many tokens the request has, system prompt and tools included.
 
         Raises:
             RequestFailed: no count was given.
@@ -104,15 +102,10 @@ class Decider:
             response = await self.client.aio.models.count_tokens(
                 model=self.model, contents=_PLACEHOLDER, config=config
             )
-        if response.total_tokens is None:
-            raise RequestFailed(self.name, None, "the answer holds no count of tokens")
-        return response.total_tokens
+        return counted_tokens(response, "totalTokens", NAME)
 
-    def _errors(
-        self, streamed: StreamedResponse | None = None
-    ) -> contextlib.AbstractContextManager[None]:
-        received = (lambda: streamed.text) if streamed else str
-        return provider_errors(NAME, self.model, self.limits().context_window, received)
+    def _errors(self, received: Callable[[], str] = str) -> contextlib.AbstractContextManager[None]:
+        return provider_errors(NAME, self.model, known_window(self.limits()), received)
 
     def _call(self, request: Input, **config: Any) -> dict[str, Any]:
         """Make the arguments of the SDK's call."""
@@ -141,10 +134,8 @@ class Decider:
         with contextlib.suppress(ValueError):
             if isinstance(found := json.loads(body), dict):
                 return found
-        raise RequestFailed(self.name, None, f"the answer is no JSON object: {body[:200]!r}")
+        raise RequestFailed(NAME, None, f"the answer is no JSON object: {body[:200]!r}")
 
 
 def _body(request: Input) -> dict[str, Any]:
-    body = encode_request(request.history, system_prompt=request.system_prompt, tools=request.tools)
-    sent: dict[str, Any] = sendable(body)
-    return sent
+    return encode_request(request.history, system_prompt=request.system_prompt, tools=request.tools)

@@ -1,6 +1,7 @@
-"""A model behind OpenAI's Chat Completions, or behind a server that speaks them."""
+"""A decider that asks a model by OpenAI's Chat Completions, or a server that speaks them."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -8,7 +9,7 @@ import attrs
 from agentic.errors import ContextOverflow, RequestFailed
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
-from agentic.providers._failure import provider_errors
+from agentic.providers._failure import known_window, provider_errors
 from agentic.providers._plain import items_at, plain
 from agentic.providers.openai_chat._wire import (
     NAME,
@@ -16,8 +17,8 @@ from agentic.providers.openai_chat._wire import (
     decode_response,
     encode_request,
 )
+from agentic.providers.openai_chat._wire._calls import TOOL_NAMES, has_object
 from agentic.providers.openai_chat._wire._failure import failure_in
-from agentic.providers.openai_chat._wire._sendable import is_object, wire_name
 from agentic.providers.overflow import read_silent_overflow
 from agentic.tokens import approx_token_counter, count_tokens
 from agentic.usage import StopReason
@@ -30,62 +31,61 @@ __all__ = ["Decider"]
 
 @attrs.frozen
 class Decider:
-    """Asks one model by the official SDK: `AsyncOpenAI`, `AsyncAzureOpenAI` or a subclass.
+    """Asks one model by the official SDK's `chat.completions.create`."""
 
-    The client brings the key, the address of the server, timeouts and retries.
-    """
-
-    client: "AsyncOpenAI"
+    client: "AsyncOpenAI" = attrs.field(repr=False)
+    """`AsyncOpenAI`, `AsyncAzureOpenAI` or a subclass; it brings the key, the address of the
+    server, timeouts and retries."""
     model: str
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
-    """What else goes into every call, in the API's own words: temperature, max_tokens, extra_body.
-    A stream asks for its usage; `stream_options` here replaces that, None leaves it out."""
+    """More arguments of the call: temperature, max_tokens, extra_body. A stream asks for its usage;
+    `stream_options` here replaces that, None leaves it out."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     @property
     def name(self) -> str:
-        """The provider and the model."""
+        """Give `provider:model`."""
         return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
-        """Tell the limits that were given, or what the catalog knows of the model."""
+        """Give the model's limits, in tokens: those given, or the catalog's."""
         return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
         """Ask for the whole reply at once.
 
         Raises:
-            ContextOverflow: the request does not fit the model's window; also where the server cut
-                it without a word, as far as the usage tells.
-            RequestFailed: the server refused it, or gave no reply.
+            ContextOverflow: the request does not fit the model's window, also where the server
+                cut it without a word, as far as the usage tells.
+            RequestFailed: any other refusal, and no answer at all.
         """
         create: Any = self.client.chat.completions.create
-        with provider_errors(NAME, self.model, self._window()):
-            answer = await create(**self._call(request), **self.options)
-        body = plain(answer)
+        with self._errors():
+            body = plain(await create(**self._call(request), **self.options))
         if not items_at(body, "choices"):
             nothing = RequestFailed(NAME, None, f"an answer without choices: {body!r:.500}")
-            raise failure_in(body, self.model, self._window()) or nothing
+            raise failure_in(body, self.model, known_window(self.limits())) or nothing
         return self._decision(body, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Give the reply as it comes, and the whole Decision last; raises as `decide`.
+        """Give the reply's text as it comes, and the whole Decision last.
 
         Raises:
-            IncompleteReply: the stream broke off.
+            ContextOverflow: the request does not fit the model's window.
+            IncompleteReply: the stream broke off in the middle of the reply.
+            RequestFailed: any other refusal, and no answer at all.
         """
         create: Any = self.client.chat.completions.create
         options = {"stream_options": {"include_usage": True}, **self.options, "stream": True}
         if options["stream_options"] is None:
             del options["stream_options"]
-        reply = StreamedResponse()
-        with provider_errors(NAME, self.model, self._window(), lambda: reply.text):
+        streamed = StreamedResponse()
+        with self._errors(lambda: streamed.text):
             async with await create(**self._call(request), **options) as events:
                 async for event in events:
-                    text = reply.feed(event)
-                    if text:
-                        yield text
-        yield self._decision(reply.response(), request)
+                    if piece := streamed.feed(event):
+                        yield piece
+        yield self._decision(streamed.response(), request)
 
     def _call(self, request: Input) -> dict[str, Any]:
         conversation = encode_request(
@@ -93,12 +93,11 @@ class Decider:
         )
         return {"model": self.model, **conversation}
 
-    def _window(self) -> int | None:
-        limits = self.limits()
-        return limits.context_window if limits.known else None
+    def _errors(self, received: Callable[[], str] = str) -> AbstractContextManager[None]:
+        return provider_errors(NAME, self.model, known_window(self.limits()), received)
 
     def _decision(self, body: Any, request: Input) -> Decision:
-        decision = _with_our_names(decode_response(body), request)
+        decision = TOOL_NAMES.restore(decode_response(body), request.tools)
         self._check_for_silent_overflow(decision, request)
         if decision.stop_reason is StopReason.TOOL and self._was_cut_off(decision):
             return attrs.evolve(decision, stop_reason=StopReason.MAX_TOKENS)
@@ -110,7 +109,7 @@ class Decider:
         A window that the catalog knows may be smaller than the one that is served (a long context
         that is paid for): a reply to more than that is no sign of a cut, unless the caller says so.
         """
-        window, usage = self._window(), decision.usage
+        window, usage = known_window(self.limits()), decision.usage
         if not window or not usage or (usage.input > window and self._limits is None):
             return
         estimated = count_tokens(request.history) + approx_token_counter(request.system_prompt)
@@ -128,11 +127,4 @@ class Decider:
         asked = self.options.get("max_completion_tokens") or self.options.get("max_tokens")
         if not isinstance(asked, int) or decision.usage is None or not decision.tool_calls:
             return False
-        return decision.usage.output >= asked and not is_object(decision.tool_calls[-1])
-
-
-def _with_our_names(decision: Decision, request: Input) -> Decision:
-    """Give calls the names of tools that had to be sent under another one."""
-    ours = {wire_name(tool.name): tool.name for tool in request.tools}
-    calls = tuple(attrs.evolve(c, name=ours.get(c.name, c.name)) for c in decision.tool_calls)
-    return decision if calls == decision.tool_calls else attrs.evolve(decision, tool_calls=calls)
+        return decision.usage.output >= asked and not has_object(decision.tool_calls[-1])

@@ -1,13 +1,14 @@
-"""Asking a model through the official SDK's async client, which the caller passes in."""
+"""A decider that asks a model by OpenAI's Responses API, or a server that speaks it."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
-from agentic.providers._failure import provider_errors
+from agentic.providers._failure import counted_tokens, known_window, provider_errors
 from agentic.providers._plain import at, plain
 from agentic.providers.openai_responses._wire import (
     NAME,
@@ -15,12 +16,10 @@ from agentic.providers.openai_responses._wire import (
     decode_response,
     encode_request,
     raise_failure,
-    spell_name,
 )
+from agentic.providers.openai_responses._wire._calls import TOOL_NAMES
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from openai import AsyncOpenAI
 
 __all__ = ["Decider"]
@@ -52,30 +51,31 @@ _COUNTED = (
 
 @attrs.define(eq=False)
 class Decider:
-    """Decides by `client.responses.create`.
-
-    `options` go into every call in the SDK's words, and win over `store=False` and
-    `include=["reasoning.encrypted_content"]`, which keep the conversation with the caller. Tools of
-    the provider's own among them (web search) are offered beside those of the loop.
+    """Asks one model by the official SDK's `responses.create`.
 
     A model without reasoning refuses that `include` ("Encrypted content is not supported with this
     model", https://github.com/NousResearch/hermes-agent/pull/24234): it is asked once more without,
     and so is every later call.
     """
 
-    client: "AsyncOpenAI"
+    client: "AsyncOpenAI" = attrs.field(repr=False)
+    """`AsyncOpenAI`, `AsyncAzureOpenAI` or a subclass; it brings the key, the address of the
+    server, timeouts and retries."""
     model: str
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
+    """More arguments of the call. They win over `store=False` and
+    `include=["reasoning.encrypted_content"]`, which keep the conversation with the caller. Tools of
+    the provider's own among them (web search) are offered beside those of the loop."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
     _has_reasoning: bool = attrs.field(default=True, init=False)
 
     @property
     def name(self) -> str:
-        """Give `openai_responses:model`."""
+        """Give `provider:model`."""
         return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
-        """Give the model's limits: those that were given, or those of the catalog."""
+        """Give the model's limits, in tokens: those given, or the catalog's."""
         return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
@@ -92,7 +92,7 @@ class Decider:
         return self._decision(response, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Ask for the reply piece by piece; the Decision comes last.
+        """Give the reply's text as it comes, and the whole Decision last.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
@@ -100,30 +100,26 @@ class Decider:
             RequestFailed: any other refusal, and no answer at all.
         """
         streamed = StreamedResponse()
-        with self._errors(streamed):
+        with self._errors(lambda: streamed.text):
             async with await self._create(request, stream=True) as events:
                 async for event in events:
-                    piece = streamed.feed(event)
-                    if piece:
+                    if piece := streamed.feed(event):
                         yield piece
         yield self._decision(streamed.response(), request)
 
     async def count_tokens(self, request: Input, /) -> int:
-        """Let the provider count what a request would send, in tokens.
+        """Ask the provider how many tokens the request has, system prompt and tools included.
 
         https://platform.openai.com/docs/api-reference/responses/input-tokens
 
         Raises:
-            RequestFailed: the provider did not count, as most servers beside OpenAI do not.
+            RequestFailed: no count was given, as by most servers beside OpenAI.
         """
         said = self._call(request)
         asked: dict[str, Any] = {key: said[key] for key in _COUNTED if key in said}
         with self._errors():
-            counted = plain(
-                await self.client.responses.input_tokens.count(**asked, model=self.model)
-            )
-        tokens = at(counted, "input_tokens")
-        return tokens if isinstance(tokens, int) else 0
+            answer = await self.client.responses.input_tokens.count(**asked, model=self.model)
+        return counted_tokens(answer, "input_tokens", NAME)
 
     def _call(self, request: Input) -> dict[str, Any]:
         """Give the arguments of the SDK's call."""
@@ -154,12 +150,7 @@ class Decider:
         """Read a response, with the limit that it was asked for and the loop's names of tools."""
         if isinstance(response, dict) and not at(response, "max_output_tokens"):
             response = {**response, "max_output_tokens": self.options.get("max_output_tokens")}
-        decision = decode_response(response)
-        names = {spell_name(tool.name): tool.name for tool in request.tools}
-        calls = [attrs.evolve(c, name=names.get(c.name, c.name)) for c in decision.tool_calls]
-        return attrs.evolve(decision, tool_calls=calls)
+        return TOOL_NAMES.restore(decode_response(response), request.tools)
 
-    def _errors(self, streamed: StreamedResponse | None = None) -> "AbstractContextManager[None]":
-        limits = self.limits()
-        window = limits.context_window if limits.known else None
-        return provider_errors(NAME, self.model, window, lambda: streamed.text if streamed else "")
+    def _errors(self, received: Callable[[], str] = str) -> AbstractContextManager[None]:
+        return provider_errors(NAME, self.model, known_window(self.limits()), received)

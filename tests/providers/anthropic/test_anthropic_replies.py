@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import attrs
 import pytest
 
 from agentic.messages import Message, ToolCall
 from agentic.providers import anthropic
+from agentic.tools import ToolDefinition
 from agentic.usage import StopReason, UnknownStopWord, Usage, unknown_words_raise
 
 THINKING = {"type": "thinking", "thinking": "Look first.", "signature": "EqQBCgIYAhIM"}
@@ -74,11 +76,13 @@ def test_a_reply_that_says_nothing_is_not_sent_back(content: list[Any]) -> None:
 
 def test_tools_that_were_renamed_get_their_names_back() -> None:
     """And the reply still goes back as it came."""
-    decision = anthropic.decode_response(_response(CALL), names={"read": "fs.read"})
-    message = Message("assistant", tool_calls=decision.tool_calls, native=decision.native)
+    (tool,) = anthropic.encode_tools([ToolDefinition("fs.read")])
+    called = {**CALL, "name": tool["name"]}
+    decision = anthropic.decode_response(_response(called))
+    calls = [attrs.evolve(call, name="fs.read") for call in decision.tool_calls]
+    message = Message("assistant", tool_calls=calls, native=decision.native)
 
-    assert decision.tool_calls[0].name == "fs.read"
-    assert anthropic.encode([message])[0]["content"] == [CALL]
+    assert anthropic.encode([message])[0]["content"] == [called]
 
 
 @pytest.mark.parametrize(

@@ -271,3 +271,15 @@ def test_media_that_the_api_does_not_read_are_named() -> None:
         ("text", None),
         ("text", None),
     ]
+
+
+def test_an_id_that_is_also_the_name_of_a_tool_is_no_name() -> None:
+    """The results are given names by the ids of their calls, and the calls are not."""
+    wire = [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "read", "name": "run"}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "b", "name": "read"}]},
+    ]
+
+    names = [call.name for message in anthropic.decode(wire) for call in message.tool_calls]
+
+    assert names == ["run", "read"]

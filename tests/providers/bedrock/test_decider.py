@@ -436,4 +436,4 @@ def test_a_cut_off_call_is_answered_and_sent_back_valid(
 
     assert result.tool_calls == (ToolCall("t1", "read", '{"path": "a'),)
     sent = server.bodies[1]["messages"][1]["content"][0]["toolUse"]
-    assert sent["input"] == {"arguments": '{"path": "a'}
+    assert sent["input"] == {"unparsed_arguments": '{"path": "a'}

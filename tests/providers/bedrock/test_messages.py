@@ -248,7 +248,7 @@ def test_arguments_are_an_object(arguments: str) -> None:
 
     (sent,) = bedrock.encode([message])
 
-    assert sent["content"][0]["toolUse"]["input"] == {"arguments": arguments}
+    assert sent["content"][0]["toolUse"]["input"] == {"unparsed_arguments": arguments}
 
 
 def test_what_a_model_wrote_wrong_is_mended_beside_its_reasoning() -> None:
@@ -264,7 +264,9 @@ def test_what_a_model_wrote_wrong_is_mended_beside_its_reasoning() -> None:
 
     assert bedrock.validate(request) == []
     assert request["messages"][1]["content"][0] == THOUGHT
-    assert request["messages"][1]["content"][1]["toolUse"]["input"] == {"arguments": "{oops"}
+    assert request["messages"][1]["content"][1]["toolUse"]["input"] == {
+        "unparsed_arguments": "{oops"
+    }
 
 
 def test_media_are_blocks_where_converse_has_one() -> None:

@@ -181,6 +181,17 @@ def test_an_overflow_says_how_large_the_window_is(google: Any) -> None:
     assert overflow.value.window == 1_048_576
 
 
+def test_an_overflow_claims_no_window_that_nobody_knows(google: Any) -> None:
+    """The catalog's guess at an unknown model is none."""
+    google.answers = [_error(400, "INVALID_ARGUMENT", "The input token count exceeds the limit.")]
+    decider = gemini.Decider(google.client(), "gemini-of-tomorrow")
+
+    with pytest.raises(ContextOverflow) as overflow:
+        asyncio.run(decider.decide(_input()))
+
+    assert overflow.value.window is None
+
+
 def test_a_refusal_keeps_its_status(google: Any) -> None:
     """A quota is no overflow."""
     google.answers = [_error(429, "RESOURCE_EXHAUSTED", "You exceeded your current quota.")]
@@ -314,6 +325,18 @@ def test_a_decider_knows_its_name_and_limits(google: Any) -> None:
     assert google.decider().name == "gemini:gemini-3-flash-preview"
     assert google.decider().limits() == limits.lookup("gemini-3-flash-preview")
     assert google.decider(limits=given).limits() == given
+
+
+def test_a_tool_whose_name_google_refuses_is_called_by_its_own(google: Any) -> None:
+    """It is declared under another, and so is its call."""
+    tool = ToolDefinition("2.files")
+    (declared,) = gemini.encode_tools([tool])[0]["functionDeclarations"]
+    google.answers = [_response(_call(declared["name"]))]
+
+    decision = asyncio.run(google.decider().decide(_input(tools=(tool,))))
+
+    assert gemini.validate(google.requests[0]) == []
+    assert [call.name for call in decision.tool_calls] == ["2.files"]
 
 
 def test_calls_are_never_run_by_the_sdk(google: Any) -> None:

@@ -102,7 +102,9 @@ def test_a_call_from_elsewhere_carries_the_documented_signature() -> None:
     text, first, second = contents[1]["parts"]
     assert text == {"text": "I look."}
     assert first["thoughtSignature"] == UNSIGNED
-    assert second == {"functionCall": {"id": "b", "name": "read", "args": {"arguments": "{oops"}}}
+    assert second == {
+        "functionCall": {"id": "b", "name": "read", "args": {"unparsed_arguments": "{oops"}}
+    }
     answers = [part["functionResponse"] for part in contents[2]["parts"]]
     assert answers == [
         {"id": "a", "name": "read", "response": {"output": "text\nCut."}},
@@ -180,8 +182,8 @@ def test_a_name_that_google_refuses_is_changed_in_calls_and_results_alike() -> N
         Message("tool", tool_results=[ToolResult("a", "2 files", "x")]),
     )
 
-    assert calls["parts"][0]["functionCall"]["name"] == "_2_files"
-    assert results["parts"][0]["functionResponse"]["name"] == "_2_files"
+    assert calls["parts"][0]["functionCall"]["name"].startswith("_2_files_")
+    assert results["parts"][0]["functionResponse"]["name"].startswith("_2_files_")
 
 
 def test_items_of_another_provider_are_not_sent() -> None:

@@ -17,7 +17,6 @@ CONTENTS: dict[str, list[Any]] = {
     "texts": [
         {"role": "user", "parts": [{"text": "What is this?"}, IMAGE, {"text": "Look."}]},
         {"parts": [{"text": "It is red.", "thoughtSignature": "+/8="}], "role": "model"},
-        {"role": "user", "parts": [{"text": "\ud83d"}]},
     ],
     "parallel calls without ids": [
         {"role": "user", "parts": [{"text": "Read both."}]},

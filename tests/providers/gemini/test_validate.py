@@ -21,7 +21,7 @@ def _user(*parts: Any) -> dict[str, Any]:
 
 # Each breaks one rule and no other.
 BROKEN: list[tuple[str, int | None, Any]] = [
-    ("empty_content", None, {"contents": []}),
+    ("first_message", None, {"contents": []}),
     ("empty_content", 0, {"contents": [{"role": "user"}]}),
     ("empty_content", 0, {"contents": [_user({})]}),
     ("part", 0, {"contents": [_user({"text": "a", "inlineData": {"data": "iQ=="}})]}),
@@ -56,7 +56,7 @@ BROKEN: list[tuple[str, int | None, Any]] = [
         1,
         {"model": "models/gemini-3-pro", "contents": [ASK, _model(CALL), _user(ANSWER)]},
     ),
-    ("order", 1, {"model": "gemini-3.6-flash", "contents": [ASK, SAY]}),
+    ("prefill", 1, {"model": "gemini-3.6-flash", "contents": [ASK, SAY]}),
 ]
 
 

@@ -34,8 +34,8 @@ BROKEN: dict[str, tuple[str, list[Any]]] = {
         "duplicate_id",
         [USER, {**ASKING, "tool_calls": [CALL, CALL]}, ANSWER],
     ),
-    "no id": ("call_id", [_asking(id=""), {**ANSWER, "tool_call_id": ""}]),
-    "a long id": ("call_id", [_asking(id="x" * 41), {**ANSWER, "tool_call_id": "x" * 41}]),
+    "no id": ("id", [_asking(id=""), {**ANSWER, "tool_call_id": ""}]),
+    "a long id": ("id", [_asking(id="x" * 41), {**ANSWER, "tool_call_id": "x" * 41}]),
     "a name with a dot": ("name", [_asking(function=_function(name="a.b")), ANSWER]),
     "arguments that are no text": (
         "arguments",
@@ -117,9 +117,9 @@ def test_another_makers_model_is_not_measured_by_openais_own_rules() -> None:
 @pytest.mark.parametrize(
     ("rule", "messages"),
     [
-        ("call_id", [USER, ASKING, ANSWER]),
+        ("id", [USER, ASKING, ANSWER]),
         ("order", [USER, _asking(id="abcdefghi"), {**ANSWER, "tool_call_id": "abcdefghi"}, USER]),
-        ("order", [USER, {"role": "assistant", "content": "Hi."}]),
+        ("prefill", [USER, {"role": "assistant", "content": "Hi."}]),
     ],
 )
 def test_mistral_is_stricter(rule: str, messages: list[Any]) -> None:

@@ -393,7 +393,7 @@ def test_what_the_wire_refuses_is_rewritten() -> None:
     asked = [item for item in request["input"] if item["type"] == "function_call"]
     told = [item for item in request["input"] if item["type"] == "function_call_output"]
     assert [item["call_id"] for item in asked] == [item["call_id"] for item in told]
-    assert asked[0]["arguments"] == '{"arguments": "[1]"}'
+    assert asked[0]["arguments"] == '{"unparsed_arguments": "[1]"}'
     assert request == encode_request([*turn, *turn])
 
 

@@ -69,7 +69,7 @@ def test_a_reply_whose_arguments_are_broken_goes_back_mended() -> None:
     decision = decode_response(response(REASONING, {**CALL, "arguments": '{"path": "a'}))
 
     assert decision.tool_calls[0].arguments == '{"path": "a'
-    assert json.loads(sent_on(decision)[0]["arguments"]) == {"arguments": '{"path": "a'}
+    assert json.loads(sent_on(decision)[0]["arguments"]) == {"unparsed_arguments": '{"path": "a'}
 
 
 def test_a_reply_that_was_cut_off_while_thinking_is_left_out() -> None:

@@ -14,7 +14,7 @@ SAID = {"type": "message", "role": "assistant", "content": [{"type": "output_tex
 PATCH = {"type": "apply_patch_call", "call_id": "c1", "operation": {}}
 
 BROKEN: dict[str, tuple[str, int | None, list[Any]]] = {
-    "no input": ("empty_content", None, []),
+    "no input": ("first_message", None, []),
     "a role of chat completions": ("role", 1, [ASKED, {"role": "tool", "content": "text"}]),
     "a user's part in a reply": (
         "role",

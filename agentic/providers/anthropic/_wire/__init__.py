@@ -17,9 +17,9 @@ Where each part of a conversation goes:
   word of the user's: "Continue.", said for the user.
 """
 
-from agentic.providers.anthropic._wire._blocks import safe_name, sendable
-from agentic.providers.anthropic._wire._decode import NAME, decode, decode_request
+from agentic.providers.anthropic._wire._decode import decode, decode_request
 from agentic.providers.anthropic._wire._encode import encode, encode_request, encode_tools
+from agentic.providers.anthropic._wire._name import NAME
 from agentic.providers.anthropic._wire._reply import (
     STOP_WORDS,
     decode_response,
@@ -41,8 +41,6 @@ __all__ = [
     "encode_request",
     "encode_tools",
     "reply_blocks",
-    "safe_name",
-    "sendable",
     "stop_reason",
     "stream_error",
     "usage",

@@ -5,9 +5,7 @@ The vocabulary: https://platform.claude.com/docs/en/api/messages/create (2026-11
 
 import base64
 import binascii
-import re
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from agentic.messages import Media
@@ -17,8 +15,6 @@ __all__ = [
     "blocks_of",
     "media_block",
     "media_of",
-    "safe_name",
-    "sendable",
     "text_block",
     "text_of",
 ]
@@ -26,8 +22,6 @@ __all__ = [
 _IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 # Stands for the type where only the address of a picture or a document is known.
 _TYPES = {"image": "image/*", "document": "application/pdf"}
-_REFUSED_CHARACTERS = re.compile(r"[^a-zA-Z0-9_-]")
-_LONGEST_NAME = 128
 
 
 def blocks_of(content: Any) -> list[Any]:
@@ -119,35 +113,3 @@ def _source(media: Media) -> dict[str, Any] | None:
     if readable and media.url.startswith(("http://", "https://")):
         return {"type": "url", "url": media.url}
     return None
-
-
-def safe_name(name: str, empty: str) -> str:
-    """Make an id or a tool's name of the characters that the API takes, always the same one.
-
-    A checksum keeps apart what the replacing makes alike. The rules:
-    https://github.com/langchain-ai/langchain/pull/37756 (ids) and
-    https://github.com/BerriAI/litellm/pull/26788 (names).
-
-    >>> safe_name("toolu_01", "call"), safe_name("functions.read:0", "call")
-    ('toolu_01', 'functions_read_0_9a062ddf')
-    """
-    clean = _REFUSED_CHARACTERS.sub("_", name)
-    if clean == name and 0 < len(name) <= _LONGEST_NAME:
-        return name
-    checksum = zlib.crc32(name.encode("utf-8", "surrogatepass"))
-    return f"{clean[: _LONGEST_NAME - 9] or empty}_{checksum:08x}"
-
-
-def sendable(item: Any) -> Any:
-    r"""Replace what no UTF-8 can hold: a lone surrogate becomes U+FFFD, a pair its character.
-
-    >>> sendable({"text": "cut in two: \ud83d"})
-    {'text': 'cut in two: \ufffd'}
-    """
-    if isinstance(item, str):
-        if item.isascii():
-            return item
-        return item.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(item, Mapping):
-        return {sendable(key): sendable(value) for key, value in item.items()}
-    return [sendable(part) for part in item] if isinstance(item, list | tuple) else item

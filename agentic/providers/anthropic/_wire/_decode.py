@@ -1,11 +1,10 @@
-"""A request's messages, as ours, each with the wire's own items beside it.
+"""From the wire's messages to ours, each with the one that it came from.
 
 The payload of a `Native` is the wire's message. It is wrapped where a message is not one of the
 wire's: `{"message": m, "at": [0, 2]}` is a part of one, with the places of its blocks (results of
 tools and the user's words share a message there), `{"message": m, "between": ["user", null]}` is
-one whose place matters, with the roles beside it, and `{"message": m, "names": {...}}` is a reply
-that calls tools by other names than ours. `{"system": ...}` is a text or blocks of the request's
-`system`.
+one whose place matters, with the roles beside it. `{"system": ...}` is a text or blocks of the
+request's `system`.
 """
 
 import json
@@ -15,10 +14,10 @@ from typing import Any
 from agentic.messages import Media, Message, Native, ToolCall, ToolFailure, ToolResult
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers.anthropic._wire._blocks import blocks_of, media_of, text_of
+from agentic.providers.anthropic._wire._calls import INVALID_JSON
+from agentic.providers.anthropic._wire._name import NAME
 
 __all__ = [
-    "INVALID_JSON",
-    "NAME",
     "decode",
     "decode_request",
     "read_payload",
@@ -26,16 +25,9 @@ __all__ = [
     "wire_message",
 ]
 
-NAME = "anthropic"
-"""The provider, in `Native.provider`."""
-
-INVALID_JSON = "INVALID_JSON"
-"""The key under which arguments that are no JSON object are sent, as the provider proposes:
-https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming."""
-
 
 def decode(messages: Iterable[Any], /) -> list[Message]:
-    """Read a request's list of messages. A user's message that answers calls becomes two.
+    """Read a request's `messages`; a user's message that answers calls, and says more, is two.
 
     >>> [message.role for message in decode([{"role": "user", "content": "Hello."}])]
     ['user']
@@ -54,7 +46,7 @@ def decode(messages: Iterable[Any], /) -> list[Message]:
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:
-    """Read the conversation of a whole request: its system prompt, then its messages.
+    """Read the conversation of a whole request, its system prompt first.
 
     >>> request = {"system": "Be brief.", "messages": [{"role": "user", "content": "Why?"}]}
     >>> [message.content for message in decode_request(request)]
@@ -77,9 +69,7 @@ def read_payload(payload: Any) -> Message | None:
     if system is not None:
         return _system(system)
     item = wire_message(payload)
-    names = at(payload, "names")
-    known = names if isinstance(names, dict) else {}
-    return _read(item, known) if isinstance(item, dict) else None
+    return _read(item, {}) if isinstance(item, dict) else None
 
 
 def system_part(payload: Any) -> str | list[Any] | None:
@@ -118,11 +108,11 @@ def _is_result(block: Any) -> bool:
 
 
 def _read(item: Any, names: Mapping[str, str]) -> Message:
-    """Read one message of the wire, which is never a reason to raise."""
+    """Read one message of the wire. `names` gives the tool of each call so far, by its id."""
     blocks = blocks_of(at(item, "content"))
     role = at(item, "role")
     if role == "assistant":
-        return _reply(blocks, names)
+        return _reply(blocks)
     if role == "system":
         return _system(blocks)
     media = [found for found in map(media_of, blocks) if found]
@@ -137,14 +127,10 @@ def _system(part: str | list[Any]) -> Message:
     return Message("system", "\n\n".join(filter(None, map(text_of, blocks_of(part)))))
 
 
-def _reply(blocks: list[Any], names: Mapping[str, str]) -> Message:
+def _reply(blocks: list[Any]) -> Message:
     """Read a reply. Its texts are joined without anything between them, as a stream gives them."""
     calls = [
-        ToolCall(
-            text_at(block, "id"),
-            names.get(text_at(block, "name"), text_at(block, "name")),
-            _arguments(at(block, "input")),
-        )
+        ToolCall(text_at(block, "id"), text_at(block, "name"), _arguments(at(block, "input")))
         for block in blocks
         if at(block, "type") == "tool_use"
     ]

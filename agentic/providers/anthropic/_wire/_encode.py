@@ -1,4 +1,4 @@
-"""Our messages, as a request of the wire.
+"""From our messages and tools to the wire's.
 
 `encode` keeps what came from the wire as it was. `encode_request` also makes the conversation one
 that the API accepts, whatever was cut or edited.
@@ -10,13 +10,11 @@ from typing import Any
 from agentic.messages import Message, close_open_rounds, leading_system_count
 from agentic.providers._native import native_payload
 from agentic.providers._plain import at
-from agentic.providers.anthropic._wire._blocks import safe_name, sendable, text_block
-from agentic.providers.anthropic._wire._decode import (
-    NAME,
-    read_payload,
-    system_part,
-    wire_message,
-)
+from agentic.providers._sendable import sendable
+from agentic.providers.anthropic._wire._blocks import text_block
+from agentic.providers.anthropic._wire._calls import TOOL_NAMES
+from agentic.providers.anthropic._wire._decode import read_payload, system_part, wire_message
+from agentic.providers.anthropic._wire._name import NAME
 from agentic.providers.anthropic._wire._place import settle
 from agentic.providers.anthropic._wire._rebuild import rebuild
 from agentic.providers.anthropic._wire._turns import Turn, join, name_calls
@@ -30,7 +28,9 @@ https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-
 
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
-    """Write the request's list of messages. Leading system messages are not in it.
+    """Write a request's `messages`; a history that was cut is not repaired, see `encode_request`.
+
+    Leading system messages are not in it.
 
     >>> encode([Message("system", "Be brief."), Message("user", "Why?")])
     [{'role': 'user', 'content': 'Why?'}]
@@ -39,7 +39,7 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
 
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
-    """Write the tools of a request, under names of the characters that the API takes.
+    """Write the tools that the model may call.
 
     >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["name"]
     'now'
@@ -50,10 +50,10 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
 def encode_request(
     messages: Sequence[Message], *, system_prompt: str = "", tools: Sequence[ToolDefinition] = ()
 ) -> dict[str, Any]:
-    """Write all that a request holds of a conversation, such that the API accepts it.
+    """Write all that a request holds of a conversation, so that the provider accepts it.
 
-    Calls without a result get one, a result without its call is left out, and a conversation that
-    begins or ends with a reply that was written anew gets a word of the user's there.
+    Open rounds are closed, orphaned results left out. A conversation that begins or ends with a
+    reply that was written anew gets a word of the user's there.
 
     >>> encode_request([Message("user", "Why?")], system_prompt="Be brief.")
     {'system': 'Be brief.', 'messages': [{'role': 'user', 'content': 'Why?'}]}
@@ -62,9 +62,9 @@ def encode_request(
     request: dict[str, Any] = {}
     system = _system(system_prompt, closed[: leading_system_count(closed)])
     if system is not None:
-        request["system"] = system
+        request["system"] = sendable(system)
     settled = settle(_turns(closed))
-    request["messages"] = [_wire(turn) for turn in name_calls(join(settled))]
+    request["messages"] = sendable([_wire(turn) for turn in name_calls(join(settled))])
     if tools:
         request["tools"] = encode_tools(tools)
     return request
@@ -73,7 +73,7 @@ def encode_request(
 def _turns(messages: Sequence[Message]) -> Iterator[Turn]:
     leading = leading_system_count(messages)
     for position, message in enumerate(messages):
-        payload = native_payload(message, NAME, read_payload)
+        payload = native_payload(message, NAME, read_payload, TOOL_NAMES.wire)
         wire = wire_message(payload)
         if wire is not None:
             between = at(payload, "between")
@@ -103,14 +103,14 @@ def _wire(turn: Turn) -> Any:
 
 def _system(system_prompt: str, leading: Iterable[Message]) -> Any:
     """Write the request's `system`: a text, or blocks if there are several; None if nothing."""
-    parts: list[Any] = [sendable(system_prompt)] if system_prompt.strip() else []
+    parts: list[Any] = [system_prompt] if system_prompt.strip() else []
     for message in leading:
-        payload = native_payload(message, NAME, read_payload)
+        payload = native_payload(message, NAME, read_payload, TOOL_NAMES.wire)
         part = system_part(payload)
         if part is not None:
             parts.append(part)
         elif wire_message(payload) is None and message.content.strip():
-            parts.append(sendable(message.content))
+            parts.append(message.content)
     if len(parts) < 2:  # noqa: PLR2004  one part stays what it is
         return parts[0] if parts else None
     return [block for part in parts for block in _system_blocks(part)]
@@ -124,7 +124,11 @@ def _system_blocks(part: str | list[Any]) -> list[Any]:
 
 def _tool(tool: ToolDefinition) -> dict[str, Any]:
     described = {"description": tool.description} if tool.description else {}
-    written = {"name": safe_name(tool.name, "tool"), **described, "input_schema": tool.parameters}
+    written = {
+        "name": TOOL_NAMES.wire(tool.name),
+        **described,
+        "input_schema": dict(tool.parameters),
+    }
     callers = [caller for caller in tool.allowed_callers if caller.startswith(_CALLERS)]
     if any(caller.startswith("code_execution_") for caller in callers):
         written["allowed_callers"] = callers

@@ -4,17 +4,12 @@ Thinking is left out: only its author's signature makes it acceptable, and that 
 (https://platform.claude.com/docs/build-with-claude/thinking-tool-workflows, 2026-11).
 """
 
-import json
 from typing import Any
 
 from agentic.messages import Message, ToolCall, ToolResult
-from agentic.providers.anthropic._wire._blocks import (
-    media_block,
-    safe_name,
-    sendable,
-    text_block,
-)
-from agentic.providers.anthropic._wire._decode import INVALID_JSON
+from agentic.providers._sendable import sendable, sendable_object
+from agentic.providers.anthropic._wire._blocks import media_block, text_block
+from agentic.providers.anthropic._wire._calls import INVALID_JSON, TOOL_NAMES
 
 __all__ = ["rebuild"]
 
@@ -50,19 +45,11 @@ def _result(result: ToolResult) -> dict[str, Any]:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    name = safe_name(call.name, "tool")
-    return {"type": "tool_use", "id": call.id, "name": name, "input": _input(call)}
+    """Write a call.
 
-
-def _input(call: ToolCall) -> dict[str, Any]:
-    """Give the arguments as the object that the wire wants, whatever the model wrote.
-
-    >>> _input(ToolCall("c1", "read", "{oops"))
+    >>> _call(ToolCall("c1", "read", "{oops"))["input"]
     {'INVALID_JSON': '{oops'}
     """
-    try:
-        arguments = call.parse()
-        json.dumps(arguments, allow_nan=False)
-    except (ValueError, RecursionError):
-        return {INVALID_JSON: call.arguments}
-    return arguments
+    arguments = sendable_object(call.arguments, INVALID_JSON)
+    name = TOOL_NAMES.wire(call.name)
+    return {"type": "tool_use", "id": call.id, "name": name, "input": arguments}

@@ -1,13 +1,13 @@
-"""What a response says: the decision, why it ended, what it used."""
+"""A whole reply, what it used, and why it ended."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from agentic.loop import Decision
-from agentic.messages import Native
+from agentic.messages import Message, Native
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers.anthropic._wire._blocks import blocks_of
-from agentic.providers.anthropic._wire._decode import NAME, read_payload
+from agentic.providers.anthropic._wire._decode import read_payload
+from agentic.providers.anthropic._wire._name import NAME
 from agentic.usage import StopReason, StopWords, Usage
 
 __all__ = ["STOP_WORDS", "decode_response", "reply_blocks", "stop_reason", "usage"]
@@ -32,30 +32,24 @@ STOP_WORDS = StopWords(
 )
 
 
-def decode_response(response: Any, /, *, names: Mapping[str, str] | None = None) -> Decision:
-    """Read a response. Its blocks are what has to go back, thinking and signatures included.
+def decode_response(response: Any, /) -> Decision:
+    """Read a reply. Its blocks are what has to go back, thinking and signatures included.
 
     >>> decode_response({"content": [{"type": "text", "text": "Done."}]}).reply
     'Done.'
-
-    Args:
-        response: the SDK's message, or its JSON data.
-        names: the wire's names of tools to ours, where they differ.
     """
     data = plain(response)
     blocks = reply_blocks(data)
-    payload: dict[str, Any] = {"role": "assistant", "content": blocks}
-    if names:
-        payload = {"message": payload, "names": dict(names)}
-    message = read_payload(payload)
+    payload = {"role": "assistant", "content": blocks}
+    message = read_payload(payload) or Message("assistant")
     return Decision(
-        message.content if message else "",
-        message.tool_calls if message else (),
+        message.content,
+        message.tool_calls,
         usage(data) if isinstance(_usage_of(data), dict) else None,
         stop_reason(data),
         Native(NAME, payload) if blocks else None,
         stop_word=text_at(data, "stop_reason"),
-        reasoning=message.reasoning if message else "",
+        reasoning=message.reasoning,
     )
 
 
@@ -72,7 +66,7 @@ _NOTHING = {"type": "text", "text": ""}
 
 
 def stop_reason(response: Any, /) -> StopReason:
-    """Tell why a response ended.
+    """Tell why a reply ended.
 
     >>> stop_reason({"stop_reason": "refusal"})
     <StopReason.CONTENT_FILTER: 'content_filter'>
@@ -85,7 +79,7 @@ def stop_reason(response: Any, /) -> StopReason:
 
 
 def usage(response: Any, /) -> Usage:
-    """Read what a call used. The provider counts what it cached beside the input; here it is in it.
+    """Read what a reply used. The provider counts the cache beside the input; here it is in it.
 
     The tokens of a compaction on the server and of an advisor are in `iterations` only, and are
     not counted: they say nothing of the size of the context, and have prices of their own

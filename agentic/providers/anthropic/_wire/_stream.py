@@ -1,4 +1,4 @@
-"""A streamed response, put together from its events.
+"""A streamed reply, put together from its events.
 
 The events: https://platform.claude.com/docs/en/build-with-claude/streaming (2026-11).
 """
@@ -8,10 +8,12 @@ from typing import Any
 
 import attrs
 
-from agentic.errors import ContextOverflow, IncompleteReply, ProviderError, RequestFailed
+from agentic.errors import IncompleteReply, ProviderError
+from agentic.providers._failure import reported_error
 from agentic.providers._plain import at, items_at, plain, text_at
-from agentic.providers.anthropic._wire._decode import INVALID_JSON, NAME
-from agentic.providers.overflow import read_overflow
+from agentic.providers._sendable import parse_object
+from agentic.providers.anthropic._wire._calls import INVALID_JSON
+from agentic.providers.anthropic._wire._name import NAME
 
 __all__ = ["StreamedResponse", "stream_error"]
 
@@ -40,7 +42,7 @@ _GROWING = {"text_delta": "text", "thinking_delta": "thinking"}
 
 @attrs.define
 class StreamedResponse:
-    """One response, while it comes. Unknown events and deltas are passed over.
+    """Puts the events of one streamed reply together.
 
     >>> streamed = StreamedResponse()
     >>> streamed.feed({"type": "ping"})
@@ -48,7 +50,7 @@ class StreamedResponse:
     """
 
     text: str = attrs.field(default="", init=False)
-    """The reply so far."""
+    """The reply's text so far."""
     _message: dict[str, Any] = attrs.field(factory=dict, init=False)
     _blocks: dict[int, dict[str, Any]] = attrs.field(factory=dict, init=False)
     _inputs: dict[int, str] = attrs.field(factory=dict, init=False)
@@ -56,11 +58,11 @@ class StreamedResponse:
     _ended: bool = attrs.field(default=False, init=False)
 
     def feed(self, event: Any) -> str:
-        """Take one event, as JSON data or as the SDK's object, and give the text it brings.
+        """Take the next event; give the text that it adds to the reply, empty for most kinds.
 
         Raises:
-            ContextOverflow: an error event that says that the request does not fit.
-            RequestFailed: any other error event.
+            ContextOverflow: the event says that the request does not fit the model's window.
+            RequestFailed: the event is any other error.
         """
         data = plain(event)
         kind = at(data, "type")
@@ -83,7 +85,7 @@ class StreamedResponse:
         return piece
 
     def response(self) -> dict[str, Any]:
-        """Give the whole response, in the shape of one that was not streamed.
+        """Give the response in the shape of one that was not streamed.
 
         Some gateways leave out the last event: a stop reason and no open block are an end too.
 
@@ -160,19 +162,13 @@ def _index(event: Any) -> int:
 
 def _parsed(text: str) -> dict[str, Any]:
     """Read a call's input; what is no object is kept as its text."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        value = None
-    return value if isinstance(value, dict) else {INVALID_JSON: text}
+    found = parse_object(text)
+    return {INVALID_JSON: text} if found is None else found
 
 
 def stream_error(event: Any, model: str) -> ProviderError:
     """Make the error that an error event stands for."""
-    overflow = read_overflow(event)
-    if overflow is not None:
-        return ContextOverflow(model, overflow.sent, overflow.window)
     kind = text_at(event, "error", "type")
     problem = text_at(event, "error", "message") or json.dumps(event, default=str)
     named = f"{kind}: {problem}" if kind else problem
-    return RequestFailed(NAME, _STATUSES.get(kind), named)
+    return reported_error(event, NAME, model, _STATUSES.get(kind), named)

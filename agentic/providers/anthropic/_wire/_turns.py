@@ -12,7 +12,8 @@ from typing import Any
 import attrs
 
 from agentic.providers._plain import at, items_at, text_at
-from agentic.providers.anthropic._wire._blocks import blocks_of, safe_name
+from agentic.providers.anthropic._wire._blocks import blocks_of
+from agentic.providers.anthropic._wire._calls import CALL_IDS
 
 __all__ = ["Turn", "join", "name_calls"]
 
@@ -113,7 +114,7 @@ def _renamed(turn: Turn, given: dict[str, list[str]], used: set[str]) -> Turn:
     for block in turn.blocks:
         new = block
         if _kind(block) == "tool_use":
-            call_id = _unused(safe_name(block["id"], "call"), used)
+            call_id = _unused(CALL_IDS.wire(block["id"]), used)
             used.add(call_id)
             given[block["id"]].append(call_id)
             new = {**block, "id": call_id}

@@ -11,6 +11,7 @@ from typing import Any
 
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers._violation import Violation
+from agentic.providers.anthropic._wire._calls import TOOL_NAMES
 from agentic.providers.anthropic._wire._validate_messages import find_misplaced, find_refused
 from agentic.providers.anthropic._wire._validate_turns import find_broken_turns
 
@@ -25,7 +26,6 @@ _TRAILING = "https://github.com/tailcallhq/forgecode/issues/1872"
 _LAST_THOUGHT = "https://github.com/router-for-me/CLIProxyAPI/issues/5321"
 _BLANK = "https://github.com/anthropics/claude-code/issues/23369"
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _WITHOUT_PREFILL = re.compile(r"claude-[a-z]+-(4[-.][6-9]|[5-9])(?![0-9])")
 """4.6 and later, https://github.com/strands-agents/sdk-python/issues/1694."""
 _SAMPLING = {
@@ -41,9 +41,7 @@ _SAMPLING = {
 
 
 def validate(request: Mapping[str, Any], /) -> list[Violation]:
-    """Say why the API would refuse a request for its shape; an empty list if it would not.
-
-    Beside the words of `Violation.rule`: `call_id`, `max_tokens`, `prefill`, `tools`.
+    """Say why the provider would refuse a request for its shape; nothing if it would not.
 
     >>> [found.rule for found in validate({"messages": [{"role": "user", "content": ""}]})]
     ['empty_content']
@@ -94,9 +92,9 @@ def _refused_tools(tools: list[Any]) -> Iterator[Violation]:
     for tool in tools:
         schema = at(tool, "input_schema")
         # Only the caller's own tools have a schema; the others are the provider's.
-        if schema is not None and not _NAME.fullmatch(text_at(tool, "name")):
+        if schema is not None and not TOOL_NAMES.accept(at(tool, "name")):
             problem = f"the name {at(tool, 'name')!r} has other characters than a-z A-Z 0-9 _ -"
-            yield Violation("tools", None, problem, _NAMES)
+            yield Violation("name", None, problem, _NAMES)
         if any(at(schema, choice) is not None for choice in ("oneOf", "allOf", "anyOf")):
             problem = f"the schema of {text_at(tool, 'name')!r} is a choice at its top"
             yield Violation("tools", None, problem, _ONE_OF)

@@ -39,7 +39,7 @@ def find_refused(messages: list[Any]) -> Iterator[Violation]:
 def _refused_block(position: int, role: Any, block: Any) -> Iterator[Violation]:
     kind = text_at(block, "type")
     if not isinstance(block, Mapping) or not kind:
-        yield Violation("arguments", position, "a block has no type", _SCHEMA)
+        yield Violation("part", position, "a block has no type", _SCHEMA)
     elif kind == "text" and not _has_text(block, role):
         yield Violation("empty_content", position, "a block of text has no text", _BLANK)
     elif role != "assistant" and kind in _ASSISTANTS_ONLY:
@@ -63,7 +63,7 @@ def _refused_call(position: int, block: Any) -> Iterator[Violation]:
     call_id = at(block, "id")
     if not (isinstance(call_id, str) and _ID.fullmatch(call_id)):
         problem = f"the id {call_id!r} has other characters than a-z A-Z 0-9 _ -, or none"
-        yield Violation("call_id", position, problem, _IDS)
+        yield Violation("id", position, problem, _IDS)
     if not isinstance(at(block, "input"), Mapping):
         problem = f"the input of the call {call_id!r} is no object"
         yield Violation("arguments", position, problem, _SCHEMA)

@@ -12,12 +12,13 @@ Where each part of a conversation goes:
 - Media are a user's blocks, those of tools after their results. What Converse has no block for is
   named in a text. Pins are not shown.
 - Calls and results keep their ids where Bedrock takes them; others are rewritten, alike on both
-  sides. Arguments that are no JSON object are sent as `{"arguments": text}`.
+  sides. Arguments that are no JSON object are sent as `{"unparsed_arguments": text}`.
 """
 
 from agentic.providers.bedrock._wire._blobs import for_boto3
-from agentic.providers.bedrock._wire._decode import NAME, decode, decode_request
+from agentic.providers.bedrock._wire._decode import decode, decode_request
 from agentic.providers.bedrock._wire._encode import encode
+from agentic.providers.bedrock._wire._name import NAME
 from agentic.providers.bedrock._wire._reply import STOP_WORDS, decode_response, stop_reason, usage
 from agentic.providers.bedrock._wire._request import encode_request, encode_tools
 from agentic.providers.bedrock._wire._stream import StreamedResponse

@@ -5,6 +5,7 @@ A base64 text that is handed to boto3 would be encoded twice, without any compla
 
 import base64
 from collections.abc import Mapping
+from operator import is_
 from typing import Any
 
 from agentic.providers._plain import at, plain
@@ -28,17 +29,13 @@ def _without_bytes(data: Any) -> Any:
     if isinstance(data, bytes | bytearray):
         return to_base64(bytes(data))
     if isinstance(data, dict):
-        values = [_without_bytes(value) for value in data.values()]
+        values = list(map(_without_bytes, data.values()))
         same = all(new is old for new, old in zip(values, data.values(), strict=True))
         return data if same else dict(zip(data, values, strict=True))
     if isinstance(data, list):
-        values = [_without_bytes(value) for value in data]
-        return data if all(map(_is, values, data)) else values
+        values = list(map(_without_bytes, data))
+        return data if all(map(is_, values, data)) else values
     return data
-
-
-def _is(left: object, right: object) -> bool:
-    return left is right
 
 
 def to_base64(data: bytes) -> str:

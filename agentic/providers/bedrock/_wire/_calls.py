@@ -1,93 +1,22 @@
-"""What Bedrock takes of a tool call: its id, its name, its arguments.
+"""What Bedrock takes of a tool call: its id and its name.
 
-Whatever does not fit is rewritten the same way every time, so that a call and its result, and a
-tool and its calls, still belong together.
+The arguments are to be an object: https://github.com/vercel/ai/pull/19023. A name that a model made
+up would end the session if it went back as it is: https://github.com/vercel/ai/pull/17769.
 """
 
-import hashlib
-import json
 import re
 from collections import defaultdict, deque
-from typing import Any
 
 import attrs
 
-__all__ = ["CallIds", "clean", "parse_object", "wire_input", "wire_name"]
+from agentic.providers._names import NameRule
 
-# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html (2026-11).
-# Ids with . and : are taken by the service, but not by every model behind it, so that none is made.
-_TAKEN = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
-_PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_OTHER = re.compile(r"[^a-zA-Z0-9_-]")
-_LONGEST = 64
-_INPUT_KEY = "arguments"
+__all__ = ["CALL_IDS", "TOOL_NAMES", "CallIds"]
 
-
-def wire_name(name: str) -> str:
-    """Give a tool's name as Bedrock takes it.
-
-    A model that made a name up would else end the session
-    (https://github.com/vercel/ai/pull/17769).
-
-    >>> wire_name("read_file"), wire_name("fs.read")
-    ('read_file', 'fs_read_4074bc02')
-    """
-    return name if _PLAIN.fullmatch(name) else _rewritten(name)
-
-
-def _rewritten(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{_OTHER.sub('_', text)[: _LONGEST - 9]}_{digest}"
-
-
-def wire_input(arguments: str) -> dict[str, Any]:
-    """Give the arguments as an object, which the service insists on.
-
-    https://github.com/vercel/ai/pull/19023
-
-    >>> wire_input('{"path": "a.py"}'), wire_input(""), wire_input("{oops")
-    ({'path': 'a.py'}, {}, {'arguments': '{oops'})
-    """
-    found = parse_object(arguments)
-    return {_INPUT_KEY: clean(arguments)} if found is None else clean(found)
-
-
-def parse_object(text: str) -> dict[str, Any] | None:
-    """Read a JSON object, of no text an empty one; None for anything else, NaN included."""
-    if not text.strip():
-        return {}
-    try:
-        found = json.loads(text, parse_constant=_refuse, parse_float=_finite)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _refuse(constant: str) -> float:
-    message = f"{constant} is no JSON"
-    raise ValueError(message)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if abs(number) != float("inf") else _refuse(text)
-
-
-def clean(data: Any) -> Any:
-    r"""Replace what cannot be encoded as UTF-8, and put surrogates that are a pair together.
-
-    >>> clean("cut in two: \ud83d")
-    'cut in two: \ufffd'
-    """
-    if isinstance(data, str):
-        if data.isascii():
-            return data
-        return data.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    if isinstance(data, dict):
-        return {clean(key): clean(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [clean(value) for value in data]
-    return data
+TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
+CALL_IDS = NameRule(re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), 64)
+"""Both: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html
+(2026-11). Not every model takes an id with . or :, so that a call that is written anew has none."""
 
 
 @attrs.define
@@ -108,15 +37,14 @@ class CallIds:
         Some models give ids that are too long to go back
         (https://github.com/BerriAI/litellm/issues/34239).
         """
-        if not _TAKEN.fullmatch(call_id):
+        if not CALL_IDS.accept(call_id):
             return self.give(call_id)
         self._waiting[call_id].append(call_id)
         return call_id
 
     def give(self, call_id: str) -> str:
         """Give the id of a call that is written anew."""
-        base = call_id if _PLAIN.fullmatch(call_id) else _rewritten(call_id)
-        fresh = base
+        fresh = base = TOOL_NAMES.wire(call_id)
         while fresh in self._used:
             self._times[base] += 1
             fresh = f"{base[:54]}_{self._times[base] + 1}"
@@ -127,9 +55,7 @@ class CallIds:
     def answer(self, call_id: str) -> str:
         """Give the id of a result: that of the first call it may answer."""
         waiting = self._waiting[call_id]
-        if waiting:
-            return waiting.popleft()
-        return call_id if _TAKEN.fullmatch(call_id) else _rewritten(call_id)
+        return waiting.popleft() if waiting else CALL_IDS.wire(call_id)
 
     def close(self) -> None:
         """Forget the calls of the last turn: only the next one may answer them."""

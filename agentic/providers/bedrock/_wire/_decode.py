@@ -1,4 +1,7 @@
-"""From the messages of Converse to ours, each with the blocks that it came from."""
+"""From the wire's messages to ours, each with the blocks that it came from.
+
+The payload of a `Native` is a wire message, or the list of blocks of `system`.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,15 +16,13 @@ from agentic.providers.bedrock._wire._blocks import (
     read_reasoning,
     read_result,
 )
+from agentic.providers.bedrock._wire._name import NAME
 
-__all__ = ["NAME", "decode", "decode_message", "decode_payload", "decode_request"]
-
-NAME = "bedrock"
-"""The provider of the native payloads: a wire message, or the list of blocks of `system`."""
+__all__ = ["decode", "decode_message", "decode_payload", "decode_request"]
 
 
 def decode(messages: Iterable[Any], /) -> list[Message]:
-    """Read the `messages` of a request; what is unknown stays in the payloads.
+    """Read a request's `messages`; a user's message that answers calls, and says more, is two.
 
     >>> [message.role for message in decode([{"role": "user", "content": [{"text": "Hi"}]}])]
     ['user']
@@ -37,7 +38,7 @@ def decode(messages: Iterable[Any], /) -> list[Message]:
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:
-    """Read the conversation of a whole request, the blocks of `system` as its first message."""
+    """Read the conversation of a whole request, its system prompt first."""
     body = as_json(request)
     system = at(body, "system")
     first = [_system(system)] if isinstance(system, list) and system else []

@@ -1,4 +1,4 @@
-"""From our messages to those of Converse, each from its payload or from its typed fields."""
+"""From our messages to the wire's, each from its payload or from its typed fields."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,10 +8,12 @@ import attrs
 from agentic.messages import Message, ToolResult
 from agentic.providers._native import native_payload
 from agentic.providers._plain import at, items_at, text_at
-from agentic.providers.bedrock._wire._calls import CallIds, clean, wire_input, wire_name
-from agentic.providers.bedrock._wire._decode import NAME, decode_payload
+from agentic.providers._sendable import sendable, sendable_object
+from agentic.providers.bedrock._wire._calls import TOOL_NAMES, CallIds
+from agentic.providers.bedrock._wire._decode import decode_payload
 from agentic.providers.bedrock._wire._media import DocumentNames, encode_media
 from agentic.providers.bedrock._wire._mend import mend
+from agentic.providers.bedrock._wire._name import NAME
 
 __all__ = ["encode", "split_system", "system_blocks"]
 
@@ -19,10 +21,9 @@ _NO_OUTPUT = "(no output)"
 
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
-    """Give the `messages` of a request. Leading system messages go elsewhere: `encode_request`.
+    """Write a request's `messages`; a history that was cut is not repaired, see `encode_request`.
 
-    What was decoded from the wire and is unchanged comes out as it was. Nothing is repaired: see
-    `encode_request` for a history that was cut.
+    Leading system messages are not in it.
 
     >>> encode([Message("user", "Hi"), Message("user", "there")])
     [{'role': 'user', 'content': [{'text': 'Hi'}, {'text': 'there'}]}]
@@ -66,7 +67,7 @@ class _Sent:
 
 
 def _payload(message: Message) -> Any:
-    return native_payload(message, NAME, decode_payload)
+    return native_payload(message, NAME, decode_payload, TOOL_NAMES.wire)
 
 
 def _call_ids(payloads: Iterable[Any]) -> Iterable[str]:
@@ -104,7 +105,7 @@ def _text_blocks(text: str) -> list[dict[str, Any]]:
 
     https://github.com/earendil-works/pi/issues/4975
     """
-    return [{"text": clean(text)}] if text.strip() else []
+    return [{"text": sendable(text)}] if text.strip() else []
 
 
 @attrs.define
@@ -135,8 +136,8 @@ class _Writer:
                 {
                     "toolUse": {
                         "toolUseId": self.ids.give(call.id),
-                        "name": wire_name(call.name),
-                        "input": wire_input(call.arguments),
+                        "name": TOOL_NAMES.wire(call.name),
+                        "input": sendable_object(call.arguments),
                     }
                 }
                 for call in message.tool_calls

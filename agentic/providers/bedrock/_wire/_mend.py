@@ -1,9 +1,11 @@
 """What must change in blocks that are sent back: what a model wrote and Bedrock does not take."""
 
+from operator import is_
 from typing import Any
 
 from agentic.providers._plain import at, text_at
-from agentic.providers.bedrock._wire._calls import CallIds, wire_input, wire_name
+from agentic.providers._sendable import UNPARSED, sendable_object
+from agentic.providers.bedrock._wire._calls import TOOL_NAMES, CallIds
 
 __all__ = ["mend"]
 
@@ -17,13 +19,9 @@ def mend(message: Any, ids: CallIds) -> Any | None:
     if not isinstance(content, list):
         return message
     blocks = [_mend_block(block, ids) for block in content if not _is_refused(block)]
-    if len(blocks) == len(content) and all(map(_is, blocks, content)):
+    if len(blocks) == len(content) and all(map(is_, blocks, content)):
         return message if blocks else None
     return {**message, "content": blocks} if blocks else None
-
-
-def _is(left: object, right: object) -> bool:
-    return left is right
 
 
 def _is_refused(block: Any) -> bool:
@@ -52,12 +50,12 @@ def _mend_call(block: Any, ids: CallIds) -> Any:
     kept = call_id if call.get("type") == "server_tool_use" else ids.keep(call_id)
     if kept != call_id:
         changes["toolUseId"] = kept
-    if wire_name(name) != name:
-        changes["name"] = wire_name(name)
+    if not TOOL_NAMES.accept(name):
+        changes["name"] = TOOL_NAMES.wire(name)
     if not isinstance(given, dict):
-        changes["input"] = wire_input(given) if isinstance(given, str) else _wrapped(given)
+        changes["input"] = sendable_object(given) if isinstance(given, str) else _wrapped(given)
     return {**block, "toolUse": {**call, **changes}} if changes else block
 
 
 def _wrapped(given: Any) -> dict[str, Any]:
-    return {} if given is None else {"arguments": given}
+    return {} if given is None else {UNPARSED: given}

@@ -1,4 +1,4 @@
-"""What a reply says: its text, its calls, what it used and why it ended."""
+"""A whole reply, what it used, and why it ended."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ from agentic.loop import Decision
 from agentic.messages import Message, Native
 from agentic.providers._plain import at, items_at
 from agentic.providers.bedrock._wire._blobs import as_json
-from agentic.providers.bedrock._wire._decode import NAME, decode_payload
+from agentic.providers.bedrock._wire._decode import decode_payload
+from agentic.providers.bedrock._wire._name import NAME
 from agentic.usage import StopReason, StopWords, Usage
 
 __all__ = ["STOP_WORDS", "decode_response", "stop_reason", "usage"]
@@ -30,7 +31,7 @@ STOP_WORDS = StopWords(
 
 
 def decode_response(response: Any, /) -> Decision:
-    """Read a reply, as JSON data or as boto3 gives it; junk is an empty decision.
+    """Read a reply, as JSON data or as boto3 gives it.
 
     >>> said = {"output": {"message": {"role": "assistant", "content": [{"text": "Hi."}]}}}
     >>> decode_response(said).reply
@@ -76,7 +77,7 @@ def _stop_reason(data: Any, message: Message) -> StopReason:
 
 
 def usage(response: Any, /) -> Usage:
-    """Read what a call used. The tokens of the cache stand beside `inputTokens` and are added.
+    """Read what a reply used. The provider counts the cache beside the input; here it is in it.
 
     https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from agentic.messages import Message, close_open_rounds
 from agentic.providers._plain import at, items_at, plain, text_at
-from agentic.providers.bedrock._wire._calls import clean, wire_name
+from agentic.providers._sendable import sendable
+from agentic.providers.bedrock._wire._calls import TOOL_NAMES
 from agentic.providers.bedrock._wire._encode import encode, split_system, system_blocks
 from agentic.tools import ToolDefinition
 
@@ -21,7 +22,7 @@ def encode_request(
     system_prompt: str = "",
     tools: Sequence[ToolDefinition] = (),
 ) -> dict[str, Any]:
-    """Give what a request holds of the conversation, as JSON data, whatever a cut left of it.
+    """Write all that a request holds of a conversation, so that the provider accepts it.
 
     Open rounds are closed, orphaned results left out. Without a user's message at its start the
     conversation gets one. For boto3, pass the result through `for_boto3`.
@@ -31,7 +32,7 @@ def encode_request(
     """
     closed = close_open_rounds(list(messages))
     leading, rest = split_system(closed)
-    system = [{"text": clean(system_prompt)}] if system_prompt.strip() else []
+    system = [{"text": system_prompt}] if system_prompt.strip() else []
     for message in leading:
         system += system_blocks(message)
     sent = encode(rest)
@@ -40,16 +41,14 @@ def encode_request(
         sent.insert(0, {"role": "user", "content": [{"text": _OPENING}]})
     config = _tool_config(sent, tools)
     return {
-        **({"system": system} if system else {}),
-        "messages": sent,
+        **({"system": sendable(system)} if system else {}),
+        "messages": sendable(sent),
         **({"toolConfig": config} if config else {}),
     }
 
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
-    """Give the entries of `toolConfig.tools`.
-
-    A name that Bedrock refuses is rewritten; `Decider` gives calls of it their own name again.
+    """Write the tools that the model may call, as entries of `toolConfig.tools`.
 
     >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["toolSpec"]["description"]
     'Tell the time.'
@@ -58,9 +57,13 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
 
 
 def _spec(name: str, description: str, parameters: Any) -> dict[str, Any]:
-    told = {"description": clean(description)} if description.strip() else {}
+    told = {"description": sendable(description)} if description.strip() else {}
     return {
-        "toolSpec": {"name": wire_name(name), **told, "inputSchema": {"json": clean(parameters)}}
+        "toolSpec": {
+            "name": TOOL_NAMES.wire(name),
+            **told,
+            "inputSchema": {"json": sendable(parameters)},
+        }
     }
 
 

@@ -1,4 +1,4 @@
-"""The events of ConverseStream, put together to what Converse would have answered.
+"""A streamed reply, put together from its events.
 
 The end is `messageStop`; the usage comes after it, in `metadata`. An event is a dict of one key, as
 boto3 gives it and as its JSON would be under the name of its type.
@@ -8,12 +8,12 @@ from typing import Any
 
 import attrs
 
-from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
+from agentic.errors import IncompleteReply, ProviderError
+from agentic.providers._failure import reported_error
 from agentic.providers._plain import at, items_at, text_at
+from agentic.providers._sendable import parse_object
 from agentic.providers.bedrock._wire._blobs import as_json, from_base64, to_base64
-from agentic.providers.bedrock._wire._calls import parse_object
-from agentic.providers.bedrock._wire._decode import NAME
-from agentic.providers.overflow import read_overflow
+from agentic.providers.bedrock._wire._name import NAME
 
 __all__ = ["StreamedResponse"]
 
@@ -33,7 +33,7 @@ _PADDING = "p"
 
 @attrs.define
 class StreamedResponse:
-    """A reply as far as it has come.
+    """Puts the events of one streamed reply together.
 
     >>> reply = StreamedResponse()
     >>> reply.feed({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "Hi."}}})
@@ -54,15 +54,15 @@ class StreamedResponse:
 
     @property
     def text(self) -> str:
-        """The text so far."""
+        """The reply's text so far."""
         return "".join(self._pieces)
 
     def feed(self, event: Any, /) -> str:
-        """Take in an event, and give the text that it adds. Unknown events add nothing.
+        """Take the next event; give the text that it adds to the reply, empty for most kinds.
 
         Raises:
             ContextOverflow: the event says that the request does not fit the model's window.
-            RequestFailed: the event tells of any other error.
+            RequestFailed: the event is any other error.
         """
         added = ""
         data = as_json(event)
@@ -91,18 +91,16 @@ class StreamedResponse:
         index = body.get("contentBlockIndex")
         return self._blocks.setdefault(index if isinstance(index, int) else 0, _Block())
 
-    def _failure(self, kind: str, body: Any) -> ContextOverflow | RequestFailed:
-        overflow = read_overflow({kind: body})
-        if overflow is not None:
-            return ContextOverflow(self.model, overflow.sent, overflow.window)
+    def _failure(self, kind: str, body: Any) -> ProviderError:
         said = text_at(body, "message") or text_at(body, "originalMessage") or str(body)
-        return RequestFailed(NAME, _STATUS.get(kind), f"{kind}: {said}")
+        problem = f"{kind}: {said}"
+        return reported_error({kind: body}, NAME, self.model, _STATUS.get(kind), problem)
 
     def response(self) -> dict[str, Any]:
-        """Give the whole reply in the shape of one that was not streamed.
+        """Give the response in the shape of one that was not streamed.
 
         Raises:
-            IncompleteReply: the stream ended before it.
+            IncompleteReply: the stream broke off.
         """
         if self._end is None:
             raise IncompleteReply(self.text)

@@ -3,7 +3,6 @@
 Rules of single models are not among them: what one refuses another needs.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -11,17 +10,19 @@ from typing import Any
 from agentic.providers._plain import at, items_at, text_at
 from agentic.providers._violation import Step, Violation, find_unpaired
 from agentic.providers.bedrock._wire._blobs import as_json
+from agentic.providers.bedrock._wire._calls import TOOL_NAMES
 from agentic.providers.bedrock._wire._validate_blocks import check_block
 
 __all__ = ["validate"]
 
 _API = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_"
 _ROLES = {"user", "assistant", "system"}
-_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def validate(request: Mapping[str, Any], /) -> list[Violation]:
-    """Say which rules a request breaks, given as the body of the call or as its arguments.
+    """Say why the provider would refuse a request for its shape; nothing if it would not.
+
+    The request is the body of the call, or its arguments for boto3.
 
     >>> [found.rule for found in validate({"messages": [{"role": "assistant", "content": []}]})]
     ['empty_content', 'first_message']
@@ -51,7 +52,7 @@ def _contents(_: Any, messages: list[Any]) -> Iterator[Violation]:
             yield from check_block(block, text_at(message, "role"), position)
         if _documents_in(blocks) and not any("text" in block for block in blocks):
             source = "https://github.com/archestra-ai/archestra/pull/4220"
-            yield Violation("document", position, "a document stands without a text", source)
+            yield Violation("media", position, "a document stands without a text", source)
 
 
 def _first_message(body: Any, messages: list[Any]) -> Iterator[Violation]:
@@ -112,7 +113,7 @@ def _documents(_: Any, messages: list[Any]) -> Iterator[Violation]:
     for name, times in names.items():
         if times > 1:
             source = "https://github.com/maximhq/bifrost/issues/7003"
-            yield Violation("document", None, f"{name!r} names {times} documents", source)
+            yield Violation("media", None, f"{name!r} names {times} documents", source)
 
 
 def _documents_in(blocks: list[Any]) -> list[str]:
@@ -132,13 +133,13 @@ def _tools(body: Any, messages: list[Any]) -> Iterator[Violation]:
     blocks = [block for message in messages for block in items_at(message, "content")]
     if isinstance(at(body, "toolConfig"), dict) and not tools:
         source = "https://github.com/Portkey-AI/gateway/issues/1124"
-        yield Violation("tool_config", None, "toolConfig holds no tool", source)
+        yield Violation("tools", None, "toolConfig holds no tool", source)
     elif not tools and any(at(block, "toolUse") or at(block, "toolResult") for block in blocks):
         source = "https://github.com/strands-agents/harness-sdk/issues/998"
         problem = "there are calls or results, and toolConfig is missing"
-        yield Violation("tool_config", None, problem, source)
+        yield Violation("tools", None, problem, source)
     for tool in tools:
         name = at(tool, "toolSpec", "name")
-        if isinstance(at(tool, "toolSpec"), dict) and not _TOOL_NAME.fullmatch(str(name)):
+        if isinstance(at(tool, "toolSpec"), dict) and not TOOL_NAMES.accept(name):
             problem = f"{name!r} is no name of a tool"
-            yield Violation("tool_name", None, problem, f"{_API}ToolSpecification.html")
+            yield Violation("name", None, problem, f"{_API}ToolSpecification.html")

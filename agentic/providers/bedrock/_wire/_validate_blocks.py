@@ -6,13 +6,12 @@ from typing import Any
 
 from agentic.providers._plain import at, items_at, text_at
 from agentic.providers._violation import Violation
+from agentic.providers.bedrock._wire._calls import CALL_IDS, TOOL_NAMES
 
 __all__ = ["check_block"]
 
 _API = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_"
 _USERS = ("image", "document", "video")
-_CALL_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
-_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 # The underscore is not in the rule and is taken: https://github.com/vercel/ai/pull/20366
 _DOCUMENT_NAME = re.compile(r"(?!.*\s\s)[a-zA-Z0-9\s()\[\]_-]{1,200}", re.DOTALL)
 
@@ -40,10 +39,10 @@ def _call(call: dict[str, Any], role: str, position: int) -> Iterator[Violation]
     name, call_id = text_at(call, "name"), text_at(call, "toolUseId")
     if role != "assistant":
         yield Violation("role", position, f"a {role} makes the call {call_id!r}", source)
-    if not _CALL_ID.fullmatch(call_id):
-        yield Violation("call_id", position, f"{call_id!r} is no id of a call", source)
-    if not _TOOL_NAME.fullmatch(name):
-        yield Violation("tool_name", position, f"{name!r} is no name of a tool", source)
+    if not CALL_IDS.accept(call_id):
+        yield Violation("id", position, f"{call_id!r} is no id of a call", source)
+    if not TOOL_NAMES.accept(name):
+        yield Violation("name", position, f"{name!r} is no name of a tool", source)
     if not isinstance(call.get("input"), dict):
         problem = f"the input of {call_id!r} is no object"
         yield Violation("arguments", position, problem, "https://github.com/vercel/ai/pull/19023")
@@ -51,9 +50,9 @@ def _call(call: dict[str, Any], role: str, position: int) -> Iterator[Violation]
 
 def _result(result: dict[str, Any], position: int) -> Iterator[Violation]:
     call_id = text_at(result, "toolUseId")
-    if not _CALL_ID.fullmatch(call_id):
+    if not CALL_IDS.accept(call_id):
         source = f"{_API}ToolResultBlock.html"
-        yield Violation("call_id", position, f"{call_id!r} is no id of a call", source)
+        yield Violation("id", position, f"{call_id!r} is no id of a call", source)
     for part in items_at(result, "content"):
         if isinstance(part, dict) and "json" in part and not isinstance(part["json"], dict):
             source = "https://github.com/sigoden/aichat/issues/1542"
@@ -67,4 +66,4 @@ def _document(block: Any, position: int) -> Iterator[Violation]:
         name = text_at(block, "document", "name")
         if not _DOCUMENT_NAME.fullmatch(name):
             source = "https://github.com/anomalyco/opencode/issues/19964"
-            yield Violation("document", position, f"{name!r} is no name of a document", source)
+            yield Violation("media", position, f"{name!r} is no name of a document", source)

@@ -4,8 +4,9 @@ Pure, and without any SDK: JSON data or the objects of google-genai come in, key
 come out.
 """
 
-from agentic.providers.gemini._wire._decode import NAME, decode, decode_request
+from agentic.providers.gemini._wire._decode import decode, decode_request
 from agentic.providers.gemini._wire._encode import encode
+from agentic.providers.gemini._wire._name import NAME
 from agentic.providers.gemini._wire._reply import (
     STOP_WORDS,
     decode_response,

@@ -18,6 +18,7 @@ from agentic.providers.gemini._wire._fields import (
     text_of,
 )
 from agentic.providers.gemini._wire._ids import CallNames
+from agentic.providers.gemini._wire._name import NAME
 from agentic.providers.gemini._wire._read import (
     read_calls,
     read_media,
@@ -25,17 +26,15 @@ from agentic.providers.gemini._wire._read import (
     read_text,
 )
 
-__all__ = ["NAME", "REST", "RESULTS", "decode", "decode_request", "read_message", "shared_parts"]
+__all__ = ["REST", "RESULTS", "decode", "decode_request", "read_message", "shared_parts"]
 
-NAME = "gemini"
-"""The provider of this adapter's native payloads, for AI Studio and Vertex AI alike."""
 RESULTS, REST = "results", "rest"
 """The two shares of a content that is two messages."""
 _ROLES: dict[str, Role] = {"model": "assistant", "system": "system"}
 
 
 def decode(contents: Iterable[Any], /) -> list[Message]:
-    """Read the contents of a request: JSON data or an SDK's objects.
+    """Read a request's `contents`; one that holds results beside other parts is two messages.
 
     >>> [message.role for message in decode([{"role": "model", "parts": [{"text": "Hello."}]}])]
     ['assistant']
@@ -98,8 +97,8 @@ def shared_parts(payload: Any) -> list[Any]:
     return [part for part in parts if has_field(part, "functionResponse") is (share == RESULTS)]
 
 
-def decode_request(request: Mapping[str, Any]) -> list[Message]:
-    """Read the conversation of a whole request: the system instruction, then the contents.
+def decode_request(request: Mapping[str, Any], /) -> list[Message]:
+    """Read the conversation of a whole request, its system prompt first.
 
     Arguments of the SDK's call are understood too, with the instruction in `config`.
     """

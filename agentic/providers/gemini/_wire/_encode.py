@@ -15,29 +15,24 @@ import attrs
 
 from agentic.messages import Message, ToolResult
 from agentic.providers._native import native_payload
-from agentic.providers.gemini._wire._build import (
+from agentic.providers.gemini._wire._calls import TOOL_NAMES
+from agentic.providers.gemini._wire._decode import REST, RESULTS, read_message, shared_parts
+from agentic.providers.gemini._wire._fields import field, has_field, parts_of, text_of
+from agentic.providers.gemini._wire._ids import is_made_up
+from agentic.providers.gemini._wire._name import NAME
+from agentic.providers.gemini._wire._rebuild import (
     media_parts,
     model_parts,
     result_part,
     user_content,
     user_parts,
 )
-from agentic.providers.gemini._wire._decode import (
-    NAME,
-    REST,
-    RESULTS,
-    read_message,
-    shared_parts,
-)
-from agentic.providers.gemini._wire._fields import field, has_field, parts_of, text_of
-from agentic.providers.gemini._wire._ids import is_made_up
-from agentic.providers.gemini._wire._sendable import function_name
 
 __all__ = ["encode"]
 
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
-    """Write messages as contents. Every message is written, whether or not its round is whole.
+    """Write a request's `contents`; a history that was cut is not repaired, see `encode_request`.
 
     >>> encode([Message("user", "Hello."), Message("assistant", "Hi.")])
     [{'role': 'user', 'parts': [{'text': 'Hello.'}]}, {'role': 'model', 'parts': [{'text': 'Hi.'}]}]
@@ -73,7 +68,7 @@ class _Sent:
 
 
 def _sent(message: Message) -> _Sent:
-    return _Sent(message, native_payload(message, NAME, _decode))
+    return _Sent(message, native_payload(message, NAME, _decode, TOOL_NAMES.wire))
 
 
 def _decode(payload: Any) -> Message | None:
@@ -194,5 +189,5 @@ def _asked(message: Message, content: Any) -> Iterator[_Asked]:
 def _result_part(result: ToolResult, call: _Asked | None) -> Any:
     if call is None:
         wire_id = "" if is_made_up(result.call_id) else result.call_id
-        return result_part(result, wire_id, function_name(result.name))
-    return result_part(result, call.wire_id, call.name or function_name(result.name))
+        return result_part(result, wire_id, TOOL_NAMES.wire(result.name))
+    return result_part(result, call.wire_id, call.name or TOOL_NAMES.wire(result.name))

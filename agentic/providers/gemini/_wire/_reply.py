@@ -1,4 +1,4 @@
-"""What a generateContent response says: the reply, its calls, its usage, why it ended.
+"""A whole reply, what it used, and why it ended.
 
 The first candidate is the reply; others are not read. A prompt that was blocked has no candidate.
 Usage: `promptTokenCount` includes cached tokens; thoughts are beside `candidatesTokenCount` and
@@ -13,7 +13,7 @@ from typing import Any
 from agentic.loop import Decision
 from agentic.messages import Native
 from agentic.providers._plain import at
-from agentic.providers.gemini._wire._decode import NAME, read_message
+from agentic.providers.gemini._wire._decode import read_message
 from agentic.providers.gemini._wire._fields import (
     field,
     has_field,
@@ -23,6 +23,7 @@ from agentic.providers.gemini._wire._fields import (
     text_of,
 )
 from agentic.providers.gemini._wire._ids import made_ids
+from agentic.providers.gemini._wire._name import NAME
 from agentic.usage import StopReason, StopWords, Usage
 
 __all__ = ["STOP_WORDS", "decode_response", "stop_reason", "usage"]
@@ -85,7 +86,7 @@ STOP_WORDS = StopWords(
 
 
 def decode_response(response: Any, /) -> Decision:
-    """Read a response: JSON data, an SDK's object, or what `StreamedResponse` assembled.
+    """Read a reply: the first candidate, if there are several.
 
     >>> parts = [{"text": "Hello."}]
     >>> decode_response({"candidates": [{"content": {"parts": parts}}]}).reply
@@ -124,7 +125,7 @@ def _first_candidate(response: Any) -> Any:
 
 
 def stop_reason(response: Any, /) -> StopReason:
-    """Tell why the reply ended. A blocked prompt is CONTENT_FILTER, whatever the reason.
+    """Tell why a reply ended. A blocked prompt is CONTENT_FILTER, whatever the reason.
 
     >>> stop_reason({"promptFeedback": {"blockReason": "OTHER"}})
     <StopReason.CONTENT_FILTER: 'content_filter'>
@@ -157,7 +158,7 @@ def _word(found: Any) -> str:
 
 
 def usage(response: Any, /) -> Usage:
-    """Read the usage; a count that is missing, null or no number is 0.
+    """Read what a reply used; a count that is missing, null or no number is 0.
 
     >>> usage({"usageMetadata": {"promptTokenCount": 9, "thoughtsTokenCount": 5}})
     Usage(input=9, output=5, total=0, cache_read=0, cache_write=0, reasoning=5)

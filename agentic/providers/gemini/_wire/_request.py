@@ -9,12 +9,13 @@ from typing import Any
 
 from agentic.messages import Message, close_open_rounds, leading_system_count
 from agentic.providers._native import native_payload
-from agentic.providers.gemini._wire._build import user_content
-from agentic.providers.gemini._wire._decode import NAME
+from agentic.providers._sendable import sendable
+from agentic.providers.gemini._wire._calls import TOOL_NAMES
 from agentic.providers.gemini._wire._encode import encode
 from agentic.providers.gemini._wire._fields import field, parts_of, text_of
+from agentic.providers.gemini._wire._name import NAME
 from agentic.providers.gemini._wire._read import read_text
-from agentic.providers.gemini._wire._sendable import sendable
+from agentic.providers.gemini._wire._rebuild import user_content
 from agentic.tools import ToolDefinition
 
 __all__ = ["encode_request", "encode_tools"]
@@ -29,9 +30,10 @@ def encode_request(
     system_prompt: str = "",
     tools: Sequence[ToolDefinition] = (),
 ) -> dict[str, Any]:
-    """Write everything that a request holds of the conversation, as keys of the REST body.
+    """Write all that a request holds of a conversation, so that the provider accepts it.
 
-    Open rounds are closed first. The contents never start with a model's turn, unless they came so.
+    Open rounds are closed, orphaned results left out. The contents never start with a model's turn,
+    unless they came so.
 
     >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["contents"]
     [{'role': 'user', 'parts': [{'text': 'Hello.'}]}]
@@ -42,7 +44,8 @@ def encode_request(
     request["contents"] = _begun_by_user(messages[leading:])
     if tools:
         request["tools"] = encode_tools(tools)
-    return request
+    sent: dict[str, Any] = sendable(request)
+    return sent
 
 
 def _instruction(system_prompt: str, messages: Sequence[Message]) -> dict[str, Any]:
@@ -51,7 +54,7 @@ def _instruction(system_prompt: str, messages: Sequence[Message]) -> dict[str, A
     if len(messages) == 1 and payloads[0] is not None and not system_prompt:
         return {payloads[0]["key"]: payloads[0]["instruction"]}
     texts = [system_prompt, *(message.content for message in messages)]
-    parts = [{"text": sendable(text)} for text in texts if text]
+    parts = [{"text": text} for text in texts if text]
     return {"systemInstruction": {"parts": parts}} if parts else {}
 
 
@@ -76,7 +79,7 @@ def _came_first(message: Message) -> bool:
 
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
-    """Write tools as one object of function declarations, their schemas as they are.
+    """Write the tools that the model may call, as one object of function declarations.
 
     Both APIs take JSON Schema in `parametersJsonSchema`:
     https://ai.google.dev/api/caching#FunctionDeclaration (2026-11).
@@ -86,9 +89,9 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
     """
     declared = [
         {
-            "name": tool.name,
-            "description": tool.description,
-            "parametersJsonSchema": dict(tool.parameters),
+            "name": TOOL_NAMES.wire(tool.name),
+            "description": sendable(tool.description),
+            "parametersJsonSchema": sendable(dict(tool.parameters)),
         }
         for tool in tools
     ]

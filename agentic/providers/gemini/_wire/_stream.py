@@ -1,4 +1,4 @@
-"""A streamed reply, put together into what the whole response would have been.
+"""A streamed reply, put together from its events.
 
 Each event is a response of its own that holds the next parts. Neighbouring texts become one part,
 but for signed ones, which Google wants back unmerged
@@ -10,8 +10,8 @@ from typing import Any
 
 import attrs
 
-from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
-from agentic.providers.gemini._wire._decode import NAME
+from agentic.errors import IncompleteReply, ProviderError
+from agentic.providers._failure import reported_error
 from agentic.providers.gemini._wire._fields import (
     field,
     has_field,
@@ -20,8 +20,8 @@ from agentic.providers.gemini._wire._fields import (
     response_of,
     text_of,
 )
+from agentic.providers.gemini._wire._name import NAME
 from agentic.providers.gemini._wire._partial import PartialCall
-from agentic.providers.overflow import read_overflow
 
 __all__ = ["StreamedResponse"]
 
@@ -100,7 +100,7 @@ def _has_text(part: Any, key: str) -> bool:
 
 @attrs.define
 class StreamedResponse:
-    """Events of streamGenerateContent, taken in one by one.
+    """Puts the events of one streamed reply together.
 
     >>> streamed = StreamedResponse()
     >>> event = {"candidates": [{"content": {"parts": [{"text": "Hi."}]}, "finishReason": "STOP"}]}
@@ -111,15 +111,16 @@ class StreamedResponse:
     """
 
     text: str = attrs.field(default="", init=False)
-    """The reply so far."""
+    """The reply's text so far."""
     _said: dict[str, Any] = attrs.field(factory=dict, init=False)
     _candidates: dict[int, _Candidate] = attrs.field(factory=dict, init=False)
 
     def feed(self, event: Any) -> str:
-        """Take in an event; give the text that it adds to the reply.
+        """Take the next event; give the text that it adds to the reply, empty for most kinds.
 
         Raises:
-            ContextOverflow, RequestFailed: the event is an error.
+            ContextOverflow: the event says that the request does not fit the model's window.
+            RequestFailed: the event is any other error.
         """
         data = response_of(event)
         error = field(data, "error")
@@ -144,10 +145,10 @@ class StreamedResponse:
         return delta if index == min(self._candidates) else ""
 
     def response(self) -> dict[str, Any]:
-        """Give the response as it would have come unstreamed.
+        """Give the response in the shape of one that was not streamed.
 
         Raises:
-            IncompleteReply: no event said that the reply ended.
+            IncompleteReply: the stream broke off.
         """
         candidates = [self._candidates[index].whole() for index in sorted(self._candidates)]
         if candidates:
@@ -164,10 +165,8 @@ def _dict(data: Any, name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _failure(error: dict[str, Any], model: str) -> Exception:
-    overflow = read_overflow({"error": error})
-    if overflow is not None:
-        return ContextOverflow(model, overflow.sent, overflow.window)
+def _failure(error: dict[str, Any], model: str) -> ProviderError:
     code = field(error, "code")
+    status = code if isinstance(code, int) else None
     problem = text_of(error, "message") or str(error)
-    return RequestFailed(NAME, code if isinstance(code, int) else None, problem)
+    return reported_error({"error": error}, NAME, model, status, problem)

@@ -14,6 +14,7 @@ import attrs
 
 from agentic.providers._plain import plain
 from agentic.providers._violation import Violation
+from agentic.providers.gemini._wire._calls import TOOL_NAMES
 from agentic.providers.gemini._wire._fields import (
     contents_of,
     field,
@@ -22,8 +23,7 @@ from agentic.providers.gemini._wire._fields import (
     parts_of,
     text_of,
 )
-from agentic.providers.gemini._wire._parts import part_violations
-from agentic.providers.gemini._wire._sendable import function_name
+from agentic.providers.gemini._wire._validate_parts import part_violations
 
 __all__ = ["validate"]
 
@@ -44,10 +44,12 @@ _NO_PREFILL = re.compile(r"gemini-(?:3\.[6-9]|3\.5-flash-lite|[4-9]|\d\d)")
 
 
 def validate(request: Mapping[str, Any], /) -> list[Violation]:
-    """Say why a request would be refused: a REST body, or the arguments of the SDK's call.
+    """Say why the provider would refuse a request for its shape; nothing if it would not.
+
+    The request is a REST body, or the arguments of the SDK's call.
 
     >>> [found.rule for found in validate({"contents": []})]
-    ['empty_content']
+    ['first_message']
     """
     data = plain(request)
     contents = contents_of(field(data, "contents"))
@@ -84,7 +86,7 @@ class _Turn:
 
 def _content_violations(turns: list[_Turn]) -> Iterator[Violation]:
     if not turns:
-        yield Violation("empty_content", None, "there are no contents", _CONTENT)
+        yield Violation("first_message", None, "there are no contents", _CONTENT)
     for turn in turns:
         if turn.role not in _ROLES:
             problem = f"the role {turn.role!r} is neither user nor model"
@@ -143,7 +145,7 @@ def _model_violations(turns: list[_Turn], model: str) -> Iterator[Violation]:
                 yield Violation("thinking", turn.position, problem, _SIGNED)
     if _NO_PREFILL.search(model) and turns and turns[-1].role == "model":
         problem = "the last content is the model's"
-        yield Violation("order", turns[-1].position, problem, _LAST)
+        yield Violation("prefill", turns[-1].position, problem, _LAST)
 
 
 def _current_turn(turns: list[_Turn]) -> int:
@@ -160,6 +162,6 @@ def _tool_violations(request: Any) -> Iterator[Violation]:
     for tool in list_of(request, "tools"):
         for declared in list_of(tool, "functionDeclarations"):
             name = text_of(declared, "name")
-            if name != function_name(name):
+            if not TOOL_NAMES.accept(name):
                 problem = f"{name!r} is no name for a function"
                 yield Violation("name", None, problem, _NAME)

@@ -15,8 +15,9 @@ Where the rest goes when a message is written anew, that is, without a payload o
   JSON object, a lone surrogate: replaced, the same way every time.
 """
 
-from agentic.providers.openai_chat._wire._decode import NAME, decode, decode_request
+from agentic.providers.openai_chat._wire._decode import decode, decode_request
 from agentic.providers.openai_chat._wire._encode import encode, encode_request, encode_tools
+from agentic.providers.openai_chat._wire._name import NAME
 from agentic.providers.openai_chat._wire._reply import STOP_WORDS, decode_response, stop_reason
 from agentic.providers.openai_chat._wire._stream import StreamedResponse
 from agentic.providers.openai_chat._wire._usage import usage

@@ -1,4 +1,4 @@
-"""Chat messages of the wire, read as ours."""
+"""From the wire's messages to ours, one for one."""
 
 import json
 from collections.abc import Mapping
@@ -6,13 +6,14 @@ from typing import Any
 
 from agentic.messages import Message, Native, ToolCall, ToolResult
 from agentic.providers._plain import at, items_at, plain, text_at
-from agentic.providers.openai_chat._wire._parts import NAME, media_of, text_of, thinking_of
+from agentic.providers.openai_chat._wire._name import NAME
+from agentic.providers.openai_chat._wire._parts import media_of, text_of, thinking_of
 
-__all__ = ["NAME", "decode", "decode_message", "decode_request"]
+__all__ = ["decode", "decode_message", "decode_request"]
 
 
 def decode(messages: Any, /) -> list[Message]:
-    """Read a request's list of messages, in order; each keeps the wire's own as its payload.
+    """Read a request's `messages`; each of ours keeps the wire's own as its payload.
 
     >>> [message.role for message in decode([{"role": "developer", "content": "Be brief."}])]
     ['system']
@@ -22,7 +23,7 @@ def decode(messages: Any, /) -> list[Message]:
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:
-    """Read the conversation of a whole request; the system prompt is one of its messages."""
+    """Read the conversation of a whole request, its system prompt first."""
     return decode(items_at(plain(request), "messages"))
 
 

@@ -1,4 +1,4 @@
-"""Our messages and tools, written for the wire."""
+"""From our messages and tools to the wire's."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -9,21 +9,21 @@ import attrs
 from agentic.messages import Media, Message, ToolCall, ToolResult, close_open_rounds
 from agentic.providers._native import native_payload
 from agentic.providers._plain import text_at
-from agentic.providers.openai_chat._wire._decode import NAME, decode_message
+from agentic.providers._sendable import sendable, sendable_arguments
+from agentic.providers.openai_chat._wire._calls import MAX_ID_CHARS, TOOL_NAMES
+from agentic.providers.openai_chat._wire._decode import decode_message
+from agentic.providers.openai_chat._wire._name import NAME
 from agentic.providers.openai_chat._wire._parts import part_of
-from agentic.providers.openai_chat._wire._sendable import arguments_of, encodable, wire_name
 from agentic.tools import ToolDefinition
 
 __all__ = ["encode", "encode_request", "encode_tools"]
 
-_MAX_ID = 40
-"""https://github.com/camel-ai/camel/issues/2215 quotes the refusal of a longer one."""
 _GO_ON = "Go on."
 _FROM_TOOLS = "The tools also gave:"
 
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
-    """Write a conversation, message by message: nothing is repaired but what is written anew.
+    """Write a request's `messages`; a history that was cut is not repaired, see `encode_request`.
 
     >>> encode([Message("user", "Why is the build red?")])
     [{'role': 'user', 'content': 'Why is the build red?'}]
@@ -45,9 +45,9 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
         {
             "type": "function",
             "function": {
-                "name": wire_name(tool.name),
-                "description": encodable(tool.description),
-                "parameters": encodable(dict(tool.parameters)),
+                "name": TOOL_NAMES.wire(tool.name),
+                "description": sendable(tool.description),
+                "parameters": sendable(dict(tool.parameters)),
             },
         }
         for tool in tools
@@ -57,9 +57,9 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
 def encode_request(
     messages: Sequence[Message], *, system_prompt: str = "", tools: Sequence[ToolDefinition] = ()
 ) -> dict[str, Any]:
-    """Write all that a request holds of the conversation: `messages`, and `tools` if there are any.
+    """Write all that a request holds of a conversation, so that the provider accepts it.
 
-    Every call is answered, what says nothing is left out, all of it can be encoded as UTF-8.
+    Open rounds are closed, orphaned results left out, and so is what says nothing.
 
     >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["messages"][0]
     {'role': 'system', 'content': 'Be brief.'}
@@ -72,7 +72,7 @@ def encode_request(
         wire.insert(_first_other(wire), {"role": "user", "content": _GO_ON})
     if system_prompt:
         wire.insert(0, {"role": "system", "content": system_prompt})
-    request = {"messages": encodable(wire)}
+    request = {"messages": sendable(wire)}
     return {**request, "tools": encode_tools(tools)} if tools else request
 
 
@@ -104,7 +104,7 @@ class _Writer:
     media: list[Media] = attrs.field(factory=list)
 
     def write(self, message: Message) -> None:
-        payload = native_payload(message, NAME, decode_message)
+        payload = native_payload(message, NAME, decode_message, TOOL_NAMES.wire)
         if message.role == "tool":
             self._write_results(message, payload)
             return
@@ -144,14 +144,17 @@ class _Writer:
     def _call(self, call: ToolCall) -> dict[str, Any]:
         fresh = self._free_id(call.id)
         self.asked.setdefault(call.id, deque()).append(fresh)
-        function = {"name": wire_name(call.name), "arguments": arguments_of(call)}
+        function = {
+            "name": TOOL_NAMES.wire(call.name),
+            "arguments": sendable_arguments(call.arguments),
+        }
         return {"id": fresh, "type": "function", "function": function}
 
     def _free_id(self, wanted: str) -> str:
         """Keep an id that may be sent and was not used yet; else derive one from it."""
-        clean: str = encodable(wanted)
+        clean: str = sendable(wanted)
         fresh, number = clean, 1
-        if not clean or len(clean) > _MAX_ID or clean in self.used or clean != wanted:
+        if not clean or len(clean) > MAX_ID_CHARS or clean in self.used or clean != wanted:
             while (fresh := f"{clean[:30] or 'call'}_{number}") in self.used | self.reserved:
                 number += 1
         self.used.add(fresh)
@@ -167,21 +170,21 @@ class _Writer:
         self.wire.append(payload if fresh == given else {**payload, "tool_call_id": fresh})
 
     def _result(self, result: ToolResult) -> dict[str, Any]:
-        text, call_id = encodable(result.text), self._answered(result.call_id)
+        text, call_id = sendable(result.text), self._answered(result.call_id)
         if self.legacy:
-            return {"role": "function", "name": wire_name(result.name), "content": text}
+            return {"role": "function", "name": TOOL_NAMES.wire(result.name), "content": text}
         return {"role": "tool", "tool_call_id": call_id, "content": text}
 
     def _answered(self, call_id: str) -> str:
         waiting = self.asked.get(call_id)
-        return waiting.popleft() if waiting else str(encodable(call_id))
+        return waiting.popleft() if waiting else str(sendable(call_id))
 
 
 def _content(text: str, media: Sequence[Media], role: str) -> Any:
     """Write a text, or a list of parts where media come with it and the role may send them."""
     parts = [part_of(each) if role == "user" else None for each in media]
     notes = [_note(each) for each, part in zip(media, parts, strict=True) if part is None]
-    text = encodable("\n".join([text] * bool(text) + notes))
+    text = sendable("\n".join([text] * bool(text) + notes))
     sent = [part for part in parts if part is not None]
     if not sent:
         return text

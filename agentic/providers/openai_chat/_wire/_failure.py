@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from agentic.errors import ContextOverflow, ProviderError, RequestFailed
+from agentic.errors import ProviderError
+from agentic.providers._failure import reported_error
 from agentic.providers._plain import at, text_at
-from agentic.providers.openai_chat._wire._parts import NAME
-from agentic.providers.overflow import read_overflow
+from agentic.providers.openai_chat._wire._name import NAME
 
 __all__ = ["failure_in"]
 
@@ -23,11 +23,8 @@ def failure_in(body: Any, model: str = "", window: int | None = None) -> Provide
     error = at(body, "error") or (body if text_at(body, "object") == "error" else None)
     if not error:
         return None
-    overflow = read_overflow(body)
-    if overflow is not None:
-        return ContextOverflow(
-            model or text_at(body, "model"), overflow.sent, overflow.window or window
-        )
     code = at(error, "code")
     status = code if isinstance(code, int) and not isinstance(code, bool) else None
-    return RequestFailed(NAME, status, text_at(error, "message") or str(error))
+    problem = text_at(error, "message") or str(error)
+    named = model or text_at(body, "model")
+    return reported_error(body, NAME, named, status, problem, window=window)

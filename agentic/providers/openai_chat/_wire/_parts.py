@@ -11,10 +11,9 @@ from typing import Any
 
 from agentic.messages import Media
 from agentic.providers._plain import at, text_at
+from agentic.providers.openai_chat._wire._name import NAME
 
-__all__ = ["NAME", "media_of", "part_of", "text_of", "thinking_of"]
-
-NAME = "openai_chat"
+__all__ = ["media_of", "part_of", "text_of", "thinking_of"]
 
 _UNKNOWN = "application/octet-stream"
 _KINDS = {"image_url": "image/*", "video_url": "video/*", "document_url": "application/pdf"}

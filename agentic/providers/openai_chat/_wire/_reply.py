@@ -16,8 +16,9 @@ from typing import Any
 from agentic.loop import Decision
 from agentic.messages import Message
 from agentic.providers._plain import at, plain, text_at
-from agentic.providers.openai_chat._wire._decode import NAME, decode_message
-from agentic.providers.openai_chat._wire._sendable import is_object
+from agentic.providers.openai_chat._wire._calls import has_object
+from agentic.providers.openai_chat._wire._decode import decode_message
+from agentic.providers.openai_chat._wire._name import NAME
 from agentic.providers.openai_chat._wire._usage import find_usage, usage
 from agentic.usage import StopReason, StopWords
 
@@ -90,7 +91,7 @@ def _message(choice: Any) -> Message:
     sent = {key: value for key, value in wire.items() if key != "tool_calls" or value != []}
     sent = sent if sent.get("role") == "assistant" else {**sent, "role": "assistant"}
     message = decode_message(sent)
-    return message if all(map(is_object, message.tool_calls)) else message.replace()
+    return message if all(map(has_object, message.tool_calls)) else message.replace()
 
 
 def _reason(body: Any, choice: Any, message: Message) -> StopReason:

@@ -1,4 +1,4 @@
-"""A streamed reply, put together as the reply that is not streamed would be."""
+"""A streamed reply, put together from its events."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _PADDING = {"obfuscation", "p"}
 
 @attrs.define(eq=False)
 class StreamedResponse:
-    """Takes the events of one reply as they come.
+    """Puts the events of one streamed reply together.
 
     >>> reply = StreamedResponse()
     >>> reply.feed({"choices": [{"delta": {"content": "Hi."}, "finish_reason": "stop"}]})
@@ -35,15 +35,15 @@ class StreamedResponse:
 
     @property
     def text(self) -> str:
-        """What the reader has seen so far."""
+        """The reply's text so far."""
         return "".join(self._said)
 
     def feed(self, event: Any) -> str:
-        """Take an event; give the text that it adds, which is empty for most kinds.
+        """Take the next event; give the text that it adds to the reply, empty for most kinds.
 
         Raises:
-            ContextOverflow: the event is an error that says so.
-            RequestFailed: the event is another error.
+            ContextOverflow: the event says that the request does not fit the model's window.
+            RequestFailed: the event is any other error.
         """
         chunk = plain(event)
         failure = failure_in(chunk)
@@ -58,10 +58,10 @@ class StreamedResponse:
         return said
 
     def response(self) -> dict[str, Any]:
-        """Give the whole reply.
+        """Give the response in the shape of one that was not streamed.
 
         Raises:
-            IncompleteReply: no event has ended it.
+            IncompleteReply: the stream broke off.
         """
         finished = [choice.fields.get("finish_reason") for choice in self._choices.values()]
         if not self._ended and not (finished and all(finished)):

@@ -38,7 +38,7 @@ _REASONING = [
 
 
 def usage(response: Any, /) -> Usage:
-    """Read what a reply used: nothing where the server does not say.
+    """Read what a reply used; what the server does not say is 0.
 
     >>> usage({"usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}})
     Usage(input=7, output=3, total=10, cache_read=0, cache_write=0, reasoning=0)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers._violation import Step, Violation, find_unpaired
+from agentic.providers.openai_chat._wire._calls import MAX_ID_CHARS, TOOL_NAMES
 
 __all__ = ["validate"]
 
@@ -26,16 +27,15 @@ _MISTRAL_ORDER = "https://github.com/mistralai/mistral-common/issues/169"
 _MISTRAL_LAST = "https://github.com/0xPlaygrounds/rig/pull/1130"
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 _OPENAI_MODEL = re.compile(r"(ft:)?(gpt-?\d|o\d|chatgpt|codex|computer-use)")
-_MAX_ID, _MAX_TOOLS = 40, 128
+_MAX_TOOLS = 128
 
 
 def validate(
     request: Mapping[str, Any], /, *, dialect: Literal["openai", "mistral", "lax"] | None = None
 ) -> list[Violation]:
-    """List what is wrong with a request; nothing, if it would not be refused for its shape.
+    """Say why the provider would refuse a request for its shape; nothing if it would not.
 
     Whose rules count is told by the name of the model: OpenAI's, also where there is none, or what
     all servers share (`lax`).
@@ -96,14 +96,14 @@ def _speaks(message: Any) -> bool:
 def _call(position: int, call: Any) -> Iterator[Violation]:
     call_id = text_at(call, "id")
     if not call_id:
-        yield _violation("call_id", position, "a call has no id")
-    elif len(call_id) > _MAX_ID:
-        problem = f"the id {call_id!r} has more than {_MAX_ID} characters"
-        yield _violation("call_id", position, problem, _TOO_LONG)
+        yield _violation("id", position, "a call has no id")
+    elif len(call_id) > MAX_ID_CHARS:
+        problem = f"the id {call_id!r} has more than {MAX_ID_CHARS} characters"
+        yield _violation("id", position, problem, _TOO_LONG)
     function = at(call, "function")
     if not isinstance(function, dict):
         return
-    if not _NAME.fullmatch(text_at(function, "name")):
+    if not TOOL_NAMES.accept(text_at(function, "name")):
         problem = f"{text_at(function, 'name')!r} is no name of a function"
         yield _violation("name", position, problem, _BAD_NAME)
     if not isinstance(function.get("arguments"), str):
@@ -146,7 +146,7 @@ def _tools(tools: Any) -> Iterator[Violation]:
         yield _violation("tools", None, f"{len(tools)} tools, of which {_MAX_TOOLS} are allowed")
     for tool in items_at({"tools": tools}, "tools"):
         function = at(tool, "function")
-        if isinstance(function, dict) and not _NAME.fullmatch(text_at(function, "name")):
+        if isinstance(function, dict) and not TOOL_NAMES.accept(text_at(function, "name")):
             problem = f"{text_at(function, 'name')!r} is no name of a tool"
             yield _violation("name", None, problem, _BAD_NAME)
 
@@ -161,8 +161,8 @@ def _mistral(messages: list[Any]) -> Iterator[Violation]:
         for call in items_at(message, "tool_calls"):
             if not _MISTRAL_ID.fullmatch(text_at(call, "id")):
                 problem = f"the id {text_at(call, 'id')!r} is not of 9 letters and digits"
-                yield _violation("call_id", position, problem, _MISTRAL_IDS)
+                yield _violation("id", position, problem, _MISTRAL_IDS)
         before = role
     if before == "assistant" and not at(messages, -1, "prefix"):
         problem = "the last message is an assistant's, and no prefix"
-        yield _violation("order", len(messages) - 1, problem, _MISTRAL_LAST)
+        yield _violation("prefill", len(messages) - 1, problem, _MISTRAL_LAST)

@@ -7,7 +7,6 @@ mantle, xAI, OpenRouter, LM Studio, vLLM and llama.cpp.
 from agentic.providers.openai_responses._wire._decode import decode, decode_request
 from agentic.providers.openai_responses._wire._encode import encode, encode_request, encode_tools
 from agentic.providers.openai_responses._wire._name import NAME
-from agentic.providers.openai_responses._wire._names import spell_name
 from agentic.providers.openai_responses._wire._reply import (
     STOP_WORDS,
     decode_response,
@@ -28,7 +27,6 @@ __all__ = [
     "encode_request",
     "encode_tools",
     "raise_failure",
-    "spell_name",
     "stop_reason",
     "usage",
     "validate",

@@ -31,7 +31,7 @@ UNSEEN_CALLS = "answers_calls_on_the_server"
 
 
 def decode(messages: Iterable[Any], /) -> list[Message]:
-    """Read a list of input items; a text is one user message.
+    """Read a request's `input`, a list of items; a text is one user message.
 
     >>> [said.role for said in decode([{"role": "user", "content": "Hi."}, {"type": "reasoning"}])]
     ['user', 'assistant']
@@ -39,8 +39,8 @@ def decode(messages: Iterable[Any], /) -> list[Message]:
     return _decode(plain(messages), unseen_calls=False)
 
 
-def decode_request(request: Mapping[str, Any]) -> list[Message]:
-    """Read the conversation of a whole request, its instructions as a leading system message.
+def decode_request(request: Mapping[str, Any], /) -> list[Message]:
+    """Read the conversation of a whole request, its system prompt first.
 
     >>> [said.content for said in decode_request({"instructions": "Be brief.", "input": "Hi."})]
     ['Be brief.', 'Hi.']

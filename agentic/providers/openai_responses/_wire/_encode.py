@@ -21,22 +21,18 @@ import attrs
 from agentic.messages import Message, ToolCall, close_open_rounds
 from agentic.providers._native import native_payload
 from agentic.providers._plain import at, text_at
+from agentic.providers._sendable import sendable, sendable_arguments
 from agentic.providers.openai_responses._wire._answers import (
     OpenCalls,
     answer,
     can_answer,
     written_calls,
 )
+from agentic.providers.openai_responses._wire._calls import TOOL_NAMES, Ids
 from agentic.providers.openai_responses._wire._decode import UNSEEN_CALLS, message_of
 from agentic.providers.openai_responses._wire._items import type_of
 from agentic.providers.openai_responses._wire._media import parts_of
 from agentic.providers.openai_responses._wire._name import NAME
-from agentic.providers.openai_responses._wire._names import (
-    Ids,
-    sendable,
-    spell_arguments,
-    spell_name,
-)
 from agentic.tools import ToolDefinition
 
 __all__ = ["encode", "encode_request", "encode_tools"]
@@ -45,7 +41,7 @@ _NEUTRAL = "Continue."
 
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
-    """Write messages as input items.
+    """Write a request's `input`; a history that was cut is not repaired, see `encode_request`.
 
     >>> encode([Message("assistant", "Hello.")])
     [{'type': 'message', 'role': 'assistant', 'content': 'Hello.'}]
@@ -55,7 +51,7 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
 
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
-    """Write the definitions of tools.
+    """Write the tools that the model may call.
 
     Without `strict`, the API takes a schema as strict, which demands more of it than JSON Schema:
     https://platform.openai.com/docs/guides/function-calling#strict-mode
@@ -66,7 +62,7 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
     return [
         {
             "type": "function",
-            "name": spell_name(tool.name),
+            "name": TOOL_NAMES.wire(tool.name),
             "description": sendable(tool.description),
             "parameters": sendable(dict(tool.parameters)),
             "strict": False,
@@ -81,7 +77,9 @@ def encode_request(
     system_prompt: str = "",
     tools: Sequence[ToolDefinition] = (),
 ) -> dict[str, Any]:
-    """Write what a request holds of a conversation: `instructions`, `input` and `tools`.
+    """Write all that a request holds of a conversation, so that the provider accepts it.
+
+    Open rounds are closed, orphaned results left out, and so is what says nothing.
 
     >>> encode_request([Message("user", "Hi.")], system_prompt="Be brief.")
     {'instructions': 'Be brief.', 'input': [{'role': 'user', 'content': 'Hi.'}]}
@@ -135,19 +133,7 @@ def _input(messages: list[Message]) -> str | list[dict[str, Any]]:
 
 
 def _payload(message: Message) -> Any:
-    return native_payload(message, NAME, lambda payload: _read_for(message, payload))
-
-
-def _read_for(message: Message, payload: Any) -> Message | None:
-    """Read a payload; the tools have our names in it where the wire spells them otherwise."""
-    decoded = message_of(payload)
-    if decoded is None or len(decoded.tool_calls) != len(message.tool_calls):
-        return decoded
-    named = [
-        attrs.evolve(theirs, name=ours.name) if spell_name(ours.name) == theirs.name else theirs
-        for ours, theirs in zip(message.tool_calls, decoded.tool_calls, strict=True)
-    ]
-    return attrs.evolve(decoded, tool_calls=named)
+    return native_payload(message, NAME, message_of, TOOL_NAMES.wire)
 
 
 def _without_loose_reasoning(items: list[Any]) -> list[Any]:
@@ -206,8 +192,8 @@ class _Writer:
         item = {
             "type": "function_call",
             "call_id": self._ids.take(call.id),
-            "name": spell_name(call.name),
-            "arguments": spell_arguments(call.arguments),
+            "name": TOOL_NAMES.wire(call.name),
+            "arguments": sendable_arguments(call.arguments),
         }
         self._open.add(call.id, item)
         return item

@@ -1,4 +1,4 @@
-"""What a response says: the reply and its calls, what it used, and why it ended."""
+"""A whole reply, what it used, and why it ended."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 from agentic.loop import Decision
 from agentic.messages import Message, Native
 from agentic.providers._plain import at, items_at, plain, text_at
+from agentic.providers._sendable import parse_object
 from agentic.providers.openai_responses._wire._decode import reply
 from agentic.providers.openai_responses._wire._items import refusal_text, type_of
 from agentic.providers.openai_responses._wire._name import NAME
-from agentic.providers.openai_responses._wire._names import is_object
 from agentic.usage import StopReason, StopWords, Usage
 
 __all__ = ["STOP_WORDS", "decode_response", "stop_reason", "usage"]
@@ -70,7 +70,7 @@ STOP_WORDS = StopWords(
 
 
 def decode_response(response: Any, /) -> Decision:
-    """Read a response: what the model says and calls, with its own items to send back.
+    """Read a reply. Its items are what has to go back, reasoning included.
 
     >>> said = {"type": "message", "content": [{"type": "output_text", "text": "Hello."}]}
     >>> decode_response({"status": "completed", "output": [said]}).reply
@@ -92,7 +92,7 @@ def decode_response(response: Any, /) -> Decision:
 
 
 def usage(response: Any, /) -> Usage:
-    """Read what a response used. The wire's buckets are ours: input holds cached tokens, too.
+    """Read what a reply used. The wire's buckets are ours: input holds cached tokens, too.
 
     https://platform.openai.com/docs/api-reference/responses/object (`usage`).
 
@@ -113,7 +113,7 @@ def usage(response: Any, /) -> Usage:
 
 
 def stop_reason(response: Any, /) -> StopReason:
-    """Tell why a response ended.
+    """Tell why a reply ended.
 
     llama.cpp calls a reply completed that the limit has cut, and OpenAI has done so: one that used
     all of its `max_output_tokens` counts as cut.
@@ -162,7 +162,7 @@ def _may_return(said: Message) -> bool:
     A history with broken arguments is refused by vLLM and llama.cpp at every later request, so the
     message is written anew then: https://github.com/local-inference-lab/vllm/issues/684.
     """
-    return all(not call.arguments or is_object(call.arguments) for call in said.tool_calls)
+    return all(parse_object(call.arguments) is not None for call in said.tool_calls)
 
 
 def _usage_of(body: Any) -> Mapping[str, Any]:

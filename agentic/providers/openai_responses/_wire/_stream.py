@@ -1,4 +1,4 @@
-"""A streamed response, put together from its events.
+"""A streamed reply, put together from its events.
 
 The last event (`response.completed`, `response.incomplete`) carries the whole response; what had
 arrived before is put together as well, for a stream that breaks off, and for servers whose last
@@ -12,11 +12,11 @@ from typing import Any
 
 import attrs
 
-from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
+from agentic.errors import IncompleteReply
+from agentic.providers._failure import reported_error
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers.openai_responses._wire._items import item_text
 from agentic.providers.openai_responses._wire._name import NAME
-from agentic.providers.overflow import read_overflow
 
 __all__ = ["StreamedResponse", "raise_failure"]
 
@@ -50,23 +50,25 @@ _SPOKEN = {"response.output_text", "response.refusal"}
 
 @attrs.define
 class StreamedResponse:
-    """Takes the events of one response in order."""
+    """Puts the events of one streamed reply together.
+
+    >>> streamed = StreamedResponse()
+    >>> streamed.feed({"type": "response.output_text.delta", "delta": "Hi."})
+    'Hi.'
+    """
 
     text: str = attrs.field(default="", init=False)
-    """What the model has said so far."""
+    """The reply's text so far."""
     _response: dict[str, Any] = attrs.field(factory=dict, init=False)
     _items: dict[int, dict[str, Any]] = attrs.field(factory=dict, init=False)
     _ended: bool = attrs.field(default=False, init=False)
 
     def feed(self, event: Any) -> str:
-        """Take an event; give the text that it adds.
-
-        >>> StreamedResponse().feed({"type": "response.output_text.delta", "delta": "Hel"})
-        'Hel'
+        """Take the next event; give the text that it adds to the reply, empty for most kinds.
 
         Raises:
-            ContextOverflow: the provider says in the stream that the request does not fit.
-            RequestFailed: the provider failed in the middle of the reply.
+            ContextOverflow: the event says that the request does not fit the model's window.
+            RequestFailed: the event is any other error.
         """
         data = plain(event)
         kind = text_at(data, "type") or ("error" if at(data, "error") else "")
@@ -84,10 +86,10 @@ class StreamedResponse:
         return self._take_piece(name, step, data)
 
     def response(self) -> dict[str, Any]:
-        """Give the response as it would have come in one piece.
+        """Give the response in the shape of one that was not streamed.
 
         Raises:
-            IncompleteReply: the stream ended before its last event.
+            IncompleteReply: the stream broke off.
         """
         if not self._ended:
             raise IncompleteReply(self.text)
@@ -175,15 +177,12 @@ def raise_failure(data: Any, model: str) -> None:
         RequestFailed: anything else.
     """
     error = at(data, "response", "error") or at(data, "error") or data
-    overflow = read_overflow(error)
-    if overflow is not None:
-        raise ContextOverflow(model, overflow.sent, overflow.window)
-    status = at(error, "status") or at(data, "status")
+    found = at(error, "status") or at(data, "status")
     told = error if isinstance(error, str) else text_at(error, "message")
     words = (text_at(error, "code"), told)
-    problem = ": ".join(word for word in words if word)
-    number = status if isinstance(status, int) else None
-    raise RequestFailed(NAME, number, problem or "the response failed, without a reason")
+    problem = ": ".join(word for word in words if word) or "the response failed, without a reason"
+    status = found if isinstance(found, int) else None
+    raise reported_error(error, NAME, model, status, problem)
 
 
 def _put(target: dict[str, Any], field: str, step: str, data: Any) -> str:

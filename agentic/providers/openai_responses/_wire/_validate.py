@@ -15,7 +15,7 @@ import attrs
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers._violation import Violation
 from agentic.providers.openai_responses._wire._items import ANSWERS, item_role, tool_call, type_of
-from agentic.providers.openai_responses._wire._rules import check_item, check_tools
+from agentic.providers.openai_responses._wire._validate_items import check_item, check_tools
 
 __all__ = ["validate"]
 
@@ -28,7 +28,7 @@ _ORDER_SOURCE = "https://github.com/deepseek-ai/awesome-deepseek-integration/iss
 
 
 def validate(request: Mapping[str, Any], /) -> list[Violation]:
-    """Say what would be refused in a request; nothing if it looks sound.
+    """Say why the provider would refuse a request for its shape; nothing if it would not.
 
     >>> call = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"}
     >>> [found.rule for found in validate({"model": "gpt-5", "input": [call]})]
@@ -41,7 +41,7 @@ def validate(request: Mapping[str, Any], /) -> list[Violation]:
     found = list(check_tools(at(body, "tools")))
     if not given and not elsewhere:
         problem = "there is no input, and no response or conversation to go on from"
-        found.append(Violation("empty_content", None, problem, _EMPTY_SOURCE))
+        found.append(Violation("first_message", None, problem, _EMPTY_SOURCE))
     found += chain.from_iterable(check_item(i, item, model) for i, item in enumerate(items))
     found += [*_duplicates(items), *_thinking(items)]
     if not elsewhere and not any(type_of(item) == "item_reference" for item in items):

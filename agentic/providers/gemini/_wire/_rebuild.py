@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentic.messages import Media, Message, ToolCall, ToolResult
-from agentic.providers.gemini._wire._sendable import arguments_object, function_name, sendable
+from agentic.providers._sendable import sendable, sendable_object
+from agentic.providers.gemini._wire._calls import TOOL_NAMES
 
 __all__ = [
     "EMPTY",
@@ -91,7 +92,7 @@ def call_part(call: ToolCall, wire_id: str) -> dict[str, Any]:
     {'functionCall': {'name': 'read', 'args': {'path': 'a.py'}}}
     """
     named = {"id": sendable(wire_id)} if wire_id else {}
-    name, arguments = function_name(call.name), arguments_object(call.arguments)
+    name, arguments = TOOL_NAMES.wire(call.name), sendable_object(call.arguments)
     return {"functionCall": {**named, "name": name, "args": arguments}}
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from agentic.providers._plain import at, items_at, text_at
 from agentic.providers._violation import Violation
+from agentic.providers.openai_responses._wire._calls import MAX_ID_CHARS, TOOL_NAMES
 from agentic.providers.openai_responses._wire._items import ANSWERS, type_of
-from agentic.providers.openai_responses._wire._names import MAX_ID_CHARS, NAME_PATTERN
 
 __all__ = ["check_item", "check_tools"]
 
@@ -56,7 +56,7 @@ def check_tools(tools: Any) -> Iterator[Violation]:
     """Say which functions have a name that is refused."""
     for tool in items_at(tools):
         name = at(tool, "name")
-        if at(tool, "type") == "function" and not _is_name(name):
+        if at(tool, "type") == "function" and not TOOL_NAMES.accept(name):
             problem = f"the name {name!r} of a tool is refused"
             yield Violation("name", None, problem, _NAME_SOURCE)
 
@@ -87,7 +87,7 @@ def _function(position: int, item: Mapping[str, Any]) -> Iterator[Violation]:
     if not isinstance(at(item, "arguments"), str):
         problem = "the arguments of a function call are no text"
         yield Violation("arguments", position, problem, _ARGUMENTS_SOURCE)
-    if not _is_name(at(item, "name")):
+    if not TOOL_NAMES.accept(at(item, "name")):
         problem = f"the name {at(item, 'name')!r} of a called function is refused"
         yield Violation("name", position, problem, _NAME_SOURCE)
 
@@ -102,7 +102,3 @@ def _item_id(position: int, item: Any, kind: str) -> Iterator[Violation]:
     if len(named) > MAX_ID_CHARS:
         problem = f"the id {named[:20]!r}... is longer than {MAX_ID_CHARS} characters"
         yield Violation("id", position, problem, _LONG_ID_SOURCE)
-
-
-def _is_name(name: Any) -> bool:
-    return isinstance(name, str) and NAME_PATTERN.fullmatch(name) is not None

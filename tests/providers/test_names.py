@@ -1,0 +1,82 @@
+"""Names of tools that a provider refuses, and the same ones on the way back, in every adapter."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.loop import Decision
+from agentic.messages import Message, ToolCall, ToolResult
+from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
+from agentic.providers.bedrock._wire._calls import TOOL_NAMES
+from agentic.providers.gemini._wire._calls import TOOL_NAMES as GOOGLES
+from agentic.tools import ToolDefinition
+
+ADAPTERS: list[Any] = [anthropic, bedrock, gemini, openai_chat, openai_responses]
+REFUSED = "2.files"
+"""By all: for its dot, and for its digit in the first place."""
+
+
+def _names(data: Any) -> Iterator[str]:
+    if isinstance(data, dict):
+        yield from (data["name"] for _ in range("name" in data))
+    for value in (
+        data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    ):
+        yield from _names(value)
+
+
+def _round(name: str) -> list[Message]:
+    return [
+        Message("user", "Read."),
+        Message("assistant", tool_calls=[ToolCall("c1", name, "{}")]),
+        Message("tool", tool_results=[ToolResult("c1", name, "text")]),
+    ]
+
+
+@given(st.text(max_size=200), st.sampled_from([TOOL_NAMES, GOOGLES]))
+def test_every_name_becomes_one_that_is_accepted_and_stays_it(name: str, rule: Any) -> None:
+    """The empty one, a long one and one of lone surrogates too."""
+    assert rule.accept(rule.wire(name))
+    assert rule.wire(rule.wire(name)) == rule.wire(name)
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_names_that_look_alike_stay_apart(adapter: Any) -> None:
+    """Else one tool would be called in place of the other."""
+    tools = [ToolDefinition(name) for name in ("2.a", "2_a", "2-a", "2" * 128, "2" * 127 + "3")]
+
+    assert len(set(_names(adapter.encode_tools(tools)))) == len(tools)
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_a_tool_has_one_name_in_definition_call_and_result(adapter: Any) -> None:
+    """The model is shown calls of the tools that it has."""
+    request = adapter.encode_request(_round(REFUSED), tools=[ToolDefinition(REFUSED)])
+
+    (name,) = set(_names(request))
+    assert name.lstrip("_").startswith("2_files_")
+    assert adapter.validate({**request, "max_tokens": 9}) == []
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_a_call_of_such_a_tool_goes_back_as_it_came(adapter: Any) -> None:
+    """Though the message has the tool's own name, which the Decider gives it."""
+    wire = [{**item, "seal": "x"} for item in adapter.encode(_round(REFUSED))]
+    calls = [ToolCall("c1", REFUSED, "{}")]
+    came = [attrs.evolve(m, tool_calls=m.tool_calls and calls) for m in adapter.decode(wire)]
+
+    assert json.dumps(adapter.encode(came)) == json.dumps(wire)
+
+
+def test_a_decision_gets_the_names_of_the_tools_again() -> None:
+    """One that the model made up stays."""
+    calls = [ToolCall("c1", TOOL_NAMES.wire(REFUSED)), ToolCall("c2", "write")]
+
+    decision = TOOL_NAMES.restore(Decision("", calls), [ToolDefinition(REFUSED)])
+
+    assert [call.name for call in decision.tool_calls] == [REFUSED, "write"]

@@ -1,0 +1,82 @@
+"""Texts that no provider takes, and what every adapter sends in their place."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.messages import Message, ToolCall, ToolResult
+from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
+from agentic.providers._sendable import parse_object, sendable
+
+ADAPTERS: list[Any] = [anthropic, bedrock, gemini, openai_chat, openai_responses]
+TEXT = st.text(st.characters(exclude_categories=()))
+DATA = st.recursive(
+    st.none() | st.integers() | TEXT,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner),
+    max_leaves=10,
+)
+
+
+def _sent(adapter: Any, arguments: str) -> str:
+    messages = [
+        Message("user", "Go."),
+        Message("assistant", tool_calls=[ToolCall("c1", "run", arguments)]),
+        Message("tool", tool_results=[ToolResult("c1", "run", "ok")]),
+    ]
+    request = adapter.encode_request(messages)
+    assert adapter.validate({**request, "max_tokens": 9}) == []
+    return json.dumps(request, ensure_ascii=False)
+
+
+@given(DATA)
+def test_what_is_sent_has_utf_8_and_is_otherwise_the_same(data: Any) -> None:
+    """A pair of surrogates is read as its character, like everywhere else."""
+    written = json.dumps(data, ensure_ascii=False)
+
+    got = json.dumps(sendable(data), ensure_ascii=False)
+
+    got.encode()
+    if written.isascii():
+        assert sendable(data) is data
+
+
+def test_two_keys_that_become_one_do_not_leave_a_surrogate() -> None:
+    """Though the values are the same."""
+    keys = ["\ufffd", "\ud800"]
+
+    assert list(sendable(dict.fromkeys(keys, 1))) == ["\ufffd"]
+
+
+@pytest.mark.parametrize("text", ["[1]", "NaN", '{"x": NaN}', '{"x": -Infinity}', '{"x": 1e999}'])
+def test_only_an_object_of_json_is_one(text: str) -> None:
+    """NaN and what is larger than any float are Python's, not JSON's."""
+    assert parse_object(text) is None
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_other_arguments_go_out_as_text_in_an_object(adapter: Any) -> None:
+    """Under the same key, but for Anthropic, which documents another."""
+    key = "INVALID_JSON" if adapter is anthropic else "unparsed_arguments"
+
+    assert key in _sent(adapter, '{"x": NaN}')
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+@pytest.mark.parametrize("depth", [700, 5000])
+def test_arguments_that_are_nested_deeply_do_not_raise(adapter: Any, depth: int) -> None:
+    """The parser of JSON goes deeper than functions that call themselves."""
+    assert "'deep'" in _sent(adapter, '{"a":' * depth + "\"'deep'\"" + "}" * depth)
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_what_goes_back_as_it_came_is_sendable(adapter: Any) -> None:
+    """A text that was cut in two may stand in a payload, too."""
+    wire = adapter.encode([Message("user", "cut in two")])
+    cut = json.loads(json.dumps(wire).replace("cut in two", "\\ud83d"))
+
+    request = adapter.encode_request(adapter.decode(cut))
+
+    assert "\ufffd" in json.dumps(request, ensure_ascii=False)
