@@ -1,9 +1,13 @@
 """The size of a context as the provider will count it.
 
 What the provider reported for the last call is exact for the messages of that call; only what came
-after them is estimated, and the estimate is calibrated against what was reported before. A size
-estimated like this is a thousandth off (the median of 1,884 recorded calls) where a plain
-characters/4 is a seventh off.
+after them is estimated, and the estimate is calibrated against what was reported before. With
+`EstimateCounter` such a size is half a thousandth off (the median of 1,884 recorded calls, 0.6 % at
+the 95th percentile), where a plain characters/4 is a seventh off.
+
+A view that was cut, of which no report tells, is what is hidden beside the messages, which the
+smallest request tells best, and the scaled estimate: 1 % off, 4 % at the 95th percentile. Where
+that matters, ask the provider, whose Decider has `count_tokens` if there is an endpoint for it.
 """
 
 import math
@@ -19,6 +23,9 @@ __all__ = ["Gauge"]
 
 _ENOUGH_TOKENS = 200
 """Below this many estimated tokens a ratio says more about the overhead than about the text."""
+_NOISE_TOKENS = 50
+"""A ratio over n tokens is believed from a distance of sqrt(50 / n) to 1 on, in logarithms, and the
+less the nearer it is: the ratios of single tool outputs scatter that much, on recorded calls."""
 _FACTORS = (0.25, 8.0)
 """No tokenizer is further than this from the estimate; a report beyond it is no calibration."""
 
@@ -53,7 +60,11 @@ class Gauge:
     _hidden_tokens: int | None = attrs.field(default=None, init=False)
     """What is sent beside the messages, as far as the reports tell."""
     _growth: tuple[int, int] = attrs.field(default=(0, 0), init=False)
-    """What the conversation grew by between reports: as reported, as estimated."""
+    """What the conversation grew by between reports, replies aside: as reported, as estimated."""
+    _smallest: tuple[int, int] | None = attrs.field(default=None, init=False)
+    """The smallest request: as reported, as estimated. It tells best what is hidden."""
+    _whole_factor: float = attrs.field(default=1.0, init=False)
+    """What `factor` is, replies included: what is added to them counts in a view that was cut."""
 
     def __attrs_post_init__(self) -> None:
         self._tallies = Tallies(self.counter)
@@ -70,12 +81,12 @@ class Gauge:
             return self._carried_tokens + round(self.factor * came_after)
         if self._hidden_tokens is None:
             return sums[-1] + overhead_tokens
-        return self._hidden_tokens + round(self.factor * sums[-1])
+        return self._hidden_tokens + round(self._whole_factor * sums[-1])
 
     def estimate_within(self, tokens: int, *, overhead_tokens: int = 0) -> int:
         """Give the size, by the counter, that a newly cut view may have to measure `tokens`."""
         hidden = overhead_tokens if self._hidden_tokens is None else self._hidden_tokens
-        return math.floor((tokens - hidden) / self.factor)
+        return math.floor((tokens - hidden) / self._whole_factor)
 
     def report(self, sent: list[Message], reply: Message, usage: Usage) -> None:
         """Take in what the provider said of a call: the view that was sent, and the reply to it.
@@ -112,9 +123,29 @@ class Gauge:
             reported += max(0, input_tokens - self._carried_tokens)
             estimated += came_after
             self._growth = (reported, estimated)
-            if estimated >= _ENOUGH_TOKENS:
-                self.factor = min(max(reported / estimated, _FACTORS[0]), _FACTORS[1])
-        hidden = input_tokens - round(self.factor * sums[-1])
+            self.factor = _ratio(reported, estimated, otherwise=self.factor)
+        self._find_hidden(input_tokens, sums[-1])
+
+    def _find_hidden(self, reported: int, estimated: int) -> None:
+        if self._smallest is None or estimated <= self._smallest[1]:
+            self._smallest = (reported, estimated)
+        least_reported, least = self._smallest
+        grown = max(0, reported - least_reported)
+        self._whole_factor = _ratio(grown, estimated - least, otherwise=self.factor)
+        hidden = least_reported - round(self._whole_factor * least)
         self._hidden_tokens = max(0, hidden)
         if hidden < 0:
-            self.factor = input_tokens / sums[-1]
+            self._whole_factor = reported / estimated
+        if self.factor * least > least_reported:
+            self.factor = reported / estimated
+
+
+def _ratio(reported: int, estimated: int, *, otherwise: float) -> float:
+    """Give a ratio as far as it is to be believed: one near to 1 may be chance."""
+    if estimated < _ENOUGH_TOKENS:
+        return otherwise
+    least, most = _FACTORS
+    ratio = min(max(reported / estimated, least), most)
+    distance = math.log(ratio)
+    trust = distance * distance * estimated / _NOISE_TOKENS
+    return ratio if trust >= 1 else math.exp(trust * distance)

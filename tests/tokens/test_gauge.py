@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 
 from agentic.messages import ContextSummary, Message, from_plain, to_plain
 from agentic.testing import conversations
-from agentic.tokens import CharCounter, Gauge, approx_token_counter, count_tokens
+from agentic.tokens import (
+    CharCounter,
+    EstimateCounter,
+    Gauge,
+    approx_token_counter,
+    count_tokens,
+)
 from agentic.usage import Usage
 
 CHARS = CharCounter(1)
@@ -212,6 +218,46 @@ def test_reasoning_that_is_sent_back_is_counted() -> None:
 
     assert gauge.factor == pytest.approx(1)
     assert gauge.measure([*dialogue, _sized(300)]) == 500 + 13 * 300 + 6 * 2_000
+
+
+def test_a_few_tokens_near_the_estimate_say_little() -> None:
+    """A tool output that came out a fifth larger says more of itself than of the tokenizer."""
+    gauge = Gauge(CHARS)
+    dialogue = _dialogue(2)
+    gauge.report(dialogue[:1], dialogue[1], Usage(1_000, 300))
+
+    gauge.report(dialogue[:3], dialogue[3], Usage(1_660, 300))
+
+    assert 1.0 < gauge.factor < 1.1
+
+
+@given(factor=st.floats(1.02, 3), hidden=st.integers(0, 5_000))
+def test_what_is_hidden_is_told_by_the_smallest_request(factor: float, hidden: int) -> None:
+    """A factor that is a little off does not grow into thousands of hidden tokens."""
+    gauge = Gauge(CHARS)
+    dialogue = _dialogue(60)
+
+    _run(gauge, dialogue, factor=factor, hidden=hidden)
+
+    counted = factor * count_tokens(dialogue[:3], CHARS) + hidden
+    assert gauge.measure([*dialogue[:2], _sized(300)]) == pytest.approx(counted, rel=0.05)
+
+
+@pytest.mark.corpus
+def test_real_sessions_are_within_a_percent_by_the_estimate(
+    deepseek_sessions: list[tuple[list[Message], list[tuple[int, Usage]]]],
+) -> None:
+    """Row F5, at the 95th percentile, from the second call on."""
+    errors = []
+    for messages, calls in deepseek_sessions:
+        gauge = Gauge(EstimateCounter())
+        for number, (sent, usage) in enumerate(calls):
+            if number:
+                errors.append(abs(gauge.measure(messages[:sent]) - usage.input) / usage.input)
+            gauge.report(messages[:sent], messages[sent], usage)
+
+    assert statistics.median(errors) < 0.001
+    assert statistics.quantiles(errors, n=20)[-1] < 0.01
 
 
 @pytest.mark.corpus

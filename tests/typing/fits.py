@@ -11,7 +11,15 @@ if TYPE_CHECKING:
 
 
 def counters() -> list[tokens.Counter]:
-    return [tokens.CharCounter()]
+    return [
+        tokens.CharCounter(),
+        tokens.EstimateCounter(),
+        tokens.QuicktokCounter(),
+        tokens.TiktokenCounter(),
+        tokens.TokenizersCounter("tokenizer.json"),
+        tokens.TokenCounter("chars"),
+        tokens.for_model("gpt-5"),
+    ]
 
 
 def stores() -> list[history.Archive]:

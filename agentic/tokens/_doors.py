@@ -1,0 +1,135 @@
+"""The doors by which other systems ask for a size, with their names and overheads.
+
+supyagent counts 4 tokens a message and 3 a conversation (the role is in the 4); open-agent-sdk 4 a
+message, the role and 1 for it, 2 a conversation. Both take messages as OpenAI's dicts; these take
+`Message` too. All stand on `for_model`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import attrs
+
+from agentic.errors import ConfigError
+from agentic.messages import Message
+from agentic.tokens._counter import CharCounter, Counter
+from agentic.tokens._estimate import EstimateCounter
+from agentic.tokens._exact import TokenizersCounter
+from agentic.tokens._messages import message_texts
+from agentic.tokens._models import for_model
+
+__all__ = ["TokenCounter", "count_messages_tokens", "count_text", "estimate_tokens"]
+
+_Messages: TypeAlias = Iterable[Message | Mapping[str, Any]]
+
+_TOKENS_PER_MEDIA = 600
+_METHODS = ("tiktoken", "transformers", "chars")
+
+
+def count_text(text: str, model: str = "default") -> int:
+    """Count the tokens of one text as a model does.
+
+    >>> count_text("Hello, world!")
+    4
+    >>> count_text("")
+    0
+    """
+    return for_model(model).count(text)
+
+
+def count_messages_tokens(messages: _Messages, model: str = "default") -> int:
+    """Count a conversation: its texts, 4 a message, 3 in all.
+
+    >>> count_messages_tokens([{"role": "user", "content": "Hello, world!"}])
+    11
+    >>> count_messages_tokens([])
+    3
+    """
+    counter = for_model(model)
+    return 3 + sum(4 + _count_message(message, counter) for message in messages)
+
+
+def estimate_tokens(messages: _Messages, model: str = "gpt-3.5-turbo") -> int:
+    """Estimate a conversation: its texts, 4 a message, 1 a role, 2 in all, by the exact tokenizer.
+
+    Where none is at hand for the model, it is a quarter of all characters and nothing else, which
+    can be half of what it should be. Even the exact sizes of texts miss what a provider adds: keep
+    a margin of 10 to 20 % to the window.
+
+    >>> estimate_tokens([{"role": "user", "content": "Hello, world!"}])
+    12
+    >>> estimate_tokens([{"role": "user", "content": "Hello, world!"}], model="my-model")
+    4
+    """
+    counter = for_model(model)
+    if not counter.is_exact:
+        return sum(_count_role_and_message(message, CharCounter(1)) for message in messages) // 4
+    return 2 + sum(5 + _count_role_and_message(message, counter) for message in messages)
+
+
+@attrs.frozen
+class TokenCounter:
+    """A counter picked by a method's name, as open-agent-sdk has it.
+
+    >>> TokenCounter("tiktoken").count("Hello, world!")
+    4
+    >>> TokenCounter("chars").count("Hello, world!")
+    4
+
+    Raises:
+        ConfigError: a method that there is not, a file that holds no tokenizer.
+    """
+
+    method: str = "tiktoken"
+    """`tiktoken`: by the vocabulary of `model`, exact if a tokenizer is installed. `transformers`:
+    by `tokenizer`, the path of a model's own `tokenizer.json`; estimated where there is none.
+    `chars`: four characters a token."""
+    model: str = attrs.field(default="default", kw_only=True)
+    tokenizer: str | None = attrs.field(default=None, kw_only=True)
+    _counter: Counter = attrs.field(init=False, repr=False, eq=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "_counter", self._pick())
+
+    def count(self, text: str, /) -> int:
+        """Give the number of tokens of one text."""
+        return self._counter.count(text)
+
+    def _pick(self) -> Counter:
+        if self.method == "tiktoken":
+            return for_model(self.model)
+        if self.method == "transformers":
+            return TokenizersCounter(self.tokenizer) if self.tokenizer else EstimateCounter()
+        if self.method == "chars":
+            return CharCounter()
+        allowed = ", ".join(map(repr, _METHODS))
+        raise ConfigError("method", self.method, allowed, "or pass any object with count(text)")
+
+
+def _count_role_and_message(message: Message | Mapping[str, Any], counter: Counter) -> int:
+    role = message.role if isinstance(message, Message) else message.get("role", "")
+    return counter.count(str(role)) + _count_message(message, counter)
+
+
+def _count_message(message: Message | Mapping[str, Any], counter: Counter) -> int:
+    """Count what a message says; media at a flat estimate."""
+    if isinstance(message, Message):
+        texts, media = list(message_texts(message)), len(message.media)
+    else:
+        leaves = [text for key in message if key != "role" for text in _leaves(message[key])]
+        texts = [text for text in leaves if not text.startswith("data:")]
+        media = len(leaves) - len(texts)
+    return sum(counter.count(text) for text in texts) + _TOKENS_PER_MEDIA * media
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """Give the texts of a part of an OpenAI message, without the words that only name its kind."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if key not in {"type", "id"}:
+                yield from _leaves(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(item)

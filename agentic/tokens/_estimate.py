@@ -1,0 +1,84 @@
+"""How many tokens a text is, without a tokenizer: within 10 % of o200k_base on what agents read.
+
+The weights are fitted by `benchmarks/estimate_fit.py` and checked by `estimate_check.py` on texts
+that it has not seen: agent sessions, prose, code, JSON, logs, and prose in twenty-five languages.
+"""
+
+from collections.abc import Mapping
+
+import attrs
+
+from agentic.errors import ConfigError
+from agentic.tokens._features import count_features
+
+__all__ = ["WEIGHTS", "EstimateCounter"]
+
+WEIGHTS: Mapping[str, float] = {
+    "starts": 1.02,
+    "blanks": 1.27,
+    "repeats": 0.8,
+    "numbers": 1.72,
+    "marks": 0.44,
+    "accented Latin": 0.82,
+    "extended Latin": 2.04,
+    "Vietnamese": 0.0,
+    "Greek": 0.24,
+    "Cyrillic": 0.12,
+    "Hebrew": 0.19,
+    "Arabic": 0.14,
+    "Devanagari": 0.36,
+    "Indic": 0.42,
+    "Thai": 0.42,
+    "Georgian": 0.31,
+    "Ethiopic": 2.0,
+    "Khmer": 0.63,
+    "Jamo": 3.0,
+    "rare": 3.0,
+    "punctuation": 0.19,
+    "symbol": 0.85,
+    "drawing": 0.67,
+    "drawing run": 0.89,
+    "emoji": 2.67,
+    "full width": 0.19,
+    "CJK mark": 0.48,
+    "Kana": 0.66,
+    "Han": 0.79,
+    "uncommon Han": 0.61,
+    "Hangul": 0.52,
+    "Hangul word": 0.67,
+}
+"""Tokens for each of a feature."""
+
+
+@attrs.frozen
+class EstimateCounter:
+    """Estimates a text's size by what tokenizers split at, faster than any of them.
+
+    Without a dependency, in bounded memory, and for any text. Agent sessions come out within 5 %
+    of o200k_base, prose, code, JSON, logs, Chinese, Japanese and Korean within 10 %, base64, emoji
+    and other scripts within 25 %. A single short text may be further off; the sum of many is not.
+
+    >>> EstimateCounter().count("def main(argv: list[str]) -> int:")
+    11
+    >>> EstimateCounter(scale=1.3).count("def main(argv: list[str]) -> int:")
+    15
+
+    Raises:
+        ConfigError: a scale that is no number above 0.
+    """
+
+    scale: float = attrs.field(default=1.0)
+    """Tokens for each of o200k_base's, for a model with another vocabulary."""
+
+    @scale.validator
+    def _check(self, _: object, value: object) -> None:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (number and 0 < self.scale < float("inf")):
+            raise ConfigError("scale", value, "a number above 0", "leave it at 1.0")
+
+    def count(self, text: str, /) -> int:
+        """Give the estimate for one text; 1 at least, 0 for an empty one."""
+        features = count_features(text)
+        # In the order of the weights, so that the sum is the same everywhere.
+        tokens = sum(WEIGHTS[name] * features[name] for name in WEIGHTS if name in features)
+        return max(round(self.scale * tokens), 1 if text else 0)

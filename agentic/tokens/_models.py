@@ -1,0 +1,126 @@
+"""The best counter that is installed for a model, and how exact it is.
+
+OpenAI's vocabularies are public, as are Llama 3's and Qwen's. Others are estimated as o200k_base
+and scaled up, rather too much than too little: a budget that trusts a low count overflows.
+"""
+
+import attrs
+
+from agentic.errors import ConfigError
+from agentic.tokens._counter import Counter
+from agentic.tokens._encodings import MODEL_ENCODINGS, get_encoding, longest_name
+from agentic.tokens._estimate import EstimateCounter
+from agentic.tokens._exact import QuicktokCounter, TiktokenCounter
+
+__all__ = ["ModelCounter", "for_model"]
+
+# The vocabularies of local models that quicktok brings.
+_OPEN = {
+    "llama-3": "llama3",
+    "llama3": "llama3",
+    "meta-llama-3": "llama3",
+    "qwen3": "qwen3",
+    "qwen2": "qwen3",
+    "qwen2.5": "qwen3",
+}
+# How many tokens a model counts where o200k_base counts one. Claude up to 4.6: 1.26 on 452 calls of
+# a recorded session; since Opus 4.7 up to 1.35 times that
+# (https://platform.claude.com/docs/en/about-claude/models/migration-guide). DeepSeek: 1.13 on 1,900
+# recorded calls. Gemini: four characters a token (https://ai.google.dev/gemini-api/docs/tokens),
+# of which o200k_base needs 0.9 in code and prose. Others: vocabularies of 128,000 to 256,000 words.
+_NEW_CLAUDE = 1.55
+_SCALES = {
+    "claude": 1.3,
+    "claude-opus-4-7": _NEW_CLAUDE,
+    "claude-opus-4-8": _NEW_CLAUDE,
+    "claude-opus-4.7": _NEW_CLAUDE,
+    "claude-opus-4.8": _NEW_CLAUDE,
+    "claude-opus-5": _NEW_CLAUDE,
+    "claude-sonnet-5": _NEW_CLAUDE,
+    "claude-haiku-5": _NEW_CLAUDE,
+    "claude-fable-5": _NEW_CLAUDE,
+    "deepseek": 1.15,
+    "gemini": 1.1,
+    "gemma": 1.1,
+    # A tokenizer of its own: https://keras.io/keras_hub/api/models/qwen3_5/qwen3_5_tokenizer/
+    "qwen3.5": 1.15,
+    "qwen3.6": 1.15,
+    "qwen3.7": 1.15,
+}
+_OTHER_SCALE = 1.15
+_NEWER_OPENAI = ["gpt", "codex"]  # than tiktoken's table, but not than the vocabulary, so far
+
+
+@attrs.frozen
+class ModelCounter:
+    """A counter, and what it is worth for one model."""
+
+    model: str
+    """The name that was asked for."""
+    counter: Counter
+    """What counts."""
+    is_exact: bool
+    """Whether it is the model's own tokenizer; messages have an overhead beside it all the same."""
+    description: str
+    """A sentence for people: what counts, and how far it can be off."""
+
+    def count(self, text: str, /) -> int:
+        """Give the number of tokens of one text."""
+        return self.counter.count(text)
+
+
+def for_model(model: str) -> ModelCounter:
+    """Pick the best installed counter for a model, by its name in any provider's spelling.
+
+    >>> counter = for_model("gpt-5-mini")
+    >>> counter.count("Hello, world!"), counter.description
+    (4, 'exact: o200k_base by quicktok')
+    >>> for_model("anthropic/claude-sonnet-4-5").description
+    'estimated: no vocabulary of this model is at hand; o200k_base times 1.3'
+
+    A provider's own count is better still where it has an endpoint for it: the Deciders'
+    `count_tokens`, and the usage of the last reply, which `Gauge` builds on.
+
+    Raises:
+        ConfigError: the name is not a str.
+    """
+    known = longest_name(model, [*_OPEN, *_SCALES, *MODEL_ENCODINGS])
+    if known in _SCALES:
+        return _estimated(model, _SCALES[known])
+    if known in _OPEN:
+        return _exact(model, _OPEN[known]) or _estimated(model, _OTHER_SCALE)
+    if known:
+        encoding = get_encoding(model)
+        return _exact(model, encoding) or _estimated(model, 1.0, encoding)
+    if longest_name(model, _NEWER_OPENAI) and (stand_in := _exact(model, "o200k_base")):
+        said = f"probably {stand_in.description}, as for the models before it"
+        return attrs.evolve(stand_in, is_exact=False, description=said)
+    return _estimated(model, _OTHER_SCALE)
+
+
+def _exact(model: str, encoding: str) -> ModelCounter | None:
+    """Make a counter of the model's own vocabulary, if one is installed and can load it."""
+    try:
+        return _made(model, QuicktokCounter(encoding), f"{encoding} by quicktok")
+    except ImportError:
+        pass
+    try:
+        found = TiktokenCounter(encoding)
+    except (ImportError, ConfigError):  # ConfigError: an open vocabulary, which only quicktok has
+        return None
+    if found.is_exact:
+        return _made(model, found, f"{encoding} by tiktoken")
+    return None
+
+
+def _made(model: str, counter: Counter, by: str) -> ModelCounter:
+    return ModelCounter(model, counter, is_exact=True, description=f"exact: {by}")
+
+
+def _estimated(model: str, scale: float, encoding: str = "") -> ModelCounter:
+    counter = EstimateCounter(scale)
+    if encoding:
+        said = f"no tokenizer of {encoding} is at hand (pip install 'agentic-weave[context]')"
+    else:
+        said = f"no vocabulary of this model is at hand; o200k_base times {scale}"
+    return ModelCounter(model, counter, is_exact=False, description=f"estimated: {said}")

@@ -1,0 +1,180 @@
+"""How well `Gauge` predicts what providers reported, beside what estimates alone would say.
+
+    python benchmarks/gauge.py
+
+Reads the recorded sessions beside the checkout. From the second call of a session on, the size of
+the next request is predicted and set beside the input that was reported: relative errors, absolute.
+Of the Claude and GPT-4.1 sessions the system prompt and the tools are not recorded: what they take
+is hidden from the messages, as it is from a gauge in use.
+
+`after a cut` is a request that nobody sent: the first request's messages and the newest from some
+former call on, as a compaction leaves them. It would have been reported as the first call's input
+and what the input has grown by since the former call: tokenizers add up, but for a token or two at
+the seam. The gauge has seen all former reports, and none of the cut view.
+"""
+
+import json
+import random
+import statistics
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from agentic.messages import Message, ToolCall, ToolResult
+from agentic.tokens import (
+    CharCounter,
+    Counter,
+    EstimateCounter,
+    Gauge,
+    QuicktokCounter,
+    for_model,
+)
+from agentic.usage import Usage
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+SETS = {
+    "DeepSeek": ("deepseek_calls", "{}", "deepseek-chat"),
+    "Claude": ("pi_anthropic_openai_calls", "pi_{}", "claude-sonnet-4-5"),
+    "GPT-4.1": ("tau2_gpt41_calls", "{}.jsonl", "gpt-4.1"),
+}
+CUTS = 4
+
+
+@attrs.frozen
+class Call:
+    """One call of a session: how many messages were sent, and what was reported."""
+
+    sent: int
+    usage: Usage
+
+
+@attrs.frozen
+class Session:
+    """The messages of one session and its calls."""
+
+    messages: list[Message]
+    calls: list[Call]
+
+
+def main() -> None:
+    """Print a table for each set."""
+    for name, (truth, file, model) in SETS.items():
+        sessions = load(truth, file)
+        calls = sum(len(session.calls) - 1 for session in sessions)
+        print(f"\n{name}: {len(sessions)} sessions, {calls} calls; median and 95th percentile")
+        print(f"{'':22}{'gauge':>16}{'calls 2-4':>16}{'after a cut':>16}{'no gauge':>16}")
+        counters: list[Counter] = [
+            CharCounter(),
+            EstimateCounter(),
+            QuicktokCounter(),
+            for_model(model),
+        ]
+        for label, counter in zip(
+            ["characters/4", "EstimateCounter", "o200k_base, exact", "for_model"],
+            counters,
+            strict=True,
+        ):
+            report(label, sessions, counter)
+
+
+def report(label: str, sessions: list[Session], counter: Counter) -> None:
+    """Print one row."""
+    grown, early, cut, bare = [], [], [], []
+    for session in sessions:
+        found = predict(session, counter)
+        grown += found
+        early += found[:3]
+        cut += predict_cuts(session, counter)
+        bare += [
+            off(Gauge(counter).measure(session.messages[: call.sent]), call.usage.input)
+            for call in session.calls[1:]
+        ]
+    print(f"{label:22}" + "".join(f"{spread(some):>16}" for some in (grown, early, cut, bare)))
+
+
+def predict(session: Session, counter: Counter) -> list[float]:
+    """Give the error of each prediction of a growing session."""
+    gauge, errors = Gauge(counter), []
+    for number, call in enumerate(session.calls):
+        if number:
+            errors.append(off(gauge.measure(session.messages[: call.sent]), call.usage.input))
+        tell(gauge, session, call)
+    return errors
+
+
+def predict_cuts(session: Session, counter: Counter) -> list[float]:
+    """Give the error of predictions for views that lost their middle."""
+    gauge, errors, draw = Gauge(counter), [], random.Random(1)
+    first = session.calls[0]
+    for number, call in enumerate(session.calls):
+        tell(gauge, session, call)
+        for former in draw.sample(session.calls[1:number], min(CUTS, max(0, number - 1))):
+            if call.usage.input < former.usage.input:
+                continue  # the session itself was compacted, or another model took over
+            view = session.messages[: first.sent] + session.messages[former.sent : call.sent]
+            truth = first.usage.input + call.usage.input - former.usage.input
+            errors.append(off(gauge.measure(view), truth))
+    return errors
+
+
+def tell(gauge: Gauge, session: Session, call: Call) -> None:
+    """Report a call to a gauge."""
+    gauge.report(session.messages[: call.sent], session.messages[call.sent], call.usage)
+
+
+def off(predicted: int, reported: int) -> float:
+    """Give the relative error."""
+    return abs(predicted - reported) / reported
+
+
+def spread(errors: list[float]) -> str:
+    """Write median and 95th percentile."""
+    p95 = statistics.quantiles(errors, n=20)[-1]
+    return f"{statistics.median(errors):.2%} {p95:.1%}"
+
+
+def load(truth: str, file: str) -> list[Session]:
+    """Read the sessions of one set."""
+    calls: dict[str, list[Call]] = defaultdict(list)
+    for line in lines(DATA / "usage_ground_truth" / f"{truth}.jsonl"):
+        usage = read_usage(line["usage"])
+        if usage.input:
+            calls[line["file"]].append(Call(line["n_messages_before"], usage))
+    return [
+        Session([decode(line) for line in lines(DATA / "transcripts" / file.format(name))], some)
+        for name, some in calls.items()
+    ]
+
+
+def read_usage(usage: dict[str, Any]) -> Usage:
+    """Read a usage in OpenAI's words, or in pi's, whose input leaves the cache out."""
+    if "prompt_tokens" in usage:
+        details = usage.get("completion_tokens_details") or {}
+        reasoning = details.get("reasoning_tokens")
+        return Usage(usage["prompt_tokens"], usage["completion_tokens"], reasoning=reasoning)
+    sent = usage["input"] + usage["cacheRead"] + usage["cacheWrite"]
+    return Usage(sent, usage["output"])
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """Read a file of one JSON object a line."""
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+
+
+def decode(plain: dict[str, Any]) -> Message:
+    """Read a message in OpenAI's form."""
+    text = plain.get("content") or ""
+    if plain["role"] == "tool":
+        return Message("tool", tool_results=[ToolResult(plain["tool_call_id"], output=text)])
+    calls = [
+        ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])
+        for call in plain.get("tool_calls") or ()
+    ]
+    thought = plain.get("reasoning_content") or ""
+    return Message(plain["role"], text, reasoning=thought, tool_calls=calls)
+
+
+if __name__ == "__main__":
+    main()
