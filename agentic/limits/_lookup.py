@@ -33,6 +33,8 @@ CONTEXT_LIMITS: Mapping[str, int] = MappingProxyType(
 Read-only."""
 
 _VERSION_DOT = re.compile(r"(?<=\d)\.(?=\d)")
+# OpenRouter names some replies' model so: anthropic/claude-4.5-sonnet-20250929.
+_VERSION_FIRST = re.compile(r"claude-([4-9]-\d)-([a-z]+)")
 _PREFIX_END = re.compile(r"^|[/:.]")
 _SERVERS_WITH_PREFIXES = ("aws", "openrouter")
 """They name a model with its maker in front: us.amazon.nova-pro-v1:0, moonshotai/kimi-k2."""
@@ -84,6 +86,7 @@ def _longest_name(model: str, names: Iterable[str]) -> str | None:
     """
     text = _spell(model)
     tails = [text[end.end() :] for end in _PREFIX_END.finditer(text)]
+    tails.append(text.replace(":", "-"))  # Ollama's tag: gpt-oss:20b
     found = [name for name in names if any(_begins_with(tail, _spell(name)) for tail in tails)]
     return max(found, key=lambda name: (len(name), name), default=None)
 
@@ -122,4 +125,4 @@ def _begins_with(tail: str, name: str) -> bool:
 
 
 def _spell(name: str) -> str:
-    return _VERSION_DOT.sub("-", name.strip().lower())
+    return _VERSION_FIRST.sub(r"claude-\2-\1", _VERSION_DOT.sub("-", name.strip().lower()))

@@ -1,6 +1,6 @@
 """How many tokens a text is, without a tokenizer: within 10 % of o200k_base on what agents read.
 
-The weights are fitted by `benchmarks/estimate_fit.py` and checked by `estimate_check.py` on texts
+The weights are fitted by `benchmarks/estimate/fit.py` and checked by `check.py` beside it on texts
 that it has not seen: agent sessions, prose, code, JSON, logs, and prose in twenty-five languages.
 """
 

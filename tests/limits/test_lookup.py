@@ -55,6 +55,9 @@ def test_prefix_date_and_case_do_not_matter(prefix: str, name: str, date: str) -
     ("model", "name"),
     [
         ("openai/gpt-4o", "gpt-4o"),
+        ("gpt-5.6-terra", "gpt-5.6"),
+        ("gpt-oss:20b", "gpt-oss-20b"),
+        ("anthropic/claude-4.5-sonnet-20250929", "claude-sonnet-4-5"),
         ("openrouter/anthropic/claude-3.5-sonnet:beta", "claude-3-5-sonnet"),
         ("models/gemini-2.5-pro", "gemini-2.5-pro"),
         ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"),

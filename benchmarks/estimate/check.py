@@ -1,6 +1,6 @@
 """How far `EstimateCounter` is off on texts it was not fitted to, and how fast it is.
 
-    python benchmarks/estimate_check.py
+    python benchmarks/estimate/check.py
 
 Signed errors in % against o200k_base, each kind as a whole; the spread is the standard deviation
 over its texts. Base64 and emoji may be 25 % off, agent sessions 5 %, all else 10 %.
@@ -10,7 +10,7 @@ import statistics
 import time
 from collections.abc import Callable
 
-import estimate_texts  # type: ignore[import-not-found]  # beside this script
+import texts as material  # type: ignore[import-not-found]  # beside this script
 
 from agentic.tokens import CharCounter, EstimateCounter, QuicktokCounter
 
@@ -21,7 +21,7 @@ def main() -> None:
     """Print the table and the speeds."""
     exact = QuicktokCounter("o200k_base")
     print(f"{'':36}{'chars/4':>8}{'bytes/4':>8}{'estimate':>9}{'spread':>8}{'texts':>7}")
-    unseen = estimate_texts.texts(1)
+    unseen = material.texts(1)
     for kind, texts in unseen.items():
         counted = [exact.count(text) for text in texts]
         report(kind, texts, counted)

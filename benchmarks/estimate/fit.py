@@ -1,16 +1,16 @@
 """Fit the weights of `EstimateCounter` to o200k_base, and print them as they stand in the module.
 
-    python benchmarks/estimate_fit.py [--check]
+    python benchmarks/estimate/fit.py [--check]
 
-Least squares over the relative errors, every kind of text (`estimate_texts.py` names them) as heavy
+Least squares over the relative errors, every kind of text (`texts.py` names them) as heavy
 as its row below says, a little ridge, nothing below zero. `--check` fails if the module has
 others. What comes out depends on the versions of the packages it reads, a little.
 """
 
 import sys
 
-import estimate_texts  # type: ignore[import-not-found]  # beside this script
 import numpy as np
+import texts as material  # type: ignore[import-not-found]  # beside this script
 
 from agentic.tokens import QuicktokCounter
 from agentic.tokens._estimate import WEIGHTS
@@ -65,7 +65,7 @@ PLACES = 2
 
 def main() -> None:
     """Fit, print, compare."""
-    weights = fit(estimate_texts.texts(0))
+    weights = fit(material.texts(0))
     print("WEIGHTS: Mapping[str, float] = {")
     for name, weight in weights.items():
         print(f'    "{name}": {weight},')

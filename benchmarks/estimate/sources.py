@@ -1,4 +1,4 @@
-"""Where the texts of `estimate_texts.py` come from: packages, patterns of files, names.
+"""Where the texts of `texts.py` come from: packages, patterns of files, names.
 
 The first list of patterns is fitted to, the second checked on.
 """
