@@ -16,7 +16,18 @@ TEXT = messages.Message("user", "hello")
     "mistake",
     [
         lambda: tokens.count_tokens([TEXT], per_message_overhead=-1),
-        lambda: tokens.count_tokens([{"role": "user", "content": "hello"}]),  # type: ignore[list-item]
+        lambda: tokens.count_tokens(["hello"]),  # type: ignore[list-item]
+        lambda: tokens.EstimateCounter(scale=0),
+        lambda: tokens.for_model(3),  # type: ignore[arg-type]
+        lambda: tokens.TokenCounter("words"),
+        lambda: strategies.KeepLast(-1),
+        lambda: strategies.TrimRounds(0),
+        lambda: strategies.TruncateToolOutputs("long"),  # type: ignore[arg-type]
+        lambda: strategies.ClearToolOutputs(100, low_water=2),
+        lambda: strategies.ClearToolOutputs(100, keep_tools=[3]),  # type: ignore[list-item]
+        lambda: strategies.Importance(user_message_score=2),
+        lambda: strategies.Chain([strategies.KeepLast]),  # type: ignore[list-item]
+        lambda: strategies.truncate_messages([TEXT], keep=-1),
         lambda: tokens.Gauge(len),  # type: ignore[arg-type]
         lambda: strategies.FitContextWindow(10, 3),  # type: ignore[arg-type]
         lambda: truncate.read_file(Path(__file__), 3),  # type: ignore[arg-type]

@@ -5,8 +5,7 @@ message, the role and 1 for it, 2 a conversation. Both take messages as OpenAI's
 `Message` too. All stand on `for_model`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterable
 
 import attrs
 
@@ -15,14 +14,11 @@ from agentic.messages import Message
 from agentic.tokens._counter import CharCounter, Counter
 from agentic.tokens._estimate import EstimateCounter
 from agentic.tokens._exact import TokenizersCounter
-from agentic.tokens._messages import message_texts
+from agentic.tokens._messages import AnyMessage, count_message_tokens, count_tokens
 from agentic.tokens._models import for_model
 
 __all__ = ["TokenCounter", "count_messages_tokens", "count_text", "estimate_tokens"]
 
-_Messages: TypeAlias = Iterable[Message | Mapping[str, Any]]
-
-_TOKENS_PER_MEDIA = 600
 _METHODS = ("tiktoken", "transformers", "chars")
 
 
@@ -37,7 +33,7 @@ def count_text(text: str, model: str = "default") -> int:
     return for_model(model).count(text)
 
 
-def count_messages_tokens(messages: _Messages, model: str = "default") -> int:
+def count_messages_tokens(messages: Iterable[AnyMessage], model: str = "default") -> int:
     """Count a conversation: its texts, 4 a message, 3 in all.
 
     >>> count_messages_tokens([{"role": "user", "content": "Hello, world!"}])
@@ -45,11 +41,10 @@ def count_messages_tokens(messages: _Messages, model: str = "default") -> int:
     >>> count_messages_tokens([])
     3
     """
-    counter = for_model(model)
-    return 3 + sum(4 + _count_message(message, counter) for message in messages)
+    return 3 + count_tokens(messages, for_model(model))
 
 
-def estimate_tokens(messages: _Messages, model: str = "gpt-3.5-turbo") -> int:
+def estimate_tokens(messages: Iterable[AnyMessage], model: str = "gpt-3.5-turbo") -> int:
     """Estimate a conversation: its texts, 4 a message, 1 a role, 2 in all, by the exact tokenizer.
 
     Where none is at hand for the model, it is a quarter of all characters and nothing else, which
@@ -63,8 +58,8 @@ def estimate_tokens(messages: _Messages, model: str = "gpt-3.5-turbo") -> int:
     """
     counter = for_model(model)
     if not counter.is_exact:
-        return sum(_count_role_and_message(message, CharCounter(1)) for message in messages) // 4
-    return 2 + sum(5 + _count_role_and_message(message, counter) for message in messages)
+        return sum(_count_with_role(message, CharCounter(1)) for message in messages) // 4
+    return 2 + sum(5 + _count_with_role(message, counter) for message in messages)
 
 
 @attrs.frozen
@@ -106,30 +101,7 @@ class TokenCounter:
         raise ConfigError("method", self.method, allowed, "or pass any object with count(text)")
 
 
-def _count_role_and_message(message: Message | Mapping[str, Any], counter: Counter) -> int:
+def _count_with_role(message: AnyMessage, counter: Counter) -> int:
     role = message.role if isinstance(message, Message) else message.get("role", "")
-    return counter.count(str(role)) + _count_message(message, counter)
-
-
-def _count_message(message: Message | Mapping[str, Any], counter: Counter) -> int:
-    """Count what a message says; media at a flat estimate."""
-    if isinstance(message, Message):
-        texts, media = list(message_texts(message)), len(message.media)
-    else:
-        leaves = [text for key in message if key != "role" for text in _leaves(message[key])]
-        texts = [text for text in leaves if not text.startswith("data:")]
-        media = len(leaves) - len(texts)
-    return sum(counter.count(text) for text in texts) + _TOKENS_PER_MEDIA * media
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    """Give the texts of a part of an OpenAI message, without the words that only name its kind."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            if key not in {"type", "id"}:
-                yield from _leaves(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _leaves(item)
+    said = count_message_tokens(message, counter, per_message_overhead=0)
+    return counter.count(str(role)) + said

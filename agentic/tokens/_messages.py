@@ -5,43 +5,54 @@ notices of results), a flat estimate for each media part, and an overhead for th
 delimiters that a provider adds.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from agentic._given import is_whole
 from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.tokens._counter import Counter, approx_token_counter
 
-__all__ = ["count_message_tokens", "count_tokens", "message_texts"]
+__all__ = ["AnyMessage", "count_message_tokens", "count_tokens", "message_texts"]
+
+AnyMessage: TypeAlias = Message | Mapping[str, Any]
+"""A message, or a dict in the form of chat completions."""
 
 
 def count_message_tokens(
-    message: Message,
+    message: AnyMessage,
     counter: Counter = approx_token_counter,
     *,
     per_message_overhead: int = 4,
     tokens_per_media: int = 600,
 ) -> int:
-    """Count one message.
+    """Count one message; a dict in the form of chat completions is one, too.
 
     >>> count_message_tokens(Message("user", "12345678"))
     6
 
     Raises:
-        ConfigError: something that is no Message, a size below 0.
+        ConfigError: something that is no message, a size below 0.
     """
-    if not isinstance(message, Message):
+    if not isinstance(message, Message | Mapping):
         raise ConfigError(
-            "message", message, "a messages.Message", "make one by Message(role, content)"
+            "message",
+            message,
+            "a messages.Message, or a dict with a role",
+            "make one by Message(role, content)",
         )
     is_whole(0, per_message_overhead, "per_message_overhead", "leave it at 4")
     is_whole(0, tokens_per_media, "tokens_per_media", "leave it at 600")
-    texts = sum(counter.count(text) for text in message_texts(message))
-    return texts + per_message_overhead + tokens_per_media * len(message.media)
+    if isinstance(message, Message):
+        texts, media = list(message_texts(message)), len(message.media)
+    else:
+        texts, media = _texts_and_media(message)
+    counted = sum(counter.count(text) for text in texts)
+    return counted + per_message_overhead + tokens_per_media * media
 
 
 def count_tokens(
-    messages: Iterable[Message],
+    messages: Iterable[AnyMessage],
     counter: Counter = approx_token_counter,
     *,
     per_message_overhead: int = 4,
@@ -81,3 +92,23 @@ def message_texts(message: Message) -> Iterator[str]:
             yield result.error.message
         if result.notice:
             yield result.notice
+
+
+def _texts_and_media(message: Mapping[str, Any]) -> tuple[list[str], int]:
+    """Give the texts of a dict, and how many pictures and the like stand inline between them."""
+    leaves = [text for key in message if key != "role" for text in _leaves(message[key])]
+    texts = [text for text in leaves if text and not text.startswith("data:")]
+    return texts, sum(text.startswith("data:") for text in leaves)
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """Give the texts of a part of a dict, without ids and the words that only name its kind."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if key not in {"type", "id"}:
+                yield from _leaves(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(item)

@@ -24,9 +24,9 @@ _OPEN = {
     "qwen2.5": "qwen3",
 }
 # How many tokens a model counts where o200k_base counts one. Claude up to 4.6: 1.26 on 452 calls of
-# a recorded session; since Opus 4.7 up to 1.35 times that
-# (https://platform.claude.com/docs/en/about-claude/models/migration-guide). DeepSeek: 1.13 on 1,900
-# recorded calls. Gemini: four characters a token (https://ai.google.dev/gemini-api/docs/tokens),
+# a recorded session; since Opus 4.7 up to 1.35 times that:
+# https://www.nxcode.io/zh/resources/news/claude-opus-4-7-developer-guide-api-claude-code-migration-2026
+# DeepSeek: 1.13 on 1,900 recorded calls. Gemini: four characters a token (https://ai.google.dev/gemini-api/docs/tokens),
 # of which o200k_base needs 0.9 in code and prose. Others: vocabularies of 128,000 to 256,000 words.
 _NEW_CLAUDE = 1.55
 _SCALES = {

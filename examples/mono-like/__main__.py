@@ -151,16 +151,18 @@ class Screen:
                 print(f"  {error}" if error else f"  compacted: {before:,} -> {after:,} tokens")
 
 
-def make_agent(decider: loop.Decider, store: history.Rewriter, window: int) -> loop.Runner:
+def make_agent(
+    decider: loop.Decider, store: history.Rewriter, window: int, counter: tokens.Counter
+) -> loop.Runner:
     """Put the parts together."""
-    digest = compactors.Digest(max_tokens=max(1, window // 8))
+    digest = compactors.Digest(max_tokens=max(1, window // 8), counter=counter)
     max_bytes = min(51_200, max(1, window or 51_200))  # a quarter of the window, 0 being none
     work = Workspace(max_bytes, Path(tempfile.mkdtemp(prefix="mono-like-")))
     return loop.Runner(
         decider,
         tools.Registry(tool(work.read), tool(work.write), tool(work.edit), tool(work.bash)),
         store=store,
-        budget=budget.Manager(tokens.CharCounter(), digest, budget.Policy(window)),
+        budget=budget.Manager(counter, digest, budget.Policy(window)),
         truncation=truncate.Options(max_bytes=max_bytes),
         system_prompt=PROMPT,
     )
@@ -171,7 +173,8 @@ def talk(request: str, model: str | None, session: str | None, window: int | Non
     decider = providers.connect(model) if model else Offline()
     store = history.JsonlStore(session) if session else history.MemoryStore()
     known = decider.limits()
-    agent = make_agent(decider, store, known.context_window if window is None else window)
+    counter = tokens.for_model(model.partition(":")[2]) if model else tokens.EstimateCounter()
+    agent = make_agent(decider, store, known.context_window if window is None else window, counter)
     print(f"mono-like, with {decider.name}")
     if window is None and not known.known:
         print(f"Its window is unknown: {known.context_window:,} tokens, or what --window says.")
