@@ -5,6 +5,7 @@ from agentic.providers.overflow._row import Row
 from agentic.providers.overflow._wordings import (
     CONTEXT_EXCEEDED,
     EXCEEDS_CONTEXT,
+    EXCEEDS_LENGTH,
     MAXIMUM_CONTEXT,
     OTHER_WORDS,
     OVER_THE_LIMIT,
@@ -37,6 +38,14 @@ CLOUDS = (
         OTHER_WORDS,
         "The model returned the following errors: too many total text bytes",
         "https://github.com/open-webui/open-webui/issues/11620",
+    ),
+    Row(
+        "bedrock, in characters",
+        OTHER_WORDS,
+        "An error occurred (ValidationException) when calling the InvokeModel operation: Malformed "
+        "input request: expected maxLength: 42000, actual: 46735, please reformat your input and "
+        "try again.",
+        "https://github.com/ryanadoty/Amazon-Bedrock-Amazon-RDS-POC/issues/9",
     ),
     Row(
         "bedrock, nova",
@@ -187,6 +196,13 @@ CLOUDS = (
         "prompt token count of 138898 exceeds the limit of 64000",
         "https://github.com/microsoft/copilot-intellij-feedback/issues/94",
         Overflow(138_898, 64_000),
+    ),
+    Row(
+        "volcengine",
+        EXCEEDS_LENGTH,
+        "Input length 203743 exceeds the maximum length 202752",
+        "https://github.com/langgenius/dify/issues/32221",
+        Overflow(203_743, 202_752),
     ),
     Row(
         "salesforce",

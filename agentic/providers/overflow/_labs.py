@@ -167,6 +167,12 @@ LABS = (
         "https://github.com/openclaw/openclaw",
     ),
     Row(
+        "zai, as anthropic",
+        CONTEXT_EXCEEDED,
+        "API Error: The model has reached its context window limit.",
+        "https://github.com/dejay2/glmproxy/issues/5",
+    ),
+    Row(
         "minimax",
         CONTEXT_EXCEEDED,
         "invalid params, context window exceeds limit (2013)",

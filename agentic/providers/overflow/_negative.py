@@ -1,7 +1,8 @@
 """What must not be taken for an overflow, though it speaks of tokens, length and too much.
 
 A compaction in answer to one of these destroys a history and mends nothing: a rate limit passes, a
-body is measured in bytes, an output limit is a wrong option, an image is too large by itself.
+body is measured in bytes, an output limit is a wrong option, an image is too large by itself, a
+timeout says nothing of any size.
 """
 
 import re
@@ -16,6 +17,11 @@ _RATE = re.compile(
     r"|\bper[ -](?:second|min(?:ute)?|hour|day|week|month)\b|(?:hourly|daily|weekly|monthly) "
     r"|please wait|try again (?:later|in)\b|retry after|tokens processed|resource_?exhausted"
 )
+# Not the option of that name, nor a call: "timeout=600", "timeout: 600", "timeout(".
+_TIME = re.compile(
+    r"deadline[ _]?exceeded|exceeded (?:the |its )?deadline|context (?:deadline|cancell?ed)"
+    r"|\btimed[ -]out\b|\btimeout(?:error)?\b(?![=(]| ?: ?\d)"
+)
 _MONEY = re.compile(
     r"more credits|/credits|can only afford|billing|payment"
     r"|insufficient[ _](?:credit|balance|fund|quota)"
@@ -23,14 +29,18 @@ _MONEY = re.compile(
 _BODY = re.compile(
     r"request exceeds the maximum (?:allowed )?(?:size|number of bytes)|message larger than max"
     r"|(?:request|payload|content|entity|body)(?: is)? too large(?!.{0,120}\d tokens)"
+    r"|(?<!context )(?<!prompt )(?<!input )(?<!sequence )length limit exceeded"
     r"|\b\d+(?:\.\d+)? ?(?:bytes|[km]i?b)\b|string value length|(?:string|array) too long"
 )
 _PARTS = re.compile(
     r"too many (?:images|documents|files|tools|functions|messages)"
-    r"|image (?:size |dimensions? )?exceeds?|image (?:is )?too (?:large|big)"
+    r"|image (?:size |dimensions? )?exceeds?|image token(?:s| count) exceeds?(?!.{0,60}context)"
+    r"|image (?:is )?too (?:large|big)"
     r"|(?:maximum of|at most|up to) \d+ (?:pdf )?(?:pages|images?|files|documents|tools|functions)"
     r"|(?:tool|function|property|name|description|id|key|label|user|metadata)s?(?: is)? too long"
 )
+
+_SERVER = re.compile(r"n_ctx_train|requested context size too large")
 
 OTHERS = (
     Row(
@@ -75,6 +85,24 @@ OTHERS = (
         "https://github.com/FoundationAgents/OpenManus/issues/746",
     ),
     Row(
+        "ollama, a timeout",
+        _TIME,
+        "ollama: context deadline exceeded",
+        "https://github.com/nextlevelbuilder/goclaw/issues/926",
+    ),
+    Row(
+        "ollama, given up",
+        _TIME,
+        "error getting response from LLM: context canceled",
+        "https://github.com/icereed/paperless-gpt/issues/454",
+    ),
+    Row(
+        "ollama, its own setting",
+        _SERVER,
+        'msg="requested context size too large for model" num_ctx=8192 n_ctx_train=2048',
+        "https://github.com/open-webui/open-webui/issues/26457",
+    ),
+    Row(
         "openrouter, no credit",
         _MONEY,
         "This request requires more credits, or fewer max_tokens. You requested up to 65536 "
@@ -92,6 +120,12 @@ OTHERS = (
         _BODY,
         "Request Entity Too Large",
         "https://github.com/anomalyco/opencode/issues/14064",
+    ),
+    Row(
+        "text-generation-inference, the body",
+        _BODY,
+        "Failed to buffer the request body: length limit exceeded",
+        "https://github.com/huggingface/text-generation-inference/issues/1802",
     ),
     Row(
         "openai, one text",
@@ -139,6 +173,13 @@ OTHERS = (
         "The maximum tokens you requested exceeds the model limit of 2048. Try again with a "
         "maximum tokens value that is lower than 2048.",
         "https://github.com/aws-samples/bedrock-access-gateway/issues/41",
+    ),
+    Row(
+        "bedrock, the output, in other words",
+        NEGATIVE_OUTPUT,
+        "The maximum tokens you requested exceed the model limit of 4096. Try again with a maximum "
+        "tokens value lower than 4096.",
+        "https://github.com/RooCodeInc/Roo-Code/issues/248",
     ),
     Row(
         "groq, the output",

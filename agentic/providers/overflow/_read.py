@@ -3,6 +3,7 @@
 Status, code and the sizes in fields of their own are believed first, then the words. No error is
 an overflow that came with a status about somebody's rights or rate: OpenAI answers 429 to a
 request that is larger than a minute's allowance, and a smaller one may have to wait just as long.
+Nor is a timeout (408, 504, nginx's 499, Cloudflare's 524): who gave up saw no size.
 Other statuses decide nothing: an overflow comes as 400, 413, 422, 500, inside a stream as 200
 (https://github.com/anomalyco/opencode/pull/39621, https://github.com/ggml-org/llama.cpp/issues/19774).
 """
@@ -21,7 +22,7 @@ from agentic.providers.overflow._sizes import read_sizes
 
 __all__ = ["is_context_overflow", "read_overflow"]
 
-_NEVER = {401, 402, 403, 404, 407, 408, 429}
+_NEVER = {401, 402, 403, 404, 407, 408, 429, 499, 504, 524}
 
 # OpenAI's context_length_exceeded, Copilot's model_max_prompt_tokens_exceeded, LiteLLM's
 # ContextWindowExceededError, vmlx's prompt_too_long; then llama.cpp, GitHub Models, watsonx, z.ai.
@@ -34,7 +35,7 @@ _OTHER_CODE = re.compile(
     r"rate_?limit|throttl|quota|too_many_requests|resource_exhausted|overloaded|billing|payment"
     r"|insufficient|authentication|permission|access_denied|api_key|not_found"
     r"|(?:string|array|integer|decimal)_(?:above|below)|unsupported_|image|content_(?:filter|policy)"
-    r"|tool_use_failed|json_validate_failed"
+    r"|tool_use_failed|json_validate_failed|time_?out|deadline|cancell?ed"
 )
 _WORDINGS = tuple(dict.fromkeys(row.wording for row in (*LABS, *CLOUDS, *SERVED)))
 _OTHER_WORDINGS = tuple(dict.fromkeys(row.wording for row in OTHERS))

@@ -106,6 +106,14 @@ SERVED = (
         Overflow(5_056, 2_048),
     ),
     Row(
+        "tensorrt-llm, pytorch",
+        EXCEEDS_CONTEXT,
+        "ValueError: The sum of prompt length (9351.0), query length (0) should not exceed "
+        "max_num_tokens (8192)",
+        "https://github.com/NVIDIA/TensorRT-LLM/issues/9277",
+        Overflow(9_351, 8_192),
+    ),
+    Row(
         "llama.cpp",
         EXCEEDS_CONTEXT,
         "request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it",

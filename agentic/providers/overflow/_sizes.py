@@ -11,14 +11,18 @@ from agentic.providers.overflow._overflow import Overflow
 
 __all__ = ["read_sizes"]
 
-_SENT = r"(?P<sent>\d{1,12})"
-_WINDOW = r"(?P<window>\d{1,12})"
-_RESERVED = r"(?P<reserved>\d{1,12})"
+_NUMBER = r"\d{1,12}(?!\d| ?char)"
+_SENT = rf"(?P<sent>{_NUMBER})"
+_WINDOW = rf"(?P<window>{_NUMBER})"
+_RESERVED = rf"(?P<reserved>{_NUMBER})"
 # What may stand between a name and its number; no word that begins the other half of a sentence.
 _RUN = (
     r"(?:(?!exceed|max|limit|greater|longer|less|must|should|than|output|completion| by )[a-z_ (])"
 )
-_SENT_NAME = r"(?<!max )(?<!maximum )\b(?:prompt|request|input|prompt_tokens|max_total_tokens)\b"
+_SENT_NAME = (
+    r"(?<!max )(?<!maximum )"
+    r"\b(?:prompt|request|input|prompt_tokens|input_tokens|max_total_tokens|token count)\b"
+)
 _WINDOW_NAME = r"\b(?:context|(?<!exceeds )limit|limit of|max(?:imum)?)\b(?!_)"
 
 _RULES = tuple(
@@ -38,12 +42,12 @@ _RULES = tuple(
         rf"requested (?:about )?(?:tokens \()?{_SENT}(?: tokens|\))",
         rf"tokens \({_SENT}\) (?:has )?exceed",
         rf"{_SENT_NAME}{_RUN}{{0,40}}[ :=(]{{0,3}}{_SENT}",
-        rf"(?:max_seq_len|max_model_len|max_prompt_tokens|n_ctx)[ :=(]{{1,4}}{_WINDOW}",
+        rf"(?:max_(?:seq|model)_len|max_(?:prompt|input|num)_tokens|n_ctx)[ :=(]{{1,4}}{_WINDOW}",
         rf"{_WINDOW} maximum context",
         rf"{_WINDOW}[ -]tokens? (?:context|window|limit)",
         rf"\[ ?\d+ ?, ?{_WINDOW} ?\]",
-        rf"(?:supports up to|less than|less than or equal to|cannot exceed) {_WINDOW}",
-        rf"(?:limit is|limit for this model is) {_WINDOW}",
+        rf"(?:supports up to|supports at most|less than|less than or equal to) {_WINDOW}",
+        rf"(?:limit is|limit for this model is|cannot exceed|exceeds limit) {_WINDOW}",
         rf"{_WINDOW_NAME}{_RUN}{{0,50}}?(?:of [a-z][^ ]{{0,80}} is)?[ :=(]{{0,3}}\b{_WINDOW}",
     )
 )

@@ -33,21 +33,29 @@ CONTEXT_EXCEEDED = re.compile(
     r"context[ _]?(?:length|size|window|limit)?[ _]?(?:limit )?(?:has been |was |is )?"
     r"(?:exceed(?:ed|s)|overflow)"
     r"|exceed_context"
+    r"|context[ _](?:length |size |window |token )?limit (?:has been |was |is )?reached"
+    r"|reached (?:its|the) (?:maximum )?context (?:length|size|window|limit)"
 )
 
 EXCEEDS_CONTEXT = re.compile(
-    r"(?:exceed(?:s|ed|ing)?|longer than|larger than|greater than|too large for"
-    r"|fit (?:in|into|within))\b.{0,40}?"
-    r"(?:\bcontext|n_ctx|max_(?:seq|model)_len|max_prompt_tokens|\bmodel (?:token )?limit"
-    r"|max(?:imum)? (?:allowed )?(?:input|prompt|sequence|model|message)\b"
+    r"(?:(?:exceed(?:s|ed|ing)?|longer than|larger than|greater than|too large for"
+    r"|fit (?:in|into|within))\b|\d\)? ?>)[^;:]{0,40}?"
+    r"(?:\bcontext[ _-](?:len(?:gth)?|size|window|limit)|\b(?:max(?:imum)?|models?) context\b"
+    r"|n_ctx\b|max_(?:seq|model)_len|max_(?:prompt|input|num)_tokens|\bmodel (?:token )?limit"
+    r"|max(?:imum)? (?:allowed )?(?:input|prompt|sequence|model|message)"
+    r" (?:len(?:gth)?|size|window|limit|tokens?|context|\(?\d)"
     r"|maximum number of (?:input )?tokens)"
+    r"|(?:exceeds?|(?:longer|larger|greater) than) (?:[a-z]+ ){0,2}context\b"
 )
+"""A verb and what it runs into: Go's "context deadline exceeded" is a timeout."""
 
 EXCEEDS_LENGTH = re.compile(
     r"\b(?:prompt|input|inputs|query)\b[^.;]{0,40}? exceeds? (?:the )?"
     r"(?:models? )?(?:max(?:imum)?(?: allowed)?(?: input| token| prompt)? |token |input |prompt )"
     r"(?:length|size|limit)"
-    r"|\b(?:prompt|input) length exceeds (?:the )?(?:models? )?(?:max|limit)"
+    r"|\b(?:(?:prompt|input) length|(?<!output )token count)(?:[ (:]{1,2}\d{1,12}\)?)?"
+    r"(?: tokens| characters)? exceeds (?:the )?(?:models? )?(?:max|limit)"
+    r"|\b(?:prompt|input|sequence) length limit exceeded"
 )
 
 TOKENS_EXCEED = re.compile(
@@ -74,6 +82,7 @@ OVER_THE_LIMIT = re.compile(
     r"inputs must have less than \d+ tokens"
     r"|range of (?:input|total) length should be"
     r"|input token count is \d+ but .{0,40}?supports up to"
+    r"|supports at most \d+ tokens\b.{1,20}?\b(?:request|prompt|input|messages)\b"
     r"|too large for .{1,80}? model\. max size: \d+ tokens"
     r"|max tokens of \d+ exceeded|tokens? in request more than max tokens? allowed"
     r"|(?<!output )token (?:limit|count) (?:was |has been )?exceeded"
@@ -83,8 +92,21 @@ OVER_THE_LIMIT = re.compile(
 OTHER_WORDS = re.compile(
     r"context the overflows|n_keep.{1,20}?>= ?n_ctx|context (?:length|size) (?:of |is )only \d"
     r"|configured context size is \d|prompt is ?\d+ ?tokens and the context window"
-    r"|too many total text bytes"
+    r"|too many total text bytes|\bprompt: length: 1\.\.\d"
+    r"|malformed input request: (?:#/(?:prompt|inputtext|message): )?expected maxlength: \d"
     r"|max_tokens must be at least 1,? got -\d|ran out of room in the models? context"
+)
+
+# The subject of a sentence. One part of a sum, or with the input beside it, is no limit of its own.
+_OUTPUT_ALONE = (
+    r"(?:^|[.:;])(?:(?!prompt|input|messages| and | plus |\+|\d,).){0,60}?"
+    r"\b(?:(?:output|completion|generated) tokens?|tokens generated"
+    r"|max_?tokens|max(?:imum)?[ _]?(?:new|completion|output)[ _]?tokens"
+    r"|(?:(?:thinking|reasoning|token)[ _])?budget(?:_tokens)?)"
+    r"(?: count| value| parameter)?[ :=(]{0,3}\d{0,12}\)? ?"
+    r"(?:exceed|(?:is|are|cannot be) (?:greater|larger|more) than|>(?! ?0))"
+    r"(?!.{0,30}\bremaining context)"
+    r"(?!(?=.{0,120}\bcontext\b).{0,120}\b(?:input|prompt|messages)\b)"
 )
 
 NEGATIVE_OUTPUT = re.compile(
@@ -92,11 +114,12 @@ NEGATIVE_OUTPUT = re.compile(
     r"|(?<!\+ )max_(?:new_|completion_|output_)?tokens(?: ?\(\d+\)|:)? "
     r"(?:must be|cannot exceed|should be|has to be|input should)(?! at least 1,? got -)"
     r"|max tokens must be less than or equal to \d+, the maximum output"
-    r"|maximum tokens you requested exceeds|range of max_tokens|integer (?:above|below)"
+    rf"|{_OUTPUT_ALONE}"
+    r"|maximum tokens you requested exceed|range of max_tokens|integer (?:above|below)"
     r"|max_output_?tokens.{1,80}?(?:supported range|exclusive)"
     r"|max_(?:completion_)?tokens is too large(?!.{1,80}context)|use max_completion_tokens"
 )
-"""The limit of the output alone: sent in the same words, and no smaller request mends it."""
+"""A limit of the output or its budget: sent in the same words; no smaller request mends it."""
 
 CHINESE = re.compile(
     r"上下文.{0,8}(?:过长|超[过出限长])|超[过出]?.{0,8}(?:上下文|最大.{0,4}长度)"

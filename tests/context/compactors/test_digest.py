@@ -369,3 +369,24 @@ def test_options_that_cannot_be_meant_are_refused(options: dict[str, Any]) -> No
     """The error names the option."""
     with pytest.raises(ConfigError, match=next(iter(options))):
         Digest(**options)
+
+
+def test_pinned_text_stands_word_for_word(digest: Run, section: Cut) -> None:
+    """What somebody pinned is kept, whoever said it."""
+    rule = Message("assistant", "The release is frozen.\nDo not tag.", pinned=True)
+
+    got = digest(Message("user", "Go."), rule)
+
+    assert section(got, "Pinned") == "~~~\nThe release is frozen.\nDo not tag.\n~~~"
+
+
+def test_many_requests_keep_their_first_400_characters_where_there_is_room(digest: Run) -> None:
+    """However much else there is to say."""
+    asked = [f"Wish {n}: {f'make part {n} faster and smaller. ' * 20}" for n in range(15)]
+    noise = "\n".join(f"/srv/project/module_{n}/file_{n}.py:{n}: name_{n}" for n in range(3000))
+
+    got = digest(
+        *[Message("user", text) for text in asked], Message("assistant", noise), max_tokens=6000
+    )
+
+    assert all(text[:400] in got for text in asked)

@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 from agentic.messages import Message
@@ -15,14 +18,37 @@ def test_an_identifier_stands_in_the_line_that_mentioned_it_last(
 ) -> None:
     """Below the call that showed the line."""
     got = digest(
-        *called("grep", "3: def parse_tabs():\nb.py:9: x = 1", pattern="tabs"),
-        *called("grep", "c.py:7: def parse_tabs(width):", pattern="width"),
+        *called("grep", "2 found\n3: def parse_tabs():\nb.py:9:  x  = 1", pattern="tabs"),
+        *called("grep", "1 found\nc.py:7: def parse_tabs(width):", pattern="width"),
     )
 
     assert section(got, TITLE) == (
-        "- `grep pattern=tabs`\n  b.py:9: x = 1\n"
+        "- `grep pattern=tabs`\n  b.py:9:  x  = 1\n"
         "- `grep pattern=width`\n  c.py:7: def parse_tabs(width):"
     )
+
+
+def test_what_stands_elsewhere_in_the_digest_needs_no_other_line(
+    digest: Run, called: Called
+) -> None:
+    """The outcome of the call says it already."""
+    got = digest(*called("grep", "c.py:7: def parse_tabs(width):", pattern="width"))
+
+    assert got.count("parse_tabs") == 1
+    assert TITLE not in got
+
+
+def test_one_line_with_several_identifiers_goes_before_one_with_one(
+    digest: Run, called: Called, section: Cut
+) -> None:
+    """With little room, what says more for what it costs is shown."""
+    output = "look\n" + "\n".join(f"is_{n} = {n}" for n in range(40)) + "\nis_1 is_2 is_3 is_4 is_5"
+    noise = "\n".join(f"module_number_{n} of the project" for n in range(500))
+
+    got = section(digest(*called("list", noise, deep=1), *called("grep", output, x=1)), TITLE)
+
+    assert "  is_1 is_2 is_3 is_4 is_5" in got
+    assert "  is_3 = 3" not in got
 
 
 def test_plain_words_are_no_identifiers(digest: Run, called: Called) -> None:
@@ -33,15 +59,17 @@ def test_plain_words_are_no_identifiers(digest: Run, called: Called) -> None:
 
 
 def test_what_was_mentioned_more_often_has_the_first_right_to_the_room(
-    digest: Run, called: Called, section: Cut
+    digest: Run, called: Called
 ) -> None:
     """What the agent itself says weighs more than what a tool puts out."""
-    noise = "\n".join(f"drwxr-xr-x module_number_{n} of the project" for n in range(500))
+    noise = "500 found\n" + "\n".join(
+        f"drwxr-xr-x module_number_{n} of the project" for n in range(500)
+    )
     said = [Message("assistant", "The culprit is lex_tabs(), I am sure.")] * 3
 
     got = digest(*called("list", noise, depth=3), *said, max_tokens=300)
 
-    assert "  The culprit is lex_tabs(), I am sure." in section(got, TITLE)
+    assert "The culprit is lex_tabs(), I am sure." in got
 
 
 def test_an_identifier_in_a_huge_line_stands_with_what_is_around_it(
@@ -56,13 +84,91 @@ def test_an_identifier_in_a_huge_line_stands_with_what_is_around_it(
     assert max(map(len, got.split("\n"))) < 140
 
 
+def test_what_is_cut_out_of_a_line_is_forty_characters_as_they_were(
+    digest: Run, called: Called, section: Cut
+) -> None:
+    """A search for it in the archive finds it."""
+    line = (
+        " ".join(f"word{'s' * (n % 5)} and  more" for n in range(60)) + " tail_of_it " + "x " * 80
+    )
+
+    shown = section(digest(*called("cat", f"start\n{line}\nend", x=1), max_tokens=300), TITLE)
+
+    kept = next(each for each in shown.split("\n") if "tail_of_it" in each)
+    assert len(kept.strip(" .")) >= 40
+    assert kept.strip(" .") in line
+
+
+def test_the_same_conversation_gives_the_same_lines_in_every_process() -> None:
+    """Nothing depends on the order of a set."""
+    program = (
+        "import asyncio, json; from agentic.context.compactors import Digest;"
+        "from agentic.messages import Message;"
+        "text = '\\n'.join(f'name_{n} other_{n % 7} third_{n % 3}/x.py' for n in range(300));"
+        "print(asyncio.run(Digest(max_tokens=300).compact([Message('assistant', text)])))"
+    )
+
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+
+    assert len(printed) == 1
+
+
 def test_ten_generations_lose_no_identifier_that_still_ranks(
     digest: Run, called: Called, section: Cut, summary: Summary
 ) -> None:
     """A line is carried over as it is."""
-    got = digest(*called("get", '{"order": "W5061109", "item": "1586641416"}', user="ann"))
+    output = 'found\n{"order": "W5061109", "item": "1586641416"}\nend'
+    got = digest(*called("get", output, user="ann"))
 
     for n in range(10):
         got = digest(summary(got), *called("get", f"page {n}", chapter=n))
 
     assert '  {"order": "W5061109", "item": "1586641416"}' in section(got, TITLE)
+
+
+def test_ten_generations_of_a_full_digest_keep_what_is_mentioned_most(
+    digest: Run, called: Called, summary: Summary
+) -> None:
+    """What everybody talks about is never crowded out by what was seen once."""
+    got = ""
+    for generation in range(10):
+        former = [summary(got)] if got else []
+        talk = [
+            message
+            for n in range(20)
+            for message in called(
+                "grep",
+                f"1 found\nlib/part_{generation}_{n}.py:{n}: seen once",
+                pattern=f"sought_{generation}_{n}",
+            )
+        ]
+        asked = [
+            Message("assistant", f"The core is in src/core_{n}.py, I think.") for n in range(5)
+        ]
+        got = digest(*former, *(asked if generation < 2 else []), *talk, max_tokens=1500)
+
+    assert all(f"src/core_{n}.py" in got for n in range(5))
+    assert all(f"sought_9_{n}" in got for n in range(20))
+
+
+def test_what_no_section_has_room_for_any_more_is_shown_by_its_line(
+    digest: Run, called: Called, section: Cut, summary: Summary
+) -> None:
+    """An outcome that leaves the list of calls stays known by its identifiers."""
+    got = digest(*called("find_user", "the user is omar_3817", name="Omar"), max_tokens=400)
+
+    for n in range(6):
+        calls = [called("wait", f"after {'so ' * 20}many seconds", turn=n, of=k) for k in range(20)]
+        got = digest(summary(got), *[each for call in calls for each in call], max_tokens=400)
+
+    assert "omar_3817" not in section(got, "Other calls and their outcome")
+    assert "omar_3817" in section(got, TITLE)

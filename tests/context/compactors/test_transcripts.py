@@ -29,8 +29,8 @@ def test_real_digests_can_be_digested_again(transcripts: list[list[Message]]) ->
 def test_real_requests_are_kept_word_for_word_where_there_is_room(
     transcripts: list[list[Message]],
 ) -> None:
-    """With room for everything nothing that a user said is missing."""
-    for messages in transcripts:
+    """With room for everything nothing is missing; what only looks like a user is an output."""
+    for messages in filter(_calls_tools, transcripts):
         got = asyncio.run(Digest(max_tokens=400_000).compact(messages))
         asked = [message.content for message in messages if message.role == "user"]
         assert all(content in got for content in asked)
@@ -47,6 +47,10 @@ def test_real_sessions_in_ten_generations_keep_their_task(
             former = [ContextSummary(got, start).to_message()] if got else []
             got = asyncio.run(Digest().compact([*former, *messages[start : start + step]]))
         assert _task(messages)[:100] in got
+
+
+def _calls_tools(messages: list[Message]) -> bool:
+    return any(message.tool_calls for message in messages)
 
 
 def _task(messages: list[Message]) -> str:

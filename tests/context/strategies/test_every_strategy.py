@@ -23,7 +23,7 @@ from agentic.testing import conversations
 from agentic.tokens import CharCounter, count_tokens
 
 LETTERS = CharCounter(1.0)
-MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def _fresh_objects(messages: list[Message]) -> list[Message]:

@@ -63,7 +63,7 @@ def compacted(messages: list[Message], tokens: int) -> list[Message]:
     tokens=st.integers(40, 2_000),
     first=st.booleans(),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_is_cut_the_next_request_is_accepted(
     adapter: ModuleType, messages: list[Message], name: str, tokens: int, first: bool
 ) -> None:
