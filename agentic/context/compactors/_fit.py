@@ -1,201 +1,184 @@
-"""Which entries of a digest find room, and how far long ones are clipped.
+"""Which entries of a digest find room.
 
-Sizes are in tokens, as the counter counts them. Every section has a right to its part of the room;
-what it does not need, the others share. In a section the newest entries come first.
+Sizes are in tokens, as the counter counts them. The user's words come first, within a share of the
+room; then the lines in which identifiers were last seen, which get most of what is left while it is
+little; the other sections share the rest. What one does not need, others get.
 """
-
-from collections.abc import Callable, Iterator
-from itertools import accumulate, islice
-from typing import Any, TypeAlias
 
 import attrs
 
-from agentic.context.compactors._entries import CallNote, Entry, Quote
-from agentic.context.compactors._lines import clip
-from agentic.context.compactors._mentions import Mention, group
-from agentic.context.compactors._notes import (
-    HEADINGS,
-    TITLE,
-    Heading,
-    Notes,
-    Section,
-    left_out_line,
-    to_markdown,
-)
-from agentic.context.compactors._room import level, share
+from agentic.context.compactors._cover import Cover, Offers, group
+from agentic.context.compactors._drafts import Count, Draft, draft
+from agentic.context.compactors._mentions import words_in
+from agentic.context.compactors._notes import HEADINGS, SEEN, TITLE, Notes, Section, to_markdown
+from agentic.context.compactors._room import share
 from agentic.tokens import Counter
 
 __all__ = ["fit"]
 
-_Count: TypeAlias = Callable[[str], int]
-
-_CLIP_FLOOR = 100
-"""No text is clipped below this while it can be left out instead. In tokens."""
-_CLIP_LEAST = 24
-"""The least that a clipped text keeps of itself, in characters."""
-_SEEN_LEAST = 20
-"""So many lines are looked for that each could take this much room. In tokens."""
 _STEPS = 20
 """How often the room is shrunk, each time by the same part, until the whole fits."""
+_WORDS_EACH = 170
+"""So many tokens of each request are enough for its first 400 characters, and its end."""
+_WORDS_PART, _WORDS_PART_OF_MUCH = 0.2, 0.5
+_MUCH = 3900
+"""From this on the requests may take half of the room, to have enough of each."""
+_SEEN_WEIGHT = 8
+"""What the lines may take, where the other sections together may take 1."""
+_LISTED, _LISTED_PART = 320, 5
+"""The other sections together may have so many tokens, if that is no more than a fifth."""
+_URGENCY = (
+    "progress",
+    "errors",
+    "todos",
+    "results",
+    "changed",
+    "commands",
+    "findings",
+    "calls",
+    "read",
+)
+"""Each section has one entry before any has two, in this order."""
+_SEEN_PART, _SEEN_PLENTY = 0.85, 8000
+"""The lines want no more than this part of so many tokens, and half of what is above."""
+_SPARE = 20
+"""Less than one part in this many is not worth choosing again."""
+_TERMS_EACH, _MOST_TERMS = 5, 4000
+"""So many identifiers are looked for that each could take this much room. In tokens."""
+_SHORT_LINE, _LONG_LINE, _LINES = 56, 128, 100
+"""A line may be as long as the room divided by `_LINES`, in characters, but within bounds."""
+_COVERING = ("asked", "pinned", "results", "findings", "commands", "calls", "errors")
+"""What stands in these sections needs no other line."""
 
 
 def fit(notes: Notes, max_tokens: int, counter: Counter) -> str:
     """Give the Markdown form of as much as `max_tokens` holds; an empty text if that is nothing."""
+    table = _Table(notes, max_tokens, counter.count)
+    everything = table.everything()
+    if everything and counter.count(text := to_markdown(everything)) <= max_tokens:
+        return text
     # The parts of a text may count for less than the whole, so the room shrinks until it fits.
     for step in range(_STEPS, 0, -1):
-        text = to_markdown(_choose(notes, max_tokens * step // _STEPS, counter.count))
-        if counter.count(text) <= max_tokens:
-            return text
+        text = to_markdown(table.choose(max_tokens * step // _STEPS))
+        size = counter.count(text)
+        if size <= max_tokens:
+            return _fuller(table, text, size, counter) if step == _STEPS else text
     return ""
 
 
-def _choose(notes: Notes, room: int, count: _Count) -> Notes:
-    room -= count(f"{TITLE}\n")
-    drafts = [_draft(notes, heading, room, count) for heading in HEADINGS]
-    shares = share(room, [(draft.wanted, draft.heading.weight) for draft in drafts])
-    chosen = Notes()
-    spare = 0
-    # What whole entries leave over goes on to the next section, at last to the requests.
-    for draft, part in reversed(list(zip(drafts, shares, strict=True))):
-        section, spent = draft.fit(part + spare, count)
-        spare += part - spent
-        setattr(chosen, draft.heading.name, section)
-    return chosen
+def _fuller(table: "_Table", text: str, size: int, counter: Counter) -> str:
+    """Use what rounding left over, if there is any."""
+    if not size or size * 50 > table.max_tokens * 49:
+        return text
+    more = to_markdown(table.choose(table.max_tokens * table.max_tokens // size))
+    return more if size < counter.count(more) <= table.max_tokens else text
 
 
-@attrs.frozen
-class _Draft:
-    """A section, and what its entries cost."""
-
-    heading: Heading
-    section: Section[Any]
-    costs: dict[str, int]
-    """By the keys of the entries that could find room, the most favoured first."""
-    frame: int
-    """What heading and blank line cost."""
-    gap: int
-    """What the line about missing entries costs."""
-
-    @property
-    def wanted(self) -> int:
-        """What the section needs to be written as it is."""
-        if not self.costs:
-            return 0
-        return self.frame + self.gap * bool(self.section.left_out) + sum(self.costs.values())
-
-    def fit(self, room: int, count: _Count) -> tuple[Section[Any], int]:
-        """Give the section as far as the room goes, and what it takes."""
-        if self.wanted <= room:
-            return self.section, self.wanted
-        room = max(room - self.frame - self.gap, 0)
-        kept = self._clipped(room, count) if self.heading.clips else self._whole(room)
-        if not kept:
-            return attrs.evolve(self.section, entries={}), 0
-        spent = sum(cost for _, cost in kept.values())
-        entries = (kept[key][0] for key in self.section.entries if key in kept)
-        missing = len(self.section.entries) - len(kept)
-        section = attrs.evolve(
-            self.section,
-            entries={entry.key: entry for entry in entries},
-            left_out=self.section.left_out + missing,
-        )
-        return section, self.frame + self.gap + spent
-
-    def _whole(self, room: int) -> dict[str, tuple[Entry, int]]:
-        kept: dict[str, tuple[Entry, int]] = {}
-        for key, cost in self.costs.items():
-            room -= cost
-            if room < 0:
-                break
-            kept[key] = self.section.entries[key], cost
-        return kept
-
-    def _clipped(self, room: int, count: _Count) -> dict[str, tuple[Entry, int]]:
-        """Keep as many texts as find room at the floor, and clip the long ones to one level."""
-        floor = min(_CLIP_FLOOR, room // 2)
-        sizes = accumulate(min(cost, floor) for cost in self.costs.values())
-        favoured = dict(islice(self.costs.items(), sum(size <= room for size in sizes)))
-        highest = level(room, sorted(favoured.values()))
-        kept: dict[str, tuple[Entry, int]] = {}
-        for key, cost in favoured.items():
-            entry = self.section.entries[key]
-            if cost <= highest:
-                kept[key] = entry, cost
-            elif clipped := _clip(entry, cost, highest, count):
-                kept[key] = clipped
-        return kept
+def _firsts(drafts: list[Draft], room: int) -> dict[str, int]:
+    """Give each section room for one entry while there is any, in the order of their urgency."""
+    by_name = {each.heading.name: each for each in drafts}
+    firsts: dict[str, int] = {}
+    for name in _URGENCY:
+        if 0 < (first := by_name[name].first) <= room:
+            firsts[name] = first
+            room -= first
+    return firsts
 
 
-@attrs.frozen
-class _SeenDraft:
-    """The lines that could find room, the best first, and what they cost."""
-
-    heading: Heading
-    costs: dict[Mention, int]
-    frame: int
-
-    @property
-    def wanted(self) -> int:
-        """What all of them need."""
-        return self.frame + sum(self.costs.values()) if self.costs else 0
-
-    def fit(self, room: int, count: _Count) -> tuple[Section[Any], int]:
-        """Give the best lines as far as the room goes, and what they take."""
-        spent = self.frame
-        kept = []
-        for mention, cost in self.costs.items():
-            if spent + cost > room:
-                break
-            spent += cost
-            kept.append(mention)
-        return Section(group(kept)), spent if kept else 0
+def _shares(drafts: list[Draft], room: int, firsts: dict[str, int]) -> dict[str, int]:
+    """Share out by weight what the first entries leave."""
+    had = [firsts.get(each.heading.name, 0) for each in drafts]
+    wants = [
+        (each.wanted - has, each.heading.weight) for each, has in zip(drafts, had, strict=True)
+    ]
+    more = share(room - sum(had), wants)
+    return {
+        each.heading.name: has + part for each, has, part in zip(drafts, had, more, strict=True)
+    }
 
 
-def _draft(notes: Notes, heading: Heading, room: int, count: _Count) -> "_Draft | _SeenDraft":
-    frame = count(f"\n## {heading.title}\n")
-    if heading.name == "seen":
-        mentions = notes.mentions.best(max(room, 0) // _SEEN_LEAST)
-        return _SeenDraft(heading, _costs_of_mentions(mentions, count), frame)
-    section: Section[Any] = getattr(notes, heading.name)
-    costs: dict[str, int] = {}
-    least = 0
-    for entry in _favoured(section, keeps_first=heading.keeps_first):
-        if least > room:
-            break
-        costs[entry.key] = cost = count(entry.markdown() + "\n")
-        least += min(cost, _CLIP_FLOOR) if heading.clips else cost
-    missing = left_out_line(section.left_out + len(section.entries))
-    return _Draft(heading, section, costs, frame, count(missing + "\n"))
+@attrs.define
+class _Table:
+    """What could be written, and what it costs."""
 
+    notes: Notes
+    max_tokens: int
+    count: Count
+    drafts: list[Draft] = attrs.field(init=False)
+    """Of every section but the lines."""
+    lines: Offers = attrs.field(init=False)
+    frame: int = attrs.field(init=False)
+    """What the heading of the lines costs."""
 
-def _costs_of_mentions(mentions: list[Mention], count: _Count) -> dict[Mention, int]:
-    """Count the lines, and each label with the first of its lines."""
-    costs: dict[Mention, int] = {}
-    labels: set[str] = set()
-    for mention in mentions:
-        costs[mention] = count(f"  {mention.line}\n")
-        if mention.label not in labels:
-            costs[mention] += count(CallNote(mention.label).markdown() + "\n")
-            labels.add(mention.label)
-    return costs
+    def __attrs_post_init__(self) -> None:
+        """Draft every section, and look for the lines."""
+        self.drafts = [
+            draft(getattr(self.notes, heading.name), heading, self.max_tokens, self.count)
+            for heading in HEADINGS
+            if heading is not SEEN
+        ]
+        mentions = self.notes.mentions
+        worths = mentions.best(min(self.max_tokens // _TERMS_EACH, _MOST_TERMS))
+        limit = min(max(self.max_tokens // _LINES, _SHORT_LINE), _LONG_LINE)
+        lines = list(dict.fromkeys(mentions.lines(worths, limit)))
+        self.lines = Offers(lines, worths, self.count)
+        self.frame = self.count(f"\n## {SEEN.title}\n")
 
+    def everything(self) -> Notes | None:
+        """Choose everything; None if that is far more than there is room for."""
+        if sum(each.wanted for each in self.drafts) > 2 * self.max_tokens:
+            return None
+        chosen = Notes()
+        for each in self.drafts:
+            setattr(chosen, each.heading.name, each.section)
+        lines = self._cover(chosen, 2 * self.max_tokens)
+        chosen.seen = Section(group(lines.mentions))
+        return chosen
 
-def _favoured(section: Section[Any], *, keeps_first: bool) -> Iterator[Entry]:
-    """Give the entries, the newest first; the oldest comes second if it is to be kept."""
-    newest = reversed(section.entries.values())
-    yield from islice(newest, 1)
-    first = next(iter(section.entries.values()), None) if keeps_first else None
-    if first is not None and len(section.entries) > 1:
-        yield first
-    yield from (entry for entry in newest if entry is not first)
+    def choose(self, room: int) -> Notes:
+        """Choose what a room holds."""
+        room = max(room - self.count(f"{TITLE}\n") - self.frame, 0)
+        words, rest = self._parts(room)
+        chosen, spent = self._sections(words, rest)
+        lines = self._cover(chosen, room - spent)
+        spare = room - spent - lines.tokens
+        if spare * _SPARE > room:
+            chosen, spent = self._sections(words, rest + spare)
+            lines = self._cover(chosen, room - spent)
+        chosen.seen = Section(group(lines.mentions))
+        return chosen
 
+    def _parts(self, room: int) -> tuple[int, int]:
+        """Share the room out: for texts word for word, and for the sections that list things."""
+        words = [each for each in self.drafts if each.heading.clips]
+        enough = sum(each.least(_WORDS_EACH) for each in words)
+        part = room * _WORDS_PART
+        if room >= _MUCH:
+            part = max(part, min(room * _WORDS_PART_OF_MUCH, enough))
+        part = min(int(part), sum(each.wanted for each in words))
+        room -= part
+        listed = sum(each.wanted for each in self.drafts if not each.heading.clips)
+        plenty, more = min(room, _SEEN_PLENTY), max(room - _SEEN_PLENTY, 0)
+        lines = min(self.lines.wanted, int(plenty * _SEEN_PART) + more // 2)
+        least = min(listed, _LISTED, room // _LISTED_PART)
+        return part, max(least, share(room, [(listed, 1), (lines, _SEEN_WEIGHT)])[0])
 
-def _clip(entry: Quote, cost: int, most: int, count: _Count) -> tuple[Entry, int] | None:
-    """Clip a text to `most` tokens; None if too little of it would be left to say anything."""
-    limit = len(entry.text) * most // cost
-    while limit >= _CLIP_LEAST:
-        clipped = Quote(clip(entry.text, limit))
-        if (size := count(clipped.markdown() + "\n")) <= most:
-            return clipped, size
-        limit -= max(limit // 20, 8)
-    return None
+    def _sections(self, words: int, rest: int) -> tuple[Notes, int]:
+        """Fill the sections; what whole entries leave over goes on, at last to the requests."""
+        verbatim = [each for each in self.drafts if each.heading.clips]
+        listing = [each for each in self.drafts if not each.heading.clips]
+        firsts = _firsts(listing, rest)
+        parts = _shares(verbatim, words, {}) | _shares(listing, rest, firsts)
+        chosen = Notes()
+        spare = words + rest - sum(parts.values())
+        for each in reversed(self.drafts):
+            room = parts[each.heading.name] + spare
+            section, spent = each.fit(room, self.count)
+            spare = room - spent
+            setattr(chosen, each.heading.name, section)
+        return chosen, words + rest - spare
+
+    def _cover(self, chosen: Notes, room: int) -> Cover:
+        """Choose the lines; what stands elsewhere needs none."""
+        entries = (entry for name in _COVERING for entry in getattr(chosen, name).entries.values())
+        return self.lines.cover(room, words_in("\n".join(entry.markdown() for entry in entries)))

@@ -12,6 +12,8 @@ from agentic.context.compactors._lines import shorten
 from agentic.context.compactors._mentions import SAID
 from agentic.context.compactors._notes import Notes, Quotes, from_markdown
 from agentic.context.compactors._outcomes import Outcome, read_outcome
+from agentic.context.compactors._protocol import outputs_in_text
+from agentic.context.compactors._shell import files_in_command
 from agentic.context.compactors._stated import announced, found, result_of
 from agentic.context.compactors._todos import todos_in_arguments, todos_in_text
 from agentic.context.compactors._tools import ToolKind, ToolTable
@@ -33,7 +35,7 @@ def gather(messages: Sequence[Message], table: ToolTable) -> Notes:
 
     System messages that a conversation starts with are no part of it: they stay in the view.
     """
-    gatherer = _Gatherer(table)
+    gatherer = _Gatherer(table, outputs_in_text(messages))
     rounds = split_rounds(messages)
     for taken in dropwhile(_is_prompt, rounds):
         gatherer.take(taken)
@@ -52,6 +54,8 @@ class _Gatherer:
     """The notes while they grow."""
 
     table: ToolTable
+    outputs: Mapping[int, ToolCall]
+    """User messages that are outputs, by position, and the calls that they answer."""
     notes: Notes = attrs.field(factory=Notes)
 
     def take(self, taken: Round) -> None:
@@ -60,14 +64,20 @@ class _Gatherer:
         self.notes.mentions.message += len(taken.messages)
         if opener.summary is not None:
             self._fold(opener.summary.content)
+        elif call := self.outputs.get(taken.positions[0]):
+            self._take_call(call, ToolResult(call.id, call.name, opener.content))
         elif opener.role == "user":
             self.notes.asked.put_text(_request(opener))
+            self.notes.mentions.read("the user", opener.content, SAID)
         elif opener.role == "system":
             self.notes.reminders.put_text(opener.content)
         elif opener.role == "assistant":
             self._take_reply(opener)
         for call, result in _answered(taken):
             self._take_call(call, result)
+        for message in taken.messages:
+            if message.pinned and message.role != "user":
+                self.notes.pinned.put_text(_whole_text(message))
 
     def finish(self, last: Round) -> None:
         """Note what the last reply was about to do, and which of its calls have no result."""
@@ -80,6 +90,7 @@ class _Gatherer:
     def _fold(self, summary: str) -> None:
         """Go on from a former summary."""
         former = from_markdown(summary)
+        self._read_former(former)
         for note in [*former.changed.entries.values(), *former.read.entries.values()]:
             self.notes.put_file(note)
         for seen in former.seen.entries.values():
@@ -88,6 +99,18 @@ class _Gatherer:
         former.changed.entries.clear()
         former.read.entries.clear()
         self.notes.add(former)
+
+    def _read_former(self, former: Notes) -> None:
+        """Note the identifiers in a former digest: what finds no room elsewhere is shown again."""
+        read = self.notes.mentions.read
+        for quote in former.asked.entries.values():
+            read("the user", quote.text, SAID)
+        for quote in [*former.results.entries.values(), *former.findings.entries.values()]:
+            read("the assistant", quote.text, SAID)
+        for section in (former.commands, former.calls, former.errors):
+            for note in section.entries.values():
+                read(note.label, note.label, SAID)
+                read(note.label, "\n".join([note.status, *note.lines]))
 
     def _take_reply(self, reply: Message) -> None:
         self.notes.mentions.read("the assistant", reply.content, SAID)
@@ -101,7 +124,7 @@ class _Gatherer:
     def _take_call(self, call: ToolCall, result: ToolResult) -> None:
         action = read_action(call, self.table)
         for text in _texts(action.arguments):
-            self.notes.mentions.read(action.label, text, SAID)
+            self.notes.mentions.read_call(action.label, text)
         self.notes.mentions.read(action.label, result.text)
         todos = todos_in_arguments(action.arguments)
         self._set_todos(todos)
@@ -111,12 +134,15 @@ class _Gatherer:
         if action.kind is None or action.kind == "run":
             section = self.notes.commands if action.kind else self.notes.calls
             section.put(CallNote(action.label, status=_status(outcome)))
-        elif not outcome.failed:
+        if not outcome.failed:
             self._note_files(action)
         self._note_error(action, outcome)
 
     def _note_files(self, action: Action) -> None:
-        counted = _COUNTED[action.kind]
+        if action.kind == "run":
+            for note in files_in_command(self.table.command_of(action.arguments)):
+                self.notes.put_file(note)
+        counted = _COUNTED.get(action.kind, "")
         for path in action.paths:
             self.notes.put_file(FileNote(path, lines=action.lines, **{counted: 1}))
 
@@ -140,6 +166,11 @@ def _request(message: Message) -> str:
     attached = ", ".join(media.media_type for media in message.media)
     said = [message.content] if message.content.strip() else []
     return " ".join([*said, f"[attached: {attached}]"]) if attached else message.content
+
+
+def _whole_text(message: Message) -> str:
+    parts = [message.content, *(result.text for result in message.tool_results)]
+    return "\n".join(part for part in parts if part.strip())
 
 
 def _texts(arguments: Mapping[str, object]) -> Iterator[str]:

@@ -7,13 +7,24 @@ that an output of 100 MB costs what one of 10 KB does.
 import re
 from collections.abc import Iterator
 
-__all__ = ["around", "clip", "head_lines", "line_with", "one_line", "shorten", "tail_lines"]
+__all__ = [
+    "around",
+    "clip",
+    "head_lines",
+    "line_with",
+    "one_line",
+    "shorten",
+    "tail_lines",
+    "verbatim",
+]
 
 _WINDOW = 4096
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TAG_OR_RULE = re.compile(r"(?:</?[\w:-]{1,40}>|[\W_])*")
 _CUT = re.compile(r" \[\.\.\. ([0-9]{1,12}) characters left out \.\.\.\] ")
 _WORD_SEARCH = 24
+_OUTWARD = 10
+"""How far a cut moves outwards to the next blank, in characters."""
 
 
 def one_line(text: str) -> str:
@@ -35,7 +46,7 @@ def head_lines(text: str) -> Iterator[str]:
     >>> list(head_lines("<output>\n\n==========\nRan 3 tests\n</output>"))
     ['Ran 3 tests']
     """
-    return _telling(text[:_WINDOW].split("\n"))
+    return _telling(_forwards(text[:_WINDOW]))
 
 
 def tail_lines(text: str) -> Iterator[str]:
@@ -44,7 +55,7 @@ def tail_lines(text: str) -> Iterator[str]:
     >>> next(tail_lines("collected 3 items\n3 passed in 0.1s\n\n"))
     '3 passed in 0.1s'
     """
-    return _telling(reversed(text[-_WINDOW:].split("\n")))
+    return _telling(_backwards(text[-_WINDOW:]))
 
 
 def line_with(pattern: re.Pattern[str], text: str) -> str:
@@ -72,22 +83,37 @@ def shorten(line: str, limit: int) -> str:
     return f"{line[: limit - 5 - tail].rstrip()} ... {line[len(line) - tail :].lstrip()}"
 
 
+def verbatim(line: str) -> str:
+    r"""Give a line as it stands, unless what a terminal makes of it is something else.
+
+    >>> verbatim("    return   x  ")
+    'return   x'
+    >>> verbatim("\x1b[32mdone\x1b[0m")
+    'done'
+    """
+    return one_line(line) if "\x1b" in line or "\r" in line else line.strip()
+
+
 def around(line: str, word: str, limit: int) -> str:
     """Keep what stands around a word of a line that is longer than the limit, in characters.
 
-    >>> around("Of all the flights to Oslo only HAT084 on Friday has seats left", "HAT084", 40)
-    '... Oslo only HAT084 on Friday ...'
+    A limit of 48 or more leaves 40 characters of the line as they are, or more.
+
+    >>> around("Of all the flights to Oslo only HAT084 on Friday has seats left", "HAT084", 48)
+    '... flights to Oslo only HAT084 on Friday has seats ...'
     """
     if len(line) <= limit:
         return line
-    room = limit - len("... ") - len(" ...")
+    room = max(limit - len("... ") - len(" ..."), len(word))
     start = max(0, min(line.find(word) - (room - len(word)) // 2, len(line) - room))
-    kept = line[start : start + room]
-    if start and word in (tidy := _on_to_word(kept)):
-        kept = tidy
-    if start + room < len(line) and word in (tidy := _back_to_word(kept)):
-        kept = tidy
-    return f"{'... ' if start else ''}{kept}{' ...' if start + room < len(line) else ''}"
+    end = start + room
+    if start:
+        start = line.rfind(" ", start - _OUTWARD, start) + 1 or start
+    if end < len(line):
+        space = line.find(" ", end, end + _OUTWARD)
+        end = space if space >= 0 else end
+    head, tail = "... " if start else "", " ..." if end < len(line) else ""
+    return f"{head}{line[start:end].strip()}{tail}"
 
 
 def clip(text: str, limit: int) -> str:
@@ -110,7 +136,19 @@ def clip(text: str, limit: int) -> str:
     return f"{kept_head} [... {missing} characters left out ...] {kept_tail}"
 
 
-def _telling(lines: Iterator[str] | list[str]) -> Iterator[str]:
+def _forwards(text: str) -> Iterator[str]:
+    while text:
+        line, _, text = text.partition("\n")
+        yield line
+
+
+def _backwards(text: str) -> Iterator[str]:
+    while text:
+        text, _, line = text.rpartition("\n")
+        yield line
+
+
+def _telling(lines: Iterator[str]) -> Iterator[str]:
     tidied = (one_line(line) for line in lines)
     return (line for line in tidied if not _TAG_OR_RULE.fullmatch(line))
 

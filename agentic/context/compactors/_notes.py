@@ -11,6 +11,7 @@ from agentic.context.compactors._mentions import Mentions
 
 __all__ = [
     "HEADINGS",
+    "SEEN",
     "TITLE",
     "Heading",
     "Notes",
@@ -55,6 +56,7 @@ class Notes:
     """Everything that a digest can say. The order is that of the text."""
 
     asked: Quotes = attrs.field(factory=Quotes)
+    pinned: Quotes = attrs.field(factory=Quotes)
     former: Quotes = attrs.field(factory=Quotes)
     reminders: Quotes = attrs.field(factory=Quotes)
     results: Quotes = attrs.field(factory=Quotes)
@@ -102,20 +104,23 @@ class Heading:
     """The first entry is favoured besides the newest."""
 
 
+SEEN = Heading("seen", "Where things were last seen", CallNote, 0)
+"""The lines in which identifiers were last seen: their part is worked out by itself."""
 HEADINGS = (
     Heading("asked", "Asked by the user", Quote, 30, clips=True, keeps_first=True),
+    Heading("pinned", "Pinned", Quote, 30, clips=True),
     Heading("former", "Former summary", Quote, 20, clips=True),
     Heading("reminders", "Told on the way", Quote, 8, clips=True),
     Heading("results", "Results, in the assistant's words", Quote, 14),
     Heading("findings", "Found on the way", Quote, 8),
-    Heading("changed", "Files changed", FileNote, 12),
+    Heading("changed", "Files changed", FileNote, 14),
     Heading("read", "Files read", FileNote, 6),
     Heading("commands", "Commands and their outcome", CallNote, 12),
     Heading("calls", "Other calls and their outcome", CallNote, 12),
     Heading("errors", "Errors", CallNote, 12),
-    Heading("seen", "Where things were last seen", CallNote, 30),
-    Heading("todos", "Open to-dos", Quote, 6),
-    Heading("progress", "In progress at the end", Quote, 6),
+    SEEN,
+    Heading("todos", "Open to-dos", Quote, 8),
+    Heading("progress", "In progress at the end", Quote, 8),
 )
 _LEFT_OUT = re.compile(r"- \(([0-9]{1,9}) more, left out here\)")
 _BY_LINE = {f"## {heading.title}": heading for heading in HEADINGS}

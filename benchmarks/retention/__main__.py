@@ -1,0 +1,78 @@
+"""What a cut keeps, judged by what the agent really went on to use; and what a session costs.
+
+    python -m benchmarks.retention [--quick] [--jobs 2] [--json results.json] [--picture out.svg]
+
+Run it from the root of the checkout. The sessions lie beside it, in shared/data/transcripts.
+"""
+
+import argparse
+import json
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import attrs
+
+from benchmarks.retention.cost import COST_BUDGETS, Bill, replay
+from benchmarks.retention.cuts import CUTS
+from benchmarks.retention.judge import POINTS
+from benchmarks.retention.measure import Sample, measure, summarize
+from benchmarks.retention.peers import INSTALL, absent_peers, peer_cuts
+from benchmarks.retention.picture import draw
+from benchmarks.retention.report import print_bills, print_floor, print_tables
+from benchmarks.retention.sessions import FOLDER, Session, read_sessions
+
+QUICK_POINTS = 3
+
+
+def main() -> None:
+    """Measure, and print the tables."""
+    options = _options()
+    sessions = read_sessions(options.folder)
+    if not sessions:
+        print(f"No transcripts in {options.folder.name}: there is nothing to measure.")
+        return
+    for name in absent_peers():
+        print(f"{name} is not installed and has no row; to have it: {INSTALL}")
+    judged = partial(_judge, points=QUICK_POINTS if options.quick else POINTS)
+    with ProcessPoolExecutor(options.jobs) as pool:
+        samples = [sample for each in pool.map(judged, sessions) for sample in each]
+        print_tables(samples)
+        print_floor(samples)
+        long = [session for session in sessions if session.is_long]
+        replayed = pool.map(_bills, long[:: 4 if options.quick else 1])
+        bills = [bill for each in replayed for bill in each]
+    print_bills(bills)
+    if options.json:
+        options.json.write_text(_as_json(samples, bills))
+    if options.picture:
+        rows = summarize(sample for sample in samples if sample.is_long)
+        options.picture.write_text(draw(rows, len(long)))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.retention", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=FOLDER, help="of transcripts")
+    parser.add_argument("--quick", action="store_true", help="3 points a session, not 12")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--json", type=Path, help="write every sample into this file")
+    parser.add_argument("--picture", type=Path, help="draw evidence against budget into this file")
+    return parser.parse_args()
+
+
+def _judge(session: Session, points: int) -> list[Sample]:
+    return list(measure([session], {**CUTS, **peer_cuts()}, points=points))
+
+
+def _bills(session: Session) -> list[Bill]:
+    return [bill for budget in COST_BUDGETS for bill in replay(session, budget)]
+
+
+def _as_json(samples: list[Sample], bills: list[Bill]) -> str:
+    return json.dumps(
+        {"samples": [*map(attrs.asdict, samples)], "bills": [*map(attrs.asdict, bills)]}
+    )
+
+
+if __name__ == "__main__":
+    main()

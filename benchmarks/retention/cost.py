@@ -1,0 +1,126 @@
+"""What a session costs under a strategy, with a prompt cache: every turn sends the view anew.
+
+What the request before began with is read from the cache, the rest is written to it.
+"""
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+import attrs
+
+from agentic.context.strategies import (
+    Chain,
+    ClearToolOutputs,
+    ContextStrategy,
+    FitContextWindow,
+)
+from agentic.messages import Message
+from benchmarks.retention.cuts import CharSize
+from benchmarks.retention.judge import points_of
+from benchmarks.retention.sessions import Session
+from benchmarks.retention.shown import size_of, text_of
+
+__all__ = ["COST_BUDGETS", "SLIDING", "Bill", "replay"]
+
+READ, WRITE = 0.1, 1.25
+"""Of the price of a token without a cache, as providers charge for five minutes (2026)."""
+COST_BUDGETS = (8_000, 20_000, 50_000)
+SLIDING = "a window that slides every turn"
+
+
+@attrs.frozen
+class Bill:
+    """One session under one strategy at one budget. Sizes in tokens."""
+
+    way: str
+    budget: int
+    session: str
+    turns: int
+    cost: float
+    """In tokens at the full price."""
+    cost_when_full: float
+    """The same of the turns at which the whole history was larger than the budget."""
+    reused: float
+    """The share of all that was sent that was read from the cache."""
+    breaks: int
+    """How often a request did not begin with the whole one before it."""
+    evidence: float | None
+    """The mean over the points of the session; None if it has none at this budget."""
+
+
+def replay(session: Session, budget: int) -> Iterator[Bill]:
+    """Send a session turn by turn under each strategy, if it ever outgrows the budget."""
+    if size_of(text_of(session.messages)) <= budget:
+        return
+    sizes = _Sizes()
+    points = [point for point in points_of(session) if point.size > budget]
+    for way, strategy in _strategies(budget).items():
+        bill = _send(session.messages, strategy, budget, sizes)
+        judged = [point.judge(text_of(strategy.compact(point.past))).evidence for point in points]
+        evidence = statistics.fmean(judged) if judged else None
+        yield attrs.evolve(bill, way=way, session=session.name, evidence=evidence)
+
+
+def _strategies(budget: int) -> dict[str, ContextStrategy]:
+    counter = CharSize()
+    return {
+        SLIDING: FitContextWindow(budget, counter, per_message_overhead=0, low_water=1.0),
+        "FitContextWindow": FitContextWindow(budget, counter, per_message_overhead=0),
+        "ClearToolOutputs": ClearToolOutputs(budget, counter, per_message_overhead=0),
+        "ClearToolOutputs, FitContextWindow": Chain(
+            [
+                ClearToolOutputs(budget, counter, per_message_overhead=0),
+                FitContextWindow(budget, counter, per_message_overhead=0),
+            ]
+        ),
+    }
+
+
+def _send(
+    messages: Sequence[Message], strategy: ContextStrategy, budget: int, sizes: "_Sizes"
+) -> Bill:
+    """Add up what the requests of a session cost."""
+    history: list[Message] = []
+    before: list[Message] = []
+    size = sent = read = cost_when_full = 0.0
+    turns = breaks = 0
+    for message in messages:
+        if message.role == "assistant" and history:
+            view = strategy.compact(history)
+            shared = _shared(before, view)
+            known = sum(map(sizes.of, view[:shared]))
+            new = sum(map(sizes.of, view)) - known
+            turns += 1
+            breaks += shared < len(before)
+            read += known
+            sent += known + new
+            cost_when_full += (READ * known + WRITE * new) * (size > budget)
+            before = list(view)
+        history = [*history, message]
+        size += sizes.of(message)
+    cost = READ * read + WRITE * (sent - read)
+    reused = read / sent if sent else 0.0
+    return Bill("", budget, "", turns, cost, cost_when_full, reused, breaks, None)
+
+
+def _shared(before: list[Message], after: list[Message]) -> int:
+    """Count the messages that both begin with."""
+    shared = 0
+    for one, other in zip(before, after, strict=False):
+        if one is not other:
+            break
+        shared += 1
+    return shared
+
+
+@attrs.define
+class _Sizes:
+    """The sizes of messages, each worked out once."""
+
+    known: dict[int, tuple[Message, float]] = attrs.field(factory=dict)
+
+    def of(self, message: Message) -> float:
+        """Give the size of a message in tokens."""
+        if id(message) not in self.known:
+            self.known[id(message)] = message, size_of(text_of([message]))
+        return self.known[id(message)][1]
