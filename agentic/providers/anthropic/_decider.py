@@ -10,7 +10,7 @@ import attrs
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.providers._failure import counted_tokens, known_window, provider_errors
-from agentic.providers._plain import at, plain
+from agentic.providers._plain import at, plain, text_at
 from agentic.providers.anthropic._wire import (
     NAME,
     StreamedResponse,
@@ -39,6 +39,15 @@ _DEFAULT_MAX_TOKENS = 4096
 # tokens, and over 8,192 for some models.
 # https://github.com/anthropics/anthropic-sdk-python/blob/main/src/anthropic/_constants.py
 _LARGEST_UNSTREAMED = 8192
+
+_LARGE_REPLY = 32_000
+_PARTS_OF_WINDOW = 8
+"""The longest reply that is asked for by default, in tokens, and as a share of a larger window.
+
+Models before Claude 4.5 refuse a request whose input and `max_tokens` are together more than the
+window (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons, 2026-11), so
+that their 64,000 would be lost to a conversation in 200,000. A file that an agent writes in one
+call seldom takes 32,000, and one that is cut off has to be written again."""
 
 _PAUSES = {"pause_turn", "compaction"}
 _MOST_PAUSES = 5
@@ -71,8 +80,9 @@ class Decider:
     server, timeouts and retries."""
     model: str
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
-    """More arguments of the call. Without `max_tokens` a reply may be as long as the model allows.
-    `tools` stand before those of the request."""
+    """More arguments of the call. Without `max_tokens` a reply may be as long as the model allows,
+    but no more than 32,000 tokens or an eighth of the window, whichever is more; `budget_tokens`
+    for thinking come on top. `tools` stand before those of the request."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     @property
@@ -114,11 +124,11 @@ class Decider:
         body = self._body(request)
         responses: list[Any] = []
         while _goes_on(responses):
-            streamed = StreamedResponse()
+            streamed = StreamedResponse(model=self.model)
             with self._errors(partial(getattr, streamed, "text")):
                 sent = _resumed(body, responses)
                 async with await self.client.messages.create(**sent, stream=True) as events:
-                    with _error_events(self.model):
+                    with _error_events(self.model, known_window(self.limits())):
                         async for event in events:
                             if piece := streamed.feed(event):
                                 yield piece
@@ -138,6 +148,14 @@ class Decider:
             answer = await self.client.messages.count_tokens(**counted)
         return counted_tokens(answer, "input_tokens", NAME)
 
+    def _max_tokens(self) -> int:
+        """Give how long a reply may be if the options do not say."""
+        limits = self.limits()
+        budget = at(self.options, "thinking", "budget_tokens")
+        thinking = budget if isinstance(budget, int) else 0
+        most = max(_LARGE_REPLY, limits.context_window // _PARTS_OF_WINDOW) + thinking
+        return min(limits.max_output or _DEFAULT_MAX_TOKENS + thinking, most)
+
     def _errors(self, received: Callable[[], str] = str) -> AbstractContextManager[None]:
         return provider_errors(NAME, self.model, known_window(self.limits()), received)
 
@@ -149,7 +167,7 @@ class Decider:
         tools = [*self.options.get("tools", ()), *encoded.pop("tools", ())]
         body = {
             "model": self.model,
-            "max_tokens": self.limits().max_output or _DEFAULT_MAX_TOKENS,
+            "max_tokens": self._max_tokens(),
             **encoded,
             **self.options,
             **({"tools": tools} if tools else {}),
@@ -161,19 +179,19 @@ class Decider:
 def _goes_on(responses: list[Any]) -> bool:
     if not responses:
         return True
-    paused = at(responses[-1], "stop_reason") in _PAUSES
+    paused = text_at(responses[-1], "stop_reason") in _PAUSES
     return paused and len(responses) <= _MOST_PAUSES
 
 
 @contextmanager
-def _error_events(model: str) -> Iterator[None]:
+def _error_events(model: str, window: int | None) -> Iterator[None]:
     """Read an error in the stream by its kind: the SDK gives it the status of the response, 200."""
     try:
         yield
     except Exception as error:
         body = plain(getattr(error, "body", None))
         if at(body, "type") == "error":
-            raise stream_error(body, model) from error
+            raise stream_error(body, model, window) from error
         raise
 
 

@@ -1,7 +1,9 @@
-"""Amazon Bedrock, by the Converse and ConverseStream operations, whatever the model behind them.
+"""Amazon Bedrock, by the Converse and ConverseStream operations.
 
-The wire is pure; `Decider` calls a `bedrock-runtime` client that the caller passes in, boto3's or
-one whose methods are coroutines: pip install 'agentic-weave[bedrock]'.
+The operations are the same for every model; what a model takes of them is not. `encode_request` and
+`validate` know the rules of some families, once they know the model. The wire is pure; `Decider`
+calls a `bedrock-runtime` client that the caller passes in, boto3's or one whose methods are
+coroutines: pip install 'agentic-weave[bedrock]'.
 """
 
 from agentic.providers.bedrock._decider import Decider

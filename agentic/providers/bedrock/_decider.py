@@ -20,6 +20,7 @@ from agentic.providers.bedrock._wire import (
     for_boto3,
 )
 from agentic.providers.bedrock._wire._calls import TOOL_NAMES
+from agentic.providers.bedrock._wire._families import part_turns
 from agentic.providers.bedrock._wire._request import with_options
 
 __all__ = ["Decider"]
@@ -28,9 +29,16 @@ _COUNTED = ("messages", "system", "toolConfig", "additionalModelRequestFields")
 """https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseTokensRequest.html"""
 
 
-@attrs.frozen
+_REFUSAL = "cannot be provided in the same turn"
+"""What a model says that takes no words beside calls or results."""
+
+
+@attrs.define(eq=False)
 class Decider:
     """Asks one model by the client's `converse`, or `converse_stream` where the loop can watch.
+
+    A model that refuses words beside calls or results in one turn is asked once more with such
+    turns parted, and so is every later call; families known to refuse them get none.
 
     A cancelled call of boto3 is not waited for, and its thread ends with it; a cancelled stream is
     closed. boto3 retries by itself, as its `Config` says.
@@ -44,6 +52,8 @@ class Decider:
     """More arguments of the call, such as `inferenceConfig`. Blocks of `system` and entries of
     `toolConfig.tools` are put after those of the conversation."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
+
+    _has_two_kinds: bool = attrs.field(default=True, init=False)
 
     @property
     def name(self) -> str:
@@ -61,9 +71,8 @@ class Decider:
             ContextOverflow: the request does not fit the model's window.
             RequestFailed: any other refusal, and no answer at all.
         """
-        arguments = self._arguments(request)
         with self._errors():
-            response = await call(partial(self.client.converse, **arguments))
+            response = await self._ask(self.client.converse, request)
         return TOOL_NAMES.restore(decode_response(response), request.tools)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
@@ -74,10 +83,9 @@ class Decider:
             IncompleteReply: the stream broke off in the middle of the reply.
             RequestFailed: any other refusal, and no answer at all.
         """
-        arguments = self._arguments(request)
         streamed = StreamedResponse(self.model)
         with self._errors(lambda: streamed.text):
-            answer = await call(partial(self.client.converse_stream, **arguments))
+            answer = await self._ask(self.client.converse_stream, request)
             async with contextlib.aclosing(_told(events(answer["stream"]))) as told:
                 async for event in told:
                     if piece := streamed.feed(event):
@@ -101,10 +109,24 @@ class Decider:
             answer = await call(counting)
         return counted_tokens(answer, "inputTokens", NAME)
 
+    async def _ask(self, method: Callable[..., Any], request: Input) -> Any:
+        try:
+            return await call(partial(method, **self._arguments(request)))
+        except Exception as error:
+            if not self._has_two_kinds or _REFUSAL not in str(error):
+                raise
+        self._has_two_kinds = False
+        return await call(partial(method, **self._arguments(request)))
+
     def _arguments(self, request: Input) -> dict[str, Any]:
         conversation = encode_request(
-            request.history, system_prompt=request.system_prompt, tools=request.tools
+            request.history,
+            system_prompt=request.system_prompt,
+            tools=request.tools,
+            model=self.model,
         )
+        if not self._has_two_kinds:
+            conversation["messages"] = part_turns(conversation["messages"])
         whole = with_options(conversation, self.options, offered=bool(request.tools))
         return {"modelId": self.model, **for_boto3(whole)}
 

@@ -76,7 +76,7 @@ class Decider:
             IncompleteReply: the stream broke off in the middle of the reply.
             RequestFailed: any other refusal, and no answer at all.
         """
-        streamed = StreamedResponse()
+        streamed = StreamedResponse(model=self.model)
         with self._errors(lambda: streamed.text):
             chunks: Any = await self.client.aio.models.generate_content_stream(
                 **self._call(request)
@@ -131,7 +131,7 @@ class Decider:
     def _whole(self, response: Any) -> Any:
         """Check that a raw answer is a response at all: a proxy may answer in its own words."""
         body = text_at(plain(response), "sdkHttpResponse", "body")
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             if isinstance(found := json.loads(body), dict):
                 return found
         raise RequestFailed(NAME, None, f"the answer is no JSON object: {body[:200]!r}")

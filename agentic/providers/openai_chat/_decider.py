@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Decider"]
 
+_OURS = {"tools", "stream", "stream_options"}
+"""Options that are not passed on as they are."""
+
 
 @attrs.frozen
 class Decider:
@@ -38,8 +41,9 @@ class Decider:
     server, timeouts and retries."""
     model: str
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
-    """More arguments of the call: temperature, max_tokens, extra_body. A stream asks for its usage;
-    `stream_options` here replaces that, None leaves it out."""
+    """More arguments of the call: temperature, max_tokens, extra_body. `tools` stand after those of
+    the request. A stream asks for its usage; `stream_options` here replaces that, None leaves it
+    out."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     @property
@@ -61,7 +65,7 @@ class Decider:
         """
         create: Any = self.client.chat.completions.create
         with self._errors():
-            body = plain(await create(**self._call(request), **self.options))
+            body = plain(await create(**self._call(request)))
         if not items_at(body, "choices"):
             nothing = RequestFailed(NAME, None, f"an answer without choices: {body!r:.500}")
             raise failure_in(body, self.model, known_window(self.limits())) or nothing
@@ -76,9 +80,8 @@ class Decider:
             RequestFailed: any other refusal, and no answer at all.
         """
         create: Any = self.client.chat.completions.create
-        options = {"stream_options": {"include_usage": True}, **self.options, "stream": True}
-        if options["stream_options"] is None:
-            del options["stream_options"]
+        usage = self.options.get("stream_options", {"include_usage": True})
+        options = {"stream": True, **({} if usage is None else {"stream_options": usage})}
         streamed = StreamedResponse()
         with self._errors(lambda: streamed.text):
             async with await create(**self._call(request), **options) as events:
@@ -88,10 +91,13 @@ class Decider:
         yield self._decision(streamed.response(), request)
 
     def _call(self, request: Input) -> dict[str, Any]:
-        conversation = encode_request(
+        """Give the arguments of the SDK's call, but for those of a stream."""
+        said = encode_request(
             request.history, system_prompt=request.system_prompt, tools=request.tools
         )
-        return {"model": self.model, **conversation}
+        tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
+        options = {key: value for key, value in self.options.items() if key not in _OURS}
+        return {"model": self.model, **options, **said, **({"tools": tools} if tools else {})}
 
     def _errors(self, received: Callable[[], str] = str) -> AbstractContextManager[None]:
         return provider_errors(NAME, self.model, known_window(self.limits()), received)

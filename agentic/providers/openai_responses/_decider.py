@@ -9,7 +9,7 @@ import attrs
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.providers._failure import counted_tokens, known_window, provider_errors
-from agentic.providers._plain import at, plain
+from agentic.providers._plain import at, items_at, plain
 from agentic.providers.openai_responses._wire import (
     NAME,
     StreamedResponse,
@@ -18,6 +18,8 @@ from agentic.providers.openai_responses._wire import (
     raise_failure,
 )
 from agentic.providers.openai_responses._wire._calls import TOOL_NAMES
+from agentic.providers.openai_responses._wire._unsealed import without_unsealed
+from agentic.providers.openai_responses._wire._validate_items import is_openais
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -99,7 +101,7 @@ class Decider:
             IncompleteReply: the stream broke off in the middle of the reply.
             RequestFailed: any other refusal, and no answer at all.
         """
-        streamed = StreamedResponse()
+        streamed = StreamedResponse(self.model)
         with self._errors(lambda: streamed.text):
             async with await self._create(request, stream=True) as events:
                 async for event in events:
@@ -129,7 +131,9 @@ class Decider:
         theirs = list(self.options.get("tools") or ())
         tools = {"tools": [*said.pop("tools", ()), *theirs]}
         defaults = {**_STATELESS, **(_REASONING if self._has_reasoning else {})}
-        merged = {**defaults, "model": self.model, **self.options, **said}
+        merged: dict[str, Any] = {**defaults, "model": self.model, **self.options, **said}
+        if merged["store"] is False and is_openais(str(merged["model"])):
+            merged["input"] = without_unsealed(items_at(merged, "input")) or merged["input"]
         return {**merged, **tools} if tools["tools"] else merged
 
     async def _create(self, request: Input, **more: Any) -> Any:

@@ -274,6 +274,17 @@ def test_an_error_within_a_stream_has_the_status_of_its_kind() -> None:
     assert failed.value.status == 529
 
 
+def test_an_overflow_that_opens_a_stream_names_the_model() -> None:
+    """There is no start of a message that would."""
+    said = {"type": "invalid_request_error", "message": "prompt is too long: 210 tokens > 200"}
+    server = Server(streaming([{"type": "error", "error": said}]))
+
+    with pytest.raises(ContextOverflow) as overflow:
+        decide(server, limits=ModelLimits(200_000, 64_000))
+
+    assert (overflow.value.model, overflow.value.sent) == ("claude-x", 210)
+
+
 def test_a_cancelled_run_leaves_the_session_whole() -> None:
     """The server never ends its reply."""
     store = MemoryStore()
@@ -331,17 +342,38 @@ def test_a_turn_that_pauses_again_and_again_is_given_up() -> None:
     assert (decision.stop_reason, decision.stop_word) == (StopReason.OTHER, "pause_turn")
 
 
-def test_max_tokens_is_what_the_model_can_give_unless_it_is_told() -> None:
-    """A reply that may be so long is streamed, since the SDK refuses to wait for it."""
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        (ModelLimits(200_000, 64_000), 32_000),
+        (ModelLimits(1_000_000, 128_000), 125_000),
+        (ModelLimits(200_000, 8_192), 8_192),
+        (ModelLimits(0, 64_000), 32_000),
+        (ModelLimits(8_192, 0, known=False), 4_096),
+    ],
+)
+def test_a_reply_may_be_long_and_leaves_the_window_to_the_conversation(
+    limits: ModelLimits, expected: int
+) -> None:
+    """One that may be very long is streamed, since the SDK refuses to wait for it."""
     server = Server(reply(text("Yes.")))
 
-    decide(server, limits=ModelLimits(200_000, 64_000))
-    decide(server, limits=ModelLimits(8_192, 0, known=False))
-    decide(server, options={"max_tokens": 300, "stop_sequences": ["x"]})
+    decide(server, limits=limits)
 
-    assert [body["max_tokens"] for body in server.bodies] == [64_000, 4_096, 300]
-    assert [body.get("stream", False) for body in server.bodies] == [True, False, False]
-    assert server.bodies[2]["stop_sequences"] == ["x"]
+    assert server.bodies[0]["max_tokens"] == expected
+    assert server.bodies[0].get("stream", False) is (expected > 8_192)
+
+
+def test_max_tokens_may_be_told() -> None:
+    """A budget for thinking that is told without it comes on top of the reply."""
+    server = Server(reply(text("Yes.")))
+    thinking = {"type": "enabled", "budget_tokens": 20_000}
+
+    decide(server, options={"max_tokens": 300, "stop_sequences": ["x"]})
+    decide(server, limits=ModelLimits(200_000, 64_000), options={"thinking": thinking})
+
+    assert [body["max_tokens"] for body in server.bodies] == [300, 52_000]
+    assert server.bodies[0]["stop_sequences"] == ["x"]
 
 
 def test_tools_of_the_provider_stand_beside_ours() -> None:

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -142,3 +144,27 @@ def test_no_words_are_lost_on_the_way(messages: list[Message]) -> None:
             assert json.dumps(message.content, ensure_ascii=False)[1:-1] in sent
         for call in message.tool_calls:
             assert sent.count(f'"{call.id}"') == 2
+
+
+NESTED: list[Callable[[Any], Any]] = [
+    lambda inner: [inner],
+    lambda inner: {"content": inner},
+    lambda inner: [{"type": "document", "source": {"type": "content", "content": inner}}],
+    lambda inner: [{"type": "tool_result", "tool_use_id": "a", "content": inner}],
+    lambda inner: [{"type": "tool_use", "id": "a", "name": "f", "input": inner}],
+]
+
+
+@pytest.mark.parametrize("nested", NESTED)
+def test_depth_is_no_reason_to_raise(nested: Callable[[Any], Any]) -> None:
+    """Nobody sends hundreds of levels, but for somebody who wants to see what happens."""
+    deep: Any = []
+    while str(deep).count("[") + str(deep).count("{") < 600:
+        deep = nested(deep)
+    request = {"messages": [{"role": "user", "content": deep}], "system": deep, "usage": deep}
+
+    anthropic.validate(request)
+    anthropic.encode_request(anthropic.decode_request(request))
+    anthropic.usage(request)
+    anthropic.decode_response(request)
+    anthropic.StreamedResponse().feed(request)

@@ -222,6 +222,24 @@ def test_an_id_that_came_from_the_wire_keeps_its_name() -> None:
     assert sent[3:] == ROUND
 
 
+def test_an_id_that_a_later_reply_uses_again_is_renamed_there() -> None:
+    """Calls and results alike, the same each time; the first reply goes back as it came."""
+    call, result = {**CALL, "id": "call_0"}, {**RESULT, "tool_use_id": "call_0"}
+    round_ = [
+        {"role": "assistant", "content": [THINKING, call, {**call, "id": "call_1"}]},
+        {"role": "user", "content": [{**result, "tool_use_id": "call_1"}, result]},
+    ]
+    wire = anthropic.decode([ASK, *round_, *round_])
+
+    sent = anthropic.encode_request(wire)["messages"]
+
+    assert sent[:3] == [ASK, *round_]
+    assert [block.get("id") for block in sent[3]["content"]] == [None, "call_0_2", "call_1_2"]
+    assert [block["tool_use_id"] for block in sent[4]["content"]] == ["call_1_2", "call_0_2"]
+    assert anthropic.validate({"messages": sent}) == []
+    assert anthropic.encode_request(wire)["messages"] == sent
+
+
 def test_a_system_message_that_lost_its_place_is_the_users_marked() -> None:
     """The reply after it was dropped, and the user's message before it."""
     wire = anthropic.decode([ASK, SYSTEM, {"role": "assistant", "content": "Yes."}, ASK])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentic.errors import IncompleteReply, RequestFailed
+from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
 from agentic.providers import anthropic
 from agentic.providers.anthropic import StreamedResponse
 from agentic.usage import StopReason, Usage
@@ -212,3 +212,78 @@ def test_an_error_in_the_stream_is_raised(kind: str, status: int | None) -> None
         _fed(START, error)
 
     assert failed.value.status == status
+
+
+def test_an_overflow_before_the_start_names_the_model_that_was_asked() -> None:
+    """Nothing else tells which it was."""
+    said = {"type": "invalid_request_error", "message": "prompt is too long: 210 tokens > 200"}
+
+    with pytest.raises(ContextOverflow) as overflow:
+        StreamedResponse(model="claude-x").feed({"type": "error", "error": said})
+
+    assert overflow.value.model == "claude-x"
+
+
+@pytest.mark.parametrize(
+    ("late", "expected"),
+    [
+        ({"input_tokens": 0, "cache_read_input_tokens": 0}, Usage(125, 15, 0, 100)),
+        ({"input_tokens": 30, "cache_read_input_tokens": None}, Usage(130, 15, 0, 100)),
+        ({"output_tokens": 0}, Usage(125, 1, 0, 100)),
+        ({"cache_creation": {"ephemeral_5m_input_tokens": 9}}, Usage(134, 15, 0, 100, 9)),
+        ({"output_tokens": "x", "cache_creation": [1]}, Usage(125, 0, 0, 100)),
+    ],
+)
+def test_counts_of_a_stream_never_shrink(late: dict[str, Any], expected: Usage) -> None:
+    """They are running totals; some servers repeat those of the input as zeros at the end."""
+    response = _fed(START, _ended("end_turn", **late), STOP).response()
+
+    assert anthropic.usage(response) == expected
+
+
+def test_counts_within_counts_never_shrink() -> None:
+    """The lifetimes of what was written to the cache are counted one by one."""
+    written = {"ephemeral_5m_input_tokens": 4, "ephemeral_1h_input_tokens": 6}
+    start = {"type": "message_start", "message": {"usage": {"cache_creation": written}}}
+    late = {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 7}
+
+    response = _fed(start, _ended("end_turn", cache_creation=late), STOP).response()
+
+    assert anthropic.usage(response).cache_write == 11
+
+
+class _Piece(str):
+    """A text that counts the characters that are copied when it is put behind another."""
+
+    __slots__ = ()
+    copied = 0
+
+    def __radd__(self, before: str) -> str:
+        type(self).copied += len(before) + len(self)
+        return str.__add__(before, self)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [("text_delta", "text"), ("thinking_delta", "thinking"), ("input_json_delta", "partial_json")],
+)
+def test_a_long_reply_costs_no_more_for_each_piece(kind: str, field: str) -> None:
+    """What has come is not copied again with every delta."""
+    _Piece.copied = 0
+    fragments = ['{"a": "', *["tick"] * 500, '"}']
+
+    streamed = _fed(START, *(_delta(0, kind, **{field: _Piece(text)}) for text in fragments), STOP)
+
+    assert "tick" * 500 in str(streamed.response()["content"])
+    assert streamed.text in {"", "".join(fragments)}
+    assert _Piece.copied == 0
+
+
+def test_citations_are_collected_in_order() -> None:
+    """Behind those that the block started with."""
+    block = _opened(0, type="text", text="", citations=[1])
+    cited = [_delta(0, "citations_delta", citation=number) for number in (2, 3)]
+
+    response = _fed(START, block, *cited, STOP).response()
+
+    assert response["content"] == [{"type": "text", "text": "", "citations": [1, 2, 3]}]

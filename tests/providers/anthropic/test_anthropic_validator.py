@@ -13,6 +13,9 @@ DIRECTIVE = {"role": "system", "content": [], "output_config": {"effort": "low"}
 THINKING = {"type": "thinking", "thinking": "So.", "signature": "EqQB"}
 TEXT = {"type": "text", "text": "Go on."}
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+BUDGET = {"type": "enabled", "budget_tokens": 2000}
+MARK = {"type": "ephemeral"}
+MARKED = {**TEXT, "cache_control": MARK}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
 
 
@@ -67,7 +70,11 @@ def _tool(name: str = "read", **schema: Any) -> dict[str, Any]:
         ("order", 1, [ASK, SYSTEM, ASK]),
         ("id", 1, [ASK, _said(_call("fs.read:0")), _told(_result("fs.read:0"))]),
         ("arguments", 1, [ASK, _said(_call(input="{}")), _told(_result())]),
+        ("name", 1, [ASK, _said(_call(name="")), _told(_result())]),
         ("part", 0, [_told("text")]),
+        ("media", 0, [_told({"type": "image"})]),
+        ("media", 0, [_told({"type": "document", "source": {}}, TEXT)]),
+        ("media", 2, [ASK, _said(_call()), _told({**_result(), "content": [{"type": "image"}]})]),
         ("thinking", 1, [ASK, _said({"type": "thinking", "thinking": "So."}, TEXT), ASK]),
         ("thinking", 1, [ASK, _said(TEXT, THINKING)]),
         ("prefill", 1, [ASK, {"role": "assistant", "content": "The answer is "}]),
@@ -94,6 +101,11 @@ def test_each_rule_is_told(rule: str, position: int | None, messages: list[Any])
         ("name", {"tools": [_tool("r" * 129)]}),
         ("tools", {"tools": [_tool(anyOf=[])]}),
         ("tools", {"tools": [_tool()], "tool_choice": {"type": "tool", "name": "write"}}),
+        ("thinking", {"thinking": BUDGET, "max_tokens": 2000}),
+        ("thinking", {"thinking": {**BUDGET, "budget_tokens": 1023}}),
+        ("thinking", {"thinking": {"type": "enabled"}}),
+        ("thinking", {"thinking": BUDGET, "tools": [_tool()], "tool_choice": {"type": "any"}}),
+        ("cache", {"system": [MARKED] * 3, "messages": [_told(MARKED, MARKED)]}),
     ],
 )
 def test_rules_of_the_whole_request_are_told(rule: str, fields: dict[str, Any]) -> None:
@@ -143,9 +155,30 @@ def test_thinking_with_a_budget_starts_the_reply_whose_calls_are_answered() -> N
         [ASK, _said(_call()), _told(_result(), TEXT)],
         [ASK, _said(_call(), _call("b")), _told(_result("b")), _told(_result(), TEXT)],
         [ASK, _said({"type": "text", "text": "\n\n"}, _call()), _told(_result())],
-        [ASK, _said({"type": "of_next_year"}), _told({"type": "image", "source": {}})],
+        [
+            ASK,
+            _said({"type": "of_next_year"}),
+            _told({"type": "image", "source": {"type": "next"}}),
+        ],
     ],
 )
 def test_what_the_api_takes_is_not_found_wrong(messages: list[Any]) -> None:
     """Consecutive messages of one role are one turn to it, and unknown blocks are let pass."""
     assert anthropic.validate({"model": "claude-sonnet-4-5", "messages": messages}) == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"thinking": BUDGET, "max_tokens": 2001},
+        {"thinking": BUDGET, "max_tokens": 2000, "tools": [_tool()]},
+        {"thinking": BUDGET},
+        {"thinking": BUDGET, "tools": [_tool()], "tool_choice": {"type": "auto"}},
+        {"thinking": {"type": "adaptive"}, "tools": [_tool()], "tool_choice": {"type": "any"}},
+        {"system": [MARKED] * 4, "cache_control": MARK},
+        {"system": [MARKED] * 4, "tools": [{**_tool(), "cache_control": None}]},
+    ],
+)
+def test_settings_that_the_api_takes_are_not_found_wrong(fields: dict[str, Any]) -> None:
+    """With tools the budget is for all thinking of a turn; adaptive thinking may be forced."""
+    assert anthropic.validate({"messages": [ASK], **fields}) == []

@@ -3,6 +3,7 @@
 import base64
 import json
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from botocore.eventstream import EventStreamBuffer
@@ -21,6 +22,10 @@ def _streamed(events: list[dict[str, Any]]) -> bedrock.StreamedResponse:
     return reply
 
 
+def _model(row: dict[str, Any]) -> str:
+    return unquote(row["endpoint"].split("/model/")[1].rpartition("/")[0])
+
+
 def _events(row: dict[str, Any]) -> list[dict[str, Any]]:
     frames = EventStreamBuffer()
     frames.add_data(base64.b64decode(row["body_base64"]))
@@ -37,11 +42,14 @@ def test_every_request_goes_back_byte_for_byte(recorded: list[dict[str, Any]]) -
         assert json.dumps(encoded["messages"]) == json.dumps(request["messages"])
         assert encoded.get("system", []) == request.get("system", [])
         assert bedrock.encode(bedrock.decode(request["messages"])) == request["messages"]
+        assert bedrock.encode_request(bedrock.decode_request(request), model=_model(row)) == encoded
 
 
 def test_no_request_that_was_served_is_found_wrong(recorded: list[dict[str, Any]]) -> None:
     """The validator knows no rule that Bedrock does not."""
-    served = [row["request"] for row in recorded if row["status"] == 200]
+    served = [
+        {**row["request"], "modelId": _model(row)} for row in recorded if row["status"] == 200
+    ]
 
     assert [bedrock.validate(request) for request in served] == [[]] * len(served)
 

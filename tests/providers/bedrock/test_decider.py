@@ -14,7 +14,7 @@ from agentic.context.compactors import Digest
 from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
 from agentic.history import MemoryStore
 from agentic.loop import Decision, Input, Request, Runner
-from agentic.messages import Media, Message, ToolCall
+from agentic.messages import Media, Message, ToolCall, ToolResult
 from agentic.providers.bedrock import Decider, decode, encode_request
 from agentic.testing import ScriptedExecutor, check_decider
 from agentic.tokens import CharCounter
@@ -437,3 +437,63 @@ def test_a_cut_off_call_is_answered_and_sent_back_valid(
     assert result.tool_calls == (ToolCall("t1", "read", '{"path": "a'),)
     sent = server.bodies[1]["messages"][1]["content"][0]["toolUse"]
     assert sent["input"] == {"unparsed_arguments": '{"path": "a'}
+
+
+REFUSED = {
+    "message": "messages.2.content: Conversation blocks and tool result blocks cannot be provided "
+    "in the same turn."
+}
+
+
+def tool_round() -> list[Message]:
+    """Make a round whose result is followed by the user's words."""
+    return [
+        Message("user", "Hi"),
+        Message("assistant", tool_calls=[ToolCall("t1", "read", "{}")]),
+        Message("tool", tool_results=[ToolResult("t1", "read", "text")]),
+        Message("user", "And?"),
+    ]
+
+
+def test_a_model_known_to_refuse_turns_of_two_kinds_gets_none(
+    server: Any, reply: Any, converse: Any
+) -> None:
+    """It is asked once."""
+    server.play(reply(converse({"text": "Fine."})))
+
+    asyncio.run(Decider(server.client, "us.meta.llama4-x").decide(asked(*tool_round())))
+
+    (body,) = server.bodies
+    assert [len(message["content"]) for message in body["messages"]] == [1] * 5
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_model_that_refuses_turns_of_two_kinds_is_asked_again_without(
+    server: Any, reply: Any, frames: Any, stream: Any, streamed: bool
+) -> None:
+    """Once: the decider remembers."""
+    message = {"role": "assistant", "content": [{"text": "Fine."}]}
+    whole = {"output": {"message": message}, "stopReason": "end_turn"}
+    fine = frames(*stream.text("Fine.")) if streamed else whole
+    server.play(reply(REFUSED, 400, "ValidationException"), reply(fine))
+    decider = Decider(server.client, "x.command-r")
+
+    async def ask() -> Any:
+        request = asked(*tool_round())
+        items = decider.stream(request) if streamed else None
+        return [item async for item in items][-1] if items else await decider.decide(request)
+
+    replies = [asyncio.run(ask()).reply for _ in range(2)]
+
+    assert replies == ["Fine.", "Fine."]
+    assert [len(body["messages"]) for body in server.bodies] == [3, 5, 5]
+
+
+def test_a_refusal_that_parting_does_not_mend_is_raised(server: Any, reply: Any) -> None:
+    """Nobody asks for ever."""
+    server.play(reply(REFUSED, 400, "ValidationException"))
+
+    with pytest.raises(RequestFailed, match="same turn"):
+        asyncio.run(Decider(server.client, "x.command-r").decide(asked(*tool_round())))
+
+    assert len(server.sent) == 2

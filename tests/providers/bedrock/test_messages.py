@@ -337,3 +337,68 @@ def test_an_argument_that_looks_like_bytes_stays_text() -> None:
     request = {"messages": [{"role": "assistant", "content": [call]}]}
 
     assert bedrock.for_boto3(request) == request
+
+
+def test_an_id_that_comes_again_in_a_later_round_is_another() -> None:
+    """Some models count from the start in every reply, and Bedrock takes an id once only."""
+    turn = [{"role": "assistant", "content": [CALL]}, {"role": "user", "content": [RESULT]}]
+    wire = [ASKED, *turn, *turn, {"role": "assistant", "content": [CALL, CALL]}]
+    wire.append({"role": "user", "content": [RESULT, RESULT]})
+
+    request = bedrock.encode_request(bedrock.decode(wire))
+
+    assert bedrock.validate(request) == []
+    assert request["messages"][:3] == wire[:3]
+    blocks = [block for message in request["messages"] for block in message["content"]]
+    called = [block["toolUse"]["toolUseId"] for block in blocks if "toolUse" in block]
+    told = [block["toolResult"]["toolUseId"] for block in blocks if "toolResult" in block]
+    assert called == told == ["t1", "t1_2", "t1_3", "t1_4"]
+
+
+TALK = {"role": "assistant", "content": [{"text": "I look."}, CALL]}
+LLAMA = "us.meta.llama4-maverick-17b-instruct-v1:0"
+
+
+def test_a_turn_of_two_kinds_is_parted_for_models_that_refuse_it() -> None:
+    """Words and calls, results and words: with a short turn of the other side between them."""
+    messages = bedrock.decode([ASKED, TALK, {"role": "user", "content": [RESULT, {"text": "So?"}]}])
+
+    parted = bedrock.encode_request(messages, model=LLAMA)
+    whole = bedrock.encode_request(messages, model="us.anthropic.claude-sonnet-4-5-v1:0")
+
+    assert bedrock.validate({**parted, "modelId": LLAMA}) == []
+    kinds = [[next(iter(block)) for block in m["content"]] for m in parted["messages"]]
+    assert [kind for (kind,) in kinds] == [
+        *("text", "text", "text", "toolUse"),
+        *("toolResult", "text", "text"),
+    ]
+    assert [parted["messages"][at]["content"][0] for at in (1, 6)] == [
+        {"text": "I look."},
+        {"text": "So?"},
+    ]
+    assert len(whole["messages"]) == 3
+    assert whole == bedrock.encode_request(messages)
+
+
+@pytest.mark.parametrize("role", ["assistant", "user"])
+def test_a_blank_text_is_left_out(role: str) -> None:
+    """A model may give one, and Bedrock does not take it back."""
+    wire = [ASKED, {"role": role, "content": [{"text": "\n\n"}]}]
+
+    request = bedrock.encode_request(bedrock.decode(wire))
+
+    assert bedrock.validate(request) == []
+    assert "\\n" not in json.dumps(request)
+
+
+@pytest.mark.parametrize("depth", [150, 400, 900, 2_000])
+def test_arguments_too_deep_to_be_walked_through_are_text(depth: int) -> None:
+    """In whatever way they came."""
+    arguments = '{"a":' * depth + "1" + "}" * depth
+    rebuilt = Message("assistant", tool_calls=[ToolCall("t1", "x", arguments)])
+
+    request = bedrock.encode_request([Message("user", "Hi"), rebuilt])
+
+    assert bedrock.validate(request) == []
+    (block,) = bedrock.for_boto3(request)["messages"][1]["content"]
+    assert block["toolUse"]["input"] == {"unparsed_arguments": arguments}

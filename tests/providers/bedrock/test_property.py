@@ -14,6 +14,7 @@ from agentic.providers import bedrock
 from agentic.testing import conversations
 from agentic.tokens import CharCounter
 
+LLAMA = "us.meta.llama4-maverick-17b-instruct-v1:0"
 CONVERSATIONS = conversations(damaged=True) | conversations(damaged=False)
 
 
@@ -24,6 +25,8 @@ def check(messages: list[Message]) -> None:
     assert bedrock.validate(request) == []
     assert json.dumps(request, ensure_ascii=False, allow_nan=False).encode("utf-8")
     assert bedrock.validate(bedrock.for_boto3(request)) == []
+    parted = bedrock.encode_request(messages, system_prompt="Be brief.", model=LLAMA)
+    assert bedrock.validate({**parted, "modelId": LLAMA}) == []
 
 
 @given(messages=CONVERSATIONS)
@@ -72,3 +75,33 @@ def test_decoded_messages_may_be_dropped_and_edited(
     ]
 
     check(kept)
+
+
+_ODD = st.sampled_from([["x"], {"x": 1}, 3, None, True, "", "t1", [], {}, " "])
+_INSIDE = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(("toolUseId", "name", "input", "type", "content", "source"), _ODD)
+)
+_BLOCKS = st.dictionaries(
+    st.sampled_from(["text", "toolUse", "toolResult", "image", "document", "reasoningContent"]),
+    _INSIDE | _ODD,
+    max_size=2,
+)
+_MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": st.sampled_from(["user", "assistant", "system"]) | _ODD,
+        "content": st.lists(_BLOCKS | _ODD, max_size=3) | _ODD,
+    },
+)
+
+
+@given(messages=st.lists(_MESSAGES | _ODD, max_size=4), odd=_ODD)
+def test_no_odd_field_raises(messages: list[object], odd: object) -> None:
+    """Wherever a text is expected, anything may stand."""
+    request = {"messages": messages, "system": odd, "toolConfig": odd, "modelId": odd}
+
+    bedrock.validate(request)
+    bedrock.encode(bedrock.decode(messages))
+    for model in ("", LLAMA):
+        sent = bedrock.encode_request(bedrock.decode_request(request), model=model)
+        bedrock.validate(bedrock.for_boto3({**sent, "modelId": model}))

@@ -1,10 +1,12 @@
 """What a reply says, from AWS's examples and from junk."""
 
+import json
 from typing import Any
 
 import pytest
 
 from agentic.loop import Decision
+from agentic.messages import Message
 from agentic.providers import bedrock
 from agentic.usage import StopReason, UnknownStopWord, Usage, unknown_words_raise
 
@@ -90,6 +92,31 @@ def test_the_cache_stands_beside_the_input(used: Any, expected: Usage) -> None:
     """It is added; what is no number counts as nothing."""
     assert bedrock.usage({"usage": used}) == expected
     assert bedrock.usage({"metadata": {"usage": used}}) == expected
+
+
+@pytest.mark.parametrize("depth", [150, 400, 850])
+def test_arguments_too_deep_to_be_walked_through_are_read(depth: int) -> None:
+    """A reply that was not streamed holds them as data."""
+    arguments = '{"a": ' * depth + "1" + "}" * depth
+    reply = said({"toolUse": {"toolUseId": "t1", "name": "x", "input": json.loads(arguments)}})
+
+    decision = bedrock.decode_response(reply)
+
+    assert decision.tool_calls[0].arguments == arguments
+    called = Message("assistant", tool_calls=decision.tool_calls, native=decision.native)
+    request = bedrock.for_boto3(bedrock.encode_request([Message("user", "Hi"), called]))
+    call = request["messages"][1]["content"][0]["toolUse"]
+    assert call["input"] == {"unparsed_arguments": arguments}
+
+
+def test_data_without_an_end_in_sight_is_no_reason_to_raise() -> None:
+    """It reads as absent."""
+    deep: Any = None
+    for _ in range(50_000):
+        deep = {"content": [deep]}
+
+    assert bedrock.decode_response(said({"text": "Hi"}, deep)).reply == "Hi"
+    assert bedrock.validate({"messages": [deep]})
 
 
 @pytest.mark.parametrize("junk", [None, {}, [], 3, "x", {"output": []}, {"usage": 3, "output": 1}])

@@ -1,10 +1,13 @@
 """Streams put together: the reply is the one that would not have been streamed."""
 
+import json
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
+from agentic.messages import Message
 from agentic.providers import bedrock
 from agentic.usage import StopReason
 
@@ -85,6 +88,37 @@ def test_arguments_that_are_cut_off_stay_text(stream: Any) -> None:
 
     assert decision.tool_calls[0].arguments == '{"x'
     assert decision.stop_reason is StopReason.MAX_TOKENS
+
+
+@pytest.mark.parametrize("depth", [150, 400, 900, 2_000, 100_000])
+def test_arguments_too_deep_to_be_walked_through_stay_text(stream: Any, depth: int) -> None:
+    """They are the model's mistake, and no reason to lose the reply."""
+    arguments = '{"a":' * depth + "1" + "}" * depth
+    reply = fed(*stream.call("t1", "a", [arguments]))
+
+    decision = bedrock.decode_response(reply.response())
+
+    assert decision.tool_calls[0].arguments == arguments
+    called = Message("assistant", tool_calls=decision.tool_calls, native=decision.native)
+    request = bedrock.for_boto3(bedrock.encode_request([Message("user", "Hi"), called]))
+    call = request["messages"][1]["content"][0]["toolUse"]
+    assert call["input"] == {"unparsed_arguments": arguments}
+
+
+@pytest.mark.parametrize(
+    "piece", [{"text": "{}"}, {"toolUse": {"input": "{}"}}, {"reasoningContent": {"text": "{}"}}]
+)
+def test_a_piece_costs_no_more_than_itself(piece: dict[str, Any]) -> None:
+    """However much came before it."""
+    long = json.loads(json.dumps(piece).replace("{}", "x" * 1_000_000))
+    reply = fed(delta(0, **long), delta(0, **piece))
+    tracemalloc.start()
+
+    reply.feed(delta(0, **piece))
+
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100_000
 
 
 def test_citations_results_and_images_come_too() -> None:

@@ -50,6 +50,8 @@ def request(*messages: Any, **fields: Any) -> dict[str, Any]:
         ("empty_content", request(ASKED, {"role": "assistant", "content": []})),
         ("empty_content", request({"role": "user", "content": [{"text": "a"}, {"text": ""}]})),
         ("empty_content", request(ASKED, system=[{"text": ""}])),
+        ("empty_content", request(ASKED, {"role": "assistant", "content": [{"text": " \n"}]})),
+        ("empty_content", request({"role": "user", "content": [{"text": " "}]})),
         ("unanswered_call", request(ASKED, call())),
         ("unanswered_call", request(ASKED, call(), ASKED)),
         ("orphaned_result", request(ASKED, SAID, results("t1"))),
@@ -81,7 +83,7 @@ def test_a_sound_request_breaks_none() -> None:
     """Parallel calls, ids with colons, what the provider ran itself, documents in results."""
     ran = {"toolUseId": "s1", "name": "x", "input": {}, "type": "server_tool_use"}
     sound = request(
-        document("A (1)", "B_2"),
+        {"role": "user", "content": [*document("A (1)", "B_2")["content"], {"text": "\n"}]},
         {
             "role": "assistant",
             "content": [
@@ -96,6 +98,64 @@ def test_a_sound_request_breaks_none() -> None:
     )
 
     assert bedrock.validate(sound) == []
+
+
+LLAMA = {"modelId": "us.meta.llama4-maverick-17b-instruct-v1:0"}
+CLAUDE = {"modelId": "us.anthropic.claude-sonnet-4-5-20250929-v1:0"}
+BESIDE = {"role": "user", "content": [*results("t1")["content"], {"text": "And?"}]}
+BEFORE = {"role": "user", "content": [{"text": "Here:"}, *results("t1")["content"]]}
+TALKING = {"role": "assistant", "content": [{"text": "I look."}, *call()["content"]]}
+
+
+@pytest.mark.parametrize(
+    ("messages", "model", "rules"),
+    [
+        ([ASKED, call(), BESIDE], LLAMA, ["part"]),
+        ([ASKED, call(), BESIDE], {"modelId": "arn:aws:bedrock::meta.llama3-3-70b"}, ["part"]),
+        ([ASKED, TALKING, results("t1")], {"modelId": "mistral.mistral-large-2402-v1:0"}, ["part"]),
+        ([ASKED, TALKING, BESIDE], LLAMA, ["part", "part"]),
+        ([ASKED, TALKING, BESIDE], CLAUDE, []),
+        ([ASKED, TALKING, BESIDE], {}, []),
+        ([ASKED, call(), BEFORE], CLAUDE, ["order"]),
+        ([ASKED, call(), BEFORE], {}, []),
+        ([ASKED, call(), results("t1")], {"modelId": ["x"]}, []),
+    ],
+)
+def test_some_models_have_rules_of_their_own(
+    messages: list[Any], model: dict[str, Any], rules: list[str]
+) -> None:
+    """They are judged where the request names the model."""
+    found = bedrock.validate(request(*messages, **model))
+
+    assert [violation.rule for violation in found] == rules
+    assert all(violation.source.startswith("https://") for violation in found)
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [
+        [{"role": ["x"], "content": {}}],
+        [{"role": {"x": 1}, "content": [1, None, "x"]}],
+        [{"role": "user", "content": [{"document": {"name": []}}, 3, "text"]}],
+        [
+            {
+                "role": "assistant",
+                "content": [{"toolUse": {"toolUseId": [], "name": {}, "type": []}}],
+            }
+        ],
+        [
+            {
+                "role": "user",
+                "content": [{"toolResult": {"toolUseId": {}, "content": [3, {"json": 1}]}}],
+            }
+        ],
+        [[], {}, None, "x", {"role": None, "content": "x"}],
+    ],
+)
+def test_odd_types_are_never_a_reason_to_raise(junk: list[Any]) -> None:
+    """They are wrong, and said to be."""
+    assert bedrock.validate({"messages": junk})
+    assert bedrock.encode_request(bedrock.decode_request({"messages": junk, "system": junk}))
 
 
 @pytest.mark.parametrize("junk", [{}, {"messages": 3}, {"messages": None, "system": [1]}])

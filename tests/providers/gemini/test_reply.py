@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -159,6 +160,33 @@ def test_calls_wait_only_if_the_reply_is_whole(word: Any, reason: StopReason) ->
     assert gemini.stop_reason(_ended(word, {"functionCall": {"name": "now"}})) is reason
 
 
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (1, StopReason.STOP),
+        (2, StopReason.MAX_TOKENS),
+        (5, StopReason.OTHER),
+        (6, StopReason.CONTENT_FILTER),
+        (8, StopReason.CONTENT_FILTER),
+        (9, StopReason.OTHER),
+        (10, StopReason.OTHER),
+        (11, StopReason.CONTENT_FILTER),
+        (12, StopReason.OTHER),
+    ],
+)
+def test_a_number_means_what_it_means_to_both_apis(number: int, reason: StopReason) -> None:
+    """AI Studio counts otherwise than Vertex AI: what is two things is none of them."""
+    with unknown_words_raise():
+        assert gemini.stop_reason(_ended(number)) is reason
+
+
+@pytest.mark.parametrize("word", [True, False, [], {}, 1.5])
+def test_what_is_no_word_is_none(word: Any) -> None:
+    """Neither is it looked up in the table."""
+    with unknown_words_raise():
+        assert gemini.stop_reason(_ended(word)) is StopReason.STOP
+
+
 def test_an_unknown_word_is_other_and_raises_in_tests() -> None:
     """So that somebody looks it up; an unknown block is a block."""
     assert gemini.stop_reason(_ended("NEW")) is StopReason.OTHER
@@ -174,6 +202,7 @@ def test_an_unknown_word_is_other_and_raises_in_tests() -> None:
         ({"promptTokenCount": None, "totalTokenCount": -1}, Usage()),
         ({"promptTokenCount": 3.7, "candidatesTokenCount": "12"}, Usage(input=3, output=12)),
         ({"prompt_token_count": 3, "candidates_token_count": "x"}, Usage(input=3)),
+        ({"promptTokenCount": 3, "candidatesTokenCount": "9" * 5000}, Usage(input=3)),
         (
             {"promptTokenCount": 100, "cachedContentTokenCount": 80, "totalTokenCount": 110},
             Usage(input=100, output=10, total=110, cache_read=80),
@@ -221,3 +250,26 @@ def test_junk_is_never_a_reason_to_raise(junk: Any) -> None:
     assert len(gemini.encode(gemini.decode([junk]))) == 1
     gemini.validate({"contents": junk, "tools": junk})
     gemini.StreamedResponse().feed(junk)
+
+
+NESTED: list[Callable[[Any], Any]] = [
+    lambda inner: [inner],
+    lambda inner: {"parts": inner},
+    lambda inner: [{"functionResponse": {"name": "f", "parts": inner}}],
+    lambda inner: [{"functionCall": {"name": "f", "args": inner}}],
+]
+
+
+@pytest.mark.parametrize("nested", NESTED)
+def test_depth_is_no_reason_to_raise(nested: Callable[[Any], Any]) -> None:
+    """Nobody sends hundreds of levels, but for somebody who wants to see what happens."""
+    deep: Any = []
+    while str(deep).count("[") + str(deep).count("{") < 600:
+        deep = nested(deep)
+    request = {"contents": [{"parts": deep}], "candidates": [{"content": deep}], "tools": deep}
+
+    gemini.validate(request)
+    gemini.encode_request(gemini.decode_request(request))
+    gemini.usage(request)
+    gemini.decode_response(request)
+    gemini.StreamedResponse().feed(request)

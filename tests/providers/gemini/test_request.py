@@ -78,7 +78,7 @@ def test_a_system_message_in_the_middle_is_marked() -> None:
     """There are no roles but the user's and the model's."""
     contents = _contents(Message("user", "Hi."), Message("system", "Be brief."))
 
-    assert contents[1] == {"role": "user", "parts": [{"text": "[system]\nBe brief."}]}
+    assert contents[1] == {"role": "user", "parts": [{"text": "<system>\nBe brief.\n</system>"}]}
 
 
 def test_a_conversation_without_the_user_gets_a_neutral_request() -> None:

@@ -231,7 +231,7 @@ def test_an_instruction_that_is_no_longer_first_is_written_anew() -> None:
     instruction, hello = gemini.decode_request(request)
 
     parts = [content["parts"] for content in gemini.encode([hello, instruction])]
-    assert parts == [[{"text": "Hi."}], [{"text": "[system]\nBe brief."}]]
+    assert parts == [[{"text": "Hi."}], [{"text": "<system>\nBe brief.\n</system>"}]]
     edited = gemini.encode_request([attrs.evolve(instruction, content="Be long."), hello])
     assert edited["systemInstruction"] == {"parts": [{"text": "Be long."}]}
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from agentic.errors import IncompleteReply, RequestFailed
+from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
 from agentic.providers import gemini
 from agentic.usage import StopReason, Usage
 
@@ -165,3 +165,91 @@ def test_an_error_in_the_stream_is_raised() -> None:
 
     with pytest.raises(RequestFailed, match=r"HTTP 503.*overloaded"):
         gemini.StreamedResponse().feed(error)
+
+
+def test_an_overflow_before_any_answer_names_the_model_that_was_asked() -> None:
+    """Nothing else tells which it was."""
+    said = "The input token count (120) exceeds the maximum number of tokens allowed (100)."
+
+    with pytest.raises(ContextOverflow) as overflow:
+        gemini.StreamedResponse(model="gemini-x").feed({"error": {"code": 400, "message": said}})
+
+    assert overflow.value.model == "gemini-x"
+
+
+class _Piece(str):
+    """A text that counts the characters that are copied when it is put behind another."""
+
+    __slots__ = ()
+    copied = 0
+
+    def __radd__(self, before: str) -> str:
+        type(self).copied += len(before) + len(self)
+        return str.__add__(before, self)
+
+    def __format__(self, spec: str) -> str:
+        type(self).copied += len(self)
+        return str.__format__(self, spec)
+
+
+@pytest.mark.parametrize("thought", [False, True])
+def test_a_long_reply_costs_no_more_for_each_piece(thought: bool) -> None:
+    """What has come is not copied again with every event."""
+    _Piece.copied = 0
+    marked = {"thought": True} if thought else {}
+
+    whole = _assemble(
+        *(_event({"text": _Piece("tick"), **marked}) for _ in range(500)), _event(**END)
+    )
+
+    assert whole["candidates"][0]["content"]["parts"] == [{"text": "tick" * 500, **marked}]
+    assert _Piece.copied <= 4 * 500
+
+
+def test_a_long_argument_costs_no_more_for_each_piece() -> None:
+    """Nor is what has come of it."""
+    _Piece.copied = 0
+    pieces = [_event(_piece("$.text", more=True, stringValue=_Piece("tick"))) for _ in range(500)]
+    begin = _event(_call(name="write", willContinue=True))
+
+    whole = _assemble(begin, *pieces, _event(_call(), **END))
+
+    (part,) = whole["candidates"][0]["content"]["parts"]
+    assert part["functionCall"]["args"] == {"text": "tick" * 500}
+    assert _Piece.copied == 0
+
+
+def test_texts_are_put_together_around_other_parts() -> None:
+    """A response may be asked for in between; it is the same every time."""
+    streamed = gemini.StreamedResponse()
+    for part in ({"text": "a"}, {"text": "b"}, _call(name="now"), {"text": "c"}, {"text": 4}):
+        streamed.feed(_event(part))
+    streamed.feed(_event({"text": "d"}, **END))
+    parts = [{"text": "ab"}, _call(name="now"), {"text": "c"}, {"text": 4}, {"text": "d"}]
+
+    assert streamed.response()["candidates"][0]["content"]["parts"] == parts
+    assert streamed.response() == streamed.response()
+    assert streamed.text == "abcd"
+
+
+def test_two_arguments_that_take_turns_are_kept_apart() -> None:
+    """Each piece continues the one right before it, or begins anew."""
+    whole = _assemble(
+        _event(_call(name="write", willContinue=True)),
+        _event(_piece("$.a", more=True, stringValue="1"), _piece("$.a", stringValue="2")),
+        _event(_piece("$.b[5]", more=True, stringValue="3"), _piece("$.b[5]", stringValue="4")),
+        _event(_call(), **END),
+    )
+
+    (part,) = whole["candidates"][0]["content"]["parts"]
+    assert part["functionCall"]["args"] == {"a": "12", "b": ["34"]}
+
+
+@pytest.mark.parametrize("args", [3, "x", [1], [[1, 2]], None, True])
+def test_arguments_of_another_type_begin_anew(args: Any) -> None:
+    """A call whose pieces follow has an object of arguments."""
+    begin = _event(_call(name="f", args=args, willContinue=True))
+
+    whole = _assemble(begin, _event(_piece("$.a", stringValue="x")), _event(_call(), **END))
+
+    assert whole["candidates"][0]["content"]["parts"][0]["functionCall"]["args"] == {"a": "x"}

@@ -154,6 +154,29 @@ def test_options_go_into_the_call(serve: Serve, options: Any, expected: Any) -> 
     assert (sent["temperature"], sent["top_k"], sent.get("stream_options")) == (0, 1, expected)
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_tools_of_the_options_stand_beside_those_of_the_request(
+    serve: Serve, *, streamed: bool
+) -> None:
+    """As a provider's own do; what belongs to a stream is left to the call."""
+    search = {"type": "web_search"}
+    server = serve(STREAM if streamed else _reply())
+    options = {"tools": [search], "stream": True, "messages": [], "model": "x"}
+    decider = _decider(server, options=options)
+
+    async def main() -> Any:
+        request = _input(ToolDefinition("read"))
+        if not streamed:
+            return await decider.decide(request)
+        return [item async for item in decider.stream(request)][-1]
+
+    assert asyncio.run(main()).reply == "Done."
+    sent = server.requests[0]
+    assert [tool["type"] for tool in sent["tools"]] == ["function", "web_search"]
+    assert sent["tools"][1] == search
+    assert (len(sent["messages"]), "stream" in sent) == (2, streamed)
+
+
 def test_an_overflow_is_recovered(serve: Serve) -> None:
     """The loop compacts, asks again with less, and goes on."""
     server = serve((400, OVERFLOW), _reply())

@@ -4,7 +4,7 @@ import pytest
 from openai.types.chat import ChatCompletion
 
 from agentic.loop import Decision
-from agentic.messages import Message, ToolCall
+from agentic.messages import Message, ToolCall, ToolResult
 from agentic.providers import openai_chat
 from agentic.usage import StopReason, Usage, unknown_words_raise
 
@@ -37,6 +37,27 @@ WORDS = [
     ("network_error", StopReason.ERROR),
     ("repetition", StopReason.ERROR),
     ("abort", StopReason.ABORT),
+    ("TIMEOUT", StopReason.ERROR),
+    ("ERROR_TOXIC", StopReason.CONTENT_FILTER),
+    ("ERROR_LIMIT", StopReason.MAX_TOKENS),
+    ("USER_CANCEL", StopReason.ABORT),
+    ("time_limit", StopReason.ERROR),
+    ("token_limit", StopReason.MAX_TOKENS),
+    ("not_finished", StopReason.OTHER),
+    ("malformed_model_output", StopReason.ERROR),
+    ("malformed_tool_use", StopReason.ERROR),
+    ("guardrail_intervened", StopReason.CONTENT_FILTER),
+    ("content_filtered", StopReason.CONTENT_FILTER),
+    ("MODEL_ARMOR", StopReason.CONTENT_FILTER),
+    ("escalation", StopReason.CONTENT_FILTER),
+    ("jailbreak", StopReason.CONTENT_FILTER),
+    ("no_image", StopReason.ERROR),
+    ("missing_thought_signature", StopReason.ERROR),
+    ("continuation", StopReason.MAX_TOKENS),
+    ("image_other", StopReason.OTHER),
+    ("pause_turn", StopReason.OTHER),
+    ("compaction", StopReason.OTHER),
+    ("null", StopReason.STOP),
     ("aborted", StopReason.ABORT),
     ("cancelled", StopReason.ABORT),
 ]
@@ -130,14 +151,60 @@ def test_an_empty_list_of_calls_does_not_go_back() -> None:
     assert "tool_calls" not in decision.native.payload
 
 
-def test_calls_that_would_be_refused_on_the_way_back_are_written_anew() -> None:
-    """What a model wrote is kept in the call, not in a payload."""
+def test_calls_that_would_be_refused_on_the_way_back_are_mended_in_the_payload() -> None:
+    """What a model wrote is kept in the call."""
     call = {**CALL, "function": {"name": "read", "arguments": "{oops"}}
 
-    decision = openai_chat.decode_response(_reply(tool_calls=[call]))
+    decision = openai_chat.decode_response(_reply(tool_calls=[call, 3]))
 
-    assert decision.native is None
+    assert decision.native is not None
+    sent = decision.native.payload["tool_calls"][0]["function"]["arguments"]
+    assert sent == '{"unparsed_arguments": "{oops"}'
     assert decision.tool_calls == (ToolCall("call_1", "read", "{oops"),)
+
+
+EMPTY_CUSTOM = {"custom": {"input": "", "name": ""}}
+SHELL = {"id": "call_1", "type": "custom", "custom": {"name": "sh", "input": "ls"}}
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ({**EMPTY_CUSTOM, **CALL}, "read"),
+        ({**EMPTY_CUSTOM, **CALL, "type": ""}, "read"),
+        (SHELL, "sh"),
+        ({**SHELL, "type": None}, "sh"),
+        ({**SHELL, "function": {"name": "", "arguments": ""}}, "sh"),
+        ({**SHELL, "type": None, "function": {"name": "", "arguments": ""}}, "sh"),
+    ],
+)
+def test_a_call_is_read_by_its_type_or_by_what_is_filled(call: dict[str, Any], name: str) -> None:
+    """Snowflake sends every field of every kind, empty where it is of another kind."""
+    body = _reply(tool_calls=[call], function_call={"name": "", "arguments": ""}, content="")
+    decision = openai_chat.decode_response(body)
+    asked = Message("assistant", tool_calls=decision.tool_calls, native=decision.native)
+    answer = Message("tool", tool_results=[ToolResult("call_1", name, "text")])
+
+    sent = openai_chat.encode([asked, answer])
+
+    assert [each.name for each in decision.tool_calls] == [name]
+    assert sent[0] == body["choices"][0]["message"]
+    assert sent[1] == {"role": "tool", "tool_call_id": "call_1", "content": "text"}
+    assert openai_chat.validate({"messages": sent}) == []
+
+
+def test_an_empty_call_of_the_older_form_is_none() -> None:
+    """Snowflake sends one with every reply."""
+    empty = {"function_call": {"name": "", "arguments": ""}, "tool_calls": None}
+    sound = {"audio": {"id": "", "data": "", "transcript": ""}}
+
+    decision = openai_chat.decode_response(_reply("", **empty, **sound))
+
+    assert (decision.reply, decision.tool_calls, decision.stop_reason) == (
+        "Hi.",
+        (),
+        StopReason.STOP,
+    )
 
 
 def test_arguments_may_be_an_object_and_ids_may_be_missing() -> None:

@@ -197,6 +197,14 @@ def test_a_legacy_call_may_be_answered_by_a_result_of_ours() -> None:
     assert sent[2] == {"role": "function", "name": "f", "content": "2"}
 
 
+@pytest.mark.parametrize("before", [[USER], [USER, ASKING, ANSWER], [USER, ASKING]])
+def test_a_lone_function_message_is_the_same_after_a_round_trip(before: list[Any]) -> None:
+    """No call of the older form stands before it."""
+    wire = [*before, {"role": "function", "name": "f", "content": "1"}, USER]
+
+    assert openai_chat.encode(openai_chat.decode(wire)) == wire
+
+
 def test_what_the_model_said_aloud_is_sent_back_by_its_id() -> None:
     """The transcript is the reply's text, the sound is not sent again."""
     spoken = {

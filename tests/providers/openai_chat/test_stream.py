@@ -77,6 +77,59 @@ def test_each_piece_of_text_is_given_as_it_comes() -> None:
     assert stream.text == "Hel"
 
 
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        [{"refusal": "I "}, {"refusal": "cannot."}],
+        [
+            {"content": "", "audio": {"id": "a", "transcript": "He"}},
+            {"audio": {"transcript": "y"}},
+            {"audio": {"data": "AAAA"}},
+        ],
+        [{"content": "Yes.", "refusal": ""}, {"content": "", "audio": {"transcript": "Yes."}}],
+    ],
+)
+def test_the_pieces_are_the_reply_wherever_it_stands(deltas: list[dict[str, Any]]) -> None:
+    """A refusal, and what is said aloud, where there is no content."""
+    stream = openai_chat.StreamedResponse()
+
+    pieces = [stream.feed(event) for event in [*(_event(**d) for d in deltas), _event("stop")]]
+
+    reply = openai_chat.decode_response(stream.response()).reply
+    assert "".join(pieces) == stream.text == reply
+    assert len(reply) >= 3
+
+
+@pytest.mark.parametrize("word", ["null", "not_finished", ""])
+def test_a_word_that_is_none_ends_no_stream(word: str) -> None:
+    """DashScope and watsonx put one into every event but the last."""
+    going = _event(word, content="Hi.")
+
+    with pytest.raises(IncompleteReply):
+        _whole(going)
+    body = _whole(going, _event("stop"), _event(word))
+
+    assert body["choices"][0]["finish_reason"] == "stop"
+
+
+def test_another_name_without_ids_is_another_call() -> None:
+    """Also under one index, and before any argument."""
+    events = [_call("", 0, "", "get_time"), _call("", 0, "", "get_date"), _event("tool_calls")]
+
+    decision = openai_chat.decode_response(_whole(*events))
+
+    assert [call.name for call in decision.tool_calls] == ["get_time", "get_date"]
+
+
+def test_a_name_in_pieces_is_one_name() -> None:
+    """Under an id it may grow until the arguments begin."""
+    events = [_call("", 0, "a", "get_"), _call(None, 0, None, "time"), _call("{}", 0)]
+
+    decision = openai_chat.decode_response(_whole(*events, _event("tool_calls")))
+
+    assert [(call.name, call.arguments) for call in decision.tool_calls] == [("get_time", "{}")]
+
+
 PIECES: dict[str, list[dict[str, Any]]] = {
     "OpenAI: id and name once, calls interleaved": [
         _call("", 0, "a", "read"),
@@ -276,6 +329,16 @@ def test_an_overflow_within_the_stream_is_one() -> None:
 
     with pytest.raises(ContextOverflow):
         _whole({"model": "m", "error": {"message": message, "code": "context_length_exceeded"}})
+
+
+def test_an_overflow_within_the_stream_names_the_model() -> None:
+    """That of the events before it."""
+    message = "This model's maximum context length is 4097 tokens. Please reduce the length."
+
+    with pytest.raises(ContextOverflow) as failed:
+        _whole(_event(content="He"), {"error": {"message": message}})
+
+    assert failed.value.model == "m"
 
 
 def test_what_is_put_together_is_json_and_events_are_left_alone() -> None:

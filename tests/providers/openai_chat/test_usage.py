@@ -1,6 +1,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentic.providers import openai_chat
 from agentic.usage import Usage
@@ -52,7 +54,57 @@ REPORTED: dict[str, tuple[dict[str, Any], Usage]] = {
         {"prompt_tokens": 64, "completion_tokens": 6, "total_tokens": 70, "num_cached_tokens": 32},
         Usage(64, 6, 70, cache_read=32),
     ),
-    "OpenRouter: written to the cache is inside": (
+    "Alibaba: written to the cache, with its lifetime": (
+        {
+            "prompt_tokens": 2000,
+            "completion_tokens": 10,
+            "total_tokens": 2010,
+            "prompt_tokens_details": {
+                "cached_tokens": 0,
+                "cache_creation_input_tokens": 1500,
+                "cache_creation": {"ephemeral_5m_input_tokens": 1500},
+                "cache_type": "ephemeral",
+            },
+        },
+        Usage(2000, 10, 2010, cache_write=1500),
+    ),
+    "Alibaba: the lifetime alone": (
+        {
+            "prompt_tokens": 2000,
+            "completion_tokens": 10,
+            "total_tokens": 2010,
+            "prompt_tokens_details": {"cache_creation": {"ephemeral_5m_input_tokens": 1500}},
+        },
+        Usage(2000, 10, 2010, cache_write=1500),
+    ),
+    "written to the cache, by a name of its own": (
+        {"prompt_tokens": 2000, "completion_tokens": 10, "cache_write_tokens": 1500},
+        Usage(2000, 10, cache_write=1500),
+    ),
+    "a gateway whose total leaves the cache out": (
+        {
+            "prompt_tokens": 50,
+            "completion_tokens": 50,
+            "total_tokens": 100,
+            "cache_read_input_tokens": 30_000,
+        },
+        Usage(30_050, 50, 30_100, cache_read=30_000),
+    ),
+    "Perplexity: reasoning is beside all that is counted": (
+        {
+            "prompt_tokens": 33,
+            "completion_tokens": 7163,
+            "total_tokens": 7196,
+            "citation_tokens": 26_180,
+            "reasoning_tokens": 95_305,
+        },
+        Usage(33, 102_468, 102_501, reasoning=95_305),
+    ),
+    "numbers as texts": (
+        {"prompt_tokens": "12", "completion_tokens": "3", "total_tokens": "15"},
+        Usage(12, 3, 15),
+    ),
+    "OpenRouter: what is read is said to be written, too": (
         {
             "prompt_tokens": 2168,
             "completion_tokens": 100,
@@ -60,7 +112,7 @@ REPORTED: dict[str, tuple[dict[str, Any], Usage]] = {
             "cost": 0.1,
             "prompt_tokens_details": {"cached_tokens": 2161, "cache_write_tokens": 2161},
         },
-        Usage(2168, 100, 2268, cache_read=2161, cache_write=2161),
+        Usage(2168, 100, 2268, cache_read=2161, cache_write=7),
     ),
     "a gateway that passes on Anthropic's convention": (
         {
@@ -87,7 +139,7 @@ REPORTED: dict[str, tuple[dict[str, Any], Usage]] = {
     "the names of other interfaces": ({"input_tokens": 7, "output_tokens": 3}, Usage(7, 3)),
     "nonsense": (
         {
-            "prompt_tokens": "7",
+            "prompt_tokens": "seven",
             "completion_tokens": -3,
             "total_tokens": None,
             "prompt_tokens_details": [],
@@ -130,3 +182,25 @@ def test_no_usage_is_a_usage_of_nothing(junk: Any) -> None:
     """A decision without it says so."""
     assert openai_chat.usage(junk) == Usage()
     assert openai_chat.decode_response(junk).usage is None
+
+
+COUNTS = st.none() | st.booleans() | st.integers(-9, 99_999) | st.sampled_from(["7", "x", 2.5])
+NAMES = [
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "reasoning_tokens",
+    "cached_tokens",
+    "cache_write_tokens",
+    "cache_read_input_tokens",
+]
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), COUNTS))
+def test_no_part_is_more_than_its_whole(reported: dict[str, Any]) -> None:
+    """Whatever a server reports."""
+    used = openai_chat.usage({"usage": reported})
+
+    assert used.cache_read + used.cache_write <= used.input
+    assert used.reasoning <= used.output
+    assert used.total == 0 or used.input + used.output <= used.total

@@ -104,9 +104,9 @@ def test_what_openai_takes_breaks_no_rule(messages: list[Any]) -> None:
 
 
 def test_another_makers_model_is_not_measured_by_openais_own_rules() -> None:
-    """Mistral and Hugging Face take empty lists; what all refuse is still refused."""
+    """Others take empty lists; what all refuse is still refused."""
     messages = [{"role": "assistant", "content": "Hi.", "tool_calls": []}, ANSWER]
-    request = {"model": "mistral-large-latest", "messages": messages, "tools": []}
+    request = {"model": "grok-4", "messages": messages, "tools": []}
 
     lax, strict = openai_chat.validate(request), openai_chat.validate(request, dialect="openai")
 
@@ -127,8 +127,49 @@ def test_mistral_is_stricter(rule: str, messages: list[Any]) -> None:
     request = {"messages": messages}
 
     assert openai_chat.validate(request) == []
-    found = openai_chat.validate(request, dialect="mistral")
-    assert [violation.rule for violation in found] == [rule]
+    by_name = openai_chat.validate({**request, "model": "mistral-small-latest"})
+    assert [violation.rule for violation in by_name] == [rule]
+    assert openai_chat.validate(request, dialect="mistral") == by_name
+
+
+@pytest.mark.parametrize(
+    ("model", "count"),
+    [
+        ("ministral-8b-latest", 1),
+        ("codestral-2508", 1),
+        ("magistral-small-latest", 1),
+        ("pixtral-large-latest", 1),
+        ("devstral-medium-2507", 1),
+        ("open-mixtral-8x22b", 1),
+        ("mistral/mistral-tiny", 1),
+        ("mistralai/Mixtral-8x7B-Instruct-v0.1", 0),
+        ("mistral-small:24b", 0),
+        ("mistral", 0),
+    ],
+)
+def test_mistrals_models_are_known_by_their_names(model: str, count: int) -> None:
+    """Where others serve them, Mistral's server is not the one that refuses."""
+    messages = [USER, {"role": "assistant", "content": "Hi."}]
+
+    assert len(openai_chat.validate({"model": model, "messages": messages})) == count
+
+
+@pytest.mark.parametrize(
+    ("request_", "rules"),
+    [
+        ({"model": "kimi-k2.5", "thinking": {"type": "enabled"}}, ["thinking"]),
+        ({"model": "kimi-k2.5", "thinking": {"type": "disabled"}}, []),
+        ({"model": "kimi-k2.5"}, []),
+        ({"model": "gpt-4o", "thinking": {"type": "enabled"}}, []),
+    ],
+)
+def test_kimi_wants_its_thinking_back(request_: dict[str, Any], rules: list[str]) -> None:
+    """With every message that makes calls, where it was asked to think."""
+    found = openai_chat.validate({**request_, "messages": [USER, ASKING, ANSWER]})
+    thought = {**ASKING, "reasoning_content": "Hm."}
+
+    assert [violation.rule for violation in found] == rules
+    assert openai_chat.validate({**request_, "messages": [USER, thought, ANSWER]}) == []
 
 
 @pytest.mark.parametrize("junk", [None, {}, {"messages": 3}, {"messages": [3, None], "tools": 3}])

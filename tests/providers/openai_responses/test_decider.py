@@ -14,7 +14,7 @@ from agentic.history import MemoryStore
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input, Result, Runner
 from agentic.messages import Message
-from agentic.providers.openai_responses import Decider, encode_tools, validate
+from agentic.providers.openai_responses import Decider, decode, encode_tools, validate
 from agentic.testing import EventRecorder, ScriptedExecutor, check_decider
 from agentic.tokens import CharCounter
 from agentic.tools import ToolDefinition
@@ -181,6 +181,28 @@ def test_a_request_keeps_the_conversation_with_the_caller(serve: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("model", "store", "sent"),
+    [("gpt-5", False, 3), ("gpt-5", True, 4), ("gpt-oss-120b", False, 4)],
+)
+def test_reasoning_that_is_neither_stored_nor_sealed_stays(
+    serve: Any, model: str, sent: int, *, store: bool
+) -> None:
+    """It came from a conversation that the provider kept; what followed goes without its ids."""
+    thought = {**REASONING, "encrypted_content": None}
+    output = {"type": "function_call_output", "call_id": "call_1", "output": "text"}
+    history = decode([{"role": "user", "content": "Why?"}, thought, call(1), output])
+
+    async def job(server: Any) -> None:
+        await server.decider(model, options={"store": store}).decide(asked(*history))
+
+    _, (request,) = run(serve, [DONE], job)
+
+    assert validate(request) == []
+    assert len(request["input"]) == sent
+    assert ("id" in request["input"][sent - 2]) == (sent == 4)
+
+
+@pytest.mark.parametrize(
     "words",
     [
         "Encrypted content is not supported with this model.",
@@ -257,6 +279,19 @@ def test_an_overflow_says_what_is_known(serve: Any, *, streamed: bool) -> None:
         assert (overflow.value.model, overflow.value.window) == ("gpt-5", 1_000)
 
     run(serve, [(400, OVERFLOW)], job)
+
+
+def test_a_stream_that_begins_with_an_overflow_names_the_model(serve: Any) -> None:
+    """No event before it has."""
+    begins = {"type": "error", **OVERFLOW["error"], "error": None, "sequence_number": 0}
+    begins["type"] = "response.error"
+
+    async def job(server: Any) -> None:
+        with pytest.raises(ContextOverflow) as overflow:
+            await ask(server.decider(), streamed=True)
+        assert overflow.value.model == "gpt-5"
+
+    run(serve, [[begins]], job)
 
 
 def test_a_rate_limit_is_a_failed_request(serve: Any) -> None:

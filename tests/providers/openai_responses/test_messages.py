@@ -24,6 +24,7 @@ from agentic.providers.openai_responses import (
     encode_tools,
     validate,
 )
+from agentic.providers.openai_responses._wire._calls import Ids
 from agentic.tools import ToolDefinition
 
 CALL = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": '{"path":"a.py"}'}
@@ -286,13 +287,7 @@ def test_items_of_another_provider_are_not_sent() -> None:
         ),
         (
             {**ITEMS["a search for tools"][2], "call_id": "c1"},
-            {
-                "type": "tool_search_output",
-                "call_id": "c1",
-                "execution": "client",
-                "status": "completed",
-                "tools": [],
-            },
+            {"type": "function_call_output", "call_id": "c1", "output": "Error: no"},
         ),
     ],
     ids=["shell", "patch", "local shell", "tool search"],
@@ -318,6 +313,59 @@ def test_a_computer_call_without_a_screenshot_becomes_a_function_call() -> None:
         "function_call_output",
     ]
     assert encode([turn, shown])[1]["output"]["image_url"] == "data:image/png;base64,aGk="
+
+
+def test_words_beside_a_screenshot_are_told() -> None:
+    """An edit is not lost for the form of a screenshot, and a stale payload is not sent."""
+    turn, answered = decode(ITEMS["tools of the caller"][4:6])
+    edited = attrs.evolve(answered, tool_results=[ToolResult("c3", output="Seen: a.py")], media=[])
+
+    for said in (edited, attrs.evolve(edited, media=answered.media)):
+        _, output = encode([turn, said])
+        assert output["type"] == "function_call_output"
+        assert "Seen: a.py" in json.dumps(output)
+
+
+@pytest.mark.parametrize("answer", ["function_call_output", "tool_search_output"])
+@pytest.mark.parametrize("kept", [True, False], ids=["stale payload", "replace"])
+def test_an_edited_result_of_a_search_keeps_its_text(answer: str, *, kept: bool) -> None:
+    """The form of a search has no room for words; that of a function has, and is accepted."""
+    call = ITEMS["a search for tools"][2]
+    turn, answered = decode([call, {"type": answer, "call_id": "s1", "output": "One."}])
+    results = [ToolResult("s1", output="Two.")]
+    edit = attrs.evolve if kept else Message.replace
+
+    items = encode([turn, edit(answered, tool_results=results)])
+
+    assert items == [call, {"type": "function_call_output", "call_id": "s1", "output": "Two."}]
+
+
+@pytest.mark.parametrize("named", ["c", "lsh_1"])
+def test_the_output_of_a_local_shell_may_name_its_call_by_id_alone(named: str) -> None:
+    """The SDK's type has no `call_id`: its `id` is that of the call, or the call's `call_id`."""
+    call = {"type": "local_shell_call", "id": "lsh_1", "call_id": "c", "action": {"type": "exec"}}
+    output = {"type": "local_shell_call_output", "id": named, "output": "REAL", "status": None}
+    request = {"input": [call, output]}
+
+    turn, answered = messages = decode_request(request)
+
+    assert answered.tool_results == (ToolResult("c", output="REAL"),)
+    assert encode_request(messages) == request
+    assert validate(request) == []
+    edited = answered.replace(tool_results=[ToolResult("c", output="Cut.")])
+    assert encode_request([turn, edited])["input"][1]["output"] == "Cut."
+    assert validate(encode_request([turn, edited])) == []
+
+
+@pytest.mark.parametrize("call_id", [None, "", "x" * 65])
+def test_a_call_whose_id_is_refused_is_written_anew(call_id: str | None) -> None:
+    """And its output with it."""
+    messages = decode([{**CALL, "call_id": call_id}, {**OUTPUT, "call_id": call_id}])
+
+    request = encode_request(messages)
+
+    assert validate({"model": "gpt-5", **request}) == []
+    assert request["input"][1]["output"] == "print()"
 
 
 def test_a_function_called_by_a_program_is_answered_to_it() -> None:
@@ -463,3 +511,26 @@ def test_the_names_of_tools_come_back_with_the_items() -> None:
     turn = Message("assistant", reasoning="Look first.", tool_calls=named, native=decision.native)
 
     assert encode([turn]) == items
+
+
+class Lookups(set[str]):
+    """A set that counts how often it is asked."""
+
+    asked = 0
+
+    def __contains__(self, item: object) -> bool:
+        """Tell whether it is in, and count."""
+        self.asked += 1
+        return super().__contains__(item)
+
+
+@pytest.mark.parametrize("wanted", ["", "c1", "x" * 65])
+def test_many_ids_alike_are_rewritten_one_by_one(wanted: str) -> None:
+    """The thousandth costs what the second did."""
+    used = Lookups()
+    ids = Ids(used)
+
+    given = [ids.take(wanted) for _ in range(1_000)]
+
+    assert len(set(given)) == 1_000
+    assert used.asked <= 3_000

@@ -18,15 +18,22 @@ from agentic.tools import ToolDefinition
 
 MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
+_TYPES = [
+    *("message", "user", "assistant", "reasoning", "function_call", "function_call_output"),
+    *("local_shell_call", "local_shell_call_output", "shell_call_output", "tool_search_call"),
+]
 _JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["type", "role", "content", "output", "call_id", "usage", "error", "status", "item"]
+                [
+                    *("type", "role", "content", "output", "call_id", "usage", "error", "status"),
+                    *("item", "id", "name", "arguments", "summary", "tools", "input", "execution"),
+                ]
             ),
-            inner | st.sampled_from(["message", "function_call", "reasoning", "shell_call_output"]),
+            inner | st.sampled_from(_TYPES),
             max_size=4,
         )
     ),
@@ -95,3 +102,29 @@ def test_nothing_that_a_server_sends_raises(junk: object) -> None:
     openai_responses.validate(junk)  # type: ignore[arg-type]
     decode_response({"output": [junk], "usage": junk, "incomplete_details": junk})
     encode(decode([junk]))
+
+
+_ODD = st.sampled_from([["x"], {"x": 1}, 3, None, 1.5, True, "", "c1", [], {}])
+_FIELDS = [
+    *("role", "id", "call_id", "content", "name", "arguments", "output", "status", "summary"),
+    *("execution", "environment", "action", "encrypted_content", "caller"),
+]
+_ITEMS = st.lists(
+    st.fixed_dictionaries(
+        {"type": st.sampled_from([*_TYPES, "item_reference"]) | _ODD},
+        optional=dict.fromkeys(_FIELDS, _ODD),
+    ),
+    max_size=4,
+)
+
+
+@MANY
+@given(items=_ITEMS, key=_ODD)
+def test_no_odd_field_of_an_item_raises(items: list[object], key: object) -> None:
+    """Wherever a text is expected, anything may stand; what is read is written again."""
+    request = {"model": key, "store": key, "tools": items, "input": items}
+
+    openai_responses.validate(request)
+    encode_request(openai_responses.decode_request({**request, "previous_response_id": key}))
+    encode_request(decode(items))
+    decode_response({"output": items, "status": key, "error": {"code": key}})

@@ -111,15 +111,16 @@ def test_the_buckets_of_the_usage_are_ours() -> None:
     ("told", "expected"),
     [
         ({"usage": None}, Usage()),
-        ({"usage": {"input_tokens": "9", "output_tokens": 2.0}}, Usage(0, 2)),
+        ({"usage": {"input_tokens": "9", "output_tokens": 2.0}}, Usage(9, 2)),
+        ({"usage": {"input_tokens": "many", "output_tokens": True}}, Usage()),
         ({"usage": {"input_tokens": -1, "input_tokens_details": None}}, Usage()),
         ({"usage": {"prompt_tokens": 3, "completion_tokens": 2}}, Usage(3, 2)),
-        ({"timings": {"prompt_n": 5, "cache_n": 20, "predicted_n": 3}}, Usage(25, 3, 0, 20)),
+        ({"timings": {"prompt_n": 5, "cache_n": "20", "predicted_n": 3}}, Usage(25, 3, 0, 20)),
         (None, Usage()),
     ],
 )
 def test_odd_usage_is_read_as_far_as_it_goes(told: object, expected: Usage) -> None:
-    """Nulls, texts, fractions, negatives, other servers' names, llama.cpp's timings."""
+    """Nulls, digits as text, fractions, negatives, other servers' names, llama.cpp's timings."""
     assert usage(told) == expected
 
 

@@ -1,5 +1,6 @@
 """Events to the response that they make up."""
 
+import tracemalloc
 from collections.abc import Iterable
 from typing import Any
 
@@ -236,6 +237,39 @@ def test_an_overflow_in_the_stream_is_raised_as_one() -> None:
         streamed.feed({"type": "response.failed", "response": {"error": error}})
 
     assert overflow.value.model == "gpt-5"
+
+
+def test_an_overflow_before_anything_else_names_the_model_that_was_asked() -> None:
+    """A stream may begin with its error."""
+    with pytest.raises(ContextOverflow) as overflow:
+        StreamedResponse("gpt-5").feed({"type": "error", "code": "context_length_exceeded"})
+
+    assert overflow.value.model == "gpt-5"
+
+
+@pytest.mark.parametrize(
+    ("kind", "index"),
+    [
+        ("output_text", {"content_index": 0}),
+        ("reasoning_summary_text", {"summary_index": 0}),
+        ("function_call_arguments", {}),
+    ],
+)
+def test_a_piece_costs_no_more_than_itself(kind: str, index: dict[str, int]) -> None:
+    """However much came before it: nothing is copied until the end."""
+    streamed = StreamedResponse()
+    streamed.feed(delta(kind, "x" * 1_000_000, 0, **index))
+    piece = delta(kind, "and", 0, **index)
+    streamed.feed(piece)
+    tracemalloc.start()
+
+    streamed.feed(piece)
+
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100_000
+    streamed.feed({"type": "response.completed", "response": {"output": []}})
+    assert f"{'x' * 1_000_000}andand" in str(streamed.response()["output"])
 
 
 @pytest.mark.parametrize(

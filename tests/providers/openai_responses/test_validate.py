@@ -34,6 +34,23 @@ BROKEN: dict[str, tuple[str, int | None, list[Any]]] = {
     "an output twice": ("duplicate_id", 2, [CALL, OUTPUT, OUTPUT]),
     "an item twice": ("duplicate_id", 1, [{**SAID, "id": "msg_1"}, {**SAID, "id": "msg_1"}]),
     "an empty call id": ("id", 1, [ASKED, {**OUTPUT, "call_id": ""}]),
+    "a call without an id": (
+        "id",
+        1,
+        [ASKED, {key: CALL[key] for key in ("type", "name", "arguments")}],
+    ),
+    "a message without content": ("empty_content", 1, [ASKED, {"role": "user"}]),
+    "a message of nothing": ("empty_content", 0, [{"role": "user", "content": None}]),
+    "a part of chat completions": (
+        "part",
+        0,
+        [{"role": "user", "content": [{"type": "text", "text": "Hi."}]}],
+    ),
+    "an image of chat completions": (
+        "part",
+        0,
+        [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}],
+    ),
     "a long call id": (
         "id",
         0,
@@ -66,6 +83,15 @@ SOUND: dict[str, Any] = {
     ],
     "a reference to the call": [{"type": "item_reference", "id": "fc_1"}, OUTPUT],
     "an output that answers nothing by name": [ASKED, {**OUTPUT, "call_id": None, "id": "fco_1"}],
+    "no words": [{"role": "user", "content": []}],
+    "a local shell's output by the id of its call": [
+        {"type": "local_shell_call", "id": "lsh_1", "call_id": "c", "action": {}},
+        {"type": "local_shell_call_output", "id": "lsh_1", "output": "a.py"},
+    ],
+    "a local shell's output by the call id": [
+        {"type": "local_shell_call", "id": "lsh_1", "call_id": "c", "action": {}},
+        {"type": "local_shell_call_output", "id": "c", "output": "a.py"},
+    ],
     "an item unheard of": [{"type": "dream"}],
 }
 
@@ -118,3 +144,23 @@ def test_the_names_of_tools_are_checked() -> None:
     (found,) = validate({"model": "gpt-5", "input": "Hi.", "tools": tools})
 
     assert (found.rule, found.position) == ("name", None)
+
+
+@pytest.mark.parametrize(
+    ("model", "store", "sealed", "rules"),
+    [
+        ("gpt-5", False, None, ["thinking"]),
+        ("gpt-5", False, "gAAAA", []),
+        ("gpt-5", True, None, []),
+        ("gpt-oss-120b", False, None, []),
+    ],
+)
+def test_reasoning_that_nobody_keeps_must_be_in_the_request(
+    model: str, sealed: str | None, rules: list[str], *, store: bool
+) -> None:
+    """OpenAI looks it up by its id where it is not sealed, and finds none that was not stored."""
+    items = [{**REASONING, "encrypted_content": sealed}, SAID, ASKED]
+
+    found = validate({"model": model, "store": store, "input": items})
+
+    assert [violation.rule for violation in found] == rules

@@ -50,15 +50,18 @@ def text_of(block: Any) -> str:
 
 
 def _texts(block: Any) -> Iterator[str]:
-    kind = text_at(block, "type")
-    if kind == "text":
-        yield text_at(block, "text")
-    elif kind in {"search_result", "document"}:
-        yield text_at(block, "title")
-        if at(block, "source", "type") == "text":
-            yield text_at(block, "source", "data")
-        inner = at(block, "source", "content") or at(block, "content")
-        yield from (text_of(part) for part in blocks_of(inner))
+    waiting = [block]
+    while waiting:
+        part = waiting.pop()
+        kind = text_at(part, "type")
+        if kind == "text":
+            yield text_at(part, "text")
+        elif kind in {"search_result", "document"}:
+            yield text_at(part, "title")
+            if at(part, "source", "type") == "text":
+                yield text_at(part, "source", "data")
+            inner = at(part, "source", "content") or at(part, "content")
+            waiting += reversed(blocks_of(inner))
 
 
 def media_of(block: Any) -> Media | None:

@@ -63,8 +63,8 @@ def encode_request(
     system = _system(system_prompt, closed[: leading_system_count(closed)])
     if system is not None:
         request["system"] = sendable(system)
-    settled = settle(_turns(closed))
-    request["messages"] = sendable([_wire(turn) for turn in name_calls(join(settled))])
+    turns = name_calls(join(settle(_turns(closed))), rename_reused=True)
+    request["messages"] = sendable([_wire(turn) for turn in turns])
     if tools:
         request["tools"] = encode_tools(tools)
     return request

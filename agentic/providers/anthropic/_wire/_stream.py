@@ -11,9 +11,8 @@ import attrs
 from agentic.errors import IncompleteReply, ProviderError
 from agentic.providers._failure import reported_error
 from agentic.providers._plain import at, items_at, plain, text_at
-from agentic.providers._sendable import parse_object
-from agentic.providers.anthropic._wire._calls import INVALID_JSON
 from agentic.providers.anthropic._wire._name import NAME
+from agentic.providers.anthropic._wire._pieces import StreamedBlock
 
 __all__ = ["StreamedResponse", "stream_error"]
 
@@ -31,14 +30,6 @@ _STATUSES = {
     "overloaded_error": 529,
 }
 
-_SETTLED = {
-    "signature_delta": ("signature",),
-    "compaction_delta": ("content", "encrypted_content"),
-}
-"""What comes whole, in one delta."""
-_GROWING = {"text_delta": "text", "thinking_delta": "thinking"}
-"""What comes in fragments."""
-
 
 @attrs.define
 class StreamedResponse:
@@ -49,13 +40,19 @@ class StreamedResponse:
     ''
     """
 
-    text: str = attrs.field(default="", init=False)
-    """The reply's text so far."""
+    model: str = attrs.field(default="", kw_only=True)
+    """The model that was asked: an error that comes before the start names it."""
     _message: dict[str, Any] = attrs.field(factory=dict, init=False)
-    _blocks: dict[int, dict[str, Any]] = attrs.field(factory=dict, init=False)
-    _inputs: dict[int, str] = attrs.field(factory=dict, init=False)
-    """The JSON texts of calls whose blocks have not ended."""
+    _blocks: dict[int, StreamedBlock] = attrs.field(factory=dict, init=False)
+    _said: list[str] = attrs.field(factory=list, init=False)
     _ended: bool = attrs.field(default=False, init=False)
+
+    @property
+    def text(self) -> str:
+        """The reply's text so far."""
+        if len(self._said) > 1:
+            self._said = ["".join(self._said)]
+        return self._said[0] if self._said else ""
 
     def feed(self, event: Any) -> str:
         """Take the next event; give the text that it adds to the reply, empty for most kinds.
@@ -67,7 +64,7 @@ class StreamedResponse:
         data = plain(event)
         kind = at(data, "type")
         if kind == "error":
-            raise stream_error(data, text_at(self._message, "model"))
+            raise stream_error(data, text_at(self._message, "model") or self.model)
         piece = ""
         if kind == "message_start":
             self._start(at(data, "message"))
@@ -75,13 +72,14 @@ class StreamedResponse:
             piece = self._open(_index(data), at(data, "content_block"))
         elif kind == "content_block_delta":
             piece = self._extend(_index(data), at(data, "delta"))
-        elif kind == "content_block_stop":
-            self._close(_index(data))
+        elif kind == "content_block_stop" and _index(data) in self._blocks:
+            self._blocks[_index(data)].close()
         elif kind == "message_delta":
             self._update(data)
         elif kind == "message_stop":
             self._ended = True
-        self.text += piece
+        if piece:
+            self._said.append(piece)
         return piece
 
     def response(self) -> dict[str, Any]:
@@ -92,63 +90,67 @@ class StreamedResponse:
         Raises:
             IncompleteReply: the stream broke off.
         """
-        stopped = at(self._message, "stop_reason") is not None and not self._inputs
-        if not (self._ended or stopped):
+        blocks = [self._blocks[index] for index in sorted(self._blocks)]
+        stopped = at(self._message, "stop_reason") is not None
+        if not self._ended and (not stopped or any(block.is_open for block in blocks)):
             raise IncompleteReply(self.text)
-        for index in list(self._inputs):
-            self._close(index)
-        content = [self._blocks[index] for index in sorted(self._blocks)]
-        return {**self._message, "content": content}
+        for block in blocks:
+            block.close()
+        return {**self._message, "content": [block.whole() for block in blocks]}
 
     def _start(self, message: Any) -> None:
         """Begin; a second start is a gateway's second attempt, which replaces the first."""
         self._message = dict(message) if isinstance(message, dict) else {}
-        self._blocks, self._inputs, self.text = {}, {}, ""
+        self._blocks, self._said = {}, []
         for index, block in enumerate(items_at(message, "content")):
             self._open(index, block)
 
     def _open(self, index: int, block: Any) -> str:
-        self._blocks[index] = dict(block) if isinstance(block, dict) else {"type": "text"}
+        self._blocks[index] = StreamedBlock.begin(block)
         return text_at(block, "text") if at(block, "type") == "text" else ""
 
     def _extend(self, index: int, delta: Any) -> str:
-        kind = text_at(delta, "type")
-        block = self._blocks.setdefault(index, _first_block(kind))
-        if kind in _GROWING:
-            field = _GROWING[kind]
-            block[field] = text_at(block, field) + text_at(delta, field)
-            return text_at(delta, field) if kind == "text_delta" else ""
-        if kind == "input_json_delta":
-            self._inputs[index] = self._inputs.get(index, "") + text_at(delta, "partial_json")
-        elif kind == "citations_delta":
-            block["citations"] = [*items_at(block, "citations"), at(delta, "citation")]
-        for field in _SETTLED.get(kind, ()):
-            if at(delta, field) is not None:
-                block[field] = at(delta, field)
-        return ""
-
-    def _close(self, index: int) -> None:
-        text = self._inputs.pop(index, "")
-        if text.strip():
-            self._blocks[index]["input"] = _parsed(text)
+        if index not in self._blocks:
+            self._blocks[index] = StreamedBlock.of_delta(delta)
+        return self._blocks[index].add(delta)
 
     def _update(self, event: dict[str, Any]) -> None:
-        """Take what comes late. Counts are running totals; one that is missing stays as it was."""
+        """Take what comes late.
+
+        Counts are running totals and never shrink: servers that repeat them as zeros do not know.
+        """
         told = {
             **{key: value for key, value in event.items() if key not in {"type", "delta", "usage"}},
             **_dict(at(event, "delta")),
         }
         self._message.update(told)
-        counts = _dict(at(event, "usage"))
-        late = {key: value for key, value in counts.items() if value is not None}
-        if late:
-            self._message["usage"] = {**_dict(at(self._message, "usage")), **late}
+        if late := _dict(at(event, "usage")):
+            counts = _dict(at(self._message, "usage"))
+            parts = {
+                key: _grown(counts[key], value)
+                for key, value in late.items()
+                if isinstance(value, dict) and isinstance(counts.get(key), dict)
+            }
+            self._message["usage"] = {**_grown(counts, late), **parts}
 
 
-def _first_block(kind: str) -> dict[str, Any]:
-    """Make the block of a delta whose start was left out."""
-    kinds = {"thinking_delta": "thinking", "input_json_delta": "tool_use"}
-    return {"type": kinds.get(kind, "text")}
+def _grown(before: dict[str, Any], late: dict[str, Any]) -> dict[str, Any]:
+    """Give the larger of each two counts; of anything else what came last, unless that is null.
+
+    >>> _grown({"input_tokens": 25, "output_tokens": 1}, {"input_tokens": 0, "output_tokens": 9})
+    {'input_tokens': 25, 'output_tokens': 9}
+    """
+    told = {key: value for key, value in late.items() if value is not None}
+    larger = {
+        key: max(before[key], value)
+        for key, value in told.items()
+        if _is_count(before.get(key)) and _is_count(value)
+    }
+    return {**before, **told, **larger}
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _dict(value: Any) -> dict[str, Any]:
@@ -160,15 +162,9 @@ def _index(event: Any) -> int:
     return index if isinstance(index, int) else 0
 
 
-def _parsed(text: str) -> dict[str, Any]:
-    """Read a call's input; what is no object is kept as its text."""
-    found = parse_object(text)
-    return {INVALID_JSON: text} if found is None else found
-
-
-def stream_error(event: Any, model: str) -> ProviderError:
-    """Make the error that an error event stands for."""
+def stream_error(event: Any, model: str, window: int | None = None) -> ProviderError:
+    """Make the error that an error event stands for. `window` is what is known of the model."""
     kind = text_at(event, "error", "type")
     problem = text_at(event, "error", "message") or json.dumps(event, default=str)
     named = f"{kind}: {problem}" if kind else problem
-    return reported_error(event, NAME, model, _STATUSES.get(kind), named)
+    return reported_error(event, NAME, model, _STATUSES.get(kind), named, window=window)

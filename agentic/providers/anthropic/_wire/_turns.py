@@ -87,20 +87,24 @@ def _kind(block: Any) -> Any:
     return at(block, "type")
 
 
-def name_calls(turns: Sequence[Turn]) -> list[Turn]:
+def name_calls(turns: Sequence[Turn], *, rename_reused: bool = False) -> list[Turn]:
     """Give calls that were written anew ids that the API takes, each its own; results alike.
 
-    Calls that go back as they came keep theirs.
+    Calls that go back as they came keep theirs. With `rename_reused` only the first call of an id
+    does: compatible servers number the calls of each reply from 0, and the API refuses an id that
+    names two calls (https://github.com/anthropics/claude-code/issues/20901).
     """
-    used = {call_id for turn in turns if turn.native for call_id in _call_ids(turn)}
+    ids = _Ids({call_id for turn in turns if turn.native for call_id in _call_ids(turn)})
     given: dict[str, list[str]] = {}
     named: list[Turn] = []
     for turn in turns:
-        if turn.role == "assistant":
-            given = defaultdict(list)
-            named.append(turn if turn.native else _renamed(turn, given, used))
-        else:
+        if turn.role != "assistant":
             named.append(_answered(turn, given))
+            continue
+        if not (named and named[-1].role == "assistant"):
+            given = defaultdict(list)
+        keep = turn.native and not rename_reused
+        named.append(turn if keep else _renamed(turn, given, ids))
     return named
 
 
@@ -109,25 +113,39 @@ def _call_ids(turn: Turn) -> list[str]:
     return [call_id for call_id in ids if isinstance(call_id, str)]
 
 
-def _renamed(turn: Turn, given: dict[str, list[str]], used: set[str]) -> Turn:
+@attrs.define
+class _Ids:
+    """The ids of the calls of a request, each for one call."""
+
+    _theirs: set[str]
+    """Those that came from the wire, wherever they stand."""
+    _taken: set[str] = attrs.field(factory=set)
+    _numbers: dict[str, int] = attrs.field(factory=dict)
+    """The last number that was put behind an id."""
+
+    def give(self, call_id: str, *, native: bool) -> str:
+        """Give the id itself, or the next one of its name that is free."""
+        fresh = call_id
+        while fresh in self._taken or (fresh in self._theirs and not (native and fresh == call_id)):
+            number = self._numbers[call_id] = self._numbers.get(call_id, 1) + 1
+            fresh = f"{call_id}_{number}"
+        self._taken.add(fresh)
+        return fresh
+
+
+def _renamed(turn: Turn, given: dict[str, list[str]], ids: _Ids) -> Turn:
     blocks = []
     for block in turn.blocks:
-        new = block
-        if _kind(block) == "tool_use":
-            call_id = _unused(CALL_IDS.wire(block["id"]), used)
-            used.add(call_id)
-            given[block["id"]].append(call_id)
-            new = {**block, "id": call_id}
+        new, old = block, at(block, "id")
+        if _kind(block) == "tool_use" and isinstance(old, str):
+            wanted = old if turn.native else CALL_IDS.wire(old)
+            call_id = ids.give(wanted, native=turn.native)
+            given[old].append(call_id)
+            new = block if call_id == old else {**block, "id": call_id}
         blocks.append(new)
+    if blocks == turn.blocks:
+        return turn
     return attrs.evolve(turn, message={**turn.message, "content": blocks})
-
-
-def _unused(call_id: str, used: set[str]) -> str:
-    number, fresh = 1, call_id
-    while fresh in used:
-        number += 1
-        fresh = f"{call_id}_{number}"
-    return fresh
 
 
 def _answered(turn: Turn, given: dict[str, list[str]]) -> Turn:

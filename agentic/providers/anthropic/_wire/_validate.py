@@ -13,6 +13,7 @@ from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers._violation import Violation
 from agentic.providers.anthropic._wire._calls import TOOL_NAMES
 from agentic.providers.anthropic._wire._validate_messages import find_misplaced, find_refused
+from agentic.providers.anthropic._wire._validate_settings import find_refused_settings
 from agentic.providers.anthropic._wire._validate_turns import find_broken_turns
 
 __all__ = ["validate"]
@@ -28,16 +29,6 @@ _BLANK = "https://github.com/anthropics/claude-code/issues/23369"
 
 _WITHOUT_PREFILL = re.compile(r"claude-[a-z]+-(4[-.][6-9]|[5-9])(?![0-9])")
 """4.6 and later, https://github.com/strands-agents/sdk-python/issues/1694."""
-_SAMPLING = {
-    "metadata",
-    "service_tier",
-    "stop_sequences",
-    "stream",
-    "temperature",
-    "top_k",
-    "top_p",
-}
-"""What no request for a count of tokens holds: such a one needs no max_tokens."""
 
 
 def validate(request: Mapping[str, Any], /) -> list[Violation]:
@@ -51,7 +42,7 @@ def validate(request: Mapping[str, Any], /) -> list[Violation]:
     if not messages:
         return [Violation("first_message", None, "there is no message", _SCHEMA)]
     return [
-        *_max_tokens(data),
+        *find_refused_settings(data),
         *_system(data),
         *_tools(data),
         *find_refused(messages),
@@ -59,15 +50,6 @@ def validate(request: Mapping[str, Any], /) -> list[Violation]:
         *find_broken_turns(messages, at(data, "thinking", "type") == "enabled"),
         *_prefill(messages, text_at(data, "model")),
     ]
-
-
-def _max_tokens(data: Any) -> Iterator[Violation]:
-    given = at(data, "max_tokens")
-    if given is None and not any(at(data, key) is not None for key in _SAMPLING):
-        return
-    if not isinstance(given, int) or isinstance(given, bool) or given < 0:
-        problem = f"max_tokens is {given!r}, not a whole number"
-        yield Violation("max_tokens", None, problem, _SCHEMA)
 
 
 def _system(data: Any) -> Iterator[Violation]:

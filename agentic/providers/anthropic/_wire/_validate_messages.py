@@ -34,6 +34,8 @@ def find_refused(messages: list[Any]) -> Iterator[Violation]:
             yield Violation("empty_content", position, problem, _SCHEMA)
         for block in items_at(message, "content"):
             yield from _refused_block(position, role, block)
+            for part in [block, *items_at(block, "content")]:
+                yield from _sourceless(position, part)
 
 
 def _refused_block(position: int, role: Any, block: Any) -> Iterator[Violation]:
@@ -53,6 +55,13 @@ def _refused_block(position: int, role: Any, block: Any) -> Iterator[Violation]:
         yield from _refused_call(position, block)
 
 
+def _sourceless(position: int, part: Any) -> Iterator[Violation]:
+    """Look at a picture or a document, which may also stand in the result of a tool."""
+    kind = text_at(part, "type")
+    if kind in {"image", "document"} and not text_at(part, "source", "type"):
+        yield Violation("media", position, f"a {kind} block has no source", _SCHEMA)
+
+
 def _has_text(block: Any, role: Any) -> bool:
     """Tell whether a text says something; a model's may be white space, and goes back so."""
     text = text_at(block, "text")
@@ -64,6 +73,9 @@ def _refused_call(position: int, block: Any) -> Iterator[Violation]:
     if not (isinstance(call_id, str) and _ID.fullmatch(call_id)):
         problem = f"the id {call_id!r} has other characters than a-z A-Z 0-9 _ -, or none"
         yield Violation("id", position, problem, _IDS)
+    if not text_at(block, "name"):
+        problem = f"the call {call_id!r} names no tool"
+        yield Violation("name", position, problem, _SCHEMA)
     if not isinstance(at(block, "input"), Mapping):
         problem = f"the input of the call {call_id!r} is no object"
         yield Violation("arguments", position, problem, _SCHEMA)

@@ -12,7 +12,10 @@ Where each part of a conversation goes:
 - Media are a user's blocks, those of tools after their results. What Converse has no block for is
   named in a text. Pins are not shown.
 - Calls and results keep their ids where Bedrock takes them; others are rewritten, alike on both
-  sides. Arguments that are no JSON object are sent as `{"unparsed_arguments": text}`.
+  sides, and so is an id that comes again in a later round. Arguments that are no JSON object, or
+  too deep for Python to walk through, are sent as `{"unparsed_arguments": text}`.
+- Some families refuse words beside calls or results in one turn: for them, see `_families`, it is
+  parted by a short turn of the other role. Blank texts are left out where they are refused.
 """
 
 from agentic.providers.bedrock._wire._blobs import for_boto3

@@ -9,6 +9,7 @@ from operator import is_
 from typing import Any
 
 from agentic.providers._plain import at, plain
+from agentic.providers.bedrock._wire._calls import input_text, is_deep
 
 __all__ = ["as_json", "for_boto3", "from_base64", "to_base64"]
 
@@ -22,7 +23,24 @@ def as_json(item: Any) -> Any:
     >>> as_json({"redactedContent": b"abc", "n": [1]})
     {'redactedContent': 'YWJj', 'n': [1]}
     """
-    return _without_bytes(plain(item))
+    try:
+        return _without_bytes(plain(item))
+    except RecursionError:
+        return _without_bytes(plain(_flat(item, 100)))
+
+
+def _flat(item: Any, levels: int) -> Any:
+    """Give data without what is too deep: arguments as their text, anything else as absent."""
+    if isinstance(item, list):
+        return [_flat(part, levels - 1) for part in item] if levels else None
+    if not isinstance(item, dict):
+        return item
+    if not levels:
+        return None
+    return {
+        key: input_text(value) if key == "input" and is_deep(value) else _flat(value, levels - 1)
+        for key, value in item.items()
+    }
 
 
 def _without_bytes(data: Any) -> Any:

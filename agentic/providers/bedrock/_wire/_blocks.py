@@ -5,6 +5,7 @@ from typing import Any
 
 from agentic.messages import Media, ToolCall, ToolFailure, ToolResult
 from agentic.providers._plain import at, items_at, text_at
+from agentic.providers.bedrock._wire._calls import input_text
 from agentic.providers.bedrock._wire._media import read_media
 
 __all__ = ["block_media", "block_text", "read_call", "read_reasoning", "read_result"]
@@ -54,10 +55,7 @@ def read_call(block: Any) -> ToolCall | None:
     if not isinstance(call, dict) or call.get("type") == "server_tool_use":
         return None
     given = call.get("input")
-    if given is None:
-        arguments = "{}"
-    else:
-        arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    arguments = "{}" if given is None else input_text(given)
     return ToolCall(text_at(call, "toolUseId"), text_at(call, "name"), arguments)
 
 

@@ -4,19 +4,70 @@ The arguments are to be an object: https://github.com/vercel/ai/pull/19023. A na
 up would end the session if it went back as it is: https://github.com/vercel/ai/pull/17769.
 """
 
+import json
 import re
 from collections import defaultdict, deque
+from collections.abc import Iterator
+from typing import Any
 
 import attrs
 
 from agentic.providers._names import NameRule
+from agentic.providers._sendable import UNPARSED, sendable, sendable_object
 
-__all__ = ["CALL_IDS", "TOOL_NAMES", "CallIds"]
+__all__ = ["CALL_IDS", "TOOL_NAMES", "CallIds", "input_text", "is_deep", "wire_input"]
+
+_DEEPEST = 100
+"""Levels of arguments that are walked through, by us and by boto3: Python allows 1,000 calls within
+each other, and a level takes up to three of them."""
 
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
 CALL_IDS = NameRule(re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), 64)
 """Both: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html
 (2026-11). Not every model takes an id with . or :, so that a call that is written anew has none."""
+
+
+def wire_input(given: Any) -> dict[str, Any]:
+    """Give a call's arguments as the object that is sent; what is none, or too deep, as its text.
+
+    >>> wire_input('{"path": "a.py"}'), wire_input(None), wire_input("{oops")
+    ({'path': 'a.py'}, {}, {'unparsed_arguments': '{oops'})
+    """
+    if given is None:
+        return {}
+    found = sendable_object(given) if isinstance(given, str) else given
+    if is_deep(found):
+        return {UNPARSED: sendable(input_text(given))}
+    return found if isinstance(found, dict) else {UNPARSED: found}
+
+
+def input_text(given: Any) -> str:
+    """Give a call's arguments as text."""
+    if isinstance(given, str):
+        return given
+    try:
+        return json.dumps(given, ensure_ascii=False)
+    except RecursionError:
+        return "(arguments that are nested too deeply to be written down)"
+
+
+def is_deep(data: Any) -> bool:
+    """Tell whether data is nested too deeply to be walked through.
+
+    >>> is_deep({"a": [1]}), is_deep(json.loads("[" * 200 + "]" * 200))
+    (False, True)
+    """
+    level = [data]
+    for _ in range(_DEEPEST):
+        level = [inside for item in level for inside in _inside(item)]
+    return bool(level)
+
+
+def _inside(item: Any) -> Iterator[Any]:
+    if isinstance(item, dict):
+        yield from item.values()
+    elif isinstance(item, list | tuple):
+        yield from item
 
 
 @attrs.define
@@ -25,6 +76,8 @@ class CallIds:
 
     _used: set[str]
     """Those of calls that are sent as they are, and those given since."""
+    _kept: set[str] = attrs.field(init=False, factory=set)
+    """Those of calls that were sent as they are so far."""
     _times: defaultdict[str, int] = attrs.field(init=False, factory=lambda: defaultdict(int))
     _waiting: defaultdict[str, deque[str]] = attrs.field(
         init=False, factory=lambda: defaultdict(deque)
@@ -35,10 +88,12 @@ class CallIds:
         """Give the id of a call that is sent as it is: another only if it would be refused.
 
         Some models give ids that are too long to go back
-        (https://github.com/BerriAI/litellm/issues/34239).
+        (https://github.com/BerriAI/litellm/issues/34239), or the same ones in every round, and an
+        id is taken once (https://github.com/BerriAI/litellm/issues/20048).
         """
-        if not CALL_IDS.accept(call_id):
+        if not CALL_IDS.accept(call_id) or call_id in self._kept:
             return self.give(call_id)
+        self._kept.add(call_id)
         self._waiting[call_id].append(call_id)
         return call_id
 

@@ -8,8 +8,8 @@ import attrs
 from agentic.messages import Message, ToolResult
 from agentic.providers._native import native_payload
 from agentic.providers._plain import at, items_at, text_at
-from agentic.providers._sendable import sendable, sendable_object
-from agentic.providers.bedrock._wire._calls import TOOL_NAMES, CallIds
+from agentic.providers._sendable import sendable
+from agentic.providers.bedrock._wire._calls import TOOL_NAMES, CallIds, wire_input
 from agentic.providers.bedrock._wire._decode import decode_payload
 from agentic.providers.bedrock._wire._media import DocumentNames, encode_media
 from agentic.providers.bedrock._wire._mend import mend
@@ -81,7 +81,7 @@ def _joins(before: Any, part: Any) -> bool:
 
     https://github.com/langchain-ai/langchain-aws/issues/130
     """
-    role = at(part, "role")
+    role = text_at(part, "role")
     return role in {"user", "assistant"} and at(before, "role") == role
 
 
@@ -137,7 +137,7 @@ class _Writer:
                     "toolUse": {
                         "toolUseId": self.ids.give(call.id),
                         "name": TOOL_NAMES.wire(call.name),
-                        "input": sendable_object(call.arguments),
+                        "input": wire_input(call.arguments),
                     }
                 }
                 for call in message.tool_calls

@@ -4,10 +4,9 @@ from operator import is_
 from typing import Any
 
 from agentic.providers._plain import at, text_at
-from agentic.providers._sendable import UNPARSED, sendable_object
-from agentic.providers.bedrock._wire._calls import TOOL_NAMES, CallIds
+from agentic.providers.bedrock._wire._calls import TOOL_NAMES, CallIds, wire_input
 
-__all__ = ["mend"]
+__all__ = ["is_blank", "mend"]
 
 _UNKNOWN = "SDK_UNKNOWN_MEMBER"
 """What boto3 gives in place of a block that it does not know, and refuses to send."""
@@ -18,18 +17,30 @@ def mend(message: Any, ids: CallIds) -> Any | None:
     content = at(message, "content")
     if not isinstance(content, list):
         return message
-    blocks = [_mend_block(block, ids) for block in content if not _is_refused(block)]
+    strict = at(message, "role") == "assistant" or all(map(is_blank, content))
+    blocks = [_mend_block(block, ids) for block in content if not _is_refused(block, strict)]
     if len(blocks) == len(content) and all(map(is_, blocks, content)):
         return message if blocks else None
     return {**message, "content": blocks} if blocks else None
 
 
-def _is_refused(block: Any) -> bool:
-    """Tell an empty text, which gpt-oss for one gives.
+def _is_refused(block: Any, strict: bool) -> bool:
+    """Tell an empty text, which gpt-oss for one gives; if `strict`, a blank one, too.
 
     https://github.com/strands-agents/harness-sdk/pull/3029
     """
-    return isinstance(block, dict) and (block == {"text": ""} or _UNKNOWN in block)
+    refused = is_blank(block) if strict else block == {"text": ""}
+    return refused or (isinstance(block, dict) and _UNKNOWN in block)
+
+
+def is_blank(block: Any) -> bool:
+    """Tell a text of white space alone.
+
+    An assistant's is refused, and a user's that has nothing beside it; recorded is a user's that
+    was taken beside another text. https://github.com/NousResearch/hermes-agent/pull/67978
+    """
+    is_text = isinstance(block, dict) and block.keys() == {"text"}
+    return is_text and isinstance(block["text"], str) and not block["text"].strip()
 
 
 def _mend_block(block: Any, ids: CallIds) -> Any:
@@ -52,10 +63,7 @@ def _mend_call(block: Any, ids: CallIds) -> Any:
         changes["toolUseId"] = kept
     if not TOOL_NAMES.accept(name):
         changes["name"] = TOOL_NAMES.wire(name)
-    if not isinstance(given, dict):
-        changes["input"] = sendable_object(given) if isinstance(given, str) else _wrapped(given)
+    sent = wire_input(given)
+    if sent is not given:
+        changes["input"] = sent
     return {**block, "toolUse": {**call, **changes}} if changes else block
-
-
-def _wrapped(given: Any) -> dict[str, Any]:
-    return {} if given is None else {UNPARSED: given}

@@ -8,6 +8,7 @@ from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers._sendable import sendable
 from agentic.providers.bedrock._wire._calls import TOOL_NAMES
 from agentic.providers.bedrock._wire._encode import encode, split_system, system_blocks
+from agentic.providers.bedrock._wire._families import fit_family
 from agentic.tools import ToolDefinition
 
 __all__ = ["encode_request", "encode_tools", "with_options"]
@@ -21,11 +22,13 @@ def encode_request(
     *,
     system_prompt: str = "",
     tools: Sequence[ToolDefinition] = (),
+    model: str = "",
 ) -> dict[str, Any]:
     """Write all that a request holds of a conversation, so that the provider accepts it.
 
     Open rounds are closed, orphaned results left out. Without a user's message at its start the
-    conversation gets one. For boto3, pass the result through `for_boto3`.
+    conversation gets one. With the `modelId` as `model`, turns are written as its family takes
+    them. For boto3, pass the result through `for_boto3`.
 
     >>> encode_request([Message("user", "Hi")], system_prompt="Be brief.")
     {'system': [{'text': 'Be brief.'}], 'messages': [{'role': 'user', 'content': [{'text': 'Hi'}]}]}
@@ -39,6 +42,7 @@ def encode_request(
     # https://github.com/pydantic/pydantic-ai/issues/4495
     if not sent or at(sent[0], "role") == "assistant":
         sent.insert(0, {"role": "user", "content": [{"text": _OPENING}]})
+    sent = fit_family(sent, model)
     config = _tool_config(sent, tools)
     return {
         **({"system": sendable(system)} if system else {}),

@@ -13,6 +13,7 @@ from agentic.providers._failure import reported_error
 from agentic.providers._plain import at, items_at, text_at
 from agentic.providers._sendable import parse_object
 from agentic.providers.bedrock._wire._blobs import as_json, from_base64, to_base64
+from agentic.providers.bedrock._wire._calls import is_deep
 from agentic.providers.bedrock._wire._name import NAME
 
 __all__ = ["StreamedResponse"]
@@ -182,9 +183,9 @@ def _dict(data: Any) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> Any:
-    """Give the arguments; what is no JSON object stays the text that the model wrote."""
+    """Give the arguments; what is no JSON object, or too deep, stays the text of the model."""
     found = parse_object(text)
-    return text if found is None else found
+    return text if found is None or is_deep(found) else found
 
 
 def _merged(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Why Converse would refuse a request for its shape. Each rule names where it is stated or quoted.
 
-Rules of single models are not among them: what one refuses another needs.
+Rules of a family of models are judged where the request names its model, by `modelId`.
 """
 
 from collections import Counter
@@ -11,7 +11,14 @@ from agentic.providers._plain import at, items_at, text_at
 from agentic.providers._violation import Step, Violation, find_unpaired
 from agentic.providers.bedrock._wire._blobs import as_json
 from agentic.providers.bedrock._wire._calls import TOOL_NAMES
-from agentic.providers.bedrock._wire._validate_blocks import check_block
+from agentic.providers.bedrock._wire._families import (
+    is_two_kinds,
+    refuses_two_kinds,
+    says_before_results,
+    wants_results_first,
+)
+from agentic.providers.bedrock._wire._mend import is_blank
+from agentic.providers.bedrock._wire._validate_blocks import BLANK_SOURCE, check_block
 
 __all__ = ["validate"]
 
@@ -37,6 +44,7 @@ def validate(request: Mapping[str, Any], /) -> list[Violation]:
         _documents,
         _system,
         _tools,
+        _families,
     ]
     return [found for rule in rules for found in rule(body, messages)]
 
@@ -50,7 +58,10 @@ def _contents(_: Any, messages: list[Any]) -> Iterator[Violation]:
             yield Violation("empty_content", position, "the message has no blocks", source)
         for block in blocks:
             yield from check_block(block, text_at(message, "role"), position)
-        if _documents_in(blocks) and not any("text" in block for block in blocks):
+        if blocks and all(map(is_blank, blocks)) and at(message, "role") == "user":
+            problem = "the message has nothing but blank texts"
+            yield Violation("empty_content", position, problem, BLANK_SOURCE)
+        if _documents_in(blocks) and all(at(block, "text") is None for block in blocks):
             source = "https://github.com/archestra-ai/archestra/pull/4220"
             yield Violation("media", position, "a document stands without a text", source)
 
@@ -67,7 +78,7 @@ def _roles(_: Any, messages: list[Any]) -> Iterator[Violation]:
     before = None
     for position, message in enumerate(messages):
         role = at(message, "role")
-        if role not in _ROLES:
+        if not isinstance(role, str) or role not in _ROLES:
             problem = f"{role!r} is no role"
             yield Violation("role", position, problem, f"{_API}Message.html")
         elif role == before and role != "system":
@@ -143,3 +154,16 @@ def _tools(body: Any, messages: list[Any]) -> Iterator[Violation]:
         if isinstance(at(tool, "toolSpec"), dict) and not TOOL_NAMES.accept(name):
             problem = f"{name!r} is no name of a tool"
             yield Violation("name", None, problem, f"{_API}ToolSpecification.html")
+
+
+def _families(body: Any, messages: list[Any]) -> Iterator[Violation]:
+    model = text_at(body, "modelId")
+    for position, message in enumerate(messages):
+        if refuses_two_kinds(model) and is_two_kinds(message):
+            # The same for calls: https://github.com/quarkiverse/quarkus-langchain4j/issues/1983
+            source = "https://github.com/strands-agents/harness-sdk/issues/1223"
+            problem = "words stand beside calls or results, which this model refuses in one turn"
+            yield Violation("part", position, problem, source)
+        if wants_results_first(model) and says_before_results(message):
+            source = "https://github.com/nulib/dc-api-v2/pull/296"
+            yield Violation("order", position, "a result is not at the beginning", source)

@@ -7,8 +7,11 @@ from typing import Any
 from agentic.providers._plain import at, items_at, text_at
 from agentic.providers._violation import Violation
 from agentic.providers.bedrock._wire._calls import CALL_IDS, TOOL_NAMES
+from agentic.providers.bedrock._wire._mend import is_blank
 
-__all__ = ["check_block"]
+__all__ = ["BLANK_SOURCE", "check_block"]
+
+BLANK_SOURCE = "https://github.com/NousResearch/hermes-agent/pull/67978"
 
 _API = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_"
 _USERS = ("image", "document", "video")
@@ -21,6 +24,8 @@ def check_block(block: Any, role: str, position: int) -> Iterator[Violation]:
     if at(block, "text") == "":
         source = "https://github.com/earendil-works/pi/issues/4975"
         yield Violation("empty_content", position, "a text is empty", source)
+    elif role == "assistant" and is_blank(block):
+        yield Violation("empty_content", position, "a text is blank", BLANK_SOURCE)
     if isinstance(at(block, "toolUse"), dict):
         yield from _call(block["toolUse"], role, position)
     if isinstance(at(block, "toolResult"), dict):

@@ -7,7 +7,7 @@ clients send both, and within one request.
 import functools
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agentic.providers._plain import plain, text_at
@@ -73,11 +73,24 @@ def parts_of(content: Any) -> list[Any]:
     if isinstance(content, str):
         return [{"text": content}]
     if isinstance(content, list):
-        return [part for item in content for part in parts_of(item)]
+        return [part for item in _flat(content) for part in parts_of(item)]
     if has_field(content, "parts"):
         return list_of(content, "parts")
     bare = isinstance(content, Mapping) and bool(content) and "role" not in content
     return [content] if bare else []
+
+
+def _flat(items: list[Any]) -> Iterator[Any]:
+    """Give what is in a list of lists, however deep."""
+    waiting = [iter(items)]
+    while waiting:
+        item = next(waiting[-1], waiting)
+        if item is waiting:
+            waiting.pop()
+        elif isinstance(item, list):
+            waiting.append(iter(item))
+        else:
+            yield item
 
 
 def response_of(response: Any) -> dict[str, Any]:
@@ -118,7 +131,7 @@ def content_of(content: Any) -> Any:
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

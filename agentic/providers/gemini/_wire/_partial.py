@@ -15,7 +15,7 @@ from agentic.providers.gemini._wire._fields import field, has_field, list_of, te
 
 __all__ = ["PartialCall"]
 
-_STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
+_STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,9})\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 _VALUES = ("numberValue", "boolValue")
 _STREAMING = {"partialArgs", "partial_args", "willContinue", "will_continue"}
 
@@ -28,13 +28,19 @@ class PartialCall:
     """The part as it will be, its arguments so far included."""
     _unfinished: str = ""
     """The path of the text that the next piece may continue."""
+    _pieces: list[str] = attrs.field(factory=list, init=False)
+    """That text so far; it is joined when it ends, or is asked for."""
+    _place: tuple[Any, str | int] = attrs.field(default=({}, ""), init=False)
+    """Where it is to stand: in what, under which key."""
 
     @classmethod
     def begin(cls, part: Any) -> "PartialCall":
         """Take the part that opens a call."""
         call = field(part, "functionCall")
         kept = {key: value for key, value in call.items() if key not in _STREAMING}
-        begun = cls({**part, "functionCall": {**kept, "args": dict(field(call, "args") or {})}})
+        args = field(call, "args")
+        args = dict(args) if isinstance(args, dict) else {}
+        begun = cls({**part, "functionCall": {**kept, "args": args}})
         begun.add(call)
         return begun
 
@@ -51,11 +57,20 @@ class PartialCall:
         if not steps:
             return
         value = _value(piece)
-        holder = _reach(arguments, steps)
-        if path == self._unfinished and isinstance(value, str):
-            value = f"{_look(holder, steps[-1]) or ''}{value}"
-        _put(holder, steps[-1], value)
+        if path == self._unfinished and self._pieces and isinstance(value, str):
+            self._pieces.append(value)
+        else:
+            self.settle()
+            holder = _reach(arguments, steps)
+            self._place = holder, _put(holder, steps[-1], value)
+            self._pieces = [value] if isinstance(value, str) else []
         self._unfinished = path if field(piece, "willContinue") is True else ""
+
+    def settle(self) -> None:
+        """Put the text that is coming where it stands, as far as it has come."""
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+            _put(*self._place, self._pieces[0])
 
 
 def _step(found: "re.Match[str]") -> str | int:
@@ -88,11 +103,14 @@ def _look(holder: Any, step: str | int) -> Any:
     return holder[step] if isinstance(step, int) and step < len(holder) else None
 
 
-def _put(holder: Any, step: str | int, value: Any) -> None:
-    """Set a value; an index beyond the end is the next one, since items come in order."""
+def _put(holder: Any, step: str | int, value: Any) -> str | int:
+    """Set a value, and give where: an index beyond the end is the next one."""
     if isinstance(holder, dict):
-        holder[str(step)] = value
+        step = str(step)
+        holder[step] = value
     elif isinstance(step, int) and step < len(holder):
         holder[step] = value
     else:
+        step = len(holder)
         holder.append(value)
+    return step

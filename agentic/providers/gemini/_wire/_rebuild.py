@@ -4,7 +4,7 @@ Where each goes: text and media are parts of a user's content; an assistant's te
 parts of a model's content; the results of one turn are one content, in the order of its calls, and
 media that tools gave are a content after it (functionResponse.parts is refused by Gemini 2.5:
 https://github.com/google-gemini/gemini-cli/issues/19436). A system message in the middle is a
-user's text that says so. Reasoning is not sent.
+user's text in `<system>` tags. Reasoning is not sent.
 """
 
 import base64
@@ -48,7 +48,7 @@ def user_parts(message: Message) -> list[dict[str, Any]]:
     """Write what a user, or a system message in the middle of a conversation, says."""
     text = sendable(message.content)
     if message.role == "system":
-        text = f"[system]\n{text}" if text else ""
+        text = f"<system>\n{text}\n</system>" if text else ""
     return [*_text_parts(text), *media_parts(message.media)] or _text_parts(EMPTY)
 
 

@@ -68,8 +68,12 @@ STOP_WORDS = StopWords(
         "BLOCKED_REASON_UNSPECIFIED": _FILTERED,
         "BLOCK_REASON_UNSPECIFIED": _FILTERED,
         "JAILBREAK": _FILTERED,
-        # Vertex AI's numbers, which clients get that ask for `enum-encoding=int`:
-        # https://cloud.google.com/java/docs/reference/google-cloud-aiplatform/latest/com.google.cloud.aiplatform.v1.Candidate.FinishReason
+        # The numbers that clients get which ask for `enum-encoding=int`. AI Studio counts otherwise
+        # than Vertex AI from 6 on, LANGUAGE being its 6 (Candidate.FinishReason in
+        # https://github.com/googleapis/googleapis/blob/master/google/ai/generativelanguage/v1beta/generative_service.proto
+        # and google/cloud/aiplatform/v1beta1/content.proto, 2026-11): a number that is two things
+        # is OTHER. 9: MALFORMED_FUNCTION_CALL or SPII; 10: MODEL_ARMOR or
+        # MALFORMED_FUNCTION_CALL; 12: IMAGE_PROHIBITED_CONTENT or UNEXPECTED_TOOL_CALL.
         "0": _OTHER,
         "1": StopReason.STOP,
         "2": _CUT,
@@ -79,8 +83,10 @@ STOP_WORDS = StopWords(
         "6": _FILTERED,
         "7": _FILTERED,
         "8": _FILTERED,
-        "9": _FAILED,
-        "10": _FILTERED,
+        "9": _OTHER,
+        "10": _OTHER,
+        "11": _FILTERED,
+        "12": _OTHER,
     },
 )
 
@@ -154,7 +160,7 @@ def _block_word(response: Any) -> str:
 
 def _word(found: Any) -> str:
     """Give a word, or the number that stands for one."""
-    return str(found) if isinstance(found, str | int) else ""
+    return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else ""
 
 
 def usage(response: Any, /) -> Usage:
@@ -184,8 +190,5 @@ def usage(response: Any, /) -> Usage:
 
 
 def _count(counts: Any, name: str) -> int:
-    """Read a count; JSON of protobuf may spell a number as text."""
-    value = field(counts, name)
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        return int(value)
-    return Usage(input=value if isinstance(value, int | float) else 0).input
+    """Read a count; JSON of protobuf may spell a number as text, which `Usage` reads."""
+    return Usage(input=field(counts, name)).input

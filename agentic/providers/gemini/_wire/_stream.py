@@ -36,6 +36,8 @@ class _Candidate:
     said: dict[str, Any] = attrs.field(factory=dict)
     content: dict[str, Any] = attrs.field(factory=dict)
     parts: list[Any] = attrs.field(factory=list)
+    growing: list[str] = attrs.field(factory=list)
+    """The pieces of the text that is the last part, if it is one: they are joined when it ends."""
     calling: PartialCall | None = None
 
     def add(self, candidate: Any) -> str:
@@ -44,12 +46,11 @@ class _Candidate:
         content = field(candidate, "content")
         if isinstance(content, dict):
             self.content |= content
-        delta = ""
-        for part in parts_of(content):
-            if isinstance(part, dict):
-                self._add_part(part)
-                delta += "" if field(part, "thought") is True else text_of(part, "text")
-        return delta
+        parts = [part for part in parts_of(content) if isinstance(part, dict)]
+        for part in parts:
+            self._add_part(part)
+        said = (part for part in parts if field(part, "thought") is not True)
+        return "".join(text_of(part, "text") for part in said)
 
     def _add_part(self, part: dict[str, Any]) -> None:
         call = field(part, "functionCall")
@@ -58,33 +59,53 @@ class _Candidate:
         elif set(part) <= _MERGED:
             self._add_text(part)
         else:
-            self.parts.append(part)
+            self._append(part)
 
     def _add_text(self, part: dict[str, Any]) -> None:
-        if not part.get("text"):
+        text = part.get("text")
+        if not text:
             return
-        last = self.parts[-1] if self.parts else {"functionCall": None}
-        if set(last) <= _MERGED and last.get("thought") == part.get("thought"):
-            self.parts[-1] = {**last, "text": last["text"] + part["text"]}
+        if not isinstance(text, str):
+            self._append(part)
+        elif self.growing and self.parts[-1].get("thought") == part.get("thought"):
+            self.growing.append(text)
         else:
-            self.parts.append(part)
+            self._append(part)
+            self.growing = [text]
+
+    def _append(self, part: dict[str, Any]) -> None:
+        self._settle()
+        self.growing = []
+        self.parts.append(part)
+
+    def _settle(self) -> None:
+        """Put the text that is coming into its part, as far as it has come."""
+        if len(self.growing) > 1:
+            self.growing = ["".join(self.growing)]
+            self.parts[-1] = {**self.parts[-1], "text": self.growing[0]}
+        if self.calling is not None:
+            self.calling.settle()
 
     def _add_call(self, part: dict[str, Any], call: dict[str, Any]) -> None:
         if self.calling is not None and not text_of(call, "name"):
             self.calling.part |= {key: part[key] for key in part if _has_text(part, key)}
             goes_on = self.calling.add(call)
         elif field(call, "willContinue") is True or list_of(call, "partialArgs"):
+            self._settle()
             self.calling = PartialCall.begin(part)
-            self.parts.append(self.calling.part)
+            self._append(self.calling.part)
             goes_on = field(call, "willContinue") is True
         else:
-            self.parts += [part] if call else []
+            if call:
+                self._append(part)
             goes_on = False
         if not goes_on:
+            self._settle()
             self.calling = None
 
     def whole(self) -> dict[str, Any]:
         """Give the candidate as a response that was not streamed holds it."""
+        self._settle()
         if not self.content:
             return self.said
         content = {**self.content, "parts": self.parts} if self.parts else {**self.content}
@@ -110,10 +131,18 @@ class StreamedResponse:
     True
     """
 
-    text: str = attrs.field(default="", init=False)
-    """The reply's text so far."""
+    model: str = attrs.field(default="", kw_only=True)
+    """The model that was asked: an error that comes before any answer names it."""
     _said: dict[str, Any] = attrs.field(factory=dict, init=False)
     _candidates: dict[int, _Candidate] = attrs.field(factory=dict, init=False)
+    _pieces: list[str] = attrs.field(factory=list, init=False)
+
+    @property
+    def text(self) -> str:
+        """The reply's text so far."""
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
 
     def feed(self, event: Any) -> str:
         """Take the next event; give the text that it adds to the reply, empty for most kinds.
@@ -125,17 +154,16 @@ class StreamedResponse:
         data = response_of(event)
         error = field(data, "error")
         if isinstance(error, dict):
-            raise _failure(error, text_of(data, "modelVersion"))
+            raise _failure(error, text_of(data, "modelVersion") or self.model)
         before, counts = _dict(self._said, "usageMetadata"), _dict(data, "usageMetadata")
         self._said |= {key: data[key] for key in data if key not in _THE_SDK_S}
         if before or counts:
             whole = has_field(counts, "totalTokenCount")  # others say no more than the traffic type
             self._said["usageMetadata"] = counts if whole else {**before, **counts}
-        delta = ""
-        for candidate in list_of(data, "candidates"):
-            if isinstance(candidate, dict):
-                delta += self._add(candidate)
-        self.text += delta
+        told = [each for each in list_of(data, "candidates") if isinstance(each, dict)]
+        delta = "".join(map(self._add, told))
+        if delta:
+            self._pieces.append(delta)
         return delta
 
     def _add(self, candidate: dict[str, Any]) -> str:

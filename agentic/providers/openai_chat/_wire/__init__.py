@@ -8,7 +8,8 @@ Where the rest goes when a message is written anew, that is, without a payload o
 - media of a user: parts of its content (images, audio, PDF); what no part can carry is named in the
   text; media of tools follow the round as a user's message, since tools may send text only;
 - a tool's error and notice: in the result's text, since the wire has no flag for it;
-- reasoning: nowhere. It goes back only within the payload that it came in;
+- reasoning: beside the text, if the message still has the payload of this wire that it came in;
+  else nowhere;
 - an empty user, system or assistant message: left out; a conversation without any user's message
   gets a short neutral one;
 - an id that is empty, too long or used before, a name that OpenAI refuses, arguments that are no

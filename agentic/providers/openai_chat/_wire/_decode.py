@@ -6,6 +6,7 @@ from typing import Any
 
 from agentic.messages import Message, Native, ToolCall, ToolResult
 from agentic.providers._plain import at, items_at, plain, text_at
+from agentic.providers.openai_chat._wire._calls import custom_of, legacy_of
 from agentic.providers.openai_chat._wire._name import NAME
 from agentic.providers.openai_chat._wire._parts import media_of, text_of, thinking_of
 
@@ -69,17 +70,14 @@ def _reasoning(wire: Mapping[str, Any]) -> str:
 
 def _calls(wire: Mapping[str, Any]) -> list[ToolCall]:
     calls = [_call(call) for call in items_at(wire, "tool_calls") if isinstance(call, dict)]
-    # The form of 2023 has one call without an id, answered by a message of role `function`:
-    # https://platform.openai.com/docs/api-reference/chat/object (2026-11).
-    legacy = wire.get("function_call")
-    if not calls and isinstance(legacy, dict):
+    if legacy := legacy_of(wire):
         return [ToolCall("", text_at(legacy, "name"), _arguments(legacy.get("arguments")))]
     return calls
 
 
 def _call(call: Mapping[str, Any]) -> ToolCall:
-    custom = call.get("custom")
-    if isinstance(custom, dict):
+    custom = custom_of(call)
+    if custom is not None:
         arguments = json.dumps({"input": text_at(custom, "input")}, ensure_ascii=False)
         return ToolCall(text_at(call, "id"), text_at(custom, "name"), arguments)
     name, arguments = text_at(call, "function", "name"), at(call, "function", "arguments")

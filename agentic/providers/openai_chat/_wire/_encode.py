@@ -10,8 +10,14 @@ from agentic.messages import Media, Message, ToolCall, ToolResult, close_open_ro
 from agentic.providers._native import native_payload
 from agentic.providers._plain import text_at
 from agentic.providers._sendable import sendable, sendable_arguments
-from agentic.providers.openai_chat._wire._calls import MAX_ID_CHARS, TOOL_NAMES
+from agentic.providers.openai_chat._wire._calls import (
+    TOOL_NAMES,
+    has_object,
+    legacy_of,
+    with_objects,
+)
 from agentic.providers.openai_chat._wire._decode import decode_message
+from agentic.providers.openai_chat._wire._ids import CallIds
 from agentic.providers.openai_chat._wire._name import NAME
 from agentic.providers.openai_chat._wire._parts import part_of
 from agentic.tools import ToolDefinition
@@ -28,7 +34,7 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("user", "Why is the build red?")])
     [{'role': 'user', 'content': 'Why is the build red?'}]
     """
-    writer = _Writer({call.id for message in messages for call in message.tool_calls})
+    writer = _Writer(CallIds({call.id for message in messages for call in message.tool_calls}))
     for message in messages:
         writer.write(message)
     writer.write_tool_media()
@@ -93,10 +99,8 @@ def _first_other(wire: list[dict[str, Any]]) -> int:
 class _Writer:
     """What has been written, and how the calls of the last assistant message are named there."""
 
-    reserved: set[str]
-    """Every id of the conversation: none of them is made up."""
+    ids: CallIds
     wire: list[dict[str, Any]] = attrs.field(factory=list)
-    used: set[str] = attrs.field(factory=set)
     asked: dict[str, deque[str]] = attrs.field(factory=dict)
     """The last assistant's calls that wait: our id to the wire's, in order."""
     legacy: bool = False
@@ -104,7 +108,7 @@ class _Writer:
     media: list[Media] = attrs.field(factory=list)
 
     def write(self, message: Message) -> None:
-        payload = native_payload(message, NAME, decode_message, TOOL_NAMES.wire)
+        payload = _payload(message)
         if message.role == "tool":
             self._write_results(message, payload)
             return
@@ -127,22 +131,23 @@ class _Writer:
     def _write_assistant(self, message: Message, payload: Any) -> None:
         self.asked, self.legacy = {}, False
         if payload is not None:
-            self.legacy = isinstance(payload.get("function_call"), dict)
+            self.legacy = legacy_of(payload) is not None
             for call in message.tool_calls:
-                self.used.add(call.id)
+                self.ids.take(call.id)
                 self.asked.setdefault(call.id, deque()).append(call.id)
             self.wire.append(_with_audio_by_id(payload))
             return
         # "" is taken by all; null is refused by Ollama and LM Studio, among others:
         # https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261
         wire = {"role": "assistant", "content": _content(message.content, message.media, "")}
+        wire |= _own_reasoning(message)
         if message.tool_calls:
             wire["tool_calls"] = [self._call(call) for call in message.tool_calls]
         if wire["content"] or message.tool_calls:
             self.wire.append(wire)
 
     def _call(self, call: ToolCall) -> dict[str, Any]:
-        fresh = self._free_id(call.id)
+        fresh = self.ids.free(call.id)
         self.asked.setdefault(call.id, deque()).append(fresh)
         function = {
             "name": TOOL_NAMES.wire(call.name),
@@ -150,18 +155,12 @@ class _Writer:
         }
         return {"id": fresh, "type": "function", "function": function}
 
-    def _free_id(self, wanted: str) -> str:
-        """Keep an id that may be sent and was not used yet; else derive one from it."""
-        clean: str = sendable(wanted)
-        fresh, number = clean, 1
-        if not clean or len(clean) > MAX_ID_CHARS or clean in self.used or clean != wanted:
-            while (fresh := f"{clean[:30] or 'call'}_{number}") in self.used | self.reserved:
-                number += 1
-        self.used.add(fresh)
-        return fresh
-
     def _write_results(self, message: Message, payload: Any) -> None:
-        if payload is None or (text_at(payload, "role") == "function" and not self.legacy):
+        is_legacy = text_at(payload, "role") == "function"
+        if is_legacy and (self.legacy or not self.asked.get(message.tool_results[0].call_id)):
+            self.wire.append(payload)
+            return
+        if payload is None or is_legacy:
             self.media += message.media
             self.wire += [self._result(result) for result in message.tool_results]
             return
@@ -178,6 +177,35 @@ class _Writer:
     def _answered(self, call_id: str) -> str:
         waiting = self.asked.get(call_id)
         return waiting.popleft() if waiting else str(sendable(call_id))
+
+
+def _payload(message: Message) -> Any:
+    """Find what may be sent back as it came, or as `decode_response` mended it."""
+    whole = native_payload(message, NAME, decode_message, TOOL_NAMES.wire)
+    if whole is None and message.tool_calls and not all(map(has_object, message.tool_calls)):
+        return native_payload(with_objects(message), NAME, decode_message, TOOL_NAMES.wire)
+    return whole
+
+
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+
+
+def _own_reasoning(message: Message) -> dict[str, Any]:
+    """Keep what this wire brought of thinking, where the rest of a message is written anew.
+
+    In thinking mode Kimi and DeepSeek refuse a conversation whose calls have lost it:
+    https://github.com/cloudwego/eino-ext/issues/700, https://github.com/mastra-ai/mastra/issues/12592,
+    https://github.com/MoonshotAI/kimi-agent-sdk/issues/169,
+    https://github.com/QwenLM/qwen-code/issues/3724. Where it was edited, it goes out edited.
+    """
+    payload = message.native.payload if message.native and message.native.provider == NAME else None
+    if not isinstance(payload, dict):
+        return {}
+    kept = {key: payload[key] for key in _REASONING if payload.get(key) is not None}
+    if not kept or decode_message(payload).reasoning == message.reasoning:
+        return kept
+    field = "reasoning_content" if "reasoning_content" in kept else "reasoning"
+    return {field: message.reasoning} if message.reasoning else {}
 
 
 def _content(text: str, media: Sequence[Media], role: str) -> Any:
@@ -201,6 +229,6 @@ def _with_audio_by_id(payload: Any) -> Any:
     https://platform.openai.com/docs/guides/audio (multi-turn conversations, 2026-11)
     """
     audio = payload.get("audio")
-    if not isinstance(audio, dict) or "id" not in audio or len(audio) == 1:
+    if not isinstance(audio, dict) or not audio.get("id") or len(audio) == 1:
         return payload
     return {**payload, "audio": {"id": audio["id"]}}

@@ -151,8 +151,13 @@ def _another(call: dict[str, Any], call_id: str, name: str, piece: Mapping[str, 
         return False
     if call_id:
         return bool(call.get("id")) and call["id"] != call_id
+    begun = whole(at(call, "function", "arguments"))
+    known = text_at(call, "function", "name") or text_at(call, "custom", "name")
+    if known and name != known:
+        # Under an id, a name that has no arguments yet may still grow.
+        return bool(begun) or not call.get("id")
     arguments = text_at(piece, "function", "arguments")
-    return bool(arguments.strip()) and _is_json(whole(at(call, "function", "arguments")))
+    return bool(arguments.strip()) and _is_json(begun)
 
 
 def _is_json(text: Any) -> bool:

@@ -9,6 +9,7 @@ from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers.openai_chat._wire._failure import failure_in
 from agentic.providers.openai_chat._wire._fragments import Calls, Chunks, add_detail, merge, whole
 from agentic.providers.openai_chat._wire._usage import find_usage
+from agentic.providers.openai_chat._wire._words import NO_WORD
 
 __all__ = ["StreamedResponse"]
 
@@ -46,7 +47,7 @@ class StreamedResponse:
             RequestFailed: the event is any other error.
         """
         chunk = plain(event)
-        failure = failure_in(chunk)
+        failure = failure_in(chunk, text_at(chunk, "model") or text_at(self._body, "model"))
         if failure is not None:
             raise failure
         self._ended |= self._ends(chunk)
@@ -117,6 +118,8 @@ class _Choice:
         said = self._take_delta(delta) if isinstance(delta, dict) else ""
         rest = {key: value for key, value in choice.items() if key not in {"delta", "message"}}
         word = self.fields.get("finish_reason")
+        if text_at(rest, "finish_reason").lower() in NO_WORD:
+            rest["finish_reason"] = None
         merge(self.fields, rest, ("text",))
         self.fields["finish_reason"] = self.fields.get("finish_reason") or word
         return said
@@ -139,7 +142,14 @@ class _Choice:
             add_detail(self.message.setdefault("reasoning_details", []), detail)
         rest = {key: value for key, value in delta.items() if key not in _TAKEN}
         merge(self.message, {**rest, "role": "assistant"}, _TEXTS)
-        return said
+        return said or self._beside(delta)
+
+    def _beside(self, delta: dict[str, Any]) -> str:
+        """Give what is the reply's text where there is no content: a refusal, or a transcript."""
+        if whole(self.message.get("content")):
+            return ""
+        refusal, spoken = text_at(delta, "refusal"), text_at(delta, "audio", "transcript")
+        return refusal or ("" if whole(self.message.get("refusal")) else spoken)
 
     def _take_content(self, content: Any) -> str:
         present = self.message.get("content")

@@ -27,7 +27,11 @@ _CACHE_WRITE = [
     # https://openrouter.ai/docs/guides/best-practices/prompt-caching
     ("prompt_tokens_details", "cache_write_tokens"),
     ("prompt_tokens_details", "cache_creation_tokens"),  # LiteLLM
+    # https://www.alibabacloud.com/help/en/model-studio/context-cache
+    ("prompt_tokens_details", "cache_creation_input_tokens"),
+    ("prompt_tokens_details", "cache_creation", "ephemeral_5m_input_tokens"),
     ("cache_creation_input_tokens",),  # Anthropic, through a gateway
+    ("cache_write_tokens",),
     ("input_tokens_details", "cache_write_tokens"),
 ]
 _REASONING = [
@@ -74,17 +78,32 @@ def _convert(found: dict[str, Any]) -> Usage:
     completion = _count(found, "completion_tokens") or _count(found, "output_tokens")
     total, reasoning = _count(found, "total_tokens"), _first(found, _REASONING)
     read, write = _first(found, _CACHE_READ), _first(found, _CACHE_WRITE)
-    if total != prompt + completion and (
-        total == prompt + completion + read + write or read + write > prompt
-    ):
-        prompt += read + write  # a gateway that passes on Anthropic's convention
+    if _cache_is_beside(total, prompt, completion, read, write):
+        prompt += read + write
     hidden = total - prompt - completion if total and prompt else 0
     if hidden > 0 and hidden >= reasoning:
         # Grok counts reasoning beside the completion, Gemini's /openai in the total alone:
         # https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/grok/capabilities/reasoning
         # https://github.com/mozilla-ai/any-llm/issues/1290 (2026-11)
         completion, reasoning = completion + hidden, hidden
-    return Usage(prompt, max(completion, reasoning), total, read, write, reasoning)
+    elif reasoning > completion:
+        # Perplexity's deep research has it nowhere else, and bills it by itself:
+        # https://github.com/bgeneto/open-webui-cost-tracker/issues/6
+        completion += reasoning
+    total = max(total, prompt + completion) if total else 0
+    return Usage(prompt, completion, total, read, min(write, prompt - read), reasoning)
+
+
+def _cache_is_beside(total: int, prompt: int, completion: int, read: int, write: int) -> bool:
+    """Find Anthropic's convention behind a gateway: what was cached is not in the prompt.
+
+    A part that is larger than the prompt cannot be in it. Two parts that only together are larger
+    overlap, where the total holds neither: OpenRouter may count what it read as written, too.
+    """
+    said = prompt + completion
+    if max(read, write) > prompt or (total and total == said + read + write != said):
+        return True
+    return total != said and read + write > prompt
 
 
 def _first(found: dict[str, Any], paths: list[tuple[str, ...]]) -> int:
@@ -92,8 +111,5 @@ def _first(found: dict[str, Any], paths: list[tuple[str, ...]]) -> int:
 
 
 def _count(found: Any, *path: str) -> int:
-    """Read a number of tokens; whatever is none is 0."""
-    value = at(found, *path)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0
-    return int(value) if 0 < value < float("inf") else 0
+    """Read a number of tokens as Usage does: whatever is none is 0."""
+    return Usage(at(found, *path)).input

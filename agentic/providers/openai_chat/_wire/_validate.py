@@ -1,8 +1,8 @@
 """Why OpenAI would refuse a request for the shape of its conversation or of its tools.
 
 Other servers take a few things that OpenAI refuses (empty lists of calls and of tools): a request
-whose model is by its name another's is not measured by those rules. Mistral refuses more; its rules
-are asked for by name.
+whose model is by its name another's is not measured by those rules. Mistral refuses more, and its
+own models are known by their names; Moonshot wants the thinking back that it was asked for.
 """
 
 import re
@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers._violation import Step, Violation, find_unpaired
-from agentic.providers.openai_chat._wire._calls import MAX_ID_CHARS, TOOL_NAMES
+from agentic.providers.openai_chat._wire._calls import TOOL_NAMES, custom_of
+from agentic.providers.openai_chat._wire._ids import MAX_ID_CHARS
 
 __all__ = ["validate"]
 
@@ -25,10 +26,16 @@ _IMAGES = "https://github.com/openai/openai-node/issues/1030"
 _MISTRAL_IDS = "https://github.com/anomalyco/opencode/issues/1680"
 _MISTRAL_ORDER = "https://github.com/mistralai/mistral-common/issues/169"
 _MISTRAL_LAST = "https://github.com/0xPlaygrounds/rig/pull/1130"
+_KIMI_THINKING = "https://github.com/cloudwego/eino-ext/issues/700"
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 _MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 _OPENAI_MODEL = re.compile(r"(ft:)?(gpt-?\d|o\d|chatgpt|codex|computer-use)")
+_MISTRAL_MODEL = re.compile(
+    r"(mistral/)?(open-)?(mistral|mixtral|ministral|codestral|magistral|pixtral|devstral)-[a-z\d.-]+"
+)
+"""As Mistral's own server calls them. With another prefix or a tag they are served elsewhere."""
+_KIMI_MODEL = re.compile(r"(moonshot(ai)?/)?kimi-.+")
 _MAX_TOOLS = 128
 
 
@@ -37,8 +44,8 @@ def validate(
 ) -> list[Violation]:
     """Say why the provider would refuse a request for its shape; nothing if it would not.
 
-    Whose rules count is told by the name of the model: OpenAI's, also where there is none, or what
-    all servers share (`lax`).
+    Whose rules count is told by the name of the model: OpenAI's, also where there is none,
+    Mistral's, or what all servers share (`lax`).
 
     >>> [found.rule for found in validate({"messages": [{"role": "tool", "content": "text"}]})]
     ['orphaned_result']
@@ -50,15 +57,19 @@ def validate(
         found += _message(position, message)
     found += _unpaired(messages)
     found += _tools(at(body, "tools"))
+    dialect = dialect or _dialect(text_at(body, "model"))
     if dialect == "mistral":
         found += _mistral(messages)
-    if dialect == "openai" or (dialect is None and _is_of_openai(text_at(body, "model"))):
+    if dialect == "openai":
         found += _empty_lists(messages, at(body, "tools"))
-    return found
+    return found + list(_kimi(body))
 
 
-def _is_of_openai(model: str) -> bool:
-    return not model or _OPENAI_MODEL.match(model.rpartition("/")[2]) is not None
+def _dialect(model: str) -> Literal["openai", "mistral", "lax"]:
+    if _MISTRAL_MODEL.fullmatch(model):
+        return "mistral"
+    is_of_openai = not model or _OPENAI_MODEL.match(model.rpartition("/")[2])
+    return "openai" if is_of_openai else "lax"
 
 
 def _empty_lists(messages: list[Any], tools: Any) -> Iterator[Violation]:
@@ -101,7 +112,7 @@ def _call(position: int, call: Any) -> Iterator[Violation]:
         problem = f"the id {call_id!r} has more than {MAX_ID_CHARS} characters"
         yield _violation("id", position, problem, _TOO_LONG)
     function = at(call, "function")
-    if not isinstance(function, dict):
+    if not isinstance(function, dict) or custom_of(call) is not None:
         return
     if not TOOL_NAMES.accept(text_at(function, "name")):
         problem = f"{text_at(function, 'name')!r} is no name of a function"
@@ -166,3 +177,14 @@ def _mistral(messages: list[Any]) -> Iterator[Violation]:
     if before == "assistant" and not at(messages, -1, "prefix"):
         problem = "the last message is an assistant's, and no prefix"
         yield _violation("prefill", len(messages) - 1, problem, _MISTRAL_LAST)
+
+
+def _kimi(body: Any) -> Iterator[Violation]:
+    """Find calls without their thinking, where it was asked for in so many words."""
+    asked = text_at(body, "thinking", "type") == "enabled"
+    if not (asked and _KIMI_MODEL.fullmatch(text_at(body, "model"))):
+        return
+    for position, message in enumerate(items_at(body, "messages")):
+        if items_at(message, "tool_calls") and at(message, "reasoning_content") is None:
+            problem = "thinking is enabled, and a message with calls has no reasoning_content"
+            yield _violation("thinking", position, problem, _KIMI_THINKING)

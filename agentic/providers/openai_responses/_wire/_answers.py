@@ -8,7 +8,14 @@ import attrs
 
 from agentic.messages import Message, ToolResult
 from agentic.providers._plain import at, text_at
-from agentic.providers.openai_responses._wire._items import ANSWERS, tool_call, type_of
+from agentic.providers.openai_responses._wire._items import (
+    ANSWERS,
+    answered_id,
+    call_id_of,
+    shell_ids,
+    tool_call,
+    type_of,
+)
 from agentic.providers.openai_responses._wire._media import parts_of
 
 __all__ = ["OpenCalls", "answer", "can_answer", "written_calls"]
@@ -31,28 +38,30 @@ class OpenCalls:
         waiting = self._waiting.get(call_id)
         return waiting.popleft() if waiting else {"type": "function_call", "call_id": call_id}
 
-    def awaits(self, output: Any) -> bool:
+    def awaits(self, call_id: str, output: Any) -> bool:
         """Tell whether an output answers its call as it was written, or one that nobody wrote.
 
         A function's output is accepted for other calls, too (recorded for `tool_search_call`).
         """
-        waiting = self._waiting.get(text_at(output, "call_id"))
+        waiting = self._waiting.get(call_id)
         if not waiting:
             return True
         call = waiting[0]
         forms = (ANSWERS.get(type_of(call)), "function_call_output")
-        return call.get("call_id") == at(output, "call_id") and type_of(output) in forms
+        answers = answered_id(output, shell_ids([call])) == call_id_of(call)
+        return answers and type_of(output) in forms
 
 
 def can_answer(items: list[Any], answers: list[Message]) -> bool:
-    """Tell whether the answers have the form that the calls ask for.
+    """Tell whether answers that are written anew have the form that the calls ask for.
 
-    Only a screenshot answers a computer call: https://platform.openai.com/docs/guides/tools-computer-use
+    Only a screenshot answers a computer call, and it has no words:
+    https://platform.openai.com/docs/guides/tools-computer-use
     """
-    asking = {text_at(item, "call_id") for item in items if type_of(item) == "computer_call"}
+    asking = {call_id_of(item) for item in items if type_of(item) == "computer_call"}
     for message in answers:
-        asked = any(result.call_id in asking for result in message.tool_results)
-        if asked and message.native is None and not _screenshot(message):
+        asked = [result for result in message.tool_results if result.call_id in asking]
+        if asked and (any(result.text for result in asked) or not _screenshot(message)):
             return False
     return True
 
@@ -69,7 +78,7 @@ _Parts = list[dict[str, Any]]
 
 
 def _head(call: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": ANSWERS[type_of(call)], "call_id": call.get("call_id", "")}
+    return {"type": ANSWERS[type_of(call)], "call_id": call_id_of(call)}
 
 
 def _function(call: Mapping[str, Any], result: ToolResult, media: _Parts) -> dict[str, Any]:
@@ -91,7 +100,7 @@ def _shell(call: Mapping[str, Any], result: ToolResult, _: _Parts) -> dict[str, 
 
 
 def _local_shell(call: Mapping[str, Any], result: ToolResult, _: _Parts) -> dict[str, Any]:
-    return {**_head(call), "id": call.get("call_id", ""), "output": result.text}
+    return {**_head(call), "id": call_id_of(call), "output": result.text}
 
 
 def _patch(call: Mapping[str, Any], result: ToolResult, _: _Parts) -> dict[str, Any]:
@@ -105,7 +114,10 @@ def _computer(call: Mapping[str, Any], _: ToolResult, media: _Parts) -> dict[str
     return {**_head(call), "output": {"type": "computer_screenshot", "image_url": shown}}
 
 
-def _tool_search(call: Mapping[str, Any], _: ToolResult, __: _Parts) -> dict[str, Any]:
+def _tool_search(call: Mapping[str, Any], result: ToolResult, media: _Parts) -> dict[str, Any]:
+    """Answer a search. Its own form has no room for words; a function's is accepted (recorded)."""
+    if result.text or media:
+        return _function({**call, "type": "function_call"}, result, media)
     return {**_head(call), "execution": "client", "status": "completed", "tools": []}
 
 

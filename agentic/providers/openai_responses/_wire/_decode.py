@@ -14,9 +14,12 @@ from agentic.messages import Message, Native, ToolFailure, ToolResult
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers.openai_responses._wire._items import (
     ANSWERS,
+    answered_id,
+    call_id_of,
     item_role,
     item_text,
     reasoning_text,
+    shell_ids,
     texts,
     tool_call,
     type_of,
@@ -24,10 +27,12 @@ from agentic.providers.openai_responses._wire._items import (
 from agentic.providers.openai_responses._wire._media import media_in
 from agentic.providers.openai_responses._wire._name import NAME
 
-__all__ = ["UNSEEN_CALLS", "decode", "decode_request", "message_of", "reply"]
+__all__ = ["UNSEEN_CALLS", "decode", "decode_request", "kept_items", "message_of", "reply"]
 
 UNSEEN_CALLS = "answers_calls_on_the_server"
 """In the payload of a tool message whose calls the provider holds: it is no orphan."""
+_ITEMS, _SHELLS = "items", "local_shell_calls"
+"""The payload of outputs that name a local shell's call by its item: the items, and which it is."""
 
 
 def decode(messages: Iterable[Any], /) -> list[Message]:
@@ -54,18 +59,24 @@ def decode_request(request: Mapping[str, Any], /) -> list[Message]:
 
 def message_of(payload: Any) -> Message | None:
     """Read one payload as the message that it is kept for; None if it is none of ours."""
-    if isinstance(payload, Mapping) and UNSEEN_CALLS in payload:
-        payload = payload[UNSEEN_CALLS]
-    elif isinstance(payload, Mapping) and "instructions" in payload:
+    if isinstance(payload, Mapping) and "instructions" in payload:
         return _instructions(payload["instructions"])
-    elif isinstance(payload, str):
+    if isinstance(payload, str):
         return Message("user", payload)
-    items = items_at(payload)
+    items = kept_items(payload)
     if not items:
         return None
     role = item_role(items[0], on_server=_answered_within(items))
+    if role == "tool":
+        shells = at(payload, _SHELLS)
+        return _tool(items, shells if isinstance(shells, Mapping) else {})
     several = len(items) > 1 and role in {"user", "system"}
     return _MESSAGES["assistant" if several else role](items)
+
+
+def kept_items(payload: Any) -> list[Any]:
+    """Give the items that a payload holds, none if it holds no items."""
+    return items_at(payload, UNSEEN_CALLS) or items_at(payload, _ITEMS) or items_at(payload)
 
 
 def reply(items: list[Any]) -> Message:
@@ -83,9 +94,9 @@ def reply(items: list[Any]) -> Message:
 
 def _answered_within(items: list[Any]) -> set[str]:
     """Give the calls that outputs of the same run answer."""
-    asked = {text_at(item, "call_id") for item in items if type_of(item) in ANSWERS}
+    asked = {call_id_of(item) for item in items if type_of(item) in ANSWERS}
     outputs = (item for item in items if type_of(item) in ANSWERS.values())
-    return {text_at(item, "call_id") for item in outputs} & asked - {""}
+    return {call_id_of(item) for item in outputs} & asked - {""}
 
 
 def _decode(items: Any, *, unseen_calls: bool) -> list[Message]:
@@ -93,21 +104,30 @@ def _decode(items: Any, *, unseen_calls: bool) -> list[Message]:
         return [Message("user", items, native=Native(NAME, items))]
     given = items if isinstance(items, list) else []
     referring = any(type_of(item) == "item_reference" for item in given)
+    shells = shell_ids(given)
     seen: set[str] = set()
     decoded = []
     for role, run in _runs(given):
-        message = attrs.evolve(_MESSAGES[role](run), native=Native(NAME, run))
+        message = _tool(run, shells) if role == "tool" else _MESSAGES[role](run)
         elsewhere = any(result.call_id not in seen for result in message.tool_results)
-        if elsewhere and (unseen_calls or referring):
-            message = attrs.evolve(message, native=Native(NAME, {UNSEEN_CALLS: run}))
+        unseen = elsewhere and (unseen_calls or referring)
+        payload = _answers_payload(run, shells, unseen=unseen) if role == "tool" else run
         seen.update(call.id for call in message.tool_calls)
-        decoded.append(message)
+        decoded.append(attrs.evolve(message, native=Native(NAME, payload)))
     return decoded
+
+
+def _answers_payload(run: list[Any], shells: Mapping[str, str], *, unseen: bool) -> Any:
+    named = {call_id_of(item): answered_id(item, shells) for item in run}
+    renamed = {item: call for item, call in named.items() if item != call}
+    if not renamed and not unseen:
+        return run
+    return {UNSEEN_CALLS if unseen else _ITEMS: run, **({_SHELLS: renamed} if renamed else {})}
 
 
 def _runs(items: list[Any]) -> Iterator[tuple[str, list[Any]]]:
     """Split the items into messages, each with our role for it."""
-    on_server = {text_at(item, "call_id") for item in items if type_of(item) in ANSWERS}
+    on_server = {call_id_of(item) for item in items if type_of(item) in ANSWERS}
     on_server -= {call.id for call in map(tool_call, items) if call} | {""}
     roles = [item_role(item, on_server=on_server) for item in items]
     starts = [0] + [
@@ -141,17 +161,17 @@ def _said(role: Any, item: Any) -> Message:
     return Message(role, "\n".join(texts(content)), media=media_in(content))
 
 
-def _tool(items: list[Any]) -> Message:
+def _tool(items: list[Any], shells: Mapping[str, str]) -> Message:
     media = [medium for item in items for medium in media_in(at(item, "output"))]
     media += [one for item in items for one in media_in([at(item, "output")])]
-    return Message("tool", tool_results=[_result(item) for item in items], media=media)
+    return Message("tool", tool_results=[_result(item, shells) for item in items], media=media)
 
 
-_MESSAGES = {"user": _user, "system": _system, "assistant": reply, "tool": _tool}
+_MESSAGES = {"user": _user, "system": _system, "assistant": reply}
 
 
-def _result(item: Any) -> ToolResult:
-    call_id, output = text_at(item, "call_id"), at(item, "output")
+def _result(item: Any, shells: Mapping[str, str]) -> ToolResult:
+    call_id, output = answered_id(item, shells), at(item, "output")
     said = texts(output)
     if type_of(item) == "shell_call_output":
         said = [text_at(part, key) for part in items_at(output) for key in ("stdout", "stderr")]

@@ -28,9 +28,13 @@ from agentic.providers.openai_responses._wire._answers import (
     can_answer,
     written_calls,
 )
-from agentic.providers.openai_responses._wire._calls import TOOL_NAMES, Ids
-from agentic.providers.openai_responses._wire._decode import UNSEEN_CALLS, message_of
-from agentic.providers.openai_responses._wire._items import type_of
+from agentic.providers.openai_responses._wire._calls import TOOL_NAMES, Ids, is_id
+from agentic.providers.openai_responses._wire._decode import (
+    UNSEEN_CALLS,
+    kept_items,
+    message_of,
+)
+from agentic.providers.openai_responses._wire._items import own_id, type_of
 from agentic.providers.openai_responses._wire._media import parts_of
 from agentic.providers.openai_responses._wire._name import NAME
 from agentic.tools import ToolDefinition
@@ -38,6 +42,7 @@ from agentic.tools import ToolDefinition
 __all__ = ["encode", "encode_request", "encode_tools"]
 
 _NEUTRAL = "Continue."
+_FUNCTIONS = {"function_call", "custom_tool_call"}
 
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
@@ -129,7 +134,13 @@ def _input(messages: list[Message]) -> str | list[dict[str, Any]]:
     if isinstance(payload, str) and payload:
         text: str = sendable(payload)
         return text
-    return encode(messages) or [{"role": "user", "content": _NEUTRAL}]
+    items = [item for item in encode(messages) if not _is_void(item)]
+    return items or [{"role": "user", "content": _NEUTRAL}]
+
+
+def _is_void(item: Any) -> bool:
+    """Tell a message whose content is missing or null, which is refused (see `validate`)."""
+    return type_of(item) == "message" and not isinstance(at(item, "content"), str | list)
 
 
 def _payload(message: Message) -> Any:
@@ -152,6 +163,13 @@ def _is_openais(item: Any) -> bool:
     return text_at(item, "id").startswith("rs_")
 
 
+def _answers_after(messages: list[Message], number: int) -> list[Message]:
+    end = number + 1
+    while end < len(messages) and messages[end].role == "tool":
+        end += 1
+    return messages[number + 1 : end]
+
+
 @attrs.define
 class _Writer:
     """Writes a conversation from its start, so that no id is used twice."""
@@ -162,8 +180,7 @@ class _Writer:
     def write(self, messages: list[Message]) -> Iterator[Any]:
         for number, message in enumerate(messages):
             if message.role == "assistant":
-                answers = takewhile(lambda after: after.role == "tool", messages[number + 1 :])
-                yield from self._assistant(message, list(answers))
+                yield from self._assistant(message, _answers_after(messages, number))
             elif message.role == "tool":
                 yield from self._tool(message)
             else:
@@ -172,7 +189,8 @@ class _Writer:
     def _assistant(self, message: Message, answers: list[Message]) -> Iterator[Any]:
         payload = _payload(message)
         self._open = OpenCalls()
-        if isinstance(payload, list) and can_answer(payload, answers) and self._are_free(payload):
+        anew = [answer for answer in answers if _payload(answer) is None]
+        if isinstance(payload, list) and can_answer(payload, anew) and self._are_free(payload):
             for call_id, item in written_calls(payload):
                 self._open.add(call_id, item)
             yield from _without_loose_reasoning(payload)
@@ -184,9 +202,15 @@ class _Writer:
             yield self._call(call)
 
     def _are_free(self, items: list[Any]) -> bool:
-        """Tell whether no item and no call has been written before, and note that they are now."""
-        named = [f"item {at(item, 'id')}" for item in items if text_at(item, "id")]
-        return self._ids.free([*named, *(call_id for call_id, _ in written_calls(items))])
+        """Tell whether no item and no call has been written before, and note that they are now.
+
+        A call whose id is refused is not free either, and gets another.
+        """
+        calls = written_calls(items)
+        if any(type_of(item) in _FUNCTIONS and not is_id(call_id) for call_id, item in calls):
+            return False
+        named = [f"item {own_id(item)}" for item in items if own_id(item)]
+        return self._ids.free([*named, *(call_id for call_id, _ in calls)])
 
     def _call(self, call: ToolCall) -> dict[str, Any]:
         item = {
@@ -199,12 +223,10 @@ class _Writer:
         return item
 
     def _tool(self, message: Message) -> Iterator[Any]:
-        payload = _payload(message)
-        kept = at(payload, UNSEEN_CALLS) or payload
-        fitting = isinstance(kept, list) and all(self._open.awaits(item) for item in kept)
-        if fitting and self._are_free(kept):
-            for item in kept:
-                self._open.take(text_at(item, "call_id"))
+        kept, ids = kept_items(_payload(message)), [one.call_id for one in message.tool_results]
+        if kept and all(map(self._open.awaits, ids, kept)) and self._are_free(kept):
+            for call_id in ids:
+                self._open.take(call_id)
             yield from kept
         else:
             yield from answer(message, self._open)

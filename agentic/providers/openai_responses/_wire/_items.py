@@ -6,7 +6,7 @@ carries out itself (web search, code interpreter, MCP, a shell in its own contai
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from agentic.messages import ToolCall
@@ -14,11 +14,15 @@ from agentic.providers._plain import at, items_at, text_at
 
 __all__ = [
     "ANSWERS",
+    "answered_id",
+    "call_id_of",
     "item_role",
     "item_text",
+    "own_id",
     "reasoning_text",
     "refusal_text",
     "role_of",
+    "shell_ids",
     "texts",
     "tool_call",
     "type_of",
@@ -35,6 +39,7 @@ ANSWERS: Mapping[str, str] = {
 }
 """The calls that the caller answers, and the type of the answer."""
 
+_LOCAL_SHELL = "local_shell_call"
 _ACTIONS = {
     "computer_call": ("action", "actions"),
     "shell_call": ("action",),
@@ -63,7 +68,42 @@ def type_of(item: Any) -> str:
     return "message" if at(item, "role") is not None else "item_reference" if at(item, "id") else ""
 
 
-def item_role(item: Any, *, on_server: Iterable[str] = ()) -> str:
+def call_id_of(item: Any) -> str:
+    """Give the id that a call and its output have in common; empty where there is none.
+
+    The output of a local shell has it as its `id`, in the SDK's type (LocalShellCallOutput in
+    https://github.com/openai/openai-python, types/responses/response_input_item.py).
+
+    >>> call_id_of({"type": "local_shell_call_output", "id": "c1", "output": "a.py"})
+    'c1'
+    """
+    named = text_at(item, "call_id")
+    is_shell = type_of(item) in {_LOCAL_SHELL, ANSWERS[_LOCAL_SHELL]}
+    return named or (text_at(item, "id") if is_shell else "")
+
+
+def own_id(item: Any) -> str:
+    """Give the id of an item itself. That of a local shell's output is its call's."""
+    return "" if type_of(item) == ANSWERS[_LOCAL_SHELL] else text_at(item, "id")
+
+
+def shell_ids(items: Iterable[Any]) -> dict[str, str]:
+    """Give the call ids of local shell calls by their items' ids: outputs name either."""
+    shells = (item for item in items if type_of(item) == _LOCAL_SHELL)
+    return {own_id(item): call_id_of(item) for item in shells if own_id(item)}
+
+
+def answered_id(item: Any, shells: Mapping[str, str]) -> str:
+    """Give the id of the call that an output answers, `shells` being what `shell_ids` gives.
+
+    >>> answered_id({"type": "local_shell_call_output", "id": "lsh_1"}, {"lsh_1": "c1"})
+    'c1'
+    """
+    named = call_id_of(item)
+    return named if text_at(item, "call_id") else shells.get(named, named)
+
+
+def item_role(item: Any, *, on_server: Collection[str] = ()) -> str:
     """Tell whose message an item belongs to. `on_server`: calls that the provider answers itself.
 
     >>> item_role({"type": "web_search_call"}), item_role({"type": "function_call_output"})
@@ -71,7 +111,7 @@ def item_role(item: Any, *, on_server: Iterable[str] = ()) -> str:
     """
     kind = type_of(item)
     if kind in ANSWERS.values():
-        server_side = at(item, "execution") == "server" or at(item, "call_id") in set(on_server)
+        server_side = at(item, "execution") == "server" or call_id_of(item) in on_server
         return "assistant" if server_side else "tool"
     if not isinstance(item, Mapping) or kind in _USERS_ITEMS:
         return "user"
@@ -99,7 +139,7 @@ def tool_call(item: Any) -> ToolCall | None:
     kind = type_of(item)
     if kind not in ANSWERS or _runs_on_server(item):
         return None
-    call_id = text_at(item, "call_id")
+    call_id = call_id_of(item)
     if kind == "function_call":
         return ToolCall(call_id, text_at(item, "name"), text_at(item, "arguments"))
     if kind == "custom_tool_call":

@@ -184,6 +184,6 @@ def _usage_of(body: Any) -> Mapping[str, Any]:
     }
 
 
-def _first(data: Any, *keys: str) -> float:
-    found = (at(data, key) for key in keys)
-    return next((value for value in found if isinstance(value, int | float)), 0)
+def _first(data: Any, *keys: str) -> int:
+    """Give the first of the counts that is there; `Usage` knows what is none."""
+    return next((count for key in keys if (count := Usage(input=at(data, key)).input)), 0)

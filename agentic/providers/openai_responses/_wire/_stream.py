@@ -57,11 +57,17 @@ class StreamedResponse:
     'Hi.'
     """
 
-    text: str = attrs.field(default="", init=False)
-    """The reply's text so far."""
+    model: str = ""
+    """Whose window an overflow is about; if not given, the one that the events name."""
+    _said: list[str] = attrs.field(factory=list, init=False)
     _response: dict[str, Any] = attrs.field(factory=dict, init=False)
     _items: dict[int, dict[str, Any]] = attrs.field(factory=dict, init=False)
     _ended: bool = attrs.field(default=False, init=False)
+
+    @property
+    def text(self) -> str:
+        """The reply's text so far."""
+        return "".join(self._said)
 
     def feed(self, event: Any) -> str:
         """Take the next event; give the text that it adds to the reply, empty for most kinds.
@@ -73,10 +79,10 @@ class StreamedResponse:
         data = plain(event)
         kind = text_at(data, "type") or ("error" if at(data, "error") else "")
         if kind in _FAILED:
-            raise_failure(data, text_at(self._response, "model"))
+            raise_failure(data, self._model())
         if isinstance(at(data, "response"), Mapping):
             if kind in _LAST and at(data, "response", "status") == "failed":
-                raise_failure(data, text_at(self._response, "model"))
+                raise_failure(data, self._model())
             self._response = dict(data["response"])
             if kind in _LAST:
                 return self._end(data)
@@ -95,16 +101,20 @@ class StreamedResponse:
             raise IncompleteReply(self.text)
         return self._response
 
+    def _model(self) -> str:
+        return self.model or text_at(self._response, "model")
+
     def _end(self, data: Any) -> str:
         """Keep the whole response; give what it says beyond what had arrived."""
         self._ended = True
         if not items_at(self._response, "output"):
-            self._response["output"] = [self._items[index] for index in sorted(self._items)]
+            self._response["output"] = [_joined(item) for _, item in sorted(self._items.items())]
         if not at(self._response, "usage") and at(data, "timings"):
             self._response["timings"] = data["timings"]
         said = "".join(map(item_text, items_at(self._response, "output")))
-        missing = said[len(self.text) :] if said.startswith(self.text) else ""
-        self.text += missing
+        told = self.text
+        missing = said[len(told) :] if said.startswith(told) else ""
+        self._said.append(missing)
         return missing
 
     def _take_item(self, data: Any, *, done: bool) -> None:
@@ -132,7 +142,7 @@ class StreamedResponse:
             part = self._part(data, where, index, part_type)
             added = _put(part, field, step, data)
             if name in _SPOKEN:
-                self.text += added
+                self._said.append(added)
                 return added
         return ""
 
@@ -185,13 +195,33 @@ def raise_failure(data: Any, model: str) -> None:
     raise reported_error(error, NAME, model, status, problem)
 
 
+@attrs.define
+class _Growing:
+    """A text in pieces: to join it at every one of them would take ever longer."""
+
+    pieces: list[str]
+
+
 def _put(target: dict[str, Any], field: str, step: str, data: Any) -> str:
     """Add a piece of text, or set the whole; give what is new."""
-    before = text_at(target, field)
-    delta = text_at(data, "delta")
-    whole = before + delta if step == "delta" else text_at(data, field) or before
-    target[field] = whole
+    if step == "delta":
+        piece = text_at(data, "delta")
+        if not isinstance(target.get(field), _Growing):
+            target[field] = _Growing([text_at(target, field)])
+        target[field].pieces.append(piece)
+        return piece
+    before = text_at(_joined(target), field)
+    whole = target[field] = text_at(data, field) or before
     return whole[len(before) :] if whole.startswith(before) else ""
+
+
+def _joined(item: Any) -> Any:
+    """Give an item, or a part of one, with its texts in one piece each."""
+    if isinstance(item, _Growing):
+        return "".join(item.pieces)
+    if isinstance(item, dict):
+        return {key: _joined(value) for key, value in item.items()}
+    return [_joined(part) for part in item] if isinstance(item, list) else item
 
 
 def _copy(item: Mapping[str, Any]) -> dict[str, Any]:

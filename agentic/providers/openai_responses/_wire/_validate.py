@@ -14,8 +14,22 @@ import attrs
 
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers._violation import Violation
-from agentic.providers.openai_responses._wire._items import ANSWERS, item_role, tool_call, type_of
-from agentic.providers.openai_responses._wire._validate_items import check_item, check_tools
+from agentic.providers.openai_responses._wire._items import (
+    ANSWERS,
+    answered_id,
+    call_id_of,
+    item_role,
+    own_id,
+    shell_ids,
+    tool_call,
+    type_of,
+)
+from agentic.providers.openai_responses._wire._unsealed import UNSEALED_SOURCE, is_unsealed
+from agentic.providers.openai_responses._wire._validate_items import (
+    check_item,
+    check_tools,
+    is_openais,
+)
 
 __all__ = ["validate"]
 
@@ -44,6 +58,8 @@ def validate(request: Mapping[str, Any], /) -> list[Violation]:
         found.append(Violation("first_message", None, problem, _EMPTY_SOURCE))
     found += chain.from_iterable(check_item(i, item, model) for i, item in enumerate(items))
     found += [*_duplicates(items), *_thinking(items)]
+    if at(body, "store") is False and is_openais(model):
+        found += _unsealed(items)
     if not elsewhere and not any(type_of(item) == "item_reference" for item in items):
         found += _Pairs(items).check()
         if "deepseek" in model.lower():
@@ -61,8 +77,8 @@ def _duplicates(items: list[Any]) -> Iterator[Violation]:
     for position, item in enumerate(items):
         side = "call" if type_of(item) in ANSWERS else "output"
         paired = side == "call" or type_of(item) in ANSWERS.values()
-        names = [("item", text_at(item, "id"))]
-        names += [(side, text_at(item, "call_id"))] if paired else []
+        names = [("item", own_id(item))]
+        names += [(side, call_id_of(item))] if paired else []
         for what, name in names:
             if name and (what, name) in seen:
                 problem = f"the id {name!r} names a second {what}"
@@ -82,6 +98,14 @@ def _thinking(items: list[Any]) -> Iterator[Violation]:
             yield Violation("thinking", position, problem, _REASONING_SOURCE)
 
 
+def _unsealed(items: list[Any]) -> Iterator[Violation]:
+    """Reasoning that was not stored is in the request, encrypted, or it is not found."""
+    for position, item in enumerate(items):
+        if is_unsealed(item):
+            problem = f"nothing is stored, and the reasoning {item['id']!r} is not encrypted here"
+            yield Violation("thinking", position, problem, UNSEALED_SOURCE)
+
+
 def _is_products(item: Any) -> bool:
     return item_role(item) == "assistant"
 
@@ -94,11 +118,12 @@ class _Pairs:
 
     def check(self) -> Iterator[Violation]:
         calls = {call.id for call in map(tool_call, self.items) if call}
-        on_server = {text_at(i, "call_id") for i in self.items if type_of(i) in ANSWERS} - calls
+        on_server = {call_id_of(i) for i in self.items if type_of(i) in ANSWERS} - calls - {""}
+        shells = shell_ids(self.items)
         asked: set[str] = set()
         answered = set()
         for position, item in enumerate(self.items):
-            call_id = text_at(item, "call_id")
+            call_id = answered_id(item, shells)
             if type_of(item) in ANSWERS:
                 asked.add(call_id)
             if item_role(item, on_server=on_server) == "tool" and call_id:
@@ -118,9 +143,9 @@ class _Pairs:
 
 def _order(items: list[Any]) -> Iterator[Violation]:
     """Between a call and its output stand calls and outputs only."""
-    waiting: set[str] = set()
+    waiting, shells = set[str](), shell_ids(items)
     for position, item in enumerate(items):
-        kind, call_id = type_of(item), text_at(item, "call_id")
+        kind, call_id = type_of(item), answered_id(item, shells)
         if kind in ANSWERS:
             waiting.add(call_id)
         elif kind in ANSWERS.values():

@@ -9,11 +9,13 @@ from agentic.providers._violation import Violation
 from agentic.providers.openai_responses._wire._calls import MAX_ID_CHARS, TOOL_NAMES
 from agentic.providers.openai_responses._wire._items import ANSWERS, type_of
 
-__all__ = ["check_item", "check_tools"]
+__all__ = ["check_item", "check_tools", "is_openais"]
 
 _ROLES = {"user", "assistant", "system", "developer"}
 # https://github.com/openai/openai-python/issues/2677 quotes the refusal of a tool's role.
 _ROLE_SOURCE = "https://github.com/openai/openai-python/issues/2677"
+_CONTENT_SOURCE = "https://github.com/QuantumNous/new-api/issues/4776"
+_CHAT_SOURCE = "https://github.com/MervinPraison/PraisonAI/issues/3934"
 _PARTS_SOURCE = "https://github.com/tinyhumansai/openhuman/issues/3624"
 _CALL_ID_SOURCE = "https://github.com/AnswerDotAI/fastllm/issues/45"
 _EMPTY_ID_SOURCE = "https://github.com/earendil-works/pi/issues/2917"
@@ -26,6 +28,7 @@ _OUTPUT_SOURCE = "https://platform.openai.com/docs/api-reference/responses/creat
 
 _OUTPUT_PARTS = {"output_text", "refusal"}
 _INPUT_PARTS = {"input_text", "input_image", "input_file", "input_audio"}
+_CHAT_PARTS = {"text", "image_url"}
 _OPENAI = re.compile(r"(gpt-(?!oss)|o\d|codex|chatgpt)")
 _PREFIXES = {"function_call": "fc", "custom_tool_call": "ctc"}
 
@@ -48,8 +51,13 @@ def check_item(position: int, item: Any, model: str) -> Iterator[Violation]:
     if kind == "reasoning" and not isinstance(at(item, "summary"), list):
         problem = "a reasoning item has no list `summary`"
         yield Violation("thinking", position, problem, _SUMMARY_SOURCE)
-    if _OPENAI.match(model):
+    if is_openais(model):
         yield from _item_id(position, item, kind)
+
+
+def is_openais(model: str) -> bool:
+    """Tell one of OpenAI's own models by its name; their weights (gpt-oss) run elsewhere."""
+    return _OPENAI.match(model) is not None
 
 
 def check_tools(tools: Any) -> Iterator[Violation]:
@@ -62,21 +70,27 @@ def check_tools(tools: Any) -> Iterator[Violation]:
 
 
 def _message(position: int, item: Mapping[str, Any]) -> Iterator[Violation]:
-    role = at(item, "role")
-    if role not in _ROLES:
+    role, content = at(item, "role"), at(item, "content")
+    if not isinstance(role, str) or role not in _ROLES:
         yield Violation("role", position, f"the role {role!r} is none of this API", _ROLE_SOURCE)
         return
+    if not isinstance(content, str | list):
+        yield Violation("empty_content", position, "the message has no content", _CONTENT_SOURCE)
     refused = _INPUT_PARTS if role == "assistant" else _OUTPUT_PARTS
-    for part in items_at(item, "content"):
-        kind = at(part, "type")
-        if isinstance(kind, str) and kind in refused:
+    for kind in (text_at(part, "type") for part in items_at(content)):
+        if kind in _CHAT_PARTS:
+            problem = f"a part of type {kind!r} is one of chat completions"
+            yield Violation("part", position, problem, _CHAT_SOURCE)
+        if kind in refused:
             problem = f"a part of type {kind!r} is in a message of the role {role!r}"
             yield Violation("role", position, problem, _PARTS_SOURCE)
 
 
 def _call_id(position: int, item: Mapping[str, Any]) -> Iterator[Violation]:
     call_id = at(item, "call_id")
-    if call_id == "":
+    if not isinstance(call_id, str) and type_of(item) == "function_call":
+        yield Violation("id", position, "a function call has no call id", _OUTPUT_SOURCE)
+    elif call_id == "":
         yield Violation("id", position, "the call id is empty", _EMPTY_ID_SOURCE)
     elif isinstance(call_id, str) and len(call_id) > MAX_ID_CHARS:
         problem = f"the call id {call_id!r} is longer than {MAX_ID_CHARS} characters"
