@@ -24,7 +24,8 @@ class Violation:
     - What a message is: `role` (unknown, or one that may not say this), `empty_content`, `part`
       (of no kind, or of two), `media`, `thinking`.
     - What a call is: `id`, `name`, `arguments`.
-    - The rest of the request: `tools` (as a list; one tool's name is `name`), `max_tokens`.
+    - The rest of the request: `tools` (as a list; one tool's name is `name`), `max_tokens`,
+      `cache` (more marks than may be); `thinking` is about settings, too.
     """
     position: int | None
     """Where in the request's list of messages, from 0; None if it is about all of them."""

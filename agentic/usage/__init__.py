@@ -31,7 +31,7 @@ or output holds the tokens already, `beside` that they are to be added.
     ollama              inside; older ones  -               inside      after the prompt was cut
                         leave them out
 
-Nothing holds a server to it: a part that is more than its whole stays as it was reported, a missing
+Nothing holds a server to it: a part that is more than its whole is up to the adapter, a missing
 one is 0, and no number that a provider sends ever raises.
 
 Sources:
