@@ -69,6 +69,8 @@ class Importance:
         referenced: set[str] = set()
         for index in reversed(range(len(rounds.rounds))):
             found = rounds.rounds[index]
+            if found.orphaned:  # it is in no view, and refers to nothing
+                continue
             stays = (
                 index in always
                 or found.messages[0].role == "system"

@@ -18,7 +18,15 @@ from agentic.context.strategies import (
     TrimRounds,
     TruncateToolOutputs,
 )
-from agentic.messages import Message, Round, find_task, leading_system_count, split_rounds
+from agentic.messages import (
+    Message,
+    Round,
+    ToolCall,
+    ToolResult,
+    find_task,
+    leading_system_count,
+    split_rounds,
+)
 from agentic.testing import conversations
 from agentic.tokens import CharCounter, count_tokens
 
@@ -172,3 +180,20 @@ def test_clearing_says_how_large_the_view_is(
 
     assert fit.tokens == count_tokens(fit.messages, LETTERS)
     assert fit.fits == (fit.tokens <= strategy.max_tokens)
+
+
+def test_an_orphan_refers_to_nothing() -> None:
+    """What is in no view keeps nothing else in it."""
+    call = ToolCall("c1", "read", '{"path": "src/parser.py"}')
+    surplus = [ToolResult("c1", "read", "text"), ToolResult("c9", "read", "text")]
+    messages = [
+        Message("assistant", "See src/parser.py."),
+        Message("user", "Go on."),
+        Message("assistant", tool_calls=[call]),
+        Message("tool", tool_results=surplus),
+    ]
+
+    view = Importance(0, assistant_message_score=0.1).compact(messages)
+
+    assert view == [messages[1]]
+    assert Importance(0, assistant_message_score=0.1).compact(view) is view

@@ -110,12 +110,14 @@ class Server:
             return await self._stream(request, reply)
         if reply.end == "hold":
             await self._hold(request)
-        headers = {"x-amzn-ErrorType": reply.error} if reply.error else {}
+        headers = {"Connection": "close"}  # kept alive, it would outlive the loop of its test
+        if reply.error:
+            headers["x-amzn-ErrorType"] = reply.error
         return web.json_response(reply.body, status=reply.status, headers=headers)
 
     async def _stream(self, request: web.Request, reply: Reply) -> web.StreamResponse:
         response = web.StreamResponse(
-            headers={"Content-Type": "application/vnd.amazon.eventstream"}
+            headers={"Content-Type": "application/vnd.amazon.eventstream", "Connection": "close"}
         )
         await response.prepare(request)
         for piece in reply.body:

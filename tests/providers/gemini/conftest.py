@@ -14,6 +14,9 @@ from google import genai
 
 from agentic.providers import gemini
 
+CLOSE = {"Connection": "close"}
+"""Kept alive, a connection would outlive the event loop of its test."""
+
 
 class Google:
     """What a client of the Gemini API sees, on 127.0.0.1.
@@ -38,13 +41,13 @@ class Google:
         if answer == "hang":
             await asyncio.sleep(60)
         if isinstance(answer, tuple):
-            return web.json_response(answer[1], status=answer[0])
+            return web.json_response(answer[1], status=answer[0], headers=CLOSE)
         if "streamGenerateContent" not in request.path:
-            return web.json_response(answer)
+            return web.json_response(answer, headers=CLOSE)
         return await self._stream(request, answer if isinstance(answer, list) else [answer])
 
     async def _stream(self, request: web.Request, events: list[Any]) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **CLOSE})
         await response.prepare(request)
         for event in events:
             if event == "drop" and request.transport is not None:

@@ -18,6 +18,10 @@ Answer: TypeAlias = dict[str, Any] | list[Any] | tuple[int, dict[str, Any]] | No
 Serve: TypeAlias = Callable[..., AbstractAsyncContextManager["Server"]]
 
 
+CLOSE = {"Connection": "close"}
+"""Kept alive, a connection would outlive the event loop of its test."""
+
+
 @attrs.define
 class Server:
     """Plays its answers in order, the last one for ever, and keeps the requests.
@@ -41,23 +45,25 @@ class Server:
         body = await request.json()
         self.requests.append(body)
         if request.path.endswith("/input_tokens"):
-            return web.json_response({"object": "response.input_tokens", "input_tokens": 42})
+            return web.json_response(
+                {"object": "response.input_tokens", "input_tokens": 42}, headers=CLOSE
+            )
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if answer is None:
             self.silent.set()
             await asyncio.Event().wait()
         if isinstance(answer, tuple):
-            return web.json_response(answer[1], status=answer[0])
+            return web.json_response(answer[1], status=answer[0], headers=CLOSE)
         if isinstance(answer, list):
             return await _stream(request, answer)
         if body.get("stream"):
             end = {"type": "response.completed", "response": answer}
             return await _stream(request, [end])
-        return web.json_response(answer)
+        return web.json_response(answer, headers=CLOSE)
 
 
 async def _stream(request: web.Request, events: Sequence[Any]) -> web.StreamResponse:
-    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **CLOSE})
     await response.prepare(request)
     for event in events:
         if event is None:
