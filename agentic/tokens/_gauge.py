@@ -23,8 +23,8 @@ __all__ = ["Gauge"]
 
 _ENOUGH_TOKENS = 200
 """Below this many estimated tokens a ratio says more about the overhead than about the text."""
-_NOISE_TOKENS = 50
-"""A ratio over n tokens is believed from a distance of sqrt(50 / n) to 1 on, in logarithms, and the
+_NOISE_TOKENS = 25
+"""A ratio over n tokens is believed from a distance of sqrt(25 / n) to 1 on, in logarithms, and the
 less the nearer it is: the ratios of single tool outputs scatter that much, on recorded calls."""
 _FACTORS = (0.25, 8.0)
 """No tokenizer is further than this from the estimate; a report beyond it is no calibration."""
