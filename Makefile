@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/ready-$(notdir $(PYTHON))
 MODEL := .venv-model/ready
 
-.PHONY: demo test test-all test-model lint unit bench picture format
+.PHONY: demo test test-all test-model lint unit bench picture docs format
 
 demo: $(READY)
 	$(BIN)/python examples/mono-like --window 8000 "read agentic/loop/_run.py \
@@ -38,6 +38,9 @@ bench: $(READY)
 
 picture: $(READY)
 	$(BIN)/python docs/pictures/context_size.py
+
+docs: $(READY)
+	$(BIN)/python docs/site/build.py
 
 format: $(READY)
 	$(BIN)/ruff check --fix

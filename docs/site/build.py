@@ -1,0 +1,91 @@
+"""Build the docs as a site in build/site, or in the folder that is given: `make docs`.
+
+The pages link to each other, to the decisions and to the examples as they lie in the checkout, so
+all of them are gathered as they lie, with a page of reference for every room. A link that leads
+nowhere fails the build.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import agentic
+
+ROOT = Path(__file__).parents[2]
+GATHERED = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "docs", "design", "examples"]
+GATHERED += ["benchmarks"]
+
+
+def gather(pages: Path) -> None:
+    """Copy what the pages consist of and link to."""
+    shutil.rmtree(pages, ignore_errors=True)
+    pages.mkdir(parents=True)
+    for name in GATHERED:
+        here, there = ROOT / name, pages / name
+        if here.is_dir():
+            shutil.copytree(here, there, ignore=shutil.ignore_patterns("__pycache__", "site"))
+        else:
+            shutil.copy(here, there)
+
+
+def rooms() -> list[str]:
+    """Name every room that can be imported, and the rooms inside `context`, `history`, `providers`.
+
+    >>> "agentic.context.budget" in rooms()
+    True
+    """
+    packages = [ROOT / "agentic" / name for name in agentic.__all__]
+    names = [f"agentic.{package.name}" for package in packages]
+    for package in packages:
+        inner = sorted(path for path in package.glob("[a-z]*") if path.name != "__pycache__")
+        public = (path for path in inner if path.suffix == ".py" or (path / "__init__.py").exists())
+        names += [f"agentic.{package.name}.{path.stem}" for path in public]
+    return sorted(names)
+
+
+def write_reference(folder: Path) -> dict[str, str]:
+    """Write a page for every room, and give the page of each title."""
+    folder.mkdir()
+    titles = [room.removeprefix("agentic.") for room in rooms()]
+    for title in titles:
+        (folder / f"{title}.md").write_text(f"# {title}\n\n::: agentic.{title}\n", encoding="utf-8")
+    return {title: f"reference/{title}.md" for title in titles}
+
+
+def how_tos() -> dict[str, str]:
+    """Give the how-to pages in the order in which the index of the docs names them."""
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"^- \[(.+?)\]\((how-to/.+?\.md)\)", index, re.MULTILINE)
+    return {title: f"docs/{page}" for title, page in named}
+
+
+def configure(build: Path, reference: dict[str, str]) -> Path:
+    """Complete the configuration by what is only known here."""
+    text = (Path(__file__).parent / "zensical.toml").read_text(encoding="utf-8")
+    for word, known in [("HOW-TO", _entries(how_tos())), ("REFERENCE", _entries(reference))]:
+        text = text.replace(f'"{word}"', known)
+    path = build / "zensical.toml"
+    path.write_text(text.replace("CHECKOUT", str(ROOT)), encoding="utf-8")
+    return path
+
+
+def _entries(pages: dict[str, str]) -> str:
+    return "[" + ", ".join(f'{{ "{title}" = "{page}" }}' for title, page in pages.items()) + "]"
+
+
+def main() -> None:
+    """Gather, configure, build."""
+    build = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build").absolute()
+    gather(build / "site-pages")
+    config = configure(build, write_reference(build / "site-pages" / "reference"))
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
+    done = subprocess.run([*command, "--config-file", str(config)], cwd=build, check=False)
+    if done.returncode:
+        sys.exit(done.returncode)
+    print(f"The site begins at {build / 'site' / 'index.html'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""The site that the docs are built into."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import agentic
+from agentic import truncate
+
+ROOT = Path(agentic.__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build it once, strictly: a link that leads nowhere fails."""
+    build = tmp_path_factory.mktemp("docs")
+    script = ROOT / "docs" / "site" / "build.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(build)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return build / "site"
+
+
+def test_every_page_of_the_docs_is_on_the_site(site: Path) -> None:
+    """No page is forgotten, whether the navigation names it or not."""
+    pages = {path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md")}
+
+    built = {path.relative_to(site).with_suffix(".md") for path in site.rglob("*.html")}
+    built |= {path.with_name("README.md") for path in built if path.name == "index.md"}
+    assert pages - built == set()
+
+
+def test_every_how_to_is_in_the_index(site: Path) -> None:
+    """What the index of the docs does not name is not found by anybody."""
+    menu = (site / "index.html").read_text(encoding="utf-8")
+
+    missing = [
+        page.stem
+        for page in (ROOT / "docs" / "how-to").glob("*.md")
+        if f"how-to/{page.stem}.html" not in menu
+    ]
+    assert missing == []
+
+
+def test_the_reference_shows_every_room_and_its_names(site: Path) -> None:
+    """A room has a page, and a public name a heading on it."""
+    assert {f"{room}.html" for room in agentic.__all__} <= {
+        path.name for path in (site / "reference").iterdir()
+    }
+    page = (site / "reference" / "truncate.html").read_text(encoding="utf-8")
+    missing = [name for name in truncate.__all__ if f'id="agentic.truncate.{name}"' not in page]
+    assert missing == []
+
+
+def test_no_page_fetches_anything_from_elsewhere(site: Path) -> None:
+    """Fonts, styles and scripts come with the site: reading it tells nobody."""
+    fetched = re.compile(r'<(?:script|img|iframe|link rel="?(?:stylesheet|preload))[^>]*"https?://')
+
+    assert [path.name for path in site.rglob("*.html") if fetched.search(path.read_text())] == []
