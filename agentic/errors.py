@@ -10,7 +10,10 @@
     │   ├── HistoryConflict     somebody else is writing this session
     │   ├── HistoryDamaged      an entry cannot be read
     │   ├── HistoryNotWritten   the entry is not stored; the state is as before
-    │   └── NothingToRestore    no compaction is left to take back
+    │   ├── HistoryUnavailable  the store cannot be reached, or refuses
+    │   ├── NothingToRestore    no compaction is left to take back
+    │   ├── OutputMissing       no output is kept under that reference
+    │   └── SessionMissing      there is no session of that name
     └── CompactionRefused   a summary that is worse than no summary
 
 Fields are positional, so that an error survives pickling. The text says what was given, what is
@@ -30,10 +33,13 @@ __all__ = [
     "HistoryDamaged",
     "HistoryError",
     "HistoryNotWritten",
+    "HistoryUnavailable",
     "IncompleteReply",
     "NothingToRestore",
+    "OutputMissing",
     "ProviderError",
     "RequestFailed",
+    "SessionMissing",
 ]
 
 
@@ -169,6 +175,17 @@ class HistoryNotWritten(HistoryError):
 
 
 @attrs.define
+class HistoryUnavailable(HistoryError):
+    """A store on a server that cannot be reached, or that refuses."""
+
+    session: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.session} is not available: {self.problem}"
+
+
+@attrs.define
 class NothingToRestore(HistoryError):
     """Every compaction has been taken back already."""
 
@@ -176,6 +193,34 @@ class NothingToRestore(HistoryError):
 
     def __str__(self) -> str:
         return f"{self.session} holds no compaction to take back: full() has every message"
+
+
+@attrs.define
+class OutputMissing(HistoryError):
+    """A reference to an output that was never kept here."""
+
+    session: str
+    ref: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.session} keeps no output {self.ref}: look for the reference in this session's "
+            "notices, or run the tool again"
+        )
+
+
+@attrs.define
+class SessionMissing(HistoryError):
+    """A session that was asked for by name and is not there."""
+
+    session: str
+    place: str
+    """Where it was looked for."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.place} holds no session {self.session!r}: list the sessions to see their names"
+        )
 
 
 @attrs.define

@@ -1,4 +1,4 @@
-"""What a session in a file costs: to load it, to append to it, to have it survive a power cut.
+"""What a session in a file or a database costs: to load, to append to, to survive a power cut.
 
     python benchmarks/history.py [folder]
 
@@ -7,22 +7,30 @@ the folder for temporary files.
 """
 
 import asyncio
+import contextlib
+import itertools
 import math
+import multiprocessing
 import os
+import sqlite3
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from agentic.history import JsonlStore
+from agentic.history import Archive, JsonlStore
 from agentic.history._entries import encode_message
+from agentic.history.sqlite import SqliteStore
 from agentic.messages import Message, ToolCall, ToolResult
 
 LONG, SHORT = 100_000, 100
 COMPACT_EVERY, KEPT = 1_000, 20
 APPENDS, DURABLE_APPENDS, REPEATS = 5_000, 300, 5
+PROCESSES, APPENDS_EACH = 16, 500
 
 
 def make_message(number: int) -> Message:
@@ -37,9 +45,9 @@ def make_message(number: int) -> Message:
             return Message("tool", tool_results=[ToolResult(f"c{number - 1}", "run", text)])
 
 
-async def write_session(path: Path, length: int) -> None:
+async def write_session(store: Any, length: int) -> None:
     """Write a session that is compacted now and then, the last time `SHORT` messages ago."""
-    async with JsonlStore(path) as store:
+    async with store:
         for number in range(length):
             await store.append(make_message(number))
             if (number + SHORT) % COMPACT_EVERY == COMPACT_EVERY - 1:
@@ -57,26 +65,24 @@ def measure(action: Callable[[], object]) -> float:
     return statistics.median(times)
 
 
-def load_in(path: Path) -> float:
+def load_in(store: Archive) -> float:
     """Measure a load, in seconds, without the cost of a new event loop."""
     with asyncio.Runner() as runner:
-        return measure(lambda: runner.run(JsonlStore(path).load()))
+        return measure(lambda: runner.run(store.load()))
 
 
-def report_loading(folder: Path) -> None:
+def report_loading(kind: str, open_store: Callable[[int], Archive]) -> None:
     """Compare the load of a long session with that of a short one."""
-    paths = {length: folder / f"{length}.jsonl" for length in (SHORT, LONG)}
-    for length, path in paths.items():
-        asyncio.run(write_session(path, length))
-    seconds = {length: load_in(path) for length, path in paths.items()}
-    for length, path in paths.items():
-        size = path.stat().st_size / 1e6
-        view = len(asyncio.run(JsonlStore(path).load()))
-        print(f"load {length:7,} messages: {seconds[length] * 1e3:7.2f} ms", end="")
-        print(f"   (a view of {view}, a file of {size:.2f} MB)")
+    for length in (SHORT, LONG):
+        asyncio.run(write_session(open_store(length), length))
+    seconds = {length: load_in(open_store(length)) for length in (SHORT, LONG)}
+    for length in (SHORT, LONG):
+        view = len(asyncio.run(open_store(length).load()))
+        print(f"{kind}: load {length:7,} messages: {seconds[length] * 1e3:7.2f} ms", end="")
+        print(f"   (a view of {view})")
     print(f"  ratio of long to short: {seconds[LONG] / seconds[SHORT]:.2f}")
-    whole = measure(lambda: asyncio.run(JsonlStore(paths[LONG]).full()))
-    print(f"full() of {LONG:,} messages: {whole:.2f} s, {whole / seconds[LONG]:.0f} times the load")
+    whole = measure(lambda: asyncio.run(open_store(LONG).full()))
+    print(f"  full() of {LONG:,}: {whole:.2f} s, {whole / seconds[LONG]:.0f} times the load")
 
 
 def write_bare(path: Path, lines: list[bytes], *, fsync: bool) -> float:
@@ -112,19 +118,132 @@ def report_appending(folder: Path, count: int, *, fsync: bool) -> None:
         seconds = asyncio.run(append_all(path.with_suffix(".store"), messages, fsync=fsync))
         stored = min(stored, seconds)
         bare = min(bare, write_bare(path.with_suffix(".bare"), lines, fsync=fsync))
-    what = "with fsync" if fsync else "no fsync  "
-    print(f"append, {what}: {count / stored:9,.0f} a second, {stored / count * 1e6:7.1f} us each")
-    print(f"  bare os.write:    {count / bare:9,.0f} a second, ratio {stored / bare:.2f}", end="")
+    what = "append, with fsync" if fsync else "append, no fsync"
+    print(f"file, {what}: {count / stored:9,.0f} a second, {stored / count * 1e6:7.1f} us each")
+    print(f"  bare os.write: {count / bare:9,.0f} a second, ratio {stored / bare:.2f}", end="")
     print(f"; making the line is {encoding / stored:.0%} of an append")
+
+
+def open_bare(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
+    """Open a database with the least table that holds the lines."""
+    connection = sqlite3.connect(path, isolation_level=None, timeout=60)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(f"PRAGMA synchronous = {'FULL' if fsync else 'NORMAL'}")
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS entries"
+        " (session INTEGER, seq INTEGER, text BLOB, PRIMARY KEY (session, seq))"
+    )
+    return connection
+
+
+def insert(connection: sqlite3.Connection, session: int, seq: int, line: bytes) -> None:
+    """Insert one line and commit."""
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (session, seq, line))
+    connection.execute("COMMIT")
+
+
+def time_inserts(path: Path, messages: list[Message], session: int, start: Any) -> list[float]:
+    """Measure the bare driver, given the lines."""
+    lines = [encode_message(message) for message in messages]
+    with contextlib.closing(open_bare(path)) as connection:
+        start.wait()
+        return _time_each(partial(insert, connection, session), lines)
+
+
+def time_encoded_inserts(
+    path: Path, messages: list[Message], session: int, start: Any
+) -> list[float]:
+    """Measure the bare driver, the making of the lines included."""
+
+    def encode_and_insert(seq: int, message: Message) -> None:
+        insert(connection, session, seq, encode_message(message))
+
+    with contextlib.closing(open_bare(path)) as connection:
+        start.wait()
+        return _time_each(encode_and_insert, messages)
+
+
+def time_appends(path: Path, messages: list[Message], session: int, start: Any) -> list[float]:
+    """Measure the store."""
+    return asyncio.run(_time_appends(path, messages, session, start))
+
+
+async def _time_appends(
+    path: Path, messages: list[Message], session: int, start: Any
+) -> list[float]:
+    async with SqliteStore(path, f"s{session}") as store:
+        await store.append(messages[0])
+        start.wait()  # blocks, as nothing else is there to run
+        times = [time.perf_counter()]
+        for message in messages:
+            await store.append(message)
+            times.append(time.perf_counter())
+    return times
+
+
+def _time_each(step: Callable[[int, Any], object], given: Iterable[Any]) -> list[float]:
+    """Give the moments between the steps, the first one before them all."""
+    times = [time.perf_counter()]
+    for seq, each in enumerate(given):
+        step(seq, each)
+        times.append(time.perf_counter())
+    return times
+
+
+def _run_in_process(
+    timing: Callable[..., list[float]], path: Path, session: int, start: Any, found: Any
+) -> None:
+    found.put(timing(path, [make_message(n) for n in range(APPENDS_EACH)], session, start))
+
+
+def run_processes(timing: Callable[..., list[float]], path: Path) -> tuple[float, float]:
+    """Give how long all of them took together, and the 99th percentile of a step, in seconds."""
+    spawn = multiprocessing.get_context("spawn")
+    start, found = spawn.Barrier(PROCESSES), spawn.Queue()
+    processes = [
+        spawn.Process(target=_run_in_process, args=(timing, path, session, start, found))
+        for session in range(PROCESSES)
+    ]
+    for process in processes:
+        process.start()
+    moments = [found.get() for _ in processes]
+    for process in processes:
+        process.join()
+    steps = [later - sooner for each in moments for sooner, later in itertools.pairwise(each)]
+    lasted = max(each[-1] for each in moments) - min(each[0] for each in moments)
+    return lasted, statistics.quantiles(steps, n=100)[98]
+
+
+def report_processes(folder: Path) -> None:
+    """Compare processes that each append to a session of one database with the bare driver."""
+    timings = {
+        "the store": time_appends,
+        "bare sqlite3": time_inserts,
+        "bare, lines made": time_encoded_inserts,
+    }
+    best: dict[str, tuple[float, float]] = {}
+    for turn in range(REPEATS):
+        for name, timing in timings.items():
+            found = run_processes(timing, folder / f"{name} {turn}.db")
+            best[name] = min(best.get(name, found), found)
+    stored = best["the store"][0]
+    print(f"database, {PROCESSES} processes append to {PROCESSES} sessions:")
+    for name, (seconds, p99) in best.items():
+        print(f"  {name:17} {PROCESSES * APPENDS_EACH / seconds:7,.0f} a second", end="")
+        print(f", p99 {p99 * 1e3:6.2f} ms; the store takes {stored / seconds:.2f} times as long")
 
 
 def main() -> None:
     """Report everything."""
     parent = sys.argv[1] if len(sys.argv) > 1 else None
-    with tempfile.TemporaryDirectory(dir=parent) as folder:
-        report_loading(Path(folder))
-        report_appending(Path(folder), APPENDS, fsync=False)
-        report_appending(Path(folder), DURABLE_APPENDS, fsync=True)
+    with tempfile.TemporaryDirectory(dir=parent) as name:
+        folder = Path(name)
+        report_loading("file", lambda length: JsonlStore(folder / f"{length}.jsonl"))
+        report_loading("database", lambda length: SqliteStore(folder / "all.db", f"s{length}"))
+        report_appending(folder, APPENDS, fsync=False)
+        report_appending(folder, DURABLE_APPENDS, fsync=True)
+        report_processes(folder)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Mistakes at doors that no room's own tests knock at: each is a sentence, none a raw error."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from agentic import history, loop, messages, tokens, tools, truncate, usage
 from agentic.context import strategies
 from agentic.errors import ConfigError
+from agentic.history import sqlite
 
 TEXT = messages.Message("user", "hello")
 
@@ -37,6 +39,17 @@ TEXT = messages.Message("user", "hello")
         lambda: usage.StopWords("acme", {"done": "weird"}),  # type: ignore[dict-item]
         lambda: history.JsonlStore(3),
         lambda: history.JsonlStore(""),
+        lambda: history.JsonlSessions(3),
+        lambda: history.JsonlSessions("sessions").open("../monday"),
+        lambda: asyncio.run(history.JsonlSessions("sessions").rename("monday", "a\nb")),
+        lambda: asyncio.run(history.JsonlSessions("sessions").import_("monday", [3])),  # type: ignore[list-item]
+        lambda: asyncio.run(history.JsonlSessions("sessions").import_("monday", 3)),  # type: ignore[arg-type]
+        lambda: asyncio.run(history.MemoryStore().keep(b"bytes")),  # type: ignore[arg-type]
+        lambda: asyncio.run(history.MemoryStore().read("../monday")),
+        lambda: sqlite.SqliteStore(3),
+        lambda: sqlite.SqliteStore("sessions.db", "a/b"),
+        lambda: sqlite.SqliteSessions(""),
+        lambda: asyncio.run(sqlite.SqliteSessions("sessions.db").delete("")),
         lambda: messages.Message("user", pinned="yes"),  # type: ignore[arg-type]
         lambda: messages.Message("user", summary="done"),  # type: ignore[arg-type]
         lambda: messages.Message("user", usage={"input": 3}),  # type: ignore[arg-type]

@@ -15,10 +15,13 @@ from agentic.errors import (
     HistoryDamaged,
     HistoryError,
     HistoryNotWritten,
+    HistoryUnavailable,
     IncompleteReply,
     NothingToRestore,
+    OutputMissing,
     ProviderError,
     RequestFailed,
+    SessionMissing,
 )
 
 CLASSES = {
@@ -38,6 +41,9 @@ EXAMPLES = [
     HistoryNotWritten("session.jsonl", "the disk is full"),
     NothingToRestore("session.jsonl"),
     CompactionRefused("the summary is empty"),
+    HistoryUnavailable("session.jsonl", "the server is gone"),
+    OutputMissing("session.jsonl", "out-0123456789abcdef"),
+    SessionMissing("monday", "sessions.db"),
 ]
 
 
@@ -111,6 +117,9 @@ def test_one_root_catches_everything(error: AgenticError) -> None:
         (EXAMPLES[8], "session.jsonl was not written: the disk is full. The session is as it was"),
         (EXAMPLES[9], "session.jsonl holds no compaction to take back: full() has every message"),
         (EXAMPLES[10], "not compacted: the summary is empty; the history is unchanged"),
+        (EXAMPLES[11], "session.jsonl is not available: the server is gone"),
+        (EXAMPLES[12], "session.jsonl keeps no output out-0123456789abcdef: look for the refere"),
+        (EXAMPLES[13], "sessions.db holds no session 'monday': list the sessions to see their"),
     ],
 )
 def test_an_error_says_what_was_given_and_what_to_do(error: AgenticError, said: str) -> None:

@@ -1,11 +1,38 @@
-"""What may be handed to a store: messages, and nothing that only looks like one."""
+"""What may be handed to a store: messages, names and titles, and nothing that only looks so."""
 
+import re
+import unicodedata
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 from agentic.errors import ConfigError
 from agentic.messages import Message
 
-__all__ = ["check_message", "check_messages"]
+__all__ = [
+    "absolute",
+    "check_message",
+    "check_messages",
+    "check_session_id",
+    "check_title",
+    "is_session_id",
+]
+
+_SESSION_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
+_TITLE_CHARACTERS = 200
+_NO_LINE = {"Cc", "Cs", "Zl", "Zp"}
+"""Unicode categories of characters that no single line of valid text holds."""
+
+
+def absolute(path: Any) -> Path:
+    """Fix the place now, so that a later change of directory does not move it.
+
+    Raises:
+        ConfigError: no path.
+    """
+    if not isinstance(path, str | Path) or not str(path):
+        raise ConfigError("path", path, "a str or a Path", "name the place of the session")
+    return Path(path).absolute()
 
 
 def check_message(given: object) -> Message:
@@ -34,3 +61,55 @@ def check_messages(given: Iterable[object]) -> list[Message]:
     if not isinstance(given, Iterable):
         raise ConfigError("messages", given, "a list of Messages", "pass [] for none")
     return [check_message(message) for message in given]
+
+
+def check_session_id(given: object) -> str:
+    """Give the id back, or say what is allowed: a name that cannot lead out of its folder.
+
+    >>> check_session_id("monday-1.b")
+    'monday-1.b'
+
+    Raises:
+        ConfigError: empty, longer than 128 characters, others than ASCII letters, digits and
+            `._-`, or a dot or dash at the start.
+    """
+    if not isinstance(given, str) or not is_session_id(given):
+        raise ConfigError(
+            "session_id",
+            given,
+            "1 to 128 of the characters A-Z a-z 0-9 . _ -, with no dot or dash at the start",
+            "choose such a name; a title may hold any text",
+        )
+    return given
+
+
+def is_session_id(text: str) -> bool:
+    """Tell whether a text has the form of a session id.
+
+    >>> is_session_id("../monday")
+    False
+    """
+    return _SESSION_ID.fullmatch(text) is not None
+
+
+def check_title(given: object) -> str:
+    """Give a title back, or say what is allowed.
+
+    >>> check_title("Why the build is red")
+    'Why the build is red'
+
+    Raises:
+        ConfigError: no text, more than one line, more than 200 characters, lone surrogates.
+    """
+    if (
+        not isinstance(given, str)
+        or len(given) > _TITLE_CHARACTERS
+        or any(unicodedata.category(character) in _NO_LINE for character in given)
+    ):
+        raise ConfigError(
+            "title",
+            given,
+            f"one line of text, up to {_TITLE_CHARACTERS} characters",
+            'shorten it; "" takes a title away',
+        )
+    return given

@@ -8,27 +8,24 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, BinaryIO, ParamSpec, Self, TypeVar
+from typing import BinaryIO, ParamSpec, Self, TypeVar
 
 import attrs
 
-from agentic.errors import ConfigError, HistoryConflict, NothingToRestore
+from agentic.errors import HistoryConflict, NothingToRestore
+from agentic.history._diff import Diff
 from agentic.history._entries import encode_message, encode_view
+from agentic.history._given import absolute
 from agentic.history._log import Log
-from agentic.history._replay import View, read_full, read_restored, read_view
+from agentic.history._outputs import outputs_beside
+from agentic.history._replay import View, read_diff, read_full, read_restored, read_view
+from agentic.history._waiting import finish, in_thread
 from agentic.messages import Message, close_open_rounds
 
 __all__ = ["JsonlStore"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-def _absolute(path: Any) -> Path:
-    """Fix the place now, so that a later change of directory does not move it."""
-    if not isinstance(path, str | Path) or not str(path):
-        raise ConfigError("path", path, "a str or a Path", "name the file of the session")
-    return Path(path).absolute()
 
 
 @attrs.define(eq=False)
@@ -42,7 +39,7 @@ class JsonlStore:
     gets `HistoryConflict`. Readers take no lock. A closed store can be used again.
 
     An entry that a killed writer left half written is passed over by readers; the next writer moves
-    it to a file beside this one, `<name>.torn-1`.
+    it to a file beside this one, `<name>.torn-1`. Kept outputs are in the folder `<name>.outputs`.
 
     >>> import asyncio, tempfile
     >>> async def talk(path: str) -> list[str]:
@@ -54,7 +51,7 @@ class JsonlStore:
     ['Why is the build red?']
     """
 
-    path: Path = attrs.field(converter=_absolute)
+    path: Path = attrs.field(converter=absolute)
     """Absolute; a relative path counts from the directory of the moment."""
     fsync: bool = attrs.field(default=False, kw_only=True)
     """Acknowledge only what survives a power cut as well.
@@ -121,6 +118,40 @@ class JsonlStore:
         """
         await self._do(self._restore)
 
+    async def diff(self) -> Diff:
+        """Give what the latest replace that still stands dropped. Reads the whole file.
+
+        Raises:
+            NothingToRestore: no replace stands.
+            HistoryDamaged: a complete entry cannot be read.
+            OSError: the file is there and cannot be opened.
+        """
+        found = await asyncio.to_thread(self._read, read_diff, None)
+        if found is None:
+            raise NothingToRestore(str(self.path))
+        return found
+
+    async def keep(self, output: str) -> str:
+        """Keep an output in a file of its own, and give its reference.
+
+        Raises:
+            ConfigError: no text.
+            HistoryConflict: somebody else is writing this session.
+            HistoryNotWritten: it is not kept.
+        """
+        await self._do(self._log.claim)
+        return await in_thread(outputs_beside(self.path, fsync=self.fsync).write, output)
+
+    async def read(self, ref: str) -> str:
+        """Give a kept output back.
+
+        Raises:
+            ConfigError: no reference.
+            HistoryDamaged: the file is not as it was written.
+            OutputMissing: it was never kept here.
+        """
+        return await asyncio.to_thread(outputs_beside(self.path, fsync=self.fsync).read, ref)
+
     async def aclose(self) -> None:
         """Give the lock back, after what is being written is written."""
         await self._do(self._log.close)
@@ -167,18 +198,4 @@ class JsonlStore:
         if not self.fsync:
             return step(*args, **kwargs)
         self._worker = self._worker or ThreadPoolExecutor(1, "agentic-history")
-        return await _finish(asyncio.wrap_future(self._worker.submit(step, *args, **kwargs)))
-
-
-async def _finish(work: asyncio.Future[T]) -> T:
-    """Wait for what cannot be stopped midway. A cancellation passes only when it is done."""
-    cancelled: asyncio.CancelledError | None = None
-    while not work.done():
-        try:
-            await asyncio.wait([work])
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is None:
-        return work.result()
-    work.exception()  # nobody else asks, and asyncio would log it
-    raise cancelled
+        return await finish(asyncio.wrap_future(self._worker.submit(step, *args, **kwargs)))

@@ -7,36 +7,20 @@ another one left behind, which is first copied to a file beside it (`name.torn-1
 """
 
 import contextlib
-import errno
 import io
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
 
-from agentic.errors import HistoryConflict, HistoryDamaged, HistoryNotWritten
+from agentic.errors import HistoryDamaged
+from agentic.history._disk import open_private, reporting, sync_folders
 from agentic.history._entries import BEGINNING
 from agentic.history._lines import find_end
-
-try:
-    import fcntl
-except ImportError:  # Windows, where reading works all the same
-    fcntl = None  # type: ignore[assignment]
+from agentic.history._lock import open_locked, require_flock
 
 __all__ = ["Log"]
-
-_REMEDIES = {
-    errno.EACCES: "write access is missing: change the permissions, or choose another place",
-    errno.EDQUOT: "the disk quota is used up: free some space",
-    errno.EEXIST: "a file stands where a folder is needed: move it, or choose another path",
-    errno.EFBIG: "the file may not grow further: raise the limit, or begin a new session",
-    errno.EISDIR: "a folder stands where the file belongs: choose a path inside it",
-    errno.ENOSPC: "the disk is full: free some space",
-    errno.ENOTDIR: "a file stands where a folder is needed: move it, or choose another path",
-    errno.EROFS: "the place is read-only: choose another one",
-}
 
 
 @attrs.define(eq=False)
@@ -63,7 +47,7 @@ class Log:
             HistoryNotWritten: the file cannot be made, opened or mended.
             ImportError: the platform has no `flock`.
         """
-        with self._reporting():
+        with reporting(self.path):
             if self._file and self._unfinished:
                 self._cut(self._file)
             if not self._file or not self._is_as_we_left_it():
@@ -82,7 +66,7 @@ class Log:
         self.claim()
         file = self._file
         assert file  # noqa: S101  that is what a claim is
-        with self._reporting():
+        with reporting(self.path):
             self._unfinished = True
             try:
                 _write_all(file, line)
@@ -114,18 +98,18 @@ class Log:
         return (found.st_dev, found.st_ino) == self._identity and found.st_size == self._end
 
     def _open(self) -> None:
-        _require_flock()  # before anything is made
+        require_flock("JsonlStore")  # before anything is made
         missing = [folder for folder in self.path.parents if not folder.exists()]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as undo:
-            file = undo.enter_context(_open_locked(self.path))
+            file = undo.enter_context(open_locked(self.path))
             found = os.fstat(file.fileno())
             end = find_end(file)
             if end < found.st_size:
                 self._check_session(file, end)
                 self._move_aside(file, end)
             if self.fsync:
-                _sync_folders([self.path.parent, *(folder.parent for folder in missing)])
+                sync_folders([self.path.parent, *(folder.parent for folder in missing)])
             undo.pop_all()
         self._file, self._end, self._unfinished = file, end, False
         self._identity = found.st_dev, found.st_ino
@@ -154,50 +138,6 @@ class Log:
         file.truncate(self._end)
         self._unfinished = False
 
-    @contextlib.contextmanager
-    def _reporting(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as problem:
-            remedy = _REMEDIES.get(problem.errno or 0, "the system refused")
-            what = f"{problem.strerror or problem} ({remedy})"
-            raise HistoryNotWritten(str(self.path), what) from problem
-
-
-def _private(path: str, flags: int) -> int:
-    # a conversation holds what its files and commands said, secrets included
-    return os.open(path, flags, 0o600)
-
-
-def _open_locked(path: Path) -> io.FileIO:
-    """Open for appending and take the lock, which lasts until the file is closed."""
-    while True:
-        file = io.FileIO(path, "a+", opener=_private)
-        try:
-            _lock(file, path)
-            # between opening and locking, the path may have come to name another file
-            if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
-                return file
-        except BaseException:
-            file.close()
-            raise
-        file.close()
-
-
-def _require_flock() -> None:
-    if fcntl is None:
-        raise ImportError(
-            "JsonlStore writes under fcntl.flock, which this platform does not have: use "
-            "MemoryStore, or run under Linux, macOS or WSL"
-        )
-
-
-def _lock(file: io.FileIO, path: Path) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as refusal:
-        raise HistoryConflict(str(path)) from refusal
-
 
 def _write_all(file: io.FileIO, line: bytes) -> None:
     """Write on after a short write, until everything is with the system or it raises."""
@@ -210,16 +150,6 @@ def _open_beside(path: Path) -> io.BufferedWriter:
     number = 1
     while True:
         try:
-            return open(f"{path}.torn-{number}", "xb", opener=_private)
+            return open(f"{path}.torn-{number}", "xb", opener=open_private)
         except FileExistsError:
             number += 1
-
-
-def _sync_folders(folders: list[Path]) -> None:
-    """Make the names of new files and folders durable, which is their folder's content."""
-    for folder in folders:
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

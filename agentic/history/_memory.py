@@ -5,11 +5,15 @@ from typing import Self
 
 import attrs
 
-from agentic.errors import NothingToRestore
+from agentic.errors import NothingToRestore, OutputMissing
+from agentic.history._diff import Diff, compare
 from agentic.history._given import check_message, check_messages
+from agentic.history._refs import check_ref, decode_output, encode_output, make_ref
 from agentic.messages import Message, close_open_rounds
 
 __all__ = ["MemoryStore"]
+
+_NAME = "the session in memory"
 
 
 @attrs.define
@@ -38,6 +42,7 @@ class MemoryStore:
 
     _appended: list[Message] = attrs.field(factory=list, init=False)
     _layers: list[_Layer] = attrs.field(factory=lambda: [_Layer([], 0)], init=False)
+    _outputs: dict[str, bytes] = attrs.field(factory=dict, init=False)
 
     async def append(self, message: Message) -> None:
         """Keep a message, after all others."""
@@ -64,9 +69,39 @@ class MemoryStore:
             NothingToRestore: no replace stands.
         """
         if len(self._layers) == 1:
-            raise NothingToRestore("the session in memory")
+            raise NothingToRestore(_NAME)
         undone = self._layers.pop()
         self._layers[-1].messages += undone.messages[undone.given :]
+
+    async def diff(self) -> Diff:
+        """Give what the latest replace that still stands dropped, and what it brought in.
+
+        Raises:
+            NothingToRestore: no replace stands.
+        """
+        if len(self._layers) == 1:
+            raise NothingToRestore(_NAME)
+        before, latest = self._layers[-2:]
+        return compare(before.messages, latest.messages[: latest.given])
+
+    async def keep(self, output: str) -> str:
+        """Keep an output and give its reference."""
+        content = encode_output(output)
+        ref = make_ref(content)
+        self._outputs[ref] = content
+        return ref
+
+    async def read(self, ref: str) -> str:
+        """Give a kept output back.
+
+        Raises:
+            ConfigError: no reference.
+            OutputMissing: it was never kept here.
+        """
+        try:
+            return decode_output(self._outputs[check_ref(ref)], ref)
+        except KeyError:
+            raise OutputMissing(_NAME, ref) from None
 
     async def aclose(self) -> None:
         """Do nothing: there is nothing to let go of."""

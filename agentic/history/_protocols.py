@@ -2,15 +2,19 @@
 
 A store is one session: one conversation, one writer at a time. *History* is what it holds now, the
 *archive* is every message that was ever appended to it. A store may be an async context manager;
-leaving it lets go of whatever it holds open.
+leaving it lets go of whatever it holds open. A place with many sessions opens, lists, moves them.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from datetime import datetime
 from typing import Protocol, runtime_checkable
 
+import attrs
+
+from agentic.history._diff import Diff
 from agentic.messages import Message
 
-__all__ = ["Archive", "Rewriter", "Store"]
+__all__ = ["Archive", "Keeper", "Rewriter", "SessionInfo", "Sessions", "Store"]
 
 
 @runtime_checkable
@@ -58,5 +62,90 @@ class Archive(Rewriter, Protocol):
 
         The history is then as if that replace had never been: what was appended after it follows
         the earlier history. Raises `NothingToRestore` when no replace stands.
+        """
+        ...
+
+    async def diff(self) -> Diff:
+        """Give what the latest replace that still stands dropped, and what it brought in.
+
+        Raises `NothingToRestore` when no replace stands.
+        """
+        ...
+
+
+@runtime_checkable
+class Keeper(Protocol):
+    """A store that keeps whole tool outputs beside the session, for what the history cut short."""
+
+    async def keep(self, output: str, /) -> str:
+        """Keep an output and give its reference; once this returns, the output is not lost.
+
+        The reference follows from the text alone: the same output is kept once.
+        """
+        ...
+
+    async def read(self, ref: str, /) -> str:
+        """Give a kept output back, whole. Raises `OutputMissing` if it was never kept here."""
+        ...
+
+
+@attrs.frozen(kw_only=True)
+class SessionInfo:
+    """One line of a list of sessions."""
+
+    id: str
+    """What it is opened by; never changes."""
+    title: str
+    """What people call it; empty until somebody does."""
+    messages: int
+    """How many there are in the archive."""
+    summarized: int
+    """How many of them the summary in the history stands for; 0 without one."""
+    created_at: datetime
+    """Aware, UTC."""
+    changed_at: datetime
+    """When the last entry was written. Aware, UTC."""
+
+
+@runtime_checkable
+class Sessions(Protocol):
+    """A place with many sessions.
+
+    A session id has 1 to 128 of the characters `A-Z a-z 0-9 . _ -` and begins with no dot or dash;
+    any other is a `ConfigError`. A session is there from its first write on.
+    """
+
+    def open(self, session_id: str, /) -> Archive:
+        """Give the store of a session, there or not. Reads and writes nothing."""
+        ...
+
+    async def list(self) -> Sequence[SessionInfo]:
+        """Give a line for every session, the one that changed last first."""
+        ...
+
+    async def rename(self, session_id: str, title: str, /) -> None:
+        """Give a session a title for people; "" takes it away. Raises `SessionMissing`."""
+        ...
+
+    async def delete(self, session_id: str, /) -> None:
+        """Remove a session with its outputs and all that belongs to it.
+
+        Raises `SessionMissing`, and `HistoryConflict` while somebody writes it.
+        """
+        ...
+
+    def export(self, session_id: str, /) -> AsyncIterator[bytes]:
+        """Give a session as lines, each with its newline: entries, title, kept outputs.
+
+        The lines are a file that `JsonlStore` opens. Raises `SessionMissing` at the first line.
+        """
+        ...
+
+    async def import_(
+        self, session_id: str, lines: Iterable[bytes] | AsyncIterable[bytes], /
+    ) -> None:
+        """Make a session of the lines of an export, of any kind: whole or not at all.
+
+        Raises `HistoryConflict` if there is such a session, `HistoryDamaged` for a bad line.
         """
         ...

@@ -8,11 +8,12 @@ from typing import BinaryIO
 
 import attrs
 
+from agentic.history._diff import Diff, compare
 from agentic.history._entries import Entry, decode
 from agentic.history._lines import Line, find_end, read_backwards, read_forwards
 from agentic.messages import Message
 
-__all__ = ["View", "read_full", "read_restored", "read_view"]
+__all__ = ["View", "read_diff", "read_full", "read_restored", "read_view"]
 
 
 @attrs.frozen
@@ -60,26 +61,42 @@ def read_restored(file: BinaryIO, session: str) -> list[Message] | None:
     Raises:
         HistoryDamaged: an entry cannot be read.
     """
+    standing = _read_standing(file, session)
+    position = _latest_replace(standing)
+    return None if position is None else _fold(standing[:position] + standing[position + 1 :])
+
+
+def read_diff(file: BinaryIO, session: str) -> Diff | None:
+    """Read what the latest standing replace dropped and brought in; None if none stands.
+
+    Raises:
+        HistoryDamaged: an entry cannot be read.
+    """
+    standing = _read_standing(file, session)
+    position = _latest_replace(standing)
+    if position is None:
+        return None
+    return compare(_fold(standing[:position]), standing[position].messages)
+
+
+def _read_standing(file: BinaryIO, session: str) -> list[Entry]:
+    """Read every message and every replace that nothing has taken back."""
     standing: list[Entry] = []
     for entry in _entries(read_forwards(file), session):
-        if entry.kind == "restore":
-            _take_back(standing)
-        else:
+        if entry.kind != "restore":
             standing.append(entry)
-    return _fold(standing) if _take_back(standing) else None
+        elif (position := _latest_replace(standing)) is not None:
+            del standing[position]
+    return standing
 
 
 def _entries(lines: Iterator[Line], session: str) -> Iterator[Entry]:
     return (entry for line in lines if (entry := decode(line, session)))
 
 
-def _take_back(entries: list[Entry]) -> bool:
-    """Remove the last replace, if there is one."""
-    for position in reversed(range(len(entries))):
-        if entries[position].kind == "replace":
-            del entries[position]
-            return True
-    return False
+def _latest_replace(entries: list[Entry]) -> int | None:
+    newest_first = reversed(range(len(entries)))
+    return next((each for each in newest_first if entries[each].kind == "replace"), None)
 
 
 def _fold(entries: list[Entry]) -> list[Message]:

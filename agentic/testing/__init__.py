@@ -13,6 +13,7 @@ from agentic.testing._counter import check_counter
 from agentic.testing._decider import check_decider
 from agentic.testing._recorder import EventRecorder
 from agentic.testing._scripted import ScriptedDecider, ScriptedExecutor, StreamingScriptedDecider
+from agentic.testing._sessions import check_sessions
 from agentic.testing._store import check_store
 
 if typing.TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = [
     "check_compactor",
     "check_counter",
     "check_decider",
+    "check_sessions",
     "check_store",
     "conversations",
 ]

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agentic.history import Archive, JsonlStore, MemoryStore, Rewriter, Store
+from agentic.errors import OutputMissing
+from agentic.history import Archive, Diff, JsonlStore, Keeper, MemoryStore, Rewriter, Store
+from agentic.history._diff import compare
+from agentic.history.sqlite import SqliteStore
 from agentic.messages import Message, ToolCall, close_open_rounds, from_plain, to_plain
 from agentic.testing._store import check_store
 
@@ -24,6 +27,17 @@ def test_the_store_in_a_file_keeps_its_promises(tmp_path: Path, *, fsync: bool) 
     check_store(
         lambda: JsonlStore(next(names), fsync=fsync),
         reopen=lambda store: JsonlStore(store.path, fsync=fsync),
+    )
+
+
+@pytest.mark.parametrize("fsync", [False, True])
+def test_the_store_in_a_database_keeps_its_promises(tmp_path: Path, *, fsync: bool) -> None:
+    """SqliteStore passes the contract suite, all its sessions in one file, and opened again."""
+    names = (f"session-{number}" for number in itertools.count())
+
+    check_store(
+        lambda: SqliteStore(tmp_path / "sessions.db", next(names), fsync=fsync),
+        reopen=lambda store: SqliteStore(store.path, store.session_id, fsync=fsync),
     )
 
 
@@ -48,10 +62,11 @@ def test_a_store_that_only_appends_is_held_to_that_only() -> None:
     assert not isinstance(_BareStore(), Rewriter)
 
 
-def test_both_stores_are_archives(path: Path) -> None:
-    """A budget that looks for a Rewriter, and an undo that looks for an Archive, find them."""
-    assert isinstance(MemoryStore(), Archive)
-    assert isinstance(JsonlStore(path), Archive)
+def test_all_stores_are_archives_and_keep_outputs(path: Path) -> None:
+    """Who looks for a Rewriter, an Archive or a Keeper finds them."""
+    for store in (MemoryStore(), JsonlStore(path), SqliteStore(path)):
+        assert isinstance(store, Archive)
+        assert isinstance(store, Keeper)
 
 
 class _Forgetful(_BareStore):
@@ -136,6 +151,50 @@ class _RestoringSilently(MemoryStore):
             await super().restore()
 
 
+class _DroppingLess(MemoryStore):
+    async def diff(self) -> Diff:
+        await super().diff()
+        return compare(self._layers[0].messages, self._layers[-1].messages)
+
+
+class _DroppingNothing(MemoryStore):
+    async def diff(self) -> Diff:
+        return await super().diff() if len(self._layers) > 1 else Diff((), ())
+
+
+class _CountingReferences(MemoryStore):
+    async def keep(self, output: str) -> str:
+        await super().keep(output)
+        return f"out-{len(self._outputs)}"
+
+
+class _KeepingLines(MemoryStore):
+    async def keep(self, output: str) -> str:
+        return await super().keep("\n".join(output.splitlines()))
+
+
+class _MissingNothing(MemoryStore):
+    async def read(self, ref: str) -> str:
+        try:
+            return await super().read(ref)
+        except OutputMissing:
+            return ""
+
+
+class _ReadingAnything(MemoryStore):
+    async def read(self, ref: str) -> str:
+        try:
+            return await super().read(ref)
+        except ValueError:
+            return Path("/etc/hostname").name
+
+
+class _AppendingOutputs(MemoryStore):
+    async def keep(self, output: str) -> str:
+        await self.append(Message("user", output))
+        return await super().keep(output)
+
+
 @pytest.mark.parametrize(
     ("broken", "promise"),
     [
@@ -154,6 +213,13 @@ class _RestoringSilently(MemoryStore):
         (_RestoringTheTopOnly, r"A second restore\(\) takes back"),
         (_LosingWhatCameSince, "what was appended since follows it"),
         (_RestoringSilently, "raises NothingToRestore"),
+        (_DroppingLess, "what came later is in neither"),
+        (_DroppingNothing, r"diff\(\) raises NothingToRestore"),
+        (_CountingReferences, "It raised ConfigError"),
+        (_KeepingLines, r"read\(\) gives back what keep\(\) was given"),
+        (_MissingNothing, "raises OutputMissing"),
+        (_ReadingAnything, "nobody reads other files"),
+        (_AppendingOutputs, "What is kept is no message"),
     ],
 )
 def test_a_broken_store_is_told_which_promise_it_breaks(broken: type[Store], promise: str) -> None:
@@ -170,8 +236,8 @@ def test_a_store_that_forgets_when_opened_again_is_found_out() -> None:
 
 @pytest.mark.parametrize("given", [None, "hello", {"role": "user", "content": "hello"}])
 def test_what_is_no_message_is_refused(path: Path, given: object) -> None:
-    """Both stores say what they take, and store nothing."""
-    for store in (MemoryStore(), JsonlStore(path)):
+    """Every store says what it takes, and stores nothing."""
+    for store in (MemoryStore(), JsonlStore(path), SqliteStore(path.with_suffix(".db"))):
         with pytest.raises(ValueError, match="a Message"):
             asyncio.run(store.append(given))  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="a Message"):
@@ -181,11 +247,11 @@ def test_what_is_no_message_is_refused(path: Path, given: object) -> None:
 
 def test_a_message_that_could_not_be_read_back_is_refused(path: Path) -> None:
     """One unreadable entry would close the whole session, so it is never written."""
-    store = JsonlStore(path)
+    stores = [JsonlStore(path), SqliteStore(path)]
     not_json = Message("user", extra={"handle": object()})
     no_call = Message("assistant", tool_calls=[ToolCall("c1", "run", extra={"a": {1, 2}})])
 
-    for unreadable in (not_json, no_call):
+    for store, unreadable in itertools.product(stores, (not_json, no_call)):
         with pytest.raises(ValueError, match="To mend it"):
             asyncio.run(store.append(unreadable))
 

@@ -1,17 +1,20 @@
 import asyncio
 import json
 import tempfile
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic.errors import NothingToRestore
-from agentic.history import Archive, JsonlStore, MemoryStore
+from agentic.history import Archive, Diff, JsonlStore, MemoryStore
+from agentic.history._diff import compare
+from agentic.history.sqlite import SqliteStore
 from agentic.messages import Message, ToolCall, ToolResult, close_open_rounds, to_plain
 
 TEXT = st.text(
@@ -87,10 +90,20 @@ class _Oracle:
         return False
 
     def load(self) -> list[Message]:
-        view: list[Message] = []
-        for step in self.standing:
-            view = list(step) if isinstance(step, list) else [*view, step]
-        return close_open_rounds(view)
+        return close_open_rounds(_fold(self.standing))
+
+    def diff(self) -> Diff | None:
+        places = [at for at, step in enumerate(self.standing) if isinstance(step, list)]
+        if not places:
+            return None
+        return compare(_fold(self.standing[: places[-1]]), _fold(self.standing[: places[-1] + 1]))
+
+
+def _fold(steps: list[Message | list[Message]]) -> list[Message]:
+    view: list[Message] = []
+    for step in steps:
+        view = list(step) if isinstance(step, list) else [*view, step]
+    return view
 
 
 async def _take(step: Any, store: Archive, oracle: _Oracle) -> None:
@@ -110,7 +123,7 @@ async def _take(step: Any, store: Archive, oracle: _Oracle) -> None:
                 await store.restore()
 
 
-def _as_text(messages: list[Message]) -> str:
+def _as_text(messages: Sequence[Message]) -> str:
     return json.dumps([to_plain(message) for message in messages], ensure_ascii=False)
 
 
@@ -124,22 +137,59 @@ async def _walk(steps: list[Any], open_store: Callable[[], Any]) -> None:
         await _take(step, store, oracle)
         assert _as_text(await store.load()) == _as_text(oracle.load())
         assert _as_text(await store.full()) == _as_text(oracle.appended)
+        await _compare_diffs(store, oracle.diff())
     await store.aclose()
+
+
+async def _compare_diffs(store: Archive, expected: Diff | None) -> None:
+    if expected is None:
+        with pytest.raises(NothingToRestore):
+            await store.diff()
+        return
+    found = await store.diff()
+    assert _as_text(found.dropped) == _as_text(expected.dropped)
+    assert _as_text(found.added) == _as_text(expected.added)
 
 
 @given(steps=STEPS)
 def test_the_store_in_memory_agrees_with_the_naive_archive(steps: list[Any]) -> None:
-    """After any sequence of steps, load() and full() are what a replay from the start gives."""
+    """After any sequence of steps, load(), full() and diff() are what a replay gives."""
     store = MemoryStore()
 
     asyncio.run(_walk(steps, lambda: store))
 
 
+@settings(max_examples=50, deadline=None)  # files are made for each
 @given(steps=STEPS)
 def test_the_store_in_a_file_agrees_with_the_naive_archive(steps: list[Any]) -> None:
     """The same, with the store closed and opened again anywhere."""
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_walk(steps, lambda: JsonlStore(Path(folder) / "session.jsonl")))
+
+
+@settings(max_examples=50, deadline=None)  # as above
+@given(steps=STEPS)
+def test_the_store_in_a_database_agrees_with_the_naive_archive(steps: list[Any]) -> None:
+    """The same, in a database of many sessions."""
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(_walk(steps, lambda: SqliteStore(Path(folder) / "sessions.db")))
+
+
+@given(before=st.lists(MESSAGES, max_size=6), after=st.lists(MESSAGES, max_size=6))
+def test_a_diff_accounts_for_every_message(before: list[Message], after: list[Message]) -> None:
+    """What was there, less what was dropped, with what was added, is what is there: counted."""
+    diff = compare(before, after)
+
+    kept = Counter(_texts(before)) - Counter(_texts(diff.dropped))
+    assert kept + Counter(_texts(diff.added)) == Counter(_texts(after))
+    assert not Counter(_texts(diff.dropped)) & Counter(_texts(diff.added))
+    for part, whole in ((diff.dropped, before), (diff.added, after)):
+        left = iter(_texts(whole))
+        assert all(text in left for text in _texts(part)), "the order is another"
+
+
+def _texts(messages: Sequence[Message]) -> list[str]:
+    return [_as_text([message]) for message in messages]
 
 
 @given(steps=STEPS)

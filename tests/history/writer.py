@@ -1,15 +1,17 @@
 """Write to a session without end, one acknowledgement a line: made to be killed.
 
-What step number N does follows from N alone, so that whoever killed it can do the same steps in
-memory and compare.
+What step number N does follows from N and the mode alone, so that whoever killed it can do the same
+steps in memory and compare. The mode says what is done most: append, replace or keep.
 """
 
 import asyncio
 import os
 import sys
+from typing import Any
 
 from agentic.errors import NothingToRestore
-from agentic.history import Archive, JsonlStore
+from agentic.history import JsonlStore
+from agentic.history.sqlite import SqliteStore
 from agentic.messages import Message, ToolCall, ToolResult
 
 
@@ -26,28 +28,46 @@ def make_message(number: int) -> Message:
             return Message("tool", tool_results=[ToolResult(call_id, "run", text)])
 
 
-async def take_step(store: Archive, number: int) -> None:
-    """Append most of the time, compact every 11th step, and take that back every 97th."""
+def make_output(number: int) -> str:
+    """Make an output of a size between some bytes and 2 MB."""
+    return f"output {number} \ud83d " + "y" * (number * 7919 % 31 * 64_000)
+
+
+async def take_step(store: Any, number: int, mode: str = "append") -> None:
+    """Do mostly what the mode says, compact every 11th step, and take that back every 97th."""
     if number % 97 == 96:
         try:
             await store.restore()
         except NothingToRestore:
             await store.append(make_message(number))
-    elif number % 11 == 10:
+    elif number % 11 == 10 or (mode == "replace" and number % 3):
         history = await store.load()
         await store.replace([Message("system", f"a summary at step {number}"), *history[-4:]])
+    elif is_keep(number, mode):
+        await store.keep(make_output(number))
     else:
         await store.append(make_message(number))
 
 
-async def write_for_ever(path: str, number: int) -> None:
-    """Take one step after the other, and say so after each. A path with fsync in it gets one."""
-    async with JsonlStore(path, fsync="fsync" in path) as store:
+def is_keep(number: int, mode: str) -> bool:
+    """Tell whether a step keeps an output."""
+    return mode == "keep" and number % 97 != 96 and number % 11 != 10 and number % 5 != 0
+
+
+def open_store(path: str) -> Any:
+    """Open a session by the ending of its name: a `.db` is a database. With fsync in it, so."""
+    kind = SqliteStore if path.endswith(".db") else JsonlStore
+    return kind(path, fsync="fsync" in path)
+
+
+async def write_for_ever(path: str, number: int, mode: str) -> None:
+    """Take one step after the other, and say so after each."""
+    async with open_store(path) as store:
         while True:
-            await take_step(store, number)
+            await take_step(store, number, mode)
             os.write(sys.stdout.fileno(), b"%d\n" % number)
             number += 1
 
 
 if __name__ == "__main__":
-    asyncio.run(write_for_ever(sys.argv[1], int(sys.argv[2])))
+    asyncio.run(write_for_ever(sys.argv[1], int(sys.argv[2]), sys.argv[3]))

@@ -1,0 +1,139 @@
+"""A session as lines that any kind of store gives and takes.
+
+The lines are those of a session file, and after them, each `"optional": true` so that a store which
+reads messages only passes them over:
+
+    {"v":1,"type":"title","optional":true,"title":"..."}
+    {"v":1,"type":"output","optional":true,"ref":"out-...","text":"..."}
+"""
+
+import json
+from collections.abc import AsyncIterable, AsyncIterator, Iterable
+from datetime import datetime
+from typing import Any, TypeAlias
+
+import attrs
+
+from agentic.errors import ConfigError, HistoryDamaged
+from agentic.history._entries import Entry, decode
+from agentic.history._given import check_title
+from agentic.history._lines import Line
+from agentic.history._refs import check_ref, decode_output, encode_output
+from agentic.history._state import NEW, State
+
+__all__ = ["Exported", "Lines", "Step", "encode_output_line", "encode_title_line", "read_export"]
+
+Lines: TypeAlias = Iterable[bytes] | AsyncIterable[bytes]
+
+
+@attrs.frozen
+class Step:
+    """One entry of the session, in order."""
+
+    kind: str
+    """That of the entry, or "optional" for one that this version passes over."""
+    text: bytes
+    """The line without its newline."""
+    state: State
+    """The session after it."""
+
+
+@attrs.define
+class Exported:
+    """What an export says."""
+
+    steps: list[Step] = attrs.field(factory=list)
+    title: str = ""
+    outputs: dict[str, bytes] = attrs.field(factory=dict)
+    """Encoded, by reference."""
+    created_at: datetime | None = None
+    """When its first message was said, if that says so."""
+    _states: list[State] = attrs.field(factory=lambda: [NEW])
+
+    @property
+    def state(self) -> State:
+        """The session as it stands at the end."""
+        return self._states[-1]
+
+    def take(self, text: bytes, entry: Entry | None) -> None:
+        """Add an entry; None is one that this version passes over."""
+        if entry and not self.steps and entry.messages:
+            self.created_at = entry.messages[0].timestamp
+        undone = self._states[self.state.standing - 1] if self.state.standing else None
+        self._states.append(self.state.follow(entry, undone))
+        self.steps.append(Step(entry.kind if entry else "optional", text, self.state))
+
+
+def encode_title_line(title: str) -> bytes:
+    r"""Give the line that carries a title.
+
+    >>> encode_title_line("red")
+    b'{"v":1,"type":"title","optional":true,"title":"red"}\n'
+    """
+    return _encode({"type": "title", "optional": True, "title": title})
+
+
+def encode_output_line(ref: str, content: bytes) -> bytes:
+    """Give the line that carries a kept output.
+
+    Raises:
+        ValueError: the content does not match the reference.
+    """
+    text = decode_output(content, ref)
+    return _encode({"type": "output", "optional": True, "ref": ref, "text": text})
+
+
+async def read_export(lines: Lines, name: str) -> Exported:
+    """Read the lines of an export; it stays in memory whole.
+
+    Raises:
+        ConfigError: the lines are no bytes.
+        HistoryDamaged: a line cannot be read.
+    """
+    found, offset = Exported(), 0
+    async for text in _each(lines):
+        if not isinstance(text, bytes):
+            raise ConfigError("lines", text, "bytes, a line each", "open the file with 'rb'")
+        _read(found, Line(offset, text.removesuffix(b"\n")), name)
+        offset += len(text)
+    return found
+
+
+def _read(found: Exported, line: Line, name: str) -> None:
+    entry = decode(line, name)
+    if entry:
+        found.take(line.text, entry)
+    elif line.text.strip():
+        try:
+            _read_optional(found, line.text)
+        except ValueError as problem:
+            raise HistoryDamaged(name, line.offset, str(problem)) from problem
+
+
+def _read_optional(found: Exported, text: bytes) -> None:
+    plain = json.loads(text.decode("utf-8", "surrogatepass"))
+    match plain:
+        case {"v": 1, "type": "title", "title": title}:
+            found.title = check_title(title)
+        case {"v": 1, "type": "output", "ref": ref, "text": output}:
+            content = encode_output(output)
+            decode_output(content, check_ref(ref))
+            found.outputs[ref] = content
+        case _:
+            found.take(text, None)
+
+
+async def _each(lines: Lines) -> AsyncIterator[bytes]:
+    if isinstance(lines, AsyncIterable):
+        async for line in lines:
+            yield line
+        return
+    if not isinstance(lines, Iterable):
+        raise ConfigError("lines", lines, "the lines of an export", "open the file with 'rb'")
+    for line in lines:
+        yield line
+
+
+def _encode(plain: dict[str, Any]) -> bytes:
+    text = json.dumps({"v": 1, **plain}, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass") + b"\n"

@@ -1,0 +1,241 @@
+"""Sessions in a folder, a file of JSON lines for each.
+
+What belongs to the session `monday` has a name that begins with `monday.jsonl`: the file itself,
+`.title`, the folder `.outputs`, and `.torn-N`, what killed writers left behind.
+"""
+
+import asyncio
+import re
+import shutil
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+import attrs
+
+from agentic.errors import HistoryConflict, SessionMissing
+from agentic.history._disk import reporting, staged, sync_folders, write_private
+from agentic.history._export import (
+    Exported,
+    Lines,
+    encode_output_line,
+    encode_title_line,
+    read_export,
+)
+from agentic.history._given import absolute, check_session_id, check_title, is_session_id
+from agentic.history._jsonl import JsonlStore
+from agentic.history._lines import find_end
+from agentic.history._lock import open_locked, require_flock
+from agentic.history._outputs import Outputs, outputs_beside
+from agentic.history._protocols import SessionInfo
+from agentic.history._survey import survey
+from agentic.history._waiting import in_thread
+
+__all__ = ["JsonlSessions"]
+
+_SUFFIX = ".jsonl"
+_BELONGS = re.compile(r"\.(title|outputs|torn-\d+|\w+\.part|title\.\w+\.part)")
+"""How the names of a session's other files go on where the name of its own ends."""
+_BATCH_BYTES = 1024 * 1024
+
+
+@attrs.frozen
+class JsonlSessions:
+    """A folder of sessions, made at the first write.
+
+    Where many processes write, or a list must be quick, `history.sqlite` serves better: `list`
+    reads every file here, some four seconds for each GB.
+
+    >>> import tempfile
+    >>> async def talk(folder: str) -> list[str]:
+    ...     sessions = JsonlSessions(folder)
+    ...     async with sessions.open("monday") as store:
+    ...         await store.append(Message("user", "Why is the build red?"))
+    ...     await sessions.rename("monday", "A red build")
+    ...     return [info.title for info in await sessions.list()]
+    >>> from agentic.messages import Message
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     asyncio.run(talk(folder))
+    ['A red build']
+    """
+
+    folder: Path = attrs.field(converter=absolute)
+    """Absolute; a relative path counts from the directory of the moment."""
+    fsync: bool = attrs.field(default=False, kw_only=True)
+    """Acknowledge only what survives a power cut as well."""
+
+    def open(self, session_id: str) -> JsonlStore:
+        """Give the store of a session, there or not. Reads and writes nothing.
+
+        Raises:
+            ConfigError: no session id.
+        """
+        return JsonlStore(self._path(session_id), fsync=self.fsync)
+
+    async def list(self) -> Sequence[SessionInfo]:
+        """Give a line for every session, the one that changed last first. Reads every file."""
+        return await asyncio.to_thread(self._list)
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Give a session a title, or with "" take it away; who writes it is not disturbed.
+
+        Raises:
+            ConfigError: no session id, or no title.
+            HistoryNotWritten: the title is as it was.
+            SessionMissing: there is no such session.
+        """
+        check_title(title)
+        await in_thread(self._set_title, self._find(session_id), title)
+
+    async def delete(self, session_id: str) -> None:
+        """Remove a session with its outputs, its title and what killed writers left of it.
+
+        Raises:
+            ConfigError: no session id.
+            HistoryConflict: somebody is writing it.
+            HistoryNotWritten: it could not be removed, or not all of it.
+            SessionMissing: there is no such session.
+        """
+        await in_thread(self._delete, self._find(session_id))
+
+    async def export(self, session_id: str) -> AsyncIterator[bytes]:
+        """Give a session as lines, as it is now: its entries, its title, its outputs.
+
+        Raises:
+            ConfigError: no session id.
+            SessionMissing: there is no such session.
+        """
+        path = self._find(session_id)
+        title, outputs = self._title(path), outputs_beside(path, fsync=self.fsync)
+        with path.open("rb") as file:
+            left = await asyncio.to_thread(_rewind, file)
+            while left > 0:
+                for line in await asyncio.to_thread(file.readlines, min(left, _BATCH_BYTES)):
+                    if left > 0:
+                        yield line
+                    left -= len(line)
+        if title:
+            yield encode_title_line(title)
+        for ref in outputs.refs():
+            yield await asyncio.to_thread(_encode_output, outputs, ref)
+
+    async def import_(self, session_id: str, lines: Lines) -> None:
+        """Make a session of an export, whole or not at all. The lines stay in memory meanwhile.
+
+        Raises:
+            ConfigError: no session id, or no lines.
+            HistoryConflict: there is such a session.
+            HistoryDamaged: a line cannot be read.
+            HistoryNotWritten: there is no new session.
+        """
+        path = self._path(session_id)
+        _check_new(path)
+        found = await read_export(lines, f"the import of {session_id}")
+        await in_thread(self._import, path, found)
+
+    def _path(self, session_id: str) -> Path:
+        return self.folder / f"{check_session_id(session_id)}{_SUFFIX}"
+
+    def _find(self, session_id: str) -> Path:
+        path = self._path(session_id)
+        if not path.is_file():
+            raise SessionMissing(session_id, str(self.folder))
+        return path
+
+    def _list(self) -> Sequence[SessionInfo]:
+        paths = self.folder.glob(f"*{_SUFFIX}") if self.folder.is_dir() else ()
+        found = [
+            self._describe(path)
+            for path in paths
+            if is_session_id(path.name.removesuffix(_SUFFIX)) and path.is_file()
+        ]
+        return sorted(found, key=lambda info: info.changed_at, reverse=True)
+
+    def _describe(self, path: Path) -> SessionInfo:
+        changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        with path.open("rb") as file:
+            seen = survey(file)
+        return SessionInfo(
+            id=path.name.removesuffix(_SUFFIX),
+            title=self._title(path),
+            messages=seen.messages,
+            summarized=seen.summarized,
+            created_at=(seen.begun or changed).astimezone(UTC),
+            changed_at=changed,
+        )
+
+    def _title(self, path: Path) -> str:
+        try:
+            text = Path(f"{path}.title").read_text("utf-8", "replace")
+        except OSError:  # mostly there is none, and a list is no place to fail
+            return ""
+        return text.partition("\n")[0]  # an editor may have been there
+
+    def _set_title(self, path: Path, title: str) -> None:
+        beside = Path(f"{path}.title")
+        with reporting(beside):
+            if title:
+                write_private(beside, title.encode(), fsync=self.fsync)
+            else:
+                beside.unlink(missing_ok=True)
+
+    def _delete(self, path: Path) -> None:
+        require_flock("JsonlSessions")
+        with reporting(path), open_locked(path):
+            for other in self.folder.iterdir():
+                if other.name.startswith(path.name) and _BELONGS.fullmatch(
+                    other.name, len(path.name)
+                ):
+                    _remove(other)
+            path.unlink()  # last: until then, what a kill leaves can be deleted again
+            if self.fsync:
+                sync_folders([self.folder])
+
+    def _import(self, path: Path, found: Exported) -> None:
+        with reporting(path):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            content = b"".join(step.text + b"\n" for step in found.steps)
+            with staged(path, content, fsync=self.fsync) as written:
+                _check_new(path)
+                outputs = outputs_beside(path, fsync=self.fsync)
+                for ref, output in found.outputs.items():
+                    outputs.put(ref, output)
+                self._set_title(path, found.title)
+                _link(written, path)  # last: only now there is a session
+            if self.fsync:
+                sync_folders([self.folder])
+
+
+def _check_new(path: Path) -> None:
+    if path.exists():
+        raise _there_already(path)
+
+
+def _link(written: Path, path: Path) -> None:
+    try:
+        path.hardlink_to(written)
+    except FileExistsError as problem:
+        raise _there_already(path) from problem
+
+
+def _there_already(path: Path) -> HistoryConflict:
+    return HistoryConflict(str(path), "is there already: choose another id, or delete it first")
+
+
+def _rewind(file: BinaryIO) -> int:
+    """Find where the last complete line ends, and go back to the first."""
+    end = find_end(file)
+    file.seek(0)
+    return end
+
+
+def _encode_output(outputs: Outputs, ref: str) -> bytes:
+    return encode_output_line(ref, outputs.get(ref))
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()

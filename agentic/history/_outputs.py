@@ -1,0 +1,94 @@
+"""Whole tool outputs in a folder beside a session, a file of mode 0600 for each.
+
+A file is named by its reference, which is a digest of its content: what is damaged is noticed when
+it is read, and put right when the same output is kept again.
+"""
+
+from pathlib import Path
+
+import attrs
+
+from agentic.errors import HistoryDamaged, OutputMissing
+from agentic.history._disk import reporting, sync_folders, write_private
+from agentic.history._refs import check_ref, decode_output, encode_output, is_ref, make_ref
+
+__all__ = ["Outputs", "outputs_beside"]
+
+
+@attrs.frozen
+class Outputs:
+    """The outputs of one session."""
+
+    session: str
+    """What it is called in an error."""
+    folder: Path
+    fsync: bool
+
+    def write(self, output: str) -> str:
+        """Keep an output and give its reference.
+
+        Raises:
+            ConfigError: no text.
+            HistoryNotWritten: it is not kept.
+        """
+        content = encode_output(output)
+        ref = make_ref(content)
+        self.put(ref, content)
+        return ref
+
+    def put(self, ref: str, content: bytes) -> None:
+        """Keep an encoded output, unless it is there.
+
+        Raises:
+            HistoryNotWritten: it is not kept.
+        """
+        path = self.folder / ref
+        with reporting(path):
+            self._make_folder()
+            if not path.is_file() or path.read_bytes() != content:
+                write_private(path, content, fsync=self.fsync)
+
+    def read(self, ref: str) -> str:
+        """Give an output back.
+
+        Raises:
+            ConfigError: no reference, a path for instance.
+            HistoryDamaged: the file is not as it was written.
+            OutputMissing: it was never kept here.
+        """
+        check_ref(ref)
+        try:
+            return decode_output(self.get(ref), ref)
+        except FileNotFoundError:
+            raise OutputMissing(self.session, ref) from None
+        except ValueError as problem:
+            raise HistoryDamaged(str(self.folder / ref), 0, str(problem)) from problem
+
+    def get(self, ref: str) -> bytes:
+        """Give the encoded output.
+
+        Raises:
+            OSError: it is not there, or cannot be read.
+        """
+        return (self.folder / ref).read_bytes()
+
+    def refs(self) -> list[str]:
+        """Name what is kept here."""
+        if not self.folder.is_dir():
+            return []
+        return sorted(path.name for path in self.folder.iterdir() if is_ref(path.name))
+
+    def _make_folder(self) -> None:
+        if not self.folder.is_dir():
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self.fsync:
+                sync_folders([self.folder.parent])
+
+
+def outputs_beside(path: Path, *, fsync: bool) -> Outputs:
+    """Give the outputs of the session in this file, there or not.
+
+    >>> outputs_beside(Path("monday.jsonl"), fsync=False).folder.name
+    'monday.jsonl.outputs'
+    """
+    return Outputs(str(path), Path(f"{path}.outputs"), fsync)

@@ -1,0 +1,63 @@
+"""What a session amounts to after each of its entries: for stores that keep entries as rows.
+
+A row carries its state, so that nothing before it needs to be read to go on from there: where its
+view begins, which replace still stands, how many messages there are. Sequence numbers count the
+entries of one session from 1; 0 stands for none.
+"""
+
+from collections.abc import Sequence
+
+import attrs
+
+from agentic.history._entries import Entry
+from agentic.messages import Message
+
+__all__ = ["NEW", "State"]
+
+
+@attrs.frozen
+class State:
+    """A session after the entry `seq`, that one included."""
+
+    seq: int
+    view: int
+    """The newest entry that holds a complete view: the history is this one and what follows."""
+    standing: int
+    """The latest replace that nothing has taken back."""
+    messages: int
+    """How many the archive holds."""
+    summarized: int
+    """How many of them the summary in the history stands for."""
+
+    def follow(self, entry: Entry | None, before: "State | None" = None) -> "State":
+        """Give the state after one more entry; None is one that says nothing.
+
+        `before` is needed for a restore: the state right before the replace that it takes back.
+
+        >>> NEW.follow(Entry("message", (Message("user"),))).messages
+        1
+        """
+        seq = self.seq + 1
+        if entry is None:
+            return State(seq, self.view, self.standing, self.messages, self.summarized)
+        if entry.kind == "message":
+            summary = entry.messages[0].summary
+            summarized = summary.messages_summarized if summary else self.summarized
+            return State(seq, self.view, self.standing, self.messages + 1, summarized)
+        undone = before.standing if before else 0
+        standing = seq if entry.kind == "replace" else undone
+        return State(seq, seq, standing, self.messages, count_summarized(entry.messages) or 0)
+
+
+NEW = State(0, 0, 0, 0, 0)
+"""A session that nobody has written."""
+
+
+def count_summarized(messages: Sequence[Message]) -> int | None:
+    """Tell how many messages the newest summary among these stands for; None without one.
+
+    >>> count_summarized([Message("user", "hello")]) is None
+    True
+    """
+    counts = (one.summary.messages_summarized for one in reversed(messages) if one.summary)
+    return next(counts, None)

@@ -1,0 +1,29 @@
+"""Waiting for steps that cannot be stopped midway: a cancellation passes when they are done."""
+
+import asyncio
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+__all__ = ["finish", "in_thread"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def in_thread(step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a step where its waiting blocks nobody, and to its end, cancelled or not."""
+    return await finish(asyncio.ensure_future(asyncio.to_thread(step, *args, **kwargs)))
+
+
+async def finish(work: asyncio.Future[T]) -> T:
+    """Wait for what cannot be stopped midway. A cancellation passes only when it is done."""
+    cancelled: asyncio.CancelledError | None = None
+    while not work.done():
+        try:
+            await asyncio.wait([work])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is None:
+        return work.result()
+    work.exception()  # nobody else asks, and asyncio would log it
+    raise cancelled

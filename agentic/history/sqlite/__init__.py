@@ -1,0 +1,9 @@
+"""Many conversations in one SQLite file that many processes share.
+
+An address of its own, since it loads the database driver: `from agentic.history import sqlite`.
+"""
+
+from agentic.history.sqlite._sessions import SqliteSessions
+from agentic.history.sqlite._store import SqliteStore
+
+__all__ = ["SqliteSessions", "SqliteStore"]

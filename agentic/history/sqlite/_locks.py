@@ -1,0 +1,71 @@
+"""The lock files of one database, in the folder `<database>.locks` beside it.
+
+Such a file is there while its session is being written, and after a `kill -9`, when it says
+nothing: the lock itself has ended with its holder.
+"""
+
+import contextlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+from agentic.history._disk import reporting
+from agentic.history._lock import open_locked, require_flock
+
+__all__ = ["lock_session", "locked_for_making", "locked_session", "unlock"]
+
+_MAKING = ".making"
+"""No session id begins with a dot."""
+
+
+def lock_session(database: Path, session_id: str, name: str) -> io.FileIO:
+    """Become the one writer of a session, called `name` in an error.
+
+    Raises:
+        HistoryConflict: somebody else is.
+        HistoryNotWritten: the lock file cannot be made.
+        ImportError: the platform has no `flock`.
+    """
+    require_flock("SqliteStore")
+    return _open(database, session_id, name, wait=False)
+
+
+@contextlib.contextmanager
+def locked_session(database: Path, session_id: str, name: str) -> Iterator[None]:
+    """Be the one writer of a session for a while. Raises what `lock_session` raises."""
+    lock = lock_session(database, session_id, name)
+    try:
+        yield
+    finally:
+        unlock(lock)
+
+
+@contextlib.contextmanager
+def locked_for_making(database: Path) -> Iterator[None]:
+    """Be the only one who makes this database.
+
+    Raises:
+        HistoryNotWritten: the lock file cannot be made.
+    """
+    lock = _open(database, _MAKING, str(database), wait=True)
+    try:
+        yield
+    finally:
+        unlock(lock)
+
+
+def unlock(lock: io.FileIO) -> None:
+    """Let somebody else in."""
+    path = Path(str(lock.name))
+    with lock, contextlib.suppress(OSError):  # others are in the folder, or it is gone
+        path.unlink()
+        path.parent.rmdir()
+
+
+def _open(database: Path, lock: str, name: str, *, wait: bool) -> io.FileIO:
+    folder = Path(f"{database}.locks")
+    with reporting(database):
+        while True:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with contextlib.suppress(FileNotFoundError):  # the last one took the folder away
+                return open_locked(folder / lock, name, wait=wait)

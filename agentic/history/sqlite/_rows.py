@@ -1,0 +1,169 @@
+"""The rows of one session: its state, its view, its archive.
+
+`text` is an entry as a line of a session file has it, without the newline. Each row carries the
+state of the session after it, so that every question here reads only the rows of its answer.
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from typing import Self
+
+import attrs
+
+from agentic.errors import HistoryDamaged, NothingToRestore
+from agentic.history._diff import Diff, compare
+from agentic.history._entries import Entry, decode
+from agentic.history._lines import Line
+from agentic.history._state import NEW, State
+from agentic.messages import Message
+
+__all__ = ["Rows"]
+
+_STATES = "SELECT seq, view, standing, messages, summarized FROM entries WHERE session = ?"
+_TEXTS = "SELECT seq, text FROM entries WHERE session = ?"
+
+
+@attrs.frozen
+class Rows:
+    """What the database holds of a session. Reading is for a transaction to make consistent."""
+
+    connection: sqlite3.Connection
+    session: int
+    """Its number, which no later session of the same id has."""
+    name: str
+    """What it is called in an error."""
+
+    @classmethod
+    def find(cls, connection: sqlite3.Connection, session_id: str, name: str) -> Self | None:
+        """Give the rows of a session; None if it is not there."""
+        find = "SELECT number FROM sessions WHERE id = ?"
+        found = connection.execute(find, (session_id,)).fetchone()
+        return cls(connection, found[0], name) if found else None
+
+    @classmethod
+    def add(
+        cls, connection: sqlite3.Connection, session_id: str, name: str, created_at: float
+    ) -> Self:
+        """Make a session, which has no rows yet."""
+        add = "INSERT INTO sessions (id, created_at) VALUES (?, ?)"
+        number = connection.execute(add, (session_id, created_at)).lastrowid
+        return cls(connection, number or 0, name)
+
+    def append(self, kind: str, text: bytes, state: State) -> None:
+        """Add an entry, which leaves the session in this state.
+
+        Raises:
+            sqlite3.IntegrityError: somebody else has added one.
+        """
+        until = (state.seq, state.view, state.standing, state.messages, state.summarized)
+        values = (self.session, *until, kind, text, time.time())
+        self.connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+
+    def state(self) -> State:
+        """Give the present state."""
+        return self._find_state("ORDER BY seq DESC LIMIT 1")
+
+    def before_replace(self, state: State) -> State:
+        """Give the state before the replace that stands in this one.
+
+        Raises:
+            NothingToRestore: none stands.
+        """
+        if not state.standing:
+            raise NothingToRestore(self.name)
+        return self._find_state("AND seq = ?", state.standing - 1)
+
+    def view(self, state: State) -> list[Message]:
+        """Give the history in this state, raw.
+
+        Raises:
+            HistoryDamaged: one of its entries cannot be read.
+        """
+        return self._read("AND seq BETWEEN ? AND ? ORDER BY seq", state.view, state.seq)
+
+    def full(self) -> list[Message]:
+        """Give every message ever appended.
+
+        Raises:
+            HistoryDamaged: one of them cannot be read.
+        """
+        return self._read_appended(0)
+
+    def restored(self, state: State) -> list[Message]:
+        """Give the history as if the latest standing replace had never been.
+
+        Raises:
+            HistoryDamaged: an entry cannot be read.
+            NothingToRestore: none stands.
+        """
+        return self.view(self.before_replace(state)) + self._read_appended(state.standing)
+
+    def diff(self, state: State) -> Diff:
+        """Give what the latest standing replace dropped and brought in.
+
+        Raises:
+            HistoryDamaged: an entry cannot be read.
+            NothingToRestore: none stands.
+        """
+        before = self.view(self.before_replace(state))
+        return compare(before, self._read("AND seq = ?", state.standing))
+
+    def put_output(self, ref: str, content: bytes) -> None:
+        """Keep an encoded output."""
+        put = "INSERT OR REPLACE INTO outputs VALUES (?, ?, ?)"
+        self.connection.execute(put, (self.session, ref, content))
+
+    def output(self, ref: str) -> bytes | None:
+        """Give an encoded output; None if it was never kept here."""
+        find = "SELECT content FROM outputs WHERE session = ? AND ref = ?"
+        found = self.connection.execute(find, (self.session, ref)).fetchone()
+        return found[0] if found else None
+
+    def refs(self) -> list[str]:
+        """Name the kept outputs."""
+        find = "SELECT ref FROM outputs WHERE session = ? ORDER BY ref"
+        return [ref for (ref,) in self.connection.execute(find, (self.session,))]
+
+    def lines(self, batch_rows: int) -> Iterator[list[bytes]]:
+        """Give every entry as a line of a session file, in batches."""
+        found = self.connection.execute(f"{_TEXTS} ORDER BY seq", (self.session,))
+        while batch := found.fetchmany(batch_rows):
+            yield [text + b"\n" for _, text in batch]
+
+    def title(self) -> str:
+        """Give what people call the session."""
+        find = "SELECT title FROM sessions WHERE number = ?"
+        found = self.connection.execute(find, (self.session,)).fetchone()
+        return str(found[0])
+
+    def set_title(self, title: str) -> None:
+        """Have people call it something else."""
+        update = "UPDATE sessions SET title = ? WHERE number = ?"
+        self.connection.execute(update, (title, self.session))
+
+    def delete(self) -> None:
+        """Remove the session and all that belongs to it, and overwrite where it stood."""
+        self.connection.execute("PRAGMA secure_delete = ON")
+        self.connection.execute("DELETE FROM sessions WHERE number = ?", (self.session,))
+
+    def _find_state(self, condition: str, *values: int) -> State:
+        found = self.connection.execute(f"{_STATES} {condition}", (self.session, *values))
+        row = found.fetchone()
+        return State(*row) if row else NEW
+
+    def _read_appended(self, after: int) -> list[Message]:
+        return self._read("AND seq > ? AND kind = 'message' ORDER BY seq", after)
+
+    def _read(self, condition: str, *values: int) -> list[Message]:
+        found = self.connection.execute(f"{_TEXTS} {condition}", (self.session, *values))
+        return [message for entry in self._decode(found) for message in entry.messages]
+
+    def _decode(self, rows: sqlite3.Cursor) -> Iterator[Entry]:
+        for seq, text in rows:
+            try:
+                entry = decode(Line(0, text), self.name)
+            except HistoryDamaged as damage:
+                raise HistoryDamaged(f"entry {seq} of {self.name}", 0, damage.problem) from damage
+            if entry:
+                yield entry

@@ -1,0 +1,228 @@
+"""All the sessions of one database."""
+
+import asyncio
+import contextlib
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import attrs
+
+from agentic.errors import HistoryConflict, SessionMissing
+from agentic.history._export import (
+    Exported,
+    Lines,
+    encode_output_line,
+    encode_title_line,
+    read_export,
+)
+from agentic.history._given import absolute, check_session_id, check_title
+from agentic.history._protocols import SessionInfo
+from agentic.history._waiting import in_thread
+from agentic.history.sqlite._database import (
+    BUSY_SECONDS,
+    Busy,
+    checkpoint,
+    connect_reader,
+    connect_writer,
+    reading,
+    too_busy,
+    transaction,
+    writing,
+)
+from agentic.history.sqlite._locks import locked_session
+from agentic.history.sqlite._rows import Rows
+from agentic.history.sqlite._store import SqliteStore
+
+__all__ = ["SqliteSessions"]
+
+_BATCH_ROWS = 500
+_LIST = """
+    SELECT id, title, messages, summarized, created_at,
+        coalesce(written_at, created_at) AS changed_at
+    FROM sessions LEFT JOIN entries ON session = number
+        AND seq = (SELECT max(seq) FROM entries WHERE session = number)
+    ORDER BY changed_at DESC, number DESC
+"""
+
+
+@attrs.frozen
+class SqliteSessions:
+    """A database of sessions, made at the first write; a list reads one row for each.
+
+    >>> import tempfile
+    >>> from agentic.messages import Message
+    >>> async def talk(path: str) -> list[str]:
+    ...     sessions = SqliteSessions(path)
+    ...     async with sessions.open("monday") as store:
+    ...         await store.append(Message("user", "Why is the build red?"))
+    ...     await sessions.rename("monday", "A red build")
+    ...     return [info.title for info in await sessions.list()]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     asyncio.run(talk(f"{folder}/sessions.db"))
+    ['A red build']
+    """
+
+    path: Path = attrs.field(converter=absolute)
+    """Absolute; a relative path counts from the directory of the moment."""
+    fsync: bool = attrs.field(default=False, kw_only=True)
+    """Acknowledge only what survives a power cut as well."""
+
+    def open(self, session_id: str) -> SqliteStore:
+        """Give the store of a session, there or not. Reads and writes nothing.
+
+        Raises:
+            ConfigError: no session id.
+        """
+        return SqliteStore(self.path, session_id, fsync=self.fsync)
+
+    async def list(self) -> Sequence[SessionInfo]:
+        """Give a line for every session, the one that changed last first.
+
+        Raises:
+            HistoryDamaged: the file is no database of sessions.
+            OSError: the file is there and cannot be opened.
+        """
+        return await asyncio.to_thread(self._list)
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Give a session a title, or with "" take it away; who writes it is not disturbed.
+
+        Raises:
+            ConfigError: no session id, or no title.
+            HistoryDamaged, HistoryNotWritten: the title is as it was.
+            SessionMissing: there is no such session.
+        """
+        await in_thread(self._rename, check_session_id(session_id), check_title(title))
+
+    async def delete(self, session_id: str) -> None:
+        """Remove a session with its outputs and its title, and overwrite where they stood.
+
+        Raises:
+            ConfigError: no session id.
+            HistoryConflict: somebody is writing it.
+            HistoryDamaged, HistoryNotWritten: nothing was removed.
+            SessionMissing: there is no such session.
+        """
+        await in_thread(self._delete, check_session_id(session_id))
+
+    async def export(self, session_id: str) -> AsyncIterator[bytes]:
+        """Give a session as lines, as it is now: its entries, its title, its outputs.
+
+        Raises:
+            ConfigError: no session id.
+            SessionMissing: there is no such session.
+            HistoryDamaged: the file is no database of sessions, or an output is damaged.
+            OSError: the file is there and cannot be opened.
+        """
+        batches = self._export(check_session_id(session_id))
+        try:
+            while batch := await in_thread(next, batches, None):
+                for line in batch:
+                    yield line
+        finally:
+            batches.close()
+
+    async def import_(self, session_id: str, lines: Lines) -> None:
+        """Make a session of an export, whole or not at all. The lines stay in memory meanwhile.
+
+        Raises:
+            ConfigError: no session id, or no lines.
+            HistoryConflict: there is such a session.
+            HistoryDamaged: a line cannot be read, or the file is no database of sessions.
+            HistoryNotWritten: there is no new session.
+        """
+        check_session_id(session_id)
+        found = await read_export(lines, f"the import of {session_id}")
+        await in_thread(self._import, session_id, found)
+
+    def _list(self) -> Sequence[SessionInfo]:
+        connection = connect_reader(self.path)
+        if connection is None:
+            return []
+        with contextlib.closing(connection), reading(self.path):
+            connection.row_factory = sqlite3.Row
+            return [_describe(row) for row in connection.execute(_LIST)]
+
+    def _rename(self, session_id: str, title: str) -> None:
+        with self._changing(session_id) as rows:
+            rows.set_title(title)
+
+    def _delete(self, session_id: str) -> None:
+        with locked_session(self.path, session_id, self._name(session_id)):
+            with self._changing(session_id) as rows:
+                rows.delete()
+            checkpoint(self.path, "TRUNCATE")  # the WAL holds what was deleted, too
+
+    def _export(self, session_id: str) -> Generator[Sequence[bytes], None, None]:
+        """Read a session in batches, all within one moment of it."""
+        connection = connect_reader(self.path)
+        if connection is None:
+            raise self._missing(session_id)
+        with contextlib.closing(connection), reading(self.path):
+            connection.execute("BEGIN")
+            rows = self._find(connection, session_id)
+            yield from rows.lines(_BATCH_ROWS)
+            if title := rows.title():
+                yield [encode_title_line(title)]
+            for ref in rows.refs():
+                yield [encode_output_line(ref, rows.output(ref) or b"")]
+
+    def _import(self, session_id: str, found: Exported) -> None:
+        created_at = found.created_at.timestamp() if found.created_at else time.time()
+        name = self._name(session_id)
+        with locked_session(self.path, session_id, name), self._writing() as connection:
+            if Rows.find(connection, session_id, name):
+                problem = "is there already: choose another id, or delete it first"
+                raise HistoryConflict(name, problem)
+            rows = Rows.add(connection, session_id, name, created_at)
+            rows.set_title(found.title)
+            for step in found.steps:
+                rows.append(step.kind, step.text, step.state)
+            for ref, content in found.outputs.items():
+                rows.put_output(ref, content)
+
+    def _name(self, session_id: str) -> str:
+        return f"session {session_id!r} in {self.path}"
+
+    def _missing(self, session_id: str) -> SessionMissing:
+        return SessionMissing(session_id, str(self.path))
+
+    def _find(self, connection: sqlite3.Connection, session_id: str) -> Rows:
+        rows = Rows.find(connection, session_id, self._name(session_id))
+        if rows is None:
+            raise self._missing(session_id)
+        return rows
+
+    @contextlib.contextmanager
+    def _changing(self, session_id: str) -> Iterator[Rows]:
+        if not self.path.exists():  # or it would be made
+            raise self._missing(session_id)
+        with self._writing() as connection:
+            yield self._find(connection, session_id)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        connection = connect_writer(self.path, fsync=self.fsync)
+        try:
+            with (
+                contextlib.closing(connection),
+                writing(self.path),
+                transaction(connection, BUSY_SECONDS),
+            ):
+                yield connection
+        except Busy as busy:
+            raise too_busy(str(self.path)) from busy
+
+
+def _describe(row: sqlite3.Row) -> SessionInfo:
+    return SessionInfo(
+        id=row["id"],
+        title=row["title"],
+        messages=row["messages"] or 0,
+        summarized=row["summarized"] or 0,
+        created_at=datetime.fromtimestamp(row["created_at"], UTC),
+        changed_at=datetime.fromtimestamp(row["changed_at"], UTC),
+    )

@@ -1,0 +1,239 @@
+"""A conversation in a database of many.
+
+A commit takes some 20 microseconds, less than handing it to a thread, so an append takes place here
+and now. What may wait for somebody does so in the store's one worker thread: opening the database,
+another process that is writing, the disk. Steps never overtake one another, and a cancellation
+finds an entry stored whole or not begun.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import attrs
+
+from agentic.errors import HistoryDamaged, NothingToRestore, OutputMissing
+from agentic.history._diff import Diff
+from agentic.history._entries import encode_message, encode_view
+from agentic.history._given import absolute, check_messages, check_session_id
+from agentic.history._refs import check_ref, decode_output, encode_output
+from agentic.history._state import State
+from agentic.history._waiting import finish
+from agentic.history.sqlite._database import (
+    BUSY_SECONDS,
+    Busy,
+    checkpoint,
+    connect_reader,
+    reading,
+    too_busy,
+)
+from agentic.history.sqlite._rows import Rows
+from agentic.history.sqlite._writer import NOWHERE, Writer, locate
+from agentic.messages import Message, close_open_rounds
+
+__all__ = ["SqliteStore"]
+
+T = TypeVar("T")
+_PATIENCE_SECONDS = 0.01
+"""How long an event loop waits for another process's commit before a thread does."""
+_CHECKPOINT_BYTES = 4_000_000
+"""How much is appended before it is moved from the WAL into the database; SQLite's own measure is
+1,000 pages, as much."""
+
+
+@attrs.define(eq=False)
+class SqliteStore:
+    """An archive in a database of mode 0600, made with its folders at the first write.
+
+    Entries are rows that nobody changes. Every row knows where its view begins, so `load`, `diff`
+    and `restore` read the rows they are about, and no others.
+
+    The first write takes the session's lock and `aclose` gives it back; until then a second writer
+    of this session gets `HistoryConflict`. Readers, and writers of other sessions, take no notice.
+    A closed store can be used again.
+
+    >>> import tempfile
+    >>> async def talk(path: str) -> list[str]:
+    ...     async with SqliteStore(path, "monday") as store:
+    ...         await store.append(Message("user", "Why is the build red?"))
+    ...     return [message.content for message in await SqliteStore(path, "monday").load()]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     asyncio.run(talk(f"{folder}/sessions.db"))
+    ['Why is the build red?']
+    """
+
+    path: Path = attrs.field(converter=absolute)
+    """Absolute; a relative path counts from the directory of the moment."""
+    session_id: str = attrs.field(default="main", converter=check_session_id)
+    fsync: bool = attrs.field(default=False, kw_only=True)
+    """Acknowledge only what survives a power cut as well; a thread waits for the disk."""
+    _writer: Writer = attrs.field(init=False, repr=False)
+    _worker: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
+    _latest: Future[Any] | None = attrs.field(default=None, init=False, repr=False)
+    """The last step that the worker was given."""
+    _unmoved: int = attrs.field(default=0, init=False, repr=False)
+    """How many bytes were appended since the last checkpoint."""
+
+    @_writer.default
+    def _make_writer(self) -> Writer:
+        return Writer(self.path, self.session_id, self.fsync)
+
+    async def append(self, message: Message) -> None:
+        """Keep a message, after all others.
+
+        Raises:
+            ConfigError: no message, or one that is not JSON data.
+            HistoryConflict: somebody else is writing this session.
+            HistoryDamaged: the file is no database of sessions.
+            HistoryNotWritten: the message is not stored; the session is as it was.
+        """
+        line = encode_message(message)
+        await self._do(partial(self._writer.append, message, line))
+        self._count(len(line))
+
+    async def load(self) -> list[Message]:
+        """Give the history as a provider accepts it; none if there is no such session.
+
+        Raises:
+            HistoryDamaged: an entry of the present view cannot be read, or it is no database.
+            OSError: the file is there and cannot be opened.
+        """
+        messages, self._writer.seen = await asyncio.to_thread(self._read, _load, ([], NOWHERE))
+        return close_open_rounds(messages)
+
+    async def replace(self, messages: Sequence[Message]) -> None:
+        """Make these messages the history, as one more entry.
+
+        Raises:
+            ConfigError: no messages, or one that is not JSON data.
+            HistoryConflict: somebody else is writing this session, or has written to it since
+                this store loaded it: the new view would hide what it does not know.
+            HistoryDamaged: the file is no database of sessions.
+            HistoryNotWritten: nothing is stored; the session is as it was.
+        """
+        view = check_messages(messages)
+        line = encode_view("replace", view)
+        await self._do(partial(self._writer.replace, view, line))
+        self._count(len(line))
+
+    async def full(self) -> list[Message]:
+        """Give every message ever appended, raw and in order.
+
+        Raises:
+            HistoryDamaged: an entry cannot be read, or it is no database.
+            OSError: the file is there and cannot be opened.
+        """
+        return await asyncio.to_thread(self._read, lambda rows, _: rows.full(), [])
+
+    async def restore(self) -> None:
+        """Take back the latest replace that still stands.
+
+        Raises:
+            NothingToRestore: no replace stands.
+            HistoryConflict, HistoryDamaged, HistoryNotWritten: nothing is stored.
+        """
+        if not self.path.exists():  # or the claim would make it
+            raise NothingToRestore(self._writer.name)
+        await self._do_in_worker(self._writer.restore)
+
+    async def diff(self) -> Diff:
+        """Give what the latest replace that still stands dropped, and what it brought in.
+
+        Raises:
+            NothingToRestore: no replace stands.
+            HistoryDamaged: an entry cannot be read, or it is no database.
+            OSError: the file is there and cannot be opened.
+        """
+        found = await asyncio.to_thread(self._read, Rows.diff, None)
+        if found is None:
+            raise NothingToRestore(self._writer.name)
+        return found
+
+    async def keep(self, output: str) -> str:
+        """Keep an output beside the entries, and give its reference.
+
+        Raises:
+            ConfigError: no text.
+            HistoryConflict: somebody else is writing this session.
+            HistoryDamaged, HistoryNotWritten: it is not kept.
+        """
+        return await self._do_in_worker(partial(self._writer.keep, encode_output(output)))
+
+    async def read(self, ref: str) -> str:
+        """Give a kept output back.
+
+        Raises:
+            ConfigError: no reference.
+            HistoryDamaged: it is not as it was written.
+            OutputMissing: it was never kept here.
+        """
+        check_ref(ref)
+        content = await asyncio.to_thread(self._read, lambda rows, _: rows.output(ref), None)
+        if content is None:
+            raise OutputMissing(self._writer.name, ref)
+        try:
+            return decode_output(content, ref)
+        except ValueError as problem:
+            name = f"output {ref} of {self._writer.name}"
+            raise HistoryDamaged(name, 0, str(problem)) from problem
+
+    async def aclose(self) -> None:
+        """Give the lock back, after what is being written is written."""
+        if self._worker or self._writer.is_ready:
+            await self._submit(self._writer.close)
+        worker, self._worker = self._worker, None
+        if worker:
+            worker.shutdown()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def _read(self, step: Callable[[Rows, State], T], nothing: T) -> T:
+        """Ask a question about one moment of the session."""
+        connection = connect_reader(self.path)
+        if connection is None:
+            return nothing
+        with contextlib.closing(connection), reading(self.path):
+            connection.execute("BEGIN")
+            rows = Rows.find(connection, self.session_id, self._writer.name)
+            return step(rows, rows.state()) if rows else nothing
+
+    async def _do(self, step: Callable[[float], T]) -> T:
+        """Take a step that writes: here and now, unless it has to wait."""
+        waiting = self._latest is not None and not self._latest.done()
+        if self._writer.is_ready and not self.fsync and not waiting:
+            try:
+                return step(_PATIENCE_SECONDS)
+            except Busy:
+                pass
+        return await self._do_in_worker(step)
+
+    async def _do_in_worker(self, step: Callable[[float], T]) -> T:
+        try:
+            return await self._submit(partial(step, BUSY_SECONDS))
+        except Busy as busy:
+            raise too_busy(self._writer.name) from busy
+
+    async def _submit(self, step: Callable[[], T]) -> T:
+        self._worker = self._worker or ThreadPoolExecutor(1, "agentic-history")
+        work = self._worker.submit(step)
+        self._latest = work
+        return await finish(asyncio.wrap_future(work))
+
+    def _count(self, appended_bytes: int) -> None:
+        """Have the worker move what was appended into the database, now and then."""
+        self._unmoved += appended_bytes
+        if self._unmoved > _CHECKPOINT_BYTES and self._worker and not self.fsync:
+            self._unmoved = 0
+            self._worker.submit(checkpoint, self.path)
+
+
+def _load(rows: Rows, state: State) -> tuple[list[Message], tuple[int, int]]:
+    return rows.view(state), locate(rows, state)

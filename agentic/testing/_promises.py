@@ -1,0 +1,104 @@
+"""What checks of stores and of places with sessions share: a conversation, how to compare."""
+
+import json
+import reprlib
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from agentic.history import Store
+from agentic.messages import (
+    ContextSummary,
+    Media,
+    Message,
+    Native,
+    ToolCall,
+    ToolResult,
+    to_plain,
+)
+from agentic.usage import Usage
+
+__all__ = [
+    "ANSWER",
+    "ASK",
+    "CALL",
+    "EVERYTHING",
+    "MORE",
+    "OTHER_SUMMARY",
+    "RESULT",
+    "SUMMARY",
+    "TALK",
+    "Check",
+    "append_all",
+    "describe",
+    "expect",
+    "expect_refusal",
+    "expect_text",
+]
+
+Check: TypeAlias = Callable[[Any], Awaitable[None]]
+
+ASK = Message("user", "Why is the build red?")
+CALL = Message("assistant", tool_calls=[ToolCall("c1", "run", '{"command": "make"}')])
+RESULT = Message("tool", tool_results=[ToolResult("c1", "run", "1 failed")])
+ANSWER = Message("assistant", "A test failed.")
+MORE = Message("user", "Mend it.")
+TALK = [ASK, CALL, RESULT, ANSWER]
+SUMMARY = ContextSummary("The build is red: a test failed.", 4).to_message()
+OTHER_SUMMARY = ContextSummary("The test failed on a typo.", 5).to_message()
+EVERYTHING = Message(
+    "assistant",
+    "a lone \ud83d, a pair of lone ones \ud83d\ude00, \x00 \x85 \u2028 \r\n and \U0001f600",
+    reasoning="Look first.",
+    media=[Media("image/png", b"\x89PNG\r\n\x00", extra={"detail": "high"})],
+    pinned=True,
+    summary=ContextSummary("so far", 2, 0, 1, generation=3),
+    usage=Usage(input=10, output=2, total=12),
+    timestamp=datetime(2026, 11, 21, 9, 30, tzinfo=UTC),
+    id="m1",
+    native=Native("anthropic", {"content": [{"signature": "Eq=="}, float("nan"), 1e400, None]}),
+    extra={"mood": "curious", "type": "odd", "nested": {"list": [1, 2.5, "\udfff"]}},
+)
+
+
+async def append_all(store: Store, messages: Sequence[Message]) -> None:
+    """Append one after the other."""
+    for message in messages:
+        await store.append(message)
+
+
+def expect(found: Sequence[Message], expected: Sequence[Message], where: str = "") -> None:
+    """Fail unless these are the same messages."""
+    # as text, since NaN equals nothing
+    got, wanted = _as_text(found), _as_text(expected)
+    if got != wanted:
+        raise AssertionError(f"{where} Expected {_brief(wanted)}; got {_brief(got)}.".lstrip())
+
+
+def _as_text(messages: Sequence[Message]) -> list[str]:
+    plain = map(to_plain, messages)
+    return [json.dumps(message, sort_keys=True, ensure_ascii=False) for message in plain]
+
+
+def _brief(texts: list[str]) -> str:
+    return f"{len(texts)} messages {reprlib.repr(texts)}"
+
+
+async def expect_refusal(error: type[Exception], step: Awaitable[object], what: str) -> None:
+    """Fail unless the step raises this error."""
+    try:
+        await step
+    except error:
+        return
+    raise AssertionError(f"{what} raised no {error.__name__}.")
+
+
+def describe(problem: Exception) -> str:
+    """Tell what went wrong in a check, as a sentence."""
+    return str(problem) if isinstance(problem, AssertionError) else f"It raised {problem!r}."
+
+
+def expect_text(found: str, expected: str) -> None:
+    """Fail unless these are the same texts."""
+    if found != expected:
+        raise AssertionError(f"Expected {reprlib.repr(expected)}; got {reprlib.repr(found)}.")

@@ -1,0 +1,302 @@
+"""What every place with many sessions promises, as checks that any test runner can call."""
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from agentic.errors import (
+    ConfigError,
+    HistoryConflict,
+    HistoryDamaged,
+    OutputMissing,
+    SessionMissing,
+)
+from agentic.history import Keeper, SessionInfo, Sessions
+from agentic.testing._promises import (
+    ANSWER,
+    ASK,
+    EVERYTHING,
+    MORE,
+    SUMMARY,
+    TALK,
+    append_all,
+    describe,
+    expect,
+    expect_refusal,
+    expect_text,
+)
+from agentic.testing._store import check_store
+
+__all__ = ["check_sessions"]
+
+Place: TypeAlias = Callable[[], Sessions]
+
+_NO_IDS: list[Any] = [
+    "",
+    ".",
+    "..",
+    "../up",
+    "a/b",
+    "a\\b",
+    ".hidden",
+    "-dash",
+    "ü",
+    "a b",
+    "a\n",
+    "a" * 129,
+    3,
+]
+_IDS = ["a", "_", "0.9-rc_1..x", "a" * 128]
+_NO_TITLES: list[Any] = ["two\nlines", "a\x00b", "lone \ud83d", "x" * 201, None]
+_TITLE = "Why the build is red \U0001f534"
+_TICK_SECONDS = 0.02
+"""So that two changes are apart by the coarsest clock that a place may have."""
+
+
+def check_sessions(factory: Place, *, other: Place | None = None) -> None:
+    """Hold a place with many sessions to its promises, and its stores to theirs.
+
+    Call it from a plain function: it runs event loops of its own.
+
+    Args:
+        factory: gives a new, empty place at every call.
+        other: gives places of another kind, new and empty too: what one exports, the other imports.
+
+    Raises:
+        AssertionError: a promise is broken; the text says which.
+    """
+    place, numbers = factory(), itertools.count()
+    check_store(lambda: place.open(f"s{next(numbers)}"))
+    for check in _PROMISES:
+        asyncio.run(_hold_to(check, factory(), factory()))
+    if other:
+        for first, second in ((factory, other), (other, factory)):
+            asyncio.run(_hold_to(_moves, first(), second()))
+
+
+async def _hold_to(
+    check: Callable[[Any, Any], Awaitable[None]], place: Sessions, second: Sessions
+) -> None:
+    try:
+        await check(place, second)
+    except Exception as problem:
+        raise AssertionError(
+            f"{type(place).__name__} breaks a promise of Sessions: {check.__doc__} "
+            f"{describe(problem)}"
+        ) from problem
+
+
+async def _starts_empty(place: Sessions, _: Sessions) -> None:
+    """A new place lists nothing, and open() alone makes no session."""
+    expect(await place.open("a").load(), [])
+    await _expect_ids(place, [])
+
+
+async def _refuses_names(place: Sessions, _: Sessions) -> None:
+    """A session id that could lead elsewhere is a ConfigError at every door."""
+    for bad in _NO_IDS:
+        with contextlib.suppress(ConfigError):
+            place.open(bad)
+            raise AssertionError(f"open({bad!r}) raised no ConfigError.")
+        for door in _doors(place):
+            await expect_refusal(ConfigError, door(bad), f"The id {bad!r}")
+        await expect_refusal(ConfigError, place.import_(bad, []), f"The id {bad!r}")
+
+
+async def _takes_names(place: Sessions, _: Sessions) -> None:
+    """Every allowed session id is the name of a session of its own."""
+    for session_id in _IDS:
+        await _write(place, session_id)
+    await _expect_ids(place, _IDS, ordered=False)
+    for session_id in _IDS:
+        expect(await place.open(session_id).full(), [*TALK, MORE])
+
+
+async def _lists(place: Sessions, _: Sessions) -> None:
+    """list() gives the session that changed last first, with its counts and times."""
+    begun = datetime.now(UTC)
+    for session_id in ("a", "b"):
+        await _write(place, session_id)
+        await asyncio.sleep(_TICK_SECONDS)
+    await _expect_ids(place, ["b", "a"])
+    async with place.open("a") as store:  # type: ignore[attr-defined]
+        await store.replace([SUMMARY, ANSWER])
+        await store.append(MORE)
+    await _expect_ids(place, ["a", "b"])
+    first, second = await place.list()
+    _expect_info(first, messages=len(TALK) + 2, summarized=4)
+    _expect_info(second, messages=len(TALK) + 1, summarized=0)
+    if first.changed_at < begun.replace(microsecond=0) or first.created_at > first.changed_at:
+        raise AssertionError(f"It gave {first}, and was asked at {begun}.")
+
+
+async def _counts_what_was_restored(place: Sessions, _: Sessions) -> None:
+    """After a restore(), list() counts no message as summarized that is back."""
+    async with place.open("a") as store:  # type: ignore[attr-defined]
+        await append_all(store, TALK)
+        await store.replace([SUMMARY])
+        await store.restore()
+    _expect_info((await place.list())[0], messages=len(TALK), summarized=0)
+
+
+async def _renames(place: Sessions, _: Sessions) -> None:
+    """rename() gives a title and takes it away, whoever is writing; the id stays."""
+    async with place.open("a") as store:  # type: ignore[attr-defined]
+        await append_all(store, TALK)
+        for title in (_TITLE, "Another", ""):
+            await place.rename("a", title)
+            expect_text((await place.list())[0].title, title)
+        await store.replace([SUMMARY])
+    await _expect_ids(place, ["a"])
+
+
+async def _refuses_titles(place: Sessions, _: Sessions) -> None:
+    """A title is one line of text of up to 200 characters; anything else is a ConfigError."""
+    await _write(place, "a")
+    for title in _NO_TITLES:
+        await expect_refusal(ConfigError, place.rename("a", title), f"The title {title!r}")
+    expect_text((await place.list())[0].title, "")
+
+
+async def _deletes(place: Sessions, _: Sessions) -> None:
+    """delete() takes the messages, the title and the outputs with it, and leaves all others."""
+    refs = [await _write(place, session_id) for session_id in ("a", "a.b", "b")]
+    await place.rename("a", _TITLE)
+    await place.delete("a")
+    await _expect_ids(place, ["a.b", "b"], ordered=False)
+    expect(await place.open("a").full(), [])
+    if refs[0]:
+        await expect_refusal(OutputMissing, _read(place, "a", refs[0]), "read() after delete()")
+        expect_text(await _read(place, "a.b", refs[1]), "red")
+    await _write(place, "a", [ASK])
+    expect(await place.open("a").full(), [ASK, MORE])
+    expect_text(next(info.title for info in await place.list() if info.id == "a"), "")
+
+
+async def _deletes_nothing_that_is_being_written(place: Sessions, _: Sessions) -> None:
+    """delete() of a session that somebody writes raises HistoryConflict and removes nothing."""
+    async with place.open("a") as store:  # type: ignore[attr-defined]
+        await append_all(store, TALK)
+        await expect_refusal(HistoryConflict, place.delete("a"), "delete()")
+        expect(await store.full(), TALK)
+    await place.delete("a")
+
+
+async def _misses(place: Sessions, _: Sessions) -> None:
+    """What is asked of a session that is not there raises SessionMissing, and makes none."""
+    for wrote in (False, True):
+        if wrote:
+            await _write(place, "b")
+        for door in _doors(place):
+            await expect_refusal(SessionMissing, door("a"), "A session that is not there")
+    await _expect_ids(place, ["b"])
+
+
+async def _moves(place: Sessions, second: Sessions) -> None:
+    """What export() gives, import_() takes: messages, replaces, title and outputs, all the same."""
+    ref = await _write(place, "a", [*TALK, EVERYTHING])
+    async with place.open("a") as store:  # type: ignore[attr-defined]
+        await store.replace([SUMMARY])
+        await store.append(MORE)
+    await place.rename("a", _TITLE)
+    await second.import_("b", place.export("a"))
+    await second.import_("c", await _drain(second.export("b")))
+    for session_id in ("b", "c"):
+        await _expect_same(place, second, session_id)
+        if ref and isinstance(second.open(session_id), Keeper):
+            expect_text(await _read(second, session_id, ref), "red")
+    expect_text((await second.list())[0].title, _TITLE)
+
+
+async def _imports_no_second(place: Sessions, second: Sessions) -> None:
+    """import_() of an id that is there raises HistoryConflict, and changes nothing."""
+    await _write(place, "a")
+    await _write(second, "a", [ASK])
+    step = second.import_("a", place.export("a"))
+    await expect_refusal(HistoryConflict, step, "import_()")
+    expect(await second.open("a").full(), [ASK, MORE])
+
+
+async def _imports_no_damage(place: Sessions, second: Sessions) -> None:
+    """import_() of a line that cannot be read raises HistoryDamaged, and makes no session."""
+    await _write(place, "a")
+    lines = await _drain(place.export("a"))
+    output = b'{"v":1,"type":"output","optional":true,"ref":"out-0123456789abcdef","text":"red"}\n'
+    title = b'{"v":1,"type":"title","optional":true,"title":3}\n'
+    for damage in (b"red\n", b'{"v":1,"type":"message"}\n', output, title, lines[0][:-9]):
+        step = second.import_("b", [*lines, damage])
+        await expect_refusal(HistoryDamaged, step, f"The line {damage!r}")
+    await expect_refusal(ConfigError, second.import_("b", ["text"]), "A line of text")  # type: ignore[list-item]
+    await _expect_ids(second, [])
+
+
+_PROMISES = [
+    _starts_empty,
+    _refuses_names,
+    _takes_names,
+    _lists,
+    _counts_what_was_restored,
+    _renames,
+    _refuses_titles,
+    _deletes,
+    _deletes_nothing_that_is_being_written,
+    _misses,
+    _moves,
+    _imports_no_second,
+    _imports_no_damage,
+]
+
+
+def _doors(place: Sessions) -> list[Callable[[Any], Awaitable[object]]]:
+    """Give what is asked of a session that is there."""
+    return [
+        lambda session_id: place.rename(session_id, ""),
+        place.delete,
+        lambda session_id: _drain(place.export(session_id)),
+    ]
+
+
+async def _write(place: Sessions, session_id: str, messages: Sequence[Any] = TALK) -> str:
+    """Write a session, and keep an output in it, if it keeps any."""
+    store: Any = place.open(session_id)
+    async with store:
+        await append_all(store, [*messages, MORE])
+        return await store.keep("red") if isinstance(store, Keeper) else ""
+
+
+async def _read(place: Sessions, session_id: str, ref: str) -> str:
+    store: Any = place.open(session_id)
+    async with store:
+        return str(await store.read(ref))
+
+
+async def _drain(lines: AsyncIterable[bytes] | Iterable[bytes]) -> list[bytes]:
+    return [line async for line in lines] if isinstance(lines, AsyncIterable) else [*lines]
+
+
+async def _expect_same(place: Sessions, second: Sessions, session_id: str) -> None:
+    """Compare a session with one that was imported, up to the last restore()."""
+    first, moved = place.open("a"), second.open(session_id)
+    expect(await moved.full(), await first.full(), "full() of what was imported:")
+    expect(await moved.load(), await first.load(), "load() of what was imported:")
+    dropped = (await first.diff()).dropped
+    expect((await moved.diff()).dropped, dropped, "diff() of what was imported:")
+    async with moved as store:  # type: ignore[attr-defined]
+        await store.restore()
+        await store.replace([SUMMARY])
+        await store.restore()
+        expect(await store.load(), [*dropped, MORE], "restore() of what was imported:")
+
+
+async def _expect_ids(place: Sessions, expected: Sequence[str], *, ordered: bool = True) -> None:
+    found = [info.id for info in await place.list()]
+    if found != expected and (ordered or sorted(found) != sorted(expected)):
+        raise AssertionError(f"Expected {expected}; list() gave {found}.")
+
+
+def _expect_info(info: SessionInfo, *, messages: int, summarized: int) -> None:
+    if (info.messages, info.summarized) != (messages, summarized):
+        raise AssertionError(f"Expected {messages} messages, {summarized} summarized; got {info}.")

@@ -1,0 +1,499 @@
+import asyncio
+import contextlib
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from agentic.errors import (
+    HistoryConflict,
+    HistoryDamaged,
+    HistoryNotWritten,
+    NothingToRestore,
+)
+from agentic.history.sqlite import SqliteSessions, SqliteStore
+from agentic.messages import Message
+
+HELLO = Message("user", "hello")
+THERE = Message("assistant", "there")
+SUMMARY = Message("system", "They greeted.")
+
+OTHER_WRITER = """
+import asyncio, sys
+from agentic.errors import HistoryConflict
+from agentic.history.sqlite import SqliteStore
+from agentic.messages import Message
+
+async def write():
+    async with SqliteStore(*sys.argv[1:]) as store:
+        await store.append(Message("user", "from elsewhere"))
+
+try:
+    asyncio.run(write())
+except HistoryConflict as conflict:
+    print(conflict)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where a database may be; nothing is there yet."""
+    return tmp_path / "sessions.db"
+
+
+def _write_elsewhere(path: Path, session_id: str = "main") -> str:
+    """Append a message in another process, and give what it had to say."""
+    command = [sys.executable, "-c", OTHER_WRITER, str(path), session_id]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+async def _append(store: SqliteStore, message: Message = HELLO) -> None:
+    async with store:
+        await store.append(message)
+
+
+async def _texts(store: SqliteStore) -> list[str]:
+    return [message.content for message in await store.load()]
+
+
+def _query(path: Path, query: str) -> list[tuple[object, ...]]:
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        return connection.execute(query).fetchall()
+
+
+def test_a_session_that_nobody_wrote_is_empty_and_makes_no_file(path: Path) -> None:
+    """Loading, reading all and closing leave no trace."""
+
+    async def look() -> None:
+        async with SqliteStore(path) as store:
+            assert await store.load() == await store.full() == []
+            for ask in (store.restore(), store.diff()):
+                with pytest.raises(NothingToRestore, match=r"session 'main' in .*db holds"):
+                    await ask
+
+    asyncio.run(look())
+    assert list(path.parent.iterdir()) == []
+
+
+def test_an_undo_of_nothing_makes_no_session(path: Path) -> None:
+    """In a database of others, too."""
+    asyncio.run(_append(SqliteStore(path, "other")))
+
+    async def undo() -> None:
+        async with SqliteStore(path) as store:
+            with pytest.raises(NothingToRestore):
+                await store.restore()
+
+    asyncio.run(undo())
+    assert [info.id for info in asyncio.run(SqliteSessions(path).list())] == ["other"]
+
+
+def test_an_entry_is_a_row_with_the_line_of_a_session_file(path: Path) -> None:
+    """Each row says what it leaves: its view, the standing replace, how many messages there are."""
+
+    async def write() -> None:
+        async with SqliteStore(path) as store:
+            await store.append(HELLO)
+            await store.replace([SUMMARY])
+            await store.append(THERE)
+            await store.restore()
+
+    asyncio.run(write())
+    rows = "SELECT seq, view, standing, messages, kind, text FROM entries"
+    found = [(*row[:-1], json.loads(str(row[-1], "utf-8"))["type"]) for row in _query(path, rows)]  # type: ignore[call-overload]
+    assert found == [
+        (1, 0, 0, 1, "message", "message"),
+        (2, 2, 2, 1, "replace", "replace"),
+        (3, 2, 2, 2, "message", "message"),
+        (4, 4, 0, 2, "restore", "restore"),
+    ]
+
+
+def test_the_files_are_private_and_none_but_the_database_stays(tmp_path: Path) -> None:
+    """The database, its WAL and its locks are for the owner only; closed, one file is left."""
+    path = tmp_path / "sessions" / "2026" / "all.db"
+
+    async def write() -> set[int]:
+        async with SqliteStore(path, fsync=True) as store:
+            await store.append(HELLO)
+            files = [file for file in path.parent.rglob("*") if file.is_file()]
+            assert len(files) == 4
+            return {file.stat().st_mode & 0o777 for file in files}
+
+    assert asyncio.run(write()) == {0o600}
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_two_writers_in_one_process(path: Path) -> None:
+    """The second gets HistoryConflict, until the first is closed; another session is free."""
+
+    async def write() -> list[str]:
+        first, second = SqliteStore(path), SqliteStore(path)
+        async with first, second, SqliteStore(path, "other") as other:
+            await first.append(HELLO)
+            steps = second.append(THERE), second.replace([SUMMARY]), second.keep("red")
+            for refused in (*steps, second.restore()):
+                with pytest.raises(HistoryConflict, match="is being written by somebody else"):
+                    await refused
+            await other.append(HELLO)
+            await first.aclose()
+            await second.append(THERE)
+            return await _texts(first)
+
+    assert asyncio.run(write()) == ["hello", "there"]
+
+
+def test_two_writers_in_two_processes(path: Path) -> None:
+    """The same across processes: refused while we write, welcome when we are done."""
+
+    async def write() -> tuple[str, str, str]:
+        async with SqliteStore(path) as store:
+            await store.append(HELLO)
+            refusal, other = _write_elsewhere(path), _write_elsewhere(path, "other")
+        return refusal, other, _write_elsewhere(path)
+
+    refusal, other, welcome = asyncio.run(write())
+    assert "session 'main' in" in refusal
+    assert "is being written by somebody else" in refusal
+    assert other == welcome == ""
+    assert asyncio.run(_texts(SqliteStore(path))) == ["hello", "from elsewhere"]
+
+
+def test_a_reader_while_a_writer_writes(path: Path) -> None:
+    """A reader takes no lock, and sees each entry once it is acknowledged."""
+
+    async def write() -> None:
+        reader = SqliteStore(path)
+        async with SqliteStore(path) as writer:
+            await writer.append(HELLO)
+            assert await _texts(reader) == ["hello"]
+            await writer.replace([SUMMARY])
+            assert await _texts(reader) == ["They greeted."]
+            assert await reader.full() == [HELLO]
+            assert (await reader.diff()).dropped == (HELLO,)
+
+    asyncio.run(write())
+
+
+def test_a_view_that_is_out_of_date_replaces_nothing(path: Path) -> None:
+    """What somebody else wrote since this store loaded is not hidden: load again, then replace."""
+
+    async def write() -> None:
+        async with SqliteStore(path) as store:
+            await store.load()
+            await _append(SqliteStore(path))
+            await store.append(THERE)
+            with pytest.raises(HistoryConflict, match="load again"):
+                await store.replace([SUMMARY])
+            assert await _texts(store) == ["hello", "there"]
+            await store.replace([SUMMARY])
+            assert await _texts(store) == ["They greeted."]
+
+    asyncio.run(write())
+
+
+def test_a_session_that_was_begun_anew_meanwhile_is_another_one(path: Path) -> None:
+    """As many entries are not the same entries."""
+
+    async def write() -> None:
+        async with SqliteStore(path) as store:
+            await _append(SqliteStore(path))
+            await store.load()
+            await SqliteSessions(path).delete("main")
+            await _append(SqliteStore(path), THERE)
+            with pytest.raises(HistoryConflict, match="load again"):
+                await store.replace([SUMMARY])
+
+    asyncio.run(write())
+    assert asyncio.run(_texts(SqliteStore(path))) == ["there"]
+
+
+def test_who_writes_past_the_lock_interleaves_nothing(path: Path) -> None:
+    """A sequence number is there once: the writer is told, and then goes on after the stranger."""
+
+    async def write() -> None:
+        async with SqliteStore(path) as store:
+            await store.append(HELLO)
+            copy = "INSERT INTO entries SELECT session, 2, view, standing, 2, summarized, kind"
+            _query(path, f"{copy}, text, written_at FROM entries")
+            with pytest.raises(HistoryConflict, match="past its lock"):
+                await store.append(THERE)
+            await store.append(THERE)
+            assert await store.full() == [HELLO, HELLO, THERE]
+
+    asyncio.run(write())
+
+
+def test_a_database_that_was_removed_is_begun_anew(path: Path) -> None:
+    """Nothing is written to a file that no path leads to, and no old WAL is taken for the new."""
+
+    async def write() -> list[str]:
+        async with SqliteStore(path) as store:
+            await store.append(HELLO)
+            os.unlink(path)  # noqa: PTH108  at this very moment
+            await store.append(THERE)
+            return await _texts(store)
+
+    assert asyncio.run(write()) == ["there"]
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_an_empty_file_becomes_a_database(path: Path) -> None:
+    """What mkstemp made serves as a place."""
+    path.touch()
+    assert asyncio.run(SqliteStore(path).load()) == []
+
+    asyncio.run(_append(SqliteStore(path)))
+
+    assert asyncio.run(_texts(SqliteStore(path))) == ["hello"]
+
+
+@pytest.mark.parametrize("content", [b"my precious notes\n" * 100, b'{"v":1,"type":"message"}\n'])
+def test_a_file_that_is_no_database_is_left_alone(path: Path, content: bytes) -> None:
+    """The error says so, at every door."""
+    path.write_bytes(content)
+    store, place = SqliteStore(path), SqliteSessions(path)
+
+    for ask in (store.load, store.full, store.restore, lambda: store.append(HELLO), place.list):
+        with pytest.raises(HistoryDamaged, match=r"not a database.*choose another file"):
+            asyncio.run(ask())  # type: ignore[arg-type]
+
+    assert path.read_bytes() == content
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_the_database_of_another_application_is_left_alone(path: Path) -> None:
+    """A table in it or an application id of its own tell."""
+    _query(path, "CREATE TABLE bookmarks (address TEXT)")
+    before = path.read_bytes()
+
+    for ask in (SqliteStore(path).load(), SqliteStore(path).append(HELLO)):
+        with pytest.raises(HistoryDamaged, match="a database of another application"):
+            asyncio.run(ask)  # type: ignore[arg-type]
+
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_database_of_a_newer_version_is_left_alone(path: Path) -> None:
+    """Whoever goes back to an old version is told, and loses nothing."""
+    asyncio.run(_append(SqliteStore(path)))
+    _query(path, "PRAGMA user_version = 99")
+
+    for ask in (SqliteStore(path).load(), SqliteStore(path).append(HELLO)):
+        with pytest.raises(HistoryDamaged, match=r"version 99, and this .* knows 1: a newer one"):
+            asyncio.run(ask)  # type: ignore[arg-type]
+
+    _query(path, "PRAGMA user_version = 1")
+    assert asyncio.run(_texts(SqliteStore(path))) == ["hello"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"v":2,"type":"message"}', "in version 2"),
+        ('{"v":1,"type":"message","message":{"role":"pope"}}', "one of system, user"),
+        ("not json", "Expecting value"),
+    ],
+)
+def test_a_damaged_entry_is_named_by_its_number(path: Path, text: str, problem: str) -> None:
+    """An entry that cannot be read is an error that says which, and nothing is changed."""
+    for message in (HELLO, THERE):
+        asyncio.run(_append(SqliteStore(path), message))
+    _query(path, f"UPDATE entries SET text = CAST('{text}' AS BLOB) WHERE seq = 2")  # noqa: S608
+
+    for read in (SqliteStore(path).load, SqliteStore(path).full):
+        with pytest.raises(HistoryDamaged, match=f"(?s)entry 2 of session 'main'.*{problem}"):
+            asyncio.run(read())
+
+
+def test_what_was_damaged_before_the_present_view_does_not_matter(path: Path) -> None:
+    """load() looks no further back than it must; full() tells."""
+
+    async def write() -> None:
+        async with SqliteStore(path) as store:
+            await store.append(HELLO)
+            await store.replace([SUMMARY])
+        _query(path, "UPDATE entries SET text = CAST('damaged' AS BLOB) WHERE seq = 1")
+        assert await store.load() == [SUMMARY]
+        with pytest.raises(HistoryDamaged, match="entry 1"):
+            await store.full()
+
+    asyncio.run(write())
+
+
+def test_a_damaged_output_is_noticed_and_mended(path: Path) -> None:
+    """The reference is a digest of the content."""
+
+    async def keep() -> None:
+        async with SqliteStore(path) as store:
+            ref = await store.keep("1 failed")
+            _query(path, "UPDATE outputs SET content = CAST('0 failed' AS BLOB)")
+            with pytest.raises(HistoryDamaged, match=f"output {ref} of session 'main'"):
+                await store.read(ref)
+            assert await store.keep("1 failed") == ref
+            assert await store.read(ref) == "1 failed"
+
+    asyncio.run(keep())
+
+
+@pytest.mark.parametrize("fsync", [False, True])
+def test_a_cancelled_append_is_whole(path: Path, *, fsync: bool) -> None:
+    """Cancelled at whatever moment, an append has stored its message or nothing."""
+
+    async def write(yields: int) -> None:
+        async with SqliteStore(path, fsync=fsync) as store:
+            task = asyncio.create_task(store.append(Message("user", f"cancelled {yields}")))
+            for _ in range(yields):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+            before = await store.full()
+            await store.append(HELLO)
+            assert await store.full() == [*before, HELLO]
+
+    for yields in range(5):
+        asyncio.run(write(yields))
+
+
+@pytest.mark.parametrize("fsync", [False, True])
+def test_appends_at_once_keep_the_order_of_their_start(path: Path, *, fsync: bool) -> None:
+    """Tasks do not overtake one another, the one that opens the database and the others."""
+    messages = [Message("user", str(number)) for number in range(20)]
+
+    async def write() -> list[Message]:
+        async with SqliteStore(path, fsync=fsync) as store:
+            await asyncio.gather(*map(store.append, messages))
+            return await store.load()
+
+    assert asyncio.run(write()) == messages
+
+
+def test_a_store_serves_one_event_loop_after_another_and_leaves_no_thread(path: Path) -> None:
+    """A script that calls asyncio.run for every request keeps its store and its lock."""
+    store, before = SqliteStore(path), set(threading.enumerate())
+
+    for _ in range(3):
+        asyncio.run(store.append(HELLO))
+    asyncio.run(store.aclose())
+
+    assert asyncio.run(store.load()) == [HELLO] * 3
+    assert not [one for one in threading.enumerate() if one not in before]
+
+
+def test_an_event_loop_goes_on_while_somebody_holds_the_database(path: Path) -> None:
+    """Who has to wait does so in a thread, in order, and is done when the other one is."""
+    asyncio.run(_append(SqliteStore(path, "other")))
+    other = sqlite3.connect(path, isolation_level=None)
+
+    async def write() -> tuple[int, list[str]]:
+        async with SqliteStore(path) as store:
+            await store.append(HELLO)
+            other.execute("BEGIN IMMEDIATE")
+            work = asyncio.gather(*(store.append(Message("user", str(n))) for n in range(3)))
+            ticks = 0
+            while ticks < 20:
+                await asyncio.sleep(0.005)
+                ticks += 1
+                assert not work.done()
+            other.execute("COMMIT")
+            await work
+            return ticks, await _texts(store)
+
+    assert asyncio.run(write()) == (20, ["hello", "0", "1", "2"])
+    other.close()
+
+
+def test_a_database_that_is_held_for_ever_is_told(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the patience has run out, nothing is stored and the error says why."""
+    monkeypatch.setattr("agentic.history.sqlite._store.BUSY_SECONDS", 0.05)
+    asyncio.run(_append(SqliteStore(path, "other")))
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    async def write() -> None:
+        async with SqliteStore(path) as store:
+            with pytest.raises(HistoryNotWritten, match="another program has held the database"):
+                await store.append(THERE)
+            other.execute("COMMIT")
+            await store.append(HELLO)
+            assert await store.full() == [HELLO]
+
+    asyncio.run(write())
+    other.close()
+
+
+def test_a_folder_in_the_way_is_said(tmp_path: Path) -> None:
+    """The error names the path and what to check."""
+    with pytest.raises(HistoryNotWritten, match="check the path"):
+        asyncio.run(SqliteStore(tmp_path).append(HELLO))
+    with pytest.raises(OSError, match=f"{tmp_path} cannot be read"):
+        asyncio.run(SqliteStore(tmp_path).load())
+
+
+def test_a_file_in_the_way_of_a_folder_is_said(path: Path) -> None:
+    """The same, one level up."""
+    path.touch()
+
+    with pytest.raises(HistoryNotWritten, match="a file stands where a folder is needed"):
+        asyncio.run(SqliteStore(path / "a.db").append(HELLO))
+
+
+def test_without_flock_writing_is_refused(path: Path) -> None:
+    """On a platform without fcntl the error says what to use, rather than to write unlocked."""
+    script = f"import sys; sys.modules['fcntl'] = None\n{OTHER_WRITER}"
+    command = [sys.executable, "-c", script, str(path)]
+
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+
+    assert "ImportError: SqliteStore writes under fcntl.flock" in done.stderr
+    assert list(path.parent.iterdir()) == []
+
+
+def test_what_was_deleted_is_in_no_file(path: Path) -> None:
+    """A secret is overwritten where it stood, and the WAL that held it is emptied."""
+    key = "sk-4eC39HqLyjWDarjtT1zdp7dc"
+
+    async def write() -> None:
+        async with SqliteStore(path, "other") as other, SqliteStore(path) as store:
+            await other.append(HELLO)
+            await store.append(Message("user", key * 100))
+            await store.keep(key * 1_000)
+            await store.aclose()
+            await SqliteSessions(path).delete("main")
+            await other.append(THERE)
+            for file in (path, Path(f"{path}-wal")):
+                assert key.encode() not in file.read_bytes()
+
+    asyncio.run(write())
+    assert asyncio.run(_texts(SqliteStore(path, "other"))) == ["hello", "there"]
+
+
+def test_entering_the_room_of_history_loads_no_driver() -> None:
+    """Only who asks for the database pays for it."""
+    code = "import sys; from agentic import history; print('sqlite3' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+
+    assert done.stdout == "False\n"
+
+
+def test_a_long_wal_moves_into_the_database_while_it_is_written(path: Path) -> None:
+    """A session of megabytes does not wait for its end: the WAL stays a few times its measure."""
+    message = Message("user", "x" * 500_000)
+
+    async def write() -> int:
+        async with SqliteStore(path) as store:
+            for _ in range(60):
+                await store.append(message)
+                await asyncio.sleep(0.005)
+            return os.stat(f"{path}-wal").st_size  # noqa: PTH116  a few bytes of text
+
+    assert asyncio.run(write()) < 20_000_000
