@@ -53,7 +53,7 @@ class SummarizationStrategy:
     """The model that summarizes; None for a digest, which needs none and is also the fallback."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class CompactContext:
     """What the hook is told. Sizes in tokens."""
 

@@ -16,6 +16,7 @@ from agentic.tokens._encodings import MODEL_ENCODINGS, get_encoding
 from agentic.tokens._estimate import EstimateCounter
 from agentic.tokens._exact import QuicktokCounter, TiktokenCounter, TokenizersCounter
 from agentic.tokens._gauge import Gauge
+from agentic.tokens._largest import largest_part
 from agentic.tokens._messages import count_message_tokens, count_tokens
 from agentic.tokens._models import ModelCounter, for_model
 from agentic.tokens._tally import Tallies, Tally
@@ -42,4 +43,5 @@ __all__ = [
     "estimate_tokens",
     "for_model",
     "get_encoding",
+    "largest_part",
 ]

@@ -8,7 +8,7 @@ from agentic import events
 from agentic.context.budget._plan import Plan, prefix_length
 from agentic.errors import CompactionRefused
 from agentic.messages import ContextSummary, Message
-from agentic.tokens import Tallies, Tally
+from agentic.tokens import Tallies, Tally, largest_part
 
 __all__ = ["Attempt", "Check", "Compaction", "Host"]
 
@@ -35,6 +35,15 @@ class Compaction:
     """Whether the context is within the window less the reserve, as far as anything measures it."""
     error: BaseException | None = None
     """Why a triggered compaction changed nothing."""
+    overhead_tokens: int = attrs.field(default=0, repr=False)
+    """What is sent beside the messages, as the caller said."""
+
+    @property
+    def too_large(self) -> str:
+        """What most of the context is, in words, if it does not fit; else nothing."""
+        if self.fits:
+            return ""
+        return largest_part(self.messages, overhead_tokens=self.overhead_tokens)
 
 
 @attrs.frozen
@@ -158,6 +167,7 @@ class Attempt:
             tokens_before=check.tokens,
             tokens_after=tokens_after,
             reason=self.reason,
+            overhead_tokens=check.overhead_tokens,
         )
 
     def _describe(self, content: str) -> ContextSummary:

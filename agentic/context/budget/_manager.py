@@ -105,6 +105,7 @@ class Manager:
                 tokens_before=tokens,
                 tokens_after=tokens,
                 fits=self._fits(tokens),
+                overhead_tokens=overhead_tokens,
             )
         tally = self._tallies.tally(messages)
         check = Check(
@@ -192,6 +193,7 @@ class Manager:
             reason=reason,
             fits=self._fits(check.tokens),
             error=error,
+            overhead_tokens=check.overhead_tokens,
         )
 
     def _nothing_to_drop(self, check: Check, reason: str) -> Compaction:

@@ -5,6 +5,7 @@ from typing import Protocol, runtime_checkable
 import attrs
 
 from agentic.messages import Message
+from agentic.tokens import largest_part
 
 __all__ = ["ContextStrategy", "Fit"]
 
@@ -31,3 +32,12 @@ class Fit:
     """The size of `messages`."""
     fits: bool
     """False if even the minimum is larger than the budget: send it and it may be refused."""
+
+    @property
+    def too_large(self) -> str:
+        """What most of the view is, in words, if it does not fit; else nothing.
+
+        >>> Fit([Message("system", "Be brief. " * 100)], 254, fits=False).too_large
+        'the system prompt'
+        """
+        return "" if self.fits else largest_part(self.messages)
