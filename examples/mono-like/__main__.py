@@ -31,7 +31,11 @@ PROMPT = "You are a coding agent. Look before you change things, and run what yo
 
 
 class Workspace:
-    """The four tools. What `bash` cuts off stays in a file in `spill`, and the model is told so."""
+    """The four tools. What `bash` cuts off stays in a file in `spill`, and the model is told so.
+
+    Tools of one turn run at once, plain functions in threads: those that change files are async,
+    so that none begins before another has ended.
+    """
 
     def __init__(self, max_bytes: int, spill: Path) -> None:
         self.max_bytes, self.spill = max_bytes, spill
@@ -50,13 +54,13 @@ class Workspace:
         notice = f"[Lines {offset}-{last} of {total}. Go on with offset={last + 1}.]"
         return ToolResult(output=shown.content, notice=notice if shown.truncated else "")
 
-    def write(self, path: str, content: str) -> str:
+    async def write(self, path: str, content: str) -> str:
         """Write a text file, and make its folders."""
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_bytes(content.encode())
         return f"wrote {len(content)} characters to {path}"
 
-    def edit(self, path: str, old: str, new: str) -> str:
+    async def edit(self, path: str, old: str, new: str) -> str:
         """Replace a text that stands exactly once in a file."""
         text = Path(path).read_bytes().decode()
         if text.count(old) != 1:

@@ -178,8 +178,8 @@ def reply(
     delta: dict[str, Any] = {"role": "assistant", "content": content or None}
     if calls:
         delta["tool_calls"] = [
-            {"index": 0, "id": "call_0", "function": {"name": name, "arguments": arguments}}
-            for name, arguments in calls
+            {"index": at, "id": f"call_{at}", "function": {"name": name, "arguments": arguments}}
+            for at, (name, arguments) in enumerate(calls)
         ]
     usage = {"prompt_tokens": 900, "completion_tokens": 10}
     chunks = [
@@ -213,6 +213,20 @@ def test_an_endpoint_is_asked_with_the_tools_and_gets_their_results(tmp_path: Pa
         "tool_call_id": "call_0",
         "content": "hello\n",
     }
+
+
+def test_edits_of_one_turn_do_not_undo_each_other(tmp_path: Path) -> None:
+    """Tools of a turn run at once, and still every edit of the same file is in it."""
+    (tmp_path / "a.txt").write_text("filler\n" * 50_000 + " ".join(f"old{n}." for n in range(9)))
+    edits = tuple(
+        ("edit", json.dumps({"path": "a.txt", "old": f"old{n}.", "new": f"new{n}."}))
+        for n in range(9)
+    )
+    with chat_server(reply("", "tool_calls", edits), reply("Edited.")) as (url, _):
+        done = mono_like(tmp_path, *GPT, "edit", OPENAI_BASE_URL=url, OPENAI_API_KEY="none")
+
+    assert done.returncode == 0, done.stderr
+    assert "old" not in (tmp_path / "a.txt").read_text()
 
 
 def test_an_overflow_is_answered_by_a_smaller_request(tmp_path: Path) -> None:

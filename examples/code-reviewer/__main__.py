@@ -1,0 +1,180 @@
+"""A code reviewer that reads more than its window holds, and still reports every finding.
+
+Run `python examples/code-reviewer` for a review of this repository's own package, or name a folder.
+`--window 8000` is a smaller window; `--session review.jsonl` keeps the conversation.
+`--model openai_chat:gpt-4.1` asks that model, of any provider in `agentic.providers`; without one,
+an offline reviewer looks for what a syntax tree shows.
+
+One request, one file a turn. What the reviewer finds, it says once, when it sees it. By the end all
+but the newest files are gone from its window; the report is made of what the summaries kept. What
+must not be lost has a compactor of its own, `Findings`: twelve lines, which a digest completes.
+"""
+
+import argparse
+import ast
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from agentic import events, history, loop, providers, tokens, tools, truncate
+from agentic.context import budget, compactors
+from agentic.errors import AgenticError
+from agentic.messages import Message, ToolCall
+from agentic.tools import tool
+
+PACKAGE = Path(__file__).parents[2] / "agentic"
+LONGEST = 50
+PROMPT = f"""\
+You review Python code: functions over {LONGEST} lines, and handlers that catch every exception.
+Call next_file again and again, each time with the path that it gave you last, until there is none.
+Say what you find at once, as `path line 12: what it is.`, and repeat all of it in a report at the
+end."""
+DONE = "There are no more files."
+FINDING = re.compile(r"\S+ line \d+: [^.\n]+\.")
+
+
+class Shelf:
+    """The one tool: the files of a folder, one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def next_file(self, after: str = "") -> str:
+        """Give the path and the text of the first Python file, or of the next one after a path."""
+        paths = sorted(path.relative_to(self.folder) for path in self.folder.rglob("*.py"))
+        for path in paths:
+            if str(path) > after:
+                return f"{path}\n{(self.folder / path).read_text(errors='replace')}"
+        return DONE
+
+
+class Findings:
+    """Summarizes a review: every finding word for word, those of a former summary included."""
+
+    async def compact(self, messages: list[Message], /) -> str:
+        """Give the findings, in order."""
+        return "\n".join(found_in(messages)) or "Nothing was found so far."
+
+
+def found_in(messages: Iterable[Message]) -> list[str]:
+    """Give the findings that an assistant said or a summary repeats, each once."""
+    said = (message.content for message in messages if message.role in {"assistant", "system"})
+    return sorted({finding for text in said for finding in FINDING.findall(text)})
+
+
+class Offline:
+    """Reviews without a model. It remembers nothing: all it knows is in the view it is given."""
+
+    name = "an offline reviewer"
+
+    async def decide(self, request: loop.Input) -> loop.Decision:
+        """Say what is in the file of the last turn, and ask for the next; or report."""
+        if not request.tool_results:
+            return self.go_on("", "")
+        path, _, text = request.tool_results[0].output.partition("\n")
+        if path == DONE:
+            found = found_in(request.history)
+            return loop.Decision("\n".join([f"{len(found)} findings:", *found]))
+        said = [f"{path} line {line}: it {what}." for line, what in problems(text)]
+        return self.go_on(path, "\n".join(said))
+
+    def go_on(self, after: str, said: str) -> loop.Decision:
+        """Ask for the next file."""
+        return loop.Decision(said, [ToolCall("", "next_file", json.dumps({"after": after}))])
+
+
+def problems(text: str) -> Iterator[tuple[int, str]]:
+    """Find what a reviewer would stop at: the line, and what is there."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        yield error.lineno or 1, "is no Python"
+        return
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                length = (node.end_lineno or node.lineno) - node.lineno + 1
+                if length > LONGEST:
+                    yield node.lineno, f"has {length} lines in one function"
+            case ast.ExceptHandler(type=None | ast.Name(id="Exception" | "BaseException")):
+                yield node.lineno, "catches every exception"
+
+
+class Screen:
+    """Counts what happens, and prints the compactions."""
+
+    files = compactions = largest = 0
+
+    def show(self, _: object, event: events.Event) -> None:
+        """Take in one event."""
+        match event:
+            case events.TurnStart(context_tokens=size):
+                self.largest = max(self.largest, size or 0)
+            case events.ToolExecutionEnd(result=result):
+                self.files += result.output != DONE
+            case events.ContextCompactionEnd(tokens_before=before, tokens_after=after, error=None):
+                self.compactions += 1
+                print(f"  {self.files} files read; compacted: {before:,} -> {after:,} tokens")
+            case events.ContextCompactionEnd(error=error):
+                print(f"  {error}")
+
+
+def make_reviewer(
+    decider: loop.Decider, store: history.Rewriter, folder: Path, window: int
+) -> loop.Runner:
+    """Put the parts together: an eighth of the window for a digest, a quarter for one file."""
+    counter = tokens.EstimateCounter()
+    digest = compactors.Digest(max_tokens=max(1, window // 8), counter=counter)
+    compactor = compactors.first_of(compactors.with_digest(Findings(), digest), digest)
+    return loop.Runner(
+        decider,
+        tools.Registry(tool(Shelf(folder).next_file)),
+        store=store,
+        budget=budget.Manager(counter, compactor, budget.Policy(window)),
+        truncation=truncate.Options(mode=truncate.Mode.HEAD, max_bytes=max(1, window)),
+        max_turns=10_000,
+        system_prompt=PROMPT,
+    )
+
+
+async def review(given: argparse.Namespace, screen: Screen) -> None:
+    """Review a folder, and say what it took."""
+    decider = providers.connect(given.model) if given.model else Offline()
+    store = history.JsonlStore(given.session) if given.session else history.MemoryStore()
+    print(f"code-reviewer, with {decider.name}, on {given.folder.name}")
+    async with store:
+        reviewer = make_reviewer(decider, store, given.folder, given.window)
+        result = await reviewer.run("Review every file.")
+        said, kept = len(await store.full()), len(result.history)
+    print(result.reply)
+    print(f"{screen.files} files, {screen.compactions} compactions, ", end="")
+    print(f"at most {screen.largest:,} of {given.window:,} tokens in a request.")
+    print(f"{said} messages were said; {kept} are in the history now.")
+
+
+def main() -> None:
+    """Read the command line. A user's mistake is one sentence, not a traceback."""
+    parser = argparse.ArgumentParser(
+        "code-reviewer", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("folder", nargs="?", type=Path, default=PACKAGE, help="what to review")
+    parser.add_argument("--model", help="PROVIDER:NAME, such as openai_chat:gpt-4.1")
+    parser.add_argument("--window", type=int, default=16_000, help="in tokens")
+    parser.add_argument("--session", help="a file that keeps the conversation")
+    given = parser.parse_args()
+    screen = Screen()
+    for happening in events.signals.values():
+        happening.connect(screen.show)
+    try:
+        asyncio.run(review(given, screen))
+    except (AgenticError, ImportError, OSError) as error:
+        sys.exit(f"code-reviewer: {error}")
+    except KeyboardInterrupt:
+        print()
+
+
+if __name__ == "__main__":
+    main()
