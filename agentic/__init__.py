@@ -8,6 +8,8 @@ import importlib
 import types
 
 __all__ = [
+    "cli",
+    "config",
     "context",
     "errors",
     "events",
@@ -16,6 +18,7 @@ __all__ = [
     "loop",
     "messages",
     "providers",
+    "session",
     "testing",
     "tokens",
     "tools",

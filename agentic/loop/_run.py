@@ -14,7 +14,8 @@ from agentic.loop._calls import Answer, Batch, make_unique, refuse
 from agentic.loop._conversation import Conversation, Voice
 from agentic.loop._protocols import Decision, Executor, Input
 from agentic.loop._records import Request, Result
-from agentic.loop._truncation import Shortened, shorten
+from agentic.loop._truncation import Shortened, keep_whole, shorten
+from agentic.loop._uninterrupted import uninterrupted
 from agentic.loop._view import View
 from agentic.messages import Message, ToolFailure
 from agentic.tools import ToolDefinition
@@ -53,6 +54,8 @@ class Setup:
     """What the outputs of a turn may take together; None for any amount."""
     max_turns: int
     tool_timeout_seconds: float | None
+    keep: Callable[[str], Awaitable[str]] | None
+    """Keeps the whole of an output that is cut, and gives its reference."""
 
 
 @attrs.define(eq=False)
@@ -238,18 +241,26 @@ class Run:
 
     async def _store(self, answers: list[Answer]) -> list[Answer]:
         """Store the results, cut to their limits, and tell of them."""
-        results = [answer.result for answer in answers]
-        shortened = shorten(results, self.setup.truncation, self.setup.output_bytes)
+        given = [answer.result for answer in answers]
+        shortened = shorten(given, self.setup.truncation, self.setup.output_bytes)
+        cancelled = None
+        if self.setup.keep is not None:
+            # Before the message, so that no reference stands for nothing; to its end, so that a
+            # cancellation leaves no call unanswered.
+            cancelled = await uninterrupted(keep_whole(shortened, self.setup.keep))
         answers = [
             attrs.evolve(answer, result=one.result)
             for answer, one in zip(answers, shortened, strict=True)
         ]
-        message = Message("tool", tool_results=[one.result for one in shortened], timestamp=_now())
+        results = [answer.result for answer in answers]
+        message = Message("tool", tool_results=results, timestamp=_now())
         try:
             await self.conversation.append(message)
         finally:
             if self.conversation.history[-1] is message:
                 await self._tell(answers, shortened)
+        if cancelled is not None:
+            raise cancelled
         return answers
 
     async def _tell(self, answers: list[Answer], shortened: list[Shortened]) -> None:

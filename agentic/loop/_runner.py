@@ -69,7 +69,8 @@ class Runner:
     decider: Decider = attrs.field()
     executor: Executor | None = attrs.field(default=None)
     store: Store | None = attrs.field(default=None)
-    """Where the conversation is kept. With a budget that compacts it must be a Rewriter."""
+    """Where the conversation is kept. With a budget that compacts it must be a Rewriter. A Keeper
+    also keeps the whole of each output that is cut."""
     budget: Manager | None = attrs.field(default=None, validator=must_be(Manager, optional=True))
     truncation: truncate.Options | None = attrs.field(
         default=None, validator=must_be(truncate.Options, optional=True)
@@ -163,6 +164,7 @@ class Runner:
         view = View(conversation, self.strategies, self.budget, gauge)
         used_ids = set() if self.store is None else self._used_ids
         stream = getattr(self.decider, "stream", None)
+        keep = getattr(self.store, "keep", None)
         setup = Setup(
             decide=self.decider.decide,
             stream=stream if callable(stream) else None,
@@ -172,6 +174,7 @@ class Runner:
             output_bytes=self.output_budget,
             max_turns=self.max_turns,
             tool_timeout_seconds=self.tool_timeout_seconds,
+            keep=keep if callable(keep) else None,
         )
         return Run(setup, request, voice, conversation, view, used_ids)
 

@@ -1,6 +1,8 @@
 """Keeping the outputs of tools within their limits before they enter the history."""
 
-from collections.abc import Sequence
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
 
 import attrs
 
@@ -8,8 +10,9 @@ from agentic import truncate
 from agentic.errors import ConfigError
 from agentic.messages import ToolResult
 
-__all__ = ["Shortened", "shorten", "truncate_result"]
+__all__ = ["Shortened", "keep_whole", "shorten", "truncate_result"]
 
+_log = logging.getLogger(__name__)
 
 _NO_LIMITS = truncate.Options(max_lines=None, max_bytes=None)
 
@@ -18,9 +21,41 @@ _NO_LIMITS = truncate.Options(max_lines=None, max_bytes=None)
 class Shortened:
     """A result as it enters the history, and what was done to it."""
 
-    result: ToolResult
-    truncation: truncate.Result | None
-    """None if the output is as the tool gave it."""
+    given: ToolResult
+    """As the tool gave it."""
+    output: truncate.Result
+    failure: truncate.Result
+    """Of the failure's message, empty where there is none."""
+    ref: str | None = None
+    """Where the whole of it can be read."""
+
+    @property
+    def truncation(self) -> truncate.Result | None:
+        """What was cut first; None if the result is as the tool gave it."""
+        return next((cut for cut in (self.output, self.failure) if cut.truncated), None)
+
+    @property
+    def whole(self) -> str:
+        """What is to be kept of a result that was cut: the output, the failure if that was, too."""
+        if not self.failure.truncated:
+            return self.given.output
+        return attrs.evolve(self.given, notice="").text
+
+    @property
+    def result(self) -> ToolResult:
+        """The shorter result; its notice says what is missing and, if anywhere, where it is."""
+        if self.truncation is None:
+            return self.given
+        cuts = (self.output, self.failure)
+        notices = (self.given.notice, *(cut.notice(self.ref) for cut in cuts))
+        error = self.given.error
+        return attrs.evolve(
+            self.given,
+            output=self.output.content,
+            error=error and attrs.evolve(error, message=self.failure.content),
+            notice="\n".join(notice for notice in notices if notice),
+            ref=self.ref,
+        )
 
 
 def truncate_result(result: ToolResult, options: truncate.Options) -> ToolResult:
@@ -60,6 +95,28 @@ def shorten(
     ]
 
 
+async def keep_whole(shortened: list[Shortened], keep: Callable[[str], Awaitable[str]]) -> None:
+    """Keep what was cut, and put the references into the list.
+
+    A result that names a place of its own keeps it. What cannot be kept goes on without a
+    reference: a run does not end for it.
+    """
+    for position, one in enumerate(shortened):
+        if one.truncation is None or one.ref is not None:
+            continue
+        try:
+            shortened[position] = attrs.evolve(one, ref=_reference(await keep(one.whole)))
+        except (Exception, asyncio.CancelledError):  # noqa: BLE001  a store is anybody's code
+            name = one.given.name
+            _log.exception("an output of %s was not kept; its notice names no place", name)
+
+
+def _reference(given: object) -> str:
+    if not isinstance(given, str) or not given:
+        raise ConfigError("the store's reference", given, "a text", "return it from keep(output)")
+    return given
+
+
 def _shorten_one(result: ToolResult, options: truncate.Options) -> Shortened:
     """Cut what is over the limits; an output and a failure share the bytes."""
     texts = (result.output, result.error.message if result.error else "")
@@ -68,14 +125,7 @@ def _shorten_one(result: ToolResult, options: truncate.Options) -> Shortened:
         share = _fair_share([output.output_bytes, failure.output_bytes], options.max_bytes)
         if share is not None:
             output, failure = map(attrs.evolve(options, max_bytes=max(1, share)).apply, texts)
-    cuts = [cut for cut in (output, failure) if cut.truncated]
-    if not cuts:
-        return Shortened(result, None)
-    notices = (result.notice, *(cut.notice(result.ref) for cut in cuts))
-    notice = "\n".join(notice for notice in notices if notice)
-    error = result.error and attrs.evolve(result.error, message=failure.content)
-    shorter = attrs.evolve(result, output=output.content, error=error, notice=notice)
-    return Shortened(shorter, cuts[0])
+    return Shortened(result, output, failure, result.ref)
 
 
 def _bytes_of(result: ToolResult) -> int:

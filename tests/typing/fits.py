@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from agentic import history, limits, loop, testing, tokens, tools
+from agentic import history, limits, loop, session, testing, tokens, tools
 from agentic.context import budget, compactors, strategies
+from agentic.history import sqlite
 from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
 
 if TYPE_CHECKING:
@@ -23,7 +24,23 @@ def counters() -> list[tokens.Counter]:
 
 
 def stores() -> list[history.Archive]:
-    return [history.MemoryStore(), history.JsonlStore("session.jsonl")]
+    return [
+        history.MemoryStore(),
+        history.JsonlStore("session.jsonl"),
+        sqlite.SqliteStore("sessions.db", "monday"),
+    ]
+
+
+def keepers() -> list[history.Keeper]:
+    return [
+        history.MemoryStore(),
+        history.JsonlStore("session.jsonl"),
+        sqlite.SqliteStore("sessions.db", "monday"),
+    ]
+
+
+def places() -> list[history.Sessions]:
+    return [history.JsonlSessions("sessions"), sqlite.SqliteSessions("sessions.db")]
 
 
 def rewriters(archive: history.Archive) -> history.Rewriter:
@@ -47,6 +64,10 @@ def _now() -> str:
 
 def function_tools() -> list[tools.Tool]:
     return [_now]
+
+
+def recall_tools(archive: history.Archive) -> list[tools.Tool]:
+    return [session.RecallTool(archive)]
 
 
 def made_compactors() -> list[budget.Compactor]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from agentic._given import all_are, whole
+from agentic._given import all_are, must_be, whole
 from agentic.context.strategies._cleared import cleared
 from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.context.strategies._strategy import Fit
@@ -55,6 +55,11 @@ class ClearToolOutputs:
     None is a twentieth of `max_tokens`."""
     keep_tools: frozenset[str] = attrs.field(default=(), kw_only=True, converter=_names)
     """The names of tools whose outputs are never cleared."""
+    recall: str | None = attrs.field(
+        default=None, kw_only=True, validator=must_be(str, optional=True)
+    )
+    """The name of a tool that reads a session's own past back, for the placeholders to name; None
+    where the model has none. A `Session` sets it once its `recall_tool` was asked for."""
     per_message_overhead: int = attrs.field(default=4, kw_only=True, validator=whole(0))
     tokens_per_media: int = attrs.field(default=600, kw_only=True, validator=whole(0))
     low_water: float = attrs.field(default=0.75, kw_only=True)
@@ -122,7 +127,7 @@ class ClearToolOutputs:
         call = calls[result.call_id]
         if not result.output or {result.name, call.name} & self.keep_tools:
             return result
-        short = cleared(result, call)
+        short = cleared(result, call, self.recall)
         count = self._tallies.count_text
         return short if count(short.text) < count(result.text) else result
 

@@ -1,5 +1,7 @@
 """What stands in place of a cleared tool output."""
 
+import re
+
 import attrs
 
 from agentic.messages import ToolCall, ToolFailure, ToolResult
@@ -7,21 +9,34 @@ from agentic.messages import ToolCall, ToolFailure, ToolResult
 __all__ = ["cleared"]
 
 _MAX_FAILURE_CHARS = 200
+_KEPT_REF = re.compile(r"out-[0-9a-f]{16}")
+"""How a store names an output that it keeps; any other reference is a place of the tool's own."""
 
 
-def cleared(result: ToolResult, call: ToolCall) -> ToolResult:
+def cleared(result: ToolResult, call: ToolCall, recall: str | None = None) -> ToolResult:
     r"""Give a result without its output, and a notice of what the output was.
 
     The failure stays, its message clipped: how a call ended is worth more than what it printed.
+    `recall` names the tool that reads a session's own past back, if the model has one.
 
     >>> call = ToolCall("c1", "read", '{"path": "a.py"}')
     >>> cleared(ToolResult("c1", output="one\ntwo", ref="spill/c1"), call).notice
     '[Cleared: read gave 7 characters in 2 lines. Read them again: spill/c1]'
+    >>> cleared(ToolResult("c1", output="one\ntwo"), call, "recall").notice
+    '[Cleared: read gave 7 characters in 2 lines. Read them again: recall(ref="c1")]'
     """
     size = f"{_plural(len(result.output), 'character')} in {_plural(_lines(result.output), 'line')}"
-    again = f"Read them again: {result.ref}" if result.ref else "Call it again if you need them."
-    notice = f"[Cleared: {result.name or call.name} gave {size}. {again}]"
+    notice = f"[Cleared: {result.name or call.name} gave {size}. {_again(result, recall)}]"
     return attrs.evolve(result, output="", notice=notice, error=_clipped(result.error))
+
+
+def _again(result: ToolResult, recall: str | None) -> str:
+    """Say how to read an output again; the history holds it under its call's id in any case."""
+    if recall and (result.ref is None or _KEPT_REF.fullmatch(result.ref)):
+        return f'Read them again: {recall}(ref="{result.ref or result.call_id}")'
+    if result.ref:
+        return f"Read them again: {result.ref}"
+    return "Call it again if you need them."
 
 
 def _clipped(failure: ToolFailure | None) -> ToolFailure | None:

@@ -1,0 +1,8 @@
+"""One agent's conversation across processes: its archive, its budget, its status, its memory."""
+
+from agentic.session._recall import RecallTool
+from agentic.session._request import Note, Prepared
+from agentic.session._session import Session
+from agentic.session._status import Status, render_context
+
+__all__ = ["Note", "Prepared", "RecallTool", "Session", "Status", "render_context"]

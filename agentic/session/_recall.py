@@ -1,0 +1,220 @@
+"""The tool by which a model finds again what is out of its sight, and reads it."""
+
+import difflib
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, ClassVar
+
+import attrs
+
+from agentic._given import must_have, seconds
+from agentic.errors import ConfigError, OutputMissing
+from agentic.history import Archive
+from agentic.messages import Message, ToolFailure, ToolResult
+from agentic.session._asked import CHARS, DESCRIPTION, PARAMETERS, PLACES, Asked, Misfit, check
+from agentic.session._pieces import (
+    KEPT_REF,
+    Piece,
+    call_name,
+    call_names,
+    hidden_pieces,
+    kept_ref,
+    message_text,
+    result_text,
+)
+from agentic.session._search import Place, Unsearchable, search
+from agentic.tools import ToolDefinition
+
+__all__ = ["RecallTool"]
+
+_NAME = "recall"
+_SHOWN_BYTES = 12_000
+_PAGE_LINES = 1_500
+"""Below the 2,000 lines that a tool's output may have, as the characters are below the bytes."""
+_NEAR = 5
+_NEAR_AMONG = 1_000
+"""How many of the newest references a misspelt one is compared with."""
+
+
+@attrs.frozen(eq=False)
+class RecallTool:
+    """Searches the archive of a session and reads from it. Put it into a `tools.Registry`.
+
+    It searches what the model does not see whole; what it gave itself it does not find again. A
+    search reads the archive, and kept outputs from the newest on until enough is found.
+
+    >>> import asyncio
+    >>> from agentic.history import MemoryStore
+    >>> async def recall() -> str:
+    ...     store = MemoryStore()
+    ...     await store.append(Message("user", "The port is 8417."))
+    ...     await store.replace([Message("system", "They spoke of ports.")])
+    ...     return (await RecallTool(store).run({"query": "port"})).output
+    >>> print(asyncio.run(recall()))
+    [m1] user, line 1 of 1
+    > The port is 8417.
+
+    Raises:
+        ConfigError: a store that is no Archive.
+    """
+
+    name: ClassVar[str] = _NAME
+    definition: ClassVar[ToolDefinition] = ToolDefinition(_NAME, DESCRIPTION, PARAMETERS)
+
+    store: Archive = attrs.field()
+    seen: Callable[[], Awaitable[list[Message]]] | None = None
+    """Gives what the model sees; by default the history as the store has it."""
+    regex_seconds: float = attrs.field(default=5.0, kw_only=True)
+    """What the regular expression of one search may take. It is tried in a process of its own,
+    which is killed then: nothing else stops one that backtracks for ever."""
+
+    @store.validator
+    def _check_store(self, _: object, value: object) -> None:
+        for method in ("load", "full"):
+            must_have("store", value, method, f"async {method}()", "pass an Archive")
+
+    @regex_seconds.validator
+    def _check_seconds(self, attribute: Any, value: object) -> None:
+        if value is None:
+            raise ConfigError("regex_seconds", value, "seconds, more than 0", "leave it at 5")
+        seconds(self, attribute, value)
+
+    async def run(self, arguments: Mapping[str, Any], /) -> ToolResult | ToolFailure:
+        """Search or read, as a model asks."""
+        try:
+            asked = check(arguments)
+            full = await self.store.full()
+            if asked.query:
+                return await self._search(asked, full)
+            return await self._read(asked, full)
+        except Misfit as misfit:
+            return ToolFailure(str(misfit), "bad_arguments")
+
+    async def _search(self, asked: Asked, full: list[Message]) -> ToolResult:
+        if asked.ref:
+            pieces = iter([await self._find(asked.ref, full)])
+        else:
+            seen = await (self.seen or self.store.load)()
+            pieces = hidden_pieces(full, seen, self.name)
+        most = asked.offset + asked.within(PLACES) + 1
+        limit = self.regex_seconds if asked.regex else None
+        try:
+            places = await search(pieces, self._whole, asked.query, regex_seconds=limit, most=most)
+        except Unsearchable as problem:
+            raise Misfit(f"{problem}: use plain text, or a simpler expression") from problem
+        return _show(asked, places)
+
+    async def _read(self, asked: Asked, full: list[Message]) -> ToolResult:
+        piece = await self._find(asked.ref, full)
+        text = await self._whole(piece)
+        if asked.offset >= max(1, len(text)):
+            raise Misfit(
+                f"{piece.ref} has {len(text):,} characters: pass an offset below that, or none"
+            )
+        page = _page(text, asked.offset, asked.within(CHARS))
+        end = asked.offset + len(page)
+        told = f"{piece.ref} ({piece.label}), characters {asked.offset:,}-{end:,} of {len(text):,}"
+        rest = "" if end == len(text) else f': go on with recall(ref="{piece.ref}", offset={end})'
+        return ToolResult(
+            output=page, notice=f"[{told}{rest}]", ref=piece.ref if piece.kept else None
+        )
+
+    async def _find(self, ref: str, full: list[Message]) -> Piece:
+        """Find what a reference stands for."""
+        names = call_names(full)
+        results = [each for message in full for each in message.tool_results]
+        for result in reversed(results):
+            # What this tool gave names a place, but is only a page of it.
+            kept = kept_ref(result) if result.name != self.name else ""
+            if ref and ref in {result.call_id, kept}:
+                label = call_name(result, names)
+                return Piece(kept or ref, label, result_text(result), bool(kept))
+        number = int(ref[1:]) if re.fullmatch(r"m[0-9]{1,9}", ref) else 0
+        if 0 < number <= len(full):
+            return Piece(ref, full[number - 1].role, _whole_message(full[number - 1]))
+        kept_alone = Piece(ref, "an output", "", kept=True)
+        if KEPT_REF.fullmatch(ref) and await self._whole(kept_alone):
+            return kept_alone
+        raise Misfit(_unknown(ref, full, results))
+
+    async def _whole(self, piece: Piece) -> str:
+        """Give the text of a piece, from the store where that has more of it."""
+        read = getattr(self.store, "read", None)
+        if not piece.kept or read is None:
+            return piece.text
+        try:
+            text: str = await read(piece.ref)
+        except OutputMissing:
+            return piece.text
+        return text
+
+
+def _show(asked: Asked, places: list[Place]) -> ToolResult:
+    """Render the places that were asked for, as many as there is room for."""
+    wanted = places[asked.offset : asked.offset + asked.within(PLACES)]
+    shown: list[str] = []
+    left = _SHOWN_BYTES
+    for place in wanted:
+        text = _render(place)
+        left -= len(text.encode("utf-8", "surrogatepass"))
+        if shown and left < 0:
+            break
+        shown.append(text)
+    if not shown:
+        return ToolResult(output=_nothing(asked, len(places)))
+    after = asked.offset + len(shown)
+    first = wanted[0]
+    at = f", offset={first.offset}" if first.offset else ""
+    notice = f'Read on with recall(ref="{first.piece.ref}"{at})'
+    if after < len(places):
+        notice = f"{notice}; see more places with offset={after}"
+    return ToolResult(output="\n\n".join(shown), notice=f"[{notice}]")
+
+
+def _render(place: Place) -> str:
+    where = f", offset {place.offset}" if place.offset else ""
+    piece = place.piece
+    return (
+        f"[{piece.ref}] {piece.label}, line {place.line:,} of {place.lines:,}{where}\n{place.shown}"
+    )
+
+
+def _nothing(asked: Asked, found: int) -> str:
+    if found:
+        return f"There are only {found} places: pass a smaller offset."
+    where = f"in {asked.ref}" if asked.ref else "among what is out of your sight"
+    return f"Nothing {where} holds {asked.query!r:.200}. Try fewer or other words."
+
+
+def _page(text: str, offset: int, limit: int) -> str:
+    """Cut a page out of a text, after a whole line where that leaves at least half of it."""
+    page = text[offset : offset + limit]
+    *lines, rest = page.split("\n", _PAGE_LINES)
+    if len(lines) == _PAGE_LINES:
+        return page[: len(page) - len(rest)]
+    line_end = page.rfind("\n") + 1
+    inside = offset + limit < len(text) and line_end >= max(1, limit // 2)
+    return page[:line_end] if inside else page
+
+
+def _whole_message(message: Message) -> str:
+    parts = [message_text(message), *map(result_text, message.tool_results)]
+    return "\n".join(part for part in parts if part)
+
+
+def _unknown(ref: str, full: list[Message], results: list[ToolResult]) -> str:
+    """Say what references there are, and which ones are like this one."""
+    elsewhere = next((each for each in reversed(results) if each.ref == ref), None)
+    if elsewhere is not None:
+        return (
+            f"{ref!r:.200} is a place outside of this session: read it as you read files. What the "
+            f'session holds of it: recall(ref="{elsewhere.call_id}")'
+        )
+    newest = results[-_NEAR_AMONG:]
+    known = {each.call_id for each in newest} | {each.ref for each in newest if each.ref}
+    near = difflib.get_close_matches(ref[:200], sorted(known), _NEAR)
+    like = f" Like it are: {', '.join(near)}." if near else ""
+    return (
+        f"there is nothing under {ref!r:.200}.{like} A reference is out- and 16 hex digits, the id "
+        f"of a tool call, or m1 to m{len(full)} for a message; search with a query to find one"
+    )

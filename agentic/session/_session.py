@@ -1,0 +1,277 @@
+"""One agent's conversation, from the first process that holds it to the last.
+
+The archive keeps everything; a compaction changes what stands for it. What is sent is a view.
+"""
+
+import contextlib
+import logging
+from types import TracebackType
+from typing import Any, Self
+
+import attrs
+
+from agentic._given import must_be, must_have
+from agentic.context.budget import Compaction, Compactor, Host, Manager, Policy
+from agentic.context.strategies import Chain, FitContextWindow
+from agentic.errors import ConfigError
+from agentic.history import Archive, Diff
+from agentic.loop import Decider, Executor, Runner
+from agentic.messages import Message, close_open_rounds
+from agentic.session._ledger import Ledger, find_summary, prefix_length
+from agentic.session._meter import Meter
+from agentic.session._patience import Patience, PatientManager
+from agentic.session._recall import RecallTool
+from agentic.session._request import Note, Prepared, Request, make_prompt
+from agentic.session._status import EXCHANGE_MESSAGES, Status, make_status
+from agentic.session._strategies import as_chain, name_recall
+from agentic.tokens import Counter
+
+__all__ = ["Session"]
+
+_log = logging.getLogger(__name__)
+
+_OURS = ("budget", "store", "strategies")
+_CUTS_TO = 0.75
+"""A view that is over the window may be cut to this share of it: see `FitContextWindow`."""
+
+
+@attrs.define(eq=False)
+class Session:
+    """A store with a budget: what to send, when to summarize, how to take that back.
+
+    Everything ever said stays in the store. A summary that fails, or one that cannot be right,
+    fails no conversation: it is reported in `Prepared.notes`, in the log and as an event.
+
+    >>> import asyncio
+    >>> from agentic.context import budget, compactors
+    >>> from agentic.history import MemoryStore
+    >>> from agentic.tokens import EstimateCounter
+    >>> async def talk() -> str:
+    ...     policy = budget.Policy(8_000, max_messages=30)
+    ...     session = Session("abc123", MemoryStore(), counter=EstimateCounter(), policy=policy,
+    ...                       compactor=compactors.Digest())
+    ...     async with session:
+    ...         await session.append(Message("user", "Why is the build red?"))
+    ...         sent = await session.build_messages_for_llm("Be brief.")
+    ...         assert [message.role for message in sent] == ["system", "user"]
+    ...         return await session.greeting()
+    >>> print(asyncio.run(talk()))
+    Resuming session abc123
+    1 message in history
+
+    Raises:
+        ConfigError: a part that lacks what it is used for.
+    """
+
+    session_id: str = attrs.field(validator=must_be(str))
+    """What people and `greeting` call it; the store knows by itself where it is kept."""
+    store: Archive = attrs.field()
+    """Best a Keeper, too: then the whole of every output that is cut stays within reach."""
+    counter: Counter = attrs.field(kw_only=True)
+    policy: Policy = attrs.field(kw_only=True, validator=must_be(Policy))
+    compactor: Compactor = attrs.field(kw_only=True)
+    auto_summarize: bool = attrs.field(default=True, kw_only=True, validator=must_be(bool))
+    """Whether the policy's triggers summarize. If not, only `summarize` does; what would be over
+    the window is then left out of the view, and nothing of the history."""
+    strategies: Chain = attrs.field(default=Chain(()), kw_only=True, converter=as_chain)
+    """What makes the view from the history, in this order: objects with `compact`, or callables."""
+    _ledger: Ledger = attrs.field(init=False, repr=False)
+    _manager: Manager = attrs.field(init=False, repr=False)
+    _automatic: Manager = attrs.field(init=False, repr=False)
+    """The manager as the triggers see it: without a compactor it only measures."""
+    _request: Request = attrs.field(init=False, repr=False)
+    _patience: Patience = attrs.field(factory=Patience, init=False, repr=False)
+    _overhead_tokens: int = attrs.field(default=0, init=False, repr=False)
+    """Of the latest system prompt."""
+    _entered: contextlib.AsyncExitStack = attrs.field(
+        factory=contextlib.AsyncExitStack, init=False, repr=False
+    )
+
+    @store.validator
+    def _check_store(self, _: object, value: object) -> None:
+        for method in ("append", "load", "replace", "full", "restore", "diff"):
+            remedy = "pass history.MemoryStore(), or another Archive"
+            must_have("store", value, method, f"async {method}()", remedy)
+
+    @_ledger.default
+    def _make_ledger(self) -> Ledger:
+        return Ledger(self.store)
+
+    def __attrs_post_init__(self) -> None:
+        must_have("compactor", self.compactor, "compact", "compact(messages)", "pass a Digest()")
+        self._manager = PatientManager(
+            self.counter, self.compactor, self.policy, patience=self._patience
+        )
+        only_measures = Manager(self.counter, None, self.policy)
+        self._automatic = self._manager if self.auto_summarize else only_measures
+        self._request = Request(self.policy, Meter(self.counter))
+
+    async def append(self, message: Message) -> None:
+        """Keep a message, after all others; once this returns, it is not lost.
+
+        Raises:
+            HistoryConflict: another process is writing this session.
+            HistoryError: the message is not stored.
+        """
+        await self._ledger.append(message)
+
+    async def build_messages_for_llm(self, system_prompt: str = "") -> list[Message]:
+        """Give what to send: `prepare`, with its notes in the log only."""
+        prepared = await self.prepare(system_prompt)
+        return prepared.messages
+
+    async def prepare(self, system_prompt: str = "") -> Prepared:
+        """Give what to send, after a summary if one is due, and say what became of it.
+
+        The system prompt, then the summary, shortened if it is over 30 % of what is available, then
+        the newest rounds that fit the window less the reserve. At least the policy's
+        `min_recent_messages` are among them; where they do not fit, their tool outputs are
+        truncated until they do. Beside them stay the first and the latest user message and what is
+        pinned.
+        """
+        history = await self._ledger.load()
+        prompt = make_prompt(system_prompt, history)
+        tallies = self._request.meter.tallies
+        self._overhead_tokens = sum(map(tallies.count_message, prompt))
+        done = await self._compact(self._automatic, history)
+        view = self._view(done.messages)
+        gauge = self._request.meter.gauge(done.messages, view)
+        made = self._request.make(prompt, view, gauge)
+        notes = (*self._notes(done), *made.notes)
+        for note in notes:
+            if note.kind != "summary_ignored":  # which is told when it is found
+                _log.warning("session %s: %s", self.session_id, note.text)
+        return attrs.evolve(made, notes=notes, compaction=done if done.reason else None)
+
+    async def status(self) -> Status:
+        """Tell how near the next summary is. Counts only what was never counted before."""
+        history = await self._ledger.load()
+        tokens = self._measure(history)
+        waits = self._patience.waits(len(history) + EXCHANGE_MESSAGES, tokens, self.policy)
+        return make_status(
+            self.policy,
+            summary=find_summary(history),
+            messages=len(history) - prefix_length(history),
+            tokens=tokens,
+            automatic=self.auto_summarize and not waits,
+            ignored=self._ledger.ignored,
+        )
+
+    async def greeting(self) -> str:
+        """Tell what is resumed; nothing for a new session. Reads the whole archive."""
+        full = await self._ledger.full()
+        if not full:
+            return ""
+        summary = find_summary(await self._ledger.load())
+        covered = f" ({summary.messages_summarized:,} summarized)" if summary else ""
+        size = f"{len(full):,} message{'' if len(full) == 1 else 's'} in history"
+        return f"Resuming session {self.session_id}\n{size}{covered}"
+
+    async def summarize(self, focus: str | None = None) -> Compaction:
+        """Summarize now: all but the policy's `min_recent_messages` newest, in whole rounds.
+
+        `focus` says what to look at, for a compactor that can be told. One that fails changes
+        nothing, and the error is in the Compaction.
+        """
+        history = await self._ledger.load()
+        done = await self._compact(self._manager, history, force=True, instructions=focus)
+        if done.changed:
+            self._patience.end()
+        return done
+
+    async def undo(self) -> Diff:
+        """Take the latest summary back, and tell what it had dropped; again for the one before.
+
+        In this process N and K then wait until the history has grown by a quarter, or the next
+        request would summarize again. The window does not wait.
+
+        Raises:
+            NothingToRestore: there is none left.
+        """
+        diff = await self._ledger.diff()
+        await self._ledger.restore()
+        self._patience.wait_after(await self._ledger.load())
+        return diff
+
+    def runner(self, decider: Decider, executor: Executor | None = None, **options: Any) -> Runner:
+        """Make a Runner of this session: its store, its budget, its strategies.
+
+        `options` are the Runner's others. Give the executor `recall_tool()` before: placeholders
+        then name it.
+        """
+        for name in _OURS:
+            if name in options:
+                remedy = "leave it out, or make a loop.Runner yourself"
+                raise ConfigError(name, options[name], "nothing: the session brings it", remedy)
+        prompt = make_prompt(options.get("system_prompt", ""))
+        share = self._request.share(sum(map(self._request.meter.tallies.count_message, prompt)))
+        return Runner(
+            decider,
+            executor,
+            store=self._ledger,
+            budget=self._automatic,
+            strategies=[*self.strategies.strategies, *([share] if share else [])],
+            **options,
+        )
+
+    def recall_tool(self) -> RecallTool:
+        """Give the tool by which the model finds again what is out of its sight.
+
+        From now on the placeholders of cleared outputs name it.
+        """
+        self.strategies = name_recall(self.strategies, RecallTool.name)
+        return RecallTool(self._ledger, self._load_seen)
+
+    async def __aenter__(self) -> Self:
+        store: Any = self.store
+        if hasattr(store, "__aenter__"):
+            await self._entered.enter_async_context(store)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._entered.__aexit__(kind, error, trace)
+
+    async def _compact(
+        self, manager: Manager, history: list[Message], **options: Any
+    ) -> Compaction:
+        with self._ledger.follow(history):
+            return await manager.compact_if_needed(
+                history,
+                size=self._measure(history),
+                overhead_tokens=self._overhead_tokens,
+                host=Host(self, "", self._ledger.replace),
+                **options,
+            )
+
+    def _measure(self, history: list[Message]) -> int:
+        view = self._view(history)
+        gauge = self._request.meter.gauge(history, view)
+        return gauge.measure(view, overhead_tokens=self._overhead_tokens)
+
+    def _view(self, history: list[Message]) -> list[Message]:
+        """Give the history through the strategies, as a provider accepts it."""
+        return close_open_rounds(self.strategies.compact(history.copy()))
+
+    async def _load_seen(self) -> list[Message]:
+        """Give what the model sees for sure, whatever is cut for the window."""
+        view = self._view(await self._ledger.load())
+        if not self.policy.context_window:
+            return view
+        room = max(1, int(_CUTS_TO * self.policy.available_tokens))
+        return FitContextWindow(room, self.counter, low_water=1.0).compact(view)
+
+    def _notes(self, done: Compaction) -> list[Note]:
+        notes = []
+        if self._ledger.ignored is not None:
+            upto = self._ledger.ignored.last_message_idx + 1
+            text = f"a summary of messages up to number {upto} of fewer is ignored"
+            notes.append(Note("summary_ignored", text))
+        if done.error is not None:
+            problem = f"{type(done.error).__name__}: {done.error}"
+            notes.append(Note("summary_failed", f"nothing was summarized ({problem})"))
+        return notes

@@ -1,0 +1,131 @@
+"""How near a session is to its next summary, as numbers and as a screen. Sizes in tokens."""
+
+import attrs
+
+from agentic.context.budget import Policy
+from agentic.messages import ContextSummary
+
+__all__ = ["EXCHANGE_MESSAGES", "Status", "make_status", "render_context"]
+
+_CELLS = 20
+_PERCENT_A_CELL = 5
+EXCHANGE_MESSAGES = 2
+"""The user's message and the reply."""
+_EXCHANGE_TOKENS = 8
+"""The least that they take: the overhead of two messages."""
+_TRIGGER_MARGIN = 4
+"""N and K leave a conversation alone that has fewer messages than this beyond the recent ones."""
+
+
+@attrs.frozen(kw_only=True)
+class Status:
+    """Where a session stands, relative to what triggers a summary."""
+
+    summary: ContextSummary | None
+    """The one in the view; None if there is none, or if it was ignored."""
+    messages: int
+    """Messages since the summary."""
+    max_messages: int | None
+    """N; None where the number of messages triggers nothing."""
+    tokens: int
+    """The size of the view: as the provider counted it where replies carry their usage, and else by
+    the counter."""
+    max_tokens: int | None
+    """K; None where only the window triggers."""
+    will_trigger: bool
+    """Whether the next exchange, one user message and one reply, is sure to trigger a summary."""
+    ignored_summary: ContextSummary | None = None
+    """A summary that points past the history, which is shown without it."""
+
+    @property
+    def messages_percent(self) -> float:
+        """The share of N, perhaps over 100; 0 without N."""
+        return _percent(self.messages, self.max_messages)
+
+    @property
+    def tokens_percent(self) -> float:
+        """The share of K, perhaps over 100; 0 without K."""
+        return _percent(self.tokens, self.max_tokens)
+
+
+def make_status(
+    policy: Policy,
+    *,
+    summary: ContextSummary | None,
+    messages: int,
+    tokens: int,
+    automatic: bool,
+    ignored: ContextSummary | None,
+) -> Status:
+    """Compare a session with its policy, given the messages after its summary and its size."""
+    since = messages - (summary.messages_kept if summary else 0)
+    return Status(
+        summary=summary,
+        messages=since,
+        max_messages=policy.max_messages,
+        tokens=tokens,
+        max_tokens=policy.max_tokens,
+        will_trigger=automatic and _triggers_next(policy, messages, since, tokens),
+        ignored_summary=ignored,
+    )
+
+
+def _triggers_next(policy: Policy, messages: int, since: int, tokens: int) -> bool:
+    """Whether the policy asks for a summary when one more exchange is there."""
+    tokens += _EXCHANGE_TOKENS
+    if policy.context_window and tokens > policy.available_tokens:
+        return True
+    if messages + EXCHANGE_MESSAGES < policy.min_recent_messages + _TRIGGER_MARGIN:
+        return False
+    many = policy.max_messages is not None and since + EXCHANGE_MESSAGES >= policy.max_messages
+    return many or (policy.max_tokens is not None and tokens >= policy.max_tokens)
+
+
+def render_context(status: Status) -> str:
+    """Draw the screen of `/context`.
+
+    >>> print(render_context(Status(
+    ...     summary=None, messages=28, max_messages=30, tokens=95_000, max_tokens=128_000,
+    ...     will_trigger=True,
+    ... )))
+    Context Status
+      No summary yet
+    <BLANKLINE>
+    Summarization Triggers (N messages OR K tokens)
+      Messages: 28 / 30 (93%)
+               [██████████████████░░]
+      Tokens:   95,000 / 128,000 (74%)
+               [██████████████░░░░░░]
+    <BLANKLINE>
+      ⚡ Summarization will trigger on next message
+    """
+    lines = [
+        "Context Status",
+        *_summary_lines(status.summary),
+        "",
+        "Summarization Triggers (N messages OR K tokens)",
+        *_trigger_lines("Messages: ", status.messages, status.max_messages),
+        *_trigger_lines("Tokens:   ", status.tokens, status.max_tokens),
+    ]
+    if status.will_trigger:
+        lines += ["", "  ⚡ Summarization will trigger on next message"]
+    return "\n".join(lines)
+
+
+def _summary_lines(summary: ContextSummary | None) -> list[str]:
+    if summary is None:
+        return ["  No summary yet"]
+    size = f"{summary.messages_summarized:,} messages → {summary.token_count:,} tokens"
+    return [f"  Last summary: {size}", f"  Created: {summary.created_at:%Y-%m-%d %H:%M}"]
+
+
+def _trigger_lines(label: str, value: int, limit: int | None) -> list[str]:
+    percent = _percent(value, limit)
+    filled = min(_CELLS, int(percent / _PERCENT_A_CELL))
+    share = "no limit" if limit is None else f"{limit:,} ({percent:.0f}%)"
+    bar = "█" * filled + "░" * (_CELLS - filled)
+    return [f"  {label}{value:,} / {share}", f"           [{bar}]"]
+
+
+def _percent(value: int, limit: int | None) -> float:
+    return 100 * value / limit if limit else 0.0

@@ -1,0 +1,200 @@
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentic.context.budget import Compaction, Manager, Policy
+from agentic.history import MemoryStore
+from agentic.messages import ContextSummary, Message
+from agentic.session import Session, Status, render_context
+from agentic.tokens import CharCounter
+from agentic.usage import Usage
+
+SUMMARY = ContextSummary(
+    "done", 25, 0, 24, datetime(2024, 1, 15, 10, 30, tzinfo=UTC), token_count=850
+)
+
+
+class _Short:
+    async def compact(self, messages: list[Message], /) -> str:
+        return "done"
+
+
+class _Counting:
+    """Counts characters, and what it was asked."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def count(self, text: str, /) -> int:
+        self.texts.append(text)
+        return len(text)
+
+
+def _status(**fields: Any) -> Status:
+    usual = {"summary": None, "messages": 8, "max_messages": 30, "tokens": 45_000}
+    return Status(**{**usual, "max_tokens": 128_000, "will_trigger": False, **fields})
+
+
+def _talk(length: int, text: str = "hello") -> list[Message]:
+    return [Message("assistant" if n % 2 else "user", f"{text} {n}") for n in range(length)]
+
+
+def _session(messages: Sequence[Message], policy: Policy, **options: Any) -> Session:
+    options = {"counter": CharCounter(), "compactor": _Short(), **options}
+    session = Session("s", MemoryStore(), policy=policy, **options)
+
+    async def fill() -> None:
+        for message in messages:
+            await session.append(message)
+
+    asyncio.run(fill())
+    return session
+
+
+def test_the_screen_under_the_triggers_cell_for_cell() -> None:
+    """The source's third scenario."""
+    screen = render_context(_status(summary=SUMMARY))
+
+    assert screen == (
+        "Context Status\n"
+        "  Last summary: 25 messages → 850 tokens\n"
+        "  Created: 2024-01-15 10:30\n"
+        "\n"
+        "Summarization Triggers (N messages OR K tokens)\n"
+        "  Messages: 8 / 30 (27%)\n"
+        "           [█████░░░░░░░░░░░░░░░]\n"
+        "  Tokens:   45,000 / 128,000 (35%)\n"
+        "           [███████░░░░░░░░░░░░░]"
+    )
+
+
+def test_the_screen_near_a_trigger_cell_for_cell() -> None:
+    """The source's fourth scenario, and no summary yet."""
+    screen = render_context(_status(messages=28, tokens=95_000, will_trigger=True))
+
+    assert screen == (
+        "Context Status\n"
+        "  No summary yet\n"
+        "\n"
+        "Summarization Triggers (N messages OR K tokens)\n"
+        "  Messages: 28 / 30 (93%)\n"
+        "           [██████████████████░░]\n"
+        "  Tokens:   95,000 / 128,000 (74%)\n"
+        "           [██████████████░░░░░░]\n"
+        "\n"
+        "  ⚡ Summarization will trigger on next message"
+    )
+
+
+@given(value=st.integers(0, 500_000), limit=st.integers(1, 200_000))
+def test_a_bar_has_twenty_cells_whatever_the_numbers(value: int, limit: int) -> None:
+    """Filled are floor(percent / 5), and never more than there are; the percent may be over 100."""
+    lines = render_context(_status(tokens=value, max_tokens=limit)).split("\n")
+
+    bar = lines[-1].strip()
+    assert bar == f"[{'█' * min(20, 20 * value // limit)}".ljust(21, "░") + "]"
+    assert lines[-2].endswith(f"({100 * value / limit:.0f}%)")
+
+
+def test_a_trigger_that_is_off_shows_what_there_is() -> None:
+    """Without N or K there is no share to show."""
+    lines = render_context(_status(max_messages=None)).split("\n")
+
+    assert "  Messages: 8 / no limit" in lines
+    assert lines[lines.index("  Messages: 8 / no limit") + 1].strip() == f"[{'░' * 20}]"
+
+
+@pytest.mark.parametrize(("length", "soon"), [(27, False), (28, True), (29, True), (31, True)])
+def test_28_messages_of_30_say_that_the_next_exchange_triggers(length: int, *, soon: bool) -> None:
+    """A user's message and a reply are two messages."""
+    session = _session(_talk(length), Policy(0, max_messages=30, max_tokens=128_000))
+
+    status = asyncio.run(session.status())
+
+    assert (status.messages, status.will_trigger) == (length, soon)
+    assert status.messages_percent == pytest.approx(100 * length / 30)
+
+
+@pytest.mark.parametrize(("length", "soon"), [(7, False), (8, True)])
+def test_a_short_conversation_triggers_nothing_however_large(length: int, *, soon: bool) -> None:
+    """With six recent messages, fewer than ten are left alone; the next exchange is counted in."""
+    session = _session(_talk(length, "long " * 900), Policy(0, max_tokens=5_000))
+
+    status = asyncio.run(session.status())
+
+    assert status.tokens_percent > 100
+    assert status.will_trigger is soon
+
+
+@given(
+    length=st.integers(0, 40),
+    chars=st.integers(1, 60),
+    most=st.integers(7, 36) | st.none(),
+    tokens=st.integers(1, 800) | st.none(),
+    window=st.sampled_from([0, 200, 600]),
+)
+@settings(max_examples=50, deadline=None)
+def test_what_is_announced_is_what_the_manager_does(
+    length: int, chars: int, most: int | None, tokens: int | None, window: int
+) -> None:
+    """The status speaks of the Manager's triggers, not of some of its own."""
+    policy = Policy(window, max_messages=most, max_tokens=tokens)
+    session = _session(_talk(length, "x" * chars), policy)
+
+    status = asyncio.run(session.status())
+
+    async def next_exchange(text: str) -> Compaction:
+        history = await session.store.load()
+        later = [*history, Message("user", text), Message("assistant", text)]
+        return await Manager(CharCounter(), _Short(), policy).compact_if_needed(later)
+
+    assert status.will_trigger == (asyncio.run(next_exchange("")).reason is not None)
+
+
+def test_without_automatic_summaries_nothing_is_announced() -> None:
+    """Numbers stay, the warning does not."""
+    policy = Policy(0, max_messages=30)
+
+    status = asyncio.run(_session(_talk(40), policy, auto_summarize=False).status())
+
+    assert status.messages_percent > 100
+    assert not status.will_trigger
+
+
+def test_a_second_status_counts_nothing() -> None:
+    """A long session is counted once."""
+    counter = _Counting()
+    session = _session(_talk(2_000), Policy(0, max_tokens=10**6), counter=counter)
+    first = asyncio.run(session.status())
+    counted = len(counter.texts)
+
+    asyncio.run(session.append(Message("user", "one more")))
+    second = asyncio.run(session.status())
+
+    assert counted == 2_000
+    assert counter.texts[counted:] == ["one more"]
+    assert second.tokens == first.tokens + len("one more") + 4
+
+
+def test_the_size_is_what_the_provider_counted_where_replies_carry_it() -> None:
+    """The system prompt and the tools are in the provider's count, and so in the status."""
+    reply = Message("assistant", "It is red.", usage=Usage(input=9_000, output=100))
+    session = _session([Message("user", "Why?"), reply], Policy(0, max_tokens=10_000))
+
+    assert asyncio.run(session.status()).tokens == 9_100
+
+
+def test_a_report_from_before_a_summary_counts_no_more() -> None:
+    """What was reported of a large context says nothing of the small one it became."""
+    talk = _talk(20)
+    talk[-1] = talk[-1].replace(usage=Usage(input=9_000, output=100))
+    session = _session(talk, Policy(0, max_tokens=10_000))
+
+    asyncio.run(session.summarize())
+
+    assert asyncio.run(session.status()).tokens < 1_000
