@@ -8,12 +8,13 @@ are first used.
 import importlib
 import types
 
-from agentic.providers._connect import Connection, connect
+from agentic.providers._connect import PROVIDERS, Connection, connect
 from agentic.providers._native import native_payload
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers._violation import Step, Violation, find_unpaired
 
 __all__ = [
+    "PROVIDERS",
     "Connection",
     "Step",
     "Violation",

@@ -14,7 +14,7 @@ from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.loop import StreamingDecider
 
-__all__ = ["Connection", "connect"]
+__all__ = ["PROVIDERS", "Connection", "connect"]
 
 
 class Connection(StreamingDecider, Protocol):
@@ -58,6 +58,8 @@ _SDKS: Mapping[str, _Sdk] = {
     "openai_chat": _OPENAI,
     "openai_responses": _OPENAI,
 }
+PROVIDERS = tuple(_SDKS)
+"""What `connect` knows, the word before the colon."""
 
 
 def connect(model: str, **settings: Any) -> Connection:

@@ -1,0 +1,32 @@
+"""Agents from YAML: one file names the model, the tools, and what becomes of the conversation.
+
+Reading a file needs the extra: pip install 'agentic-weave[config]'. It runs no code; the Python
+files that it names are imported when their part is asked for, like any plugin.
+"""
+
+from agentic.config._agent import AgentConfig
+from agentic.config._find import find, list_agents
+from agentic.config._load import load, loads
+from agentic.config._problems import ConfigProblems, Problem
+from agentic.config._records import (
+    ContextSettings,
+    StoreSettings,
+    StrategySettings,
+    TruncationSettings,
+)
+from agentic.config._schema import schema
+
+__all__ = [
+    "AgentConfig",
+    "ConfigProblems",
+    "ContextSettings",
+    "Problem",
+    "StoreSettings",
+    "StrategySettings",
+    "TruncationSettings",
+    "find",
+    "list_agents",
+    "load",
+    "loads",
+    "schema",
+]

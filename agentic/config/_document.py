@@ -1,0 +1,202 @@
+"""YAML as plain data, with the line of every key. Lines are counted from 1 and end at a line feed.
+
+PyYAML's safe loader composes the document, so that nothing in it runs. What the values mean is read
+here, as YAML 1.2 and editors have it: `yes` and `on` are texts, as are dates. Tags are refused.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import yaml
+
+from agentic.config._problems import Fault, Place
+
+__all__ = ["Document", "Unreadable", "read_yaml"]
+
+_MAX_VALUES = 10_000
+"""Written, or made by aliases, a few lines of which make billions."""
+_MAX_DEPTH = 40
+_WORDS = {
+    spelling: value
+    for word, value in {"true": True, "false": False, "null": None, "~": None, "": None}.items()
+    for spelling in (word, word.title(), word.upper())
+}
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*(?:_[0-9]+)*)")
+_EXPONENT = r"[eE][-+]?[0-9]+"
+_FLOAT = re.compile(rf"[-+]?(?:(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:{_EXPONENT})?|[0-9]+{_EXPONENT})")
+_MAX_DIGITS = 300
+
+
+@attrs.frozen
+class Document:
+    """A document, and the mistakes that YAML itself lets pass."""
+
+    data: Any
+    lines: dict[Place, int]
+    faults: tuple[Fault, ...]
+
+
+@attrs.define
+class Unreadable(Exception):
+    """A text that is no document at all."""
+
+    line: int
+    given: str
+    allowed: str
+    remedy: str
+
+
+def read_yaml(text: str) -> Document:
+    """Read one document.
+
+    Raises:
+        Unreadable: a text that is no YAML, has tags, or is too large in one way or another.
+    """
+    node = _compose(text)
+    reader = _Reader(text)
+    data = None if node is None else reader.read(node, ())
+    if node is None or data is None:
+        raise Unreadable(
+            1, "empty", "the keys of an agent", "begin with a line such as max_turns: 50"
+        )
+    reader.lines.setdefault((), reader.line(node))
+    return Document(data, reader.lines, tuple(reader.faults))
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, without tags, with limits to depth and number: PyYAML takes its time."""
+
+    depth = 0
+    values = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if getattr(event, "tag", None) is not None:
+            raise _refused(f"the tag {event.tag}", "write the value without a tag", event)
+        self.values += 1
+        if self.values > _MAX_VALUES:
+            raise _refused(f"over {_MAX_VALUES:,} values", "is it an agent's file?", event)
+        if self.depth == _MAX_DEPTH:
+            raise _refused(f"nested over {_MAX_DEPTH} deep", "write it flatter", event)
+        self.depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.depth -= 1
+
+
+def _refused(problem: str, remedy: str, event: yaml.Event) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark, note=remedy)  # type: ignore[arg-type]
+
+
+def _compose(text: str) -> yaml.Node | None:
+    try:
+        loader = _Loader(text)
+    except yaml.reader.ReaderError as error:
+        raise _no_yaml(text, error.position, f"the character {error.character:#06x}") from error
+    try:
+        return loader.get_single_node()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        said = error.problem or error.context or "not understood"
+        raise _no_yaml(text, mark.index if mark else 0, said, error.note) from error
+    except (ValueError, OverflowError) as error:  # such as "\UFFFFFFFF"
+        raise _no_yaml(text, loader.index, "an escape that is no character") from error
+
+
+def _no_yaml(text: str, index: int, problem: str, remedy: str | None = None) -> Unreadable:
+    said = problem.replace(r"character '\t'", "a tab")
+    if remedy is None:
+        remedy = "mend this line or the one before; a text with special characters needs quotes"
+    if "a tab" in said or text[index : index + 1] == "\t":
+        remedy = "indent with spaces, not with tabs"
+    return Unreadable(_line(text, index), f"no YAML ({said})", "one plain YAML document", remedy)
+
+
+def _line(text: str, index: int) -> int:
+    """Give the line of a character, or the last line for the end of the text."""
+    index = min(index, max(len(text.rstrip()) - 1, 0))
+    return text.count("\n", 0, index) + 1
+
+
+@attrs.define
+class _Reader:
+    """Turns nodes into data."""
+
+    text: str
+    lines: dict[Place, int] = attrs.field(factory=dict, init=False)
+    faults: list[Fault] = attrs.field(factory=list, init=False)
+    values: int = 0
+
+    def line(self, node: yaml.Node) -> int:
+        return _line(self.text, node.start_mark.index)
+
+    def read(self, node: yaml.Node, place: Place) -> Any:
+        self.values += 1
+        if self.values > _MAX_VALUES or len(place) > _MAX_DEPTH:
+            raise Unreadable(
+                self.lines.get(place[:1], 1),
+                "too large once its aliases are filled in",
+                f"{_MAX_VALUES:,} values, {_MAX_DEPTH} deep",
+                "write the values out in place of *aliases",
+            )
+        if isinstance(node, yaml.MappingNode):
+            return self._read_mapping(node, place)
+        if isinstance(node, yaml.SequenceNode):
+            return self._read_sequence(node, place)
+        return _read_scalar(node)
+
+    def _read_sequence(self, node: yaml.SequenceNode, place: Place) -> list[Any]:
+        items = []
+        for index, item in enumerate(node.value):
+            self.lines[*place, index] = self.line(item)
+            items.append(self.read(item, (*place, index)))
+        return items
+
+    def _read_mapping(self, node: yaml.MappingNode, place: Place) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in self._keys(node, place):
+            here = (*place, key.value)
+            if key.value in found:
+                given = f"given twice, first in line {self.lines[here]}"
+                self._fault(key, here, given, "each key once", "leave one of them out")
+            else:
+                self.lines[here] = self.line(key)
+                found[key.value] = self.read(value, here)
+        return found
+
+    def _keys(
+        self, node: yaml.MappingNode, place: Place
+    ) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                yield key, value
+            else:
+                self._fault(key, (*place, "?"), "no key", "a word before the colon", "write one")
+
+    def _fault(self, key: yaml.Node, place: Place, given: str, allowed: str, remedy: str) -> None:
+        """Take note of a fault with a line of its own."""
+        self.faults.append(Fault(place, given, allowed, remedy, self.line(key)))
+
+
+def _read_scalar(node: yaml.Node) -> Any:
+    """Read a value; only one without quotes is more than a text.
+
+    >>> [_read_scalar(yaml.ScalarNode("", text)) for text in ("No", "null", "1_000", "1e3", "010")]
+    ['No', None, 1000, 1000.0, '010']
+    """
+    text = str(node.value)
+    if node.style:  # type: ignore[attr-defined]
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if len(text) > _MAX_DIGITS:
+        return text
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text) and math.isfinite(float(text)):
+        return float(text)
+    return text

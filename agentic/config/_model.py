@@ -1,0 +1,104 @@
+"""A model by its name: a provider's, or a decider of one's own."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from agentic import limits, providers
+from agentic.config._problems import did_you_mean
+from agentic.config._records import DIGEST, MODEL, PREFIX
+from agentic.config._reference import Reference
+from agentic.errors import ConfigError
+from agentic.limits import ModelLimits
+from agentic.loop import Decider
+
+__all__ = ["check_model", "check_summary_model", "connect", "is_served", "limits_of", "served_name"]
+
+
+def is_served(model: str) -> bool:
+    """Tell whether a provider serves the model, rather than a decider of one's own.
+
+    >>> is_served("anthropic:claude-sonnet-4-5"), is_served("my_agent.py:Offline")
+    (True, False)
+    """
+    provider, _, name = model.partition(":")
+    return provider in providers.PROVIDERS and bool(name)
+
+
+def served_name(model: str | None) -> str:
+    """Give the name that the provider gives a model; "" for a decider of one's own, and for none.
+
+    >>> served_name("openai_chat:gpt-oss:20b"), served_name("my_agent.py:Offline")
+    ('gpt-oss:20b', '')
+    """
+    return model.partition(":")[2] if model is not None and is_served(model) else ""
+
+
+def check_model(model: str, folder: Path) -> None:
+    """See that a model's name can be meant; nothing is imported or asked.
+
+    Raises:
+        ConfigError: it names neither a provider nor a reference, or a file that is not there.
+    """
+    if is_served(model):
+        return
+    try:
+        Reference.read(model, folder)
+    except ConfigError as error:
+        if ".py:" in model:
+            raise
+        provider, _, name = model.partition(":")
+        near = did_you_mean(provider, providers.PROVIDERS, PREFIX)
+        remedy = f"{near}:{name}" if near.startswith("write ") else near
+        raise ConfigError("model", model, MODEL, remedy) from error
+
+
+def check_summary_model(model: str, folder: Path) -> None:
+    """The same for who summarizes, which may be nobody."""
+    if model != DIGEST:
+        check_model(model, folder)
+
+
+def connect(
+    model: str, options: Mapping[str, Any], window: ModelLimits | None, folder: Path
+) -> Decider:
+    """Connect to a provider's model, or import a decider and make it with its arguments.
+
+    Raises:
+        ConfigError: it cannot be set up.
+        ImportError: the provider's SDK is not installed.
+    """
+    if is_served(model):
+        return providers.connect(model, options=dict(options), limits=window)
+    found = Reference.read(model, folder).resolve()
+    if isinstance(found, type) or not hasattr(found, "decide"):
+        found = _made(model, found, options)
+    elif options:
+        raise ConfigError(
+            "model_options",
+            dict(options),
+            "none, since the model is an object already",
+            "refer to its class, or to a function that makes it",
+        )
+    if isinstance(found, type) or not callable(getattr(found, "decide", None)):
+        raise ConfigError(
+            "model", model, "something with async decide(request) -> Decision", "give it decide"
+        )
+    return cast("Decider", found)
+
+
+def limits_of(decider: Decider) -> ModelLimits:
+    """Tell the limits of a decider of one's own, which may know them."""
+    told = getattr(decider, "limits", None)
+    given: object = told() if callable(told) else None
+    return given if isinstance(given, ModelLimits) else limits.lookup("")
+
+
+def _made(model: str, found: Any, options: Mapping[str, Any]) -> Any:
+    try:
+        return found(**options)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}".rstrip(".")
+        raise ConfigError(
+            "model", model, "a class or a function that makes a decider", f"mend it ({said})"
+        ) from error

@@ -1,0 +1,125 @@
+"""What is wrong with a configuration, all of it at once, each thing with its line."""
+
+import difflib
+import json
+from collections.abc import Iterable
+
+import attrs
+
+from agentic.errors import ConfigError
+
+__all__ = ["ConfigProblems", "Fault", "Place", "Problem", "did_you_mean", "show", "spell"]
+
+Place = tuple[str | int, ...]
+"""From the top of a document to a value: keys, and positions in lists."""
+
+_MAX_SHOWN = 80
+_ALIKE = 0.85
+"""Above this likeness two words differ by a slip of the finger."""
+_ENOUGH = 4
+"""A part of a word, of this many characters, stands for the word."""
+
+
+@attrs.frozen
+class Problem:
+    """One mistake in a file.
+
+    >>> print(Problem("quick.yaml", 3, "max_turns", "0", "a whole number from 1", "raise it"))
+    quick.yaml:3: max_turns is 0; allowed: a whole number from 1. To mend it: raise it.
+    """
+
+    file: str
+    line: int
+    """From 1; 0 where the mistake is the file as a whole."""
+    key: str
+    """The way to the key, such as `context.response_reserve` or `tools[0]`; empty for the file."""
+    given: str
+    """As the file has it, or in words: missing, no key here."""
+    allowed: str
+    remedy: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}: " if self.line else f"{self.file}: "
+        return (
+            f"{place}{self.key or 'the file'} is {self.given}; allowed: {self.allowed}. "
+            f"To mend it: {self.remedy}."
+        )
+
+
+@attrs.define(init=False)
+class ConfigProblems(ConfigError):
+    """A configuration that cannot be used. Holds every mistake, in the order of the lines.
+
+    As a ConfigError it speaks of the first one.
+    """
+
+    problems: tuple[Problem, ...]
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
+        first = self.problems[0]
+        self.name, self.given = first.key or first.file, first.given
+        self.allowed, self.remedy = first.allowed, first.remedy
+        ValueError.__init__(self, self.problems)
+
+    def __reduce__(self) -> tuple[type["ConfigProblems"], tuple[tuple[Problem, ...]]]:
+        return type(self), (self.problems,)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
+
+
+@attrs.frozen
+class Fault:
+    """A mistake at a place in a document, before it is known which line that is."""
+
+    place: Place
+    given: str
+    allowed: str
+    remedy: str
+    line: int | None = None
+    """Where it is not the key's own."""
+
+    @classmethod
+    def of(cls, error: ConfigError, place: Place, given: str | None = None) -> "Fault":
+        """Take a ConfigError over, in the words of YAML."""
+        return cls(
+            place,
+            show(error.given) if given is None else given,
+            error.allowed.replace("None", "null").replace("a str", "a text"),
+            error.remedy.replace("None", "null"),
+        )
+
+
+def show(value: object) -> str:
+    """Write a value as a file would have it, shortened.
+
+    >>> show("many"), show(None), show([True])
+    ('"many"', 'null', '[true]')
+    """
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
+
+
+def spell(place: Place) -> str:
+    """Write the way to a key.
+
+    >>> spell(("strategies", 0, "keep_last", "keep_recent"))
+    'strategies[0].keep_last.keep_recent'
+    """
+    parts = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+    return "".join(parts).removeprefix(".")
+
+
+def did_you_mean(given: str, known: Iterable[str], otherwise: str) -> str:
+    """Name the nearest word, if one is near.
+
+    >>> did_you_mean("max_turn", ["max_turns", "model"], "leave it out")
+    'write max_turns'
+    """
+    words = list(known)
+    near = difflib.get_close_matches(given, words, 1, _ALIKE)
+    near += [word for word in words if len(given) >= _ENOUGH and given in word]
+    near += difflib.get_close_matches(given, words, 1)
+    return f"write {near[0]}" if near else otherwise

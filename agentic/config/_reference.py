@@ -1,0 +1,107 @@
+"""References to Python: `tools.py:read_file`, `package.module:function`.
+
+To read one runs nothing. To resolve one imports the module, which runs it, like any plugin. A file
+is imported once in a process, whoever refers to it. The folder that relative paths count from joins
+the end of `sys.path`, so that the file finds the modules beside it.
+"""
+
+import hashlib
+import importlib
+import importlib.util
+import operator
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import attrs
+
+from agentic.config._problems import did_you_mean
+from agentic.errors import ConfigError
+
+__all__ = ["Reference"]
+
+_FORM = re.compile(r"(.+):([^\W\d]\w*(?:\.[^\W\d]\w*)*)", re.DOTALL)
+_MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_ALLOWED = "FILE.py:NAME or PACKAGE.MODULE:NAME"
+
+
+@attrs.frozen
+class Reference:
+    """A name in a Python file or a module."""
+
+    text: str
+    module: str | Path
+    """A Path is that of a file."""
+    name: str
+    folder: Path
+
+    @classmethod
+    def read(cls, text: str, folder: Path) -> "Reference":
+        """Read a reference, and see that its file is there.
+
+        Raises:
+            ConfigError: it has another form, or names a file that does not exist.
+        """
+        found = _FORM.fullmatch(text)
+        if found is None:
+            raise _wrong(
+                text, _ALLOWED, "write the file or the module, a colon, and the name in it"
+            )
+        place, name = found.groups()
+        if place.endswith(".py"):
+            path = folder / Path(place).expanduser()
+            if not path.is_file():
+                raise _wrong(text, "a file that exists", f"make {path}, or mend the path")
+            return cls(text, path, name, folder)
+        if _MODULE.fullmatch(place) is None:
+            raise _wrong(text, _ALLOWED, "end the file's name with .py, or write a module's name")
+        return cls(text, place, name, folder)
+
+    def resolve(self) -> Any:
+        """Import the module and give what has the name.
+
+        Raises:
+            ConfigError: it cannot be imported, or there is no such name in it.
+        """
+        try:
+            module = self._import()
+        except (Exception, SystemExit) as error:
+            said = f"{type(error).__name__}: {error}".rstrip(".")
+            raise _wrong(self.text, "a module that can be imported", f"mend it ({said})") from error
+        try:
+            return operator.attrgetter(self.name)(module)
+        except AttributeError as error:
+            names = [name for name in vars(module) if not name.startswith("_")]
+            remedy = did_you_mean(self.name, names, f"define {self.name} there, or mend the name")
+            raise _wrong(self.text, f"a name that {self.module} has", remedy) from error
+
+    def _import(self) -> ModuleType:
+        folder = str(self.folder)
+        if folder not in sys.path:
+            sys.path.append(folder)
+        if isinstance(self.module, str):
+            return importlib.import_module(self.module)
+        return _import_file(self.module.resolve())
+
+
+def _import_file(path: Path) -> ModuleType:
+    name = f"{path.stem}_{hashlib.sha256(str(path).encode('utf-8', 'replace')).hexdigest()[:12]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _wrong(text: str, allowed: str, remedy: str) -> ConfigError:
+    return ConfigError("the reference", text, allowed, remedy)

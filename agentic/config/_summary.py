@@ -1,0 +1,89 @@
+"""Who writes the summaries of an agent: a model over a digest, or a digest alone."""
+
+import logging
+from collections.abc import Callable
+
+import attrs
+
+from agentic.context.budget import Compactor, Policy
+from agentic.context.compactors import Digest, Model, first_of, with_digest
+from agentic.errors import CompactionRefused
+from agentic.loop import Decider, Input
+from agentic.messages import Message
+from agentic.tokens import Counter
+from agentic.usage import StopReason
+
+__all__ = ["make_compactor", "make_digest"]
+
+_logger = logging.getLogger(__name__)
+
+_PROSE_TOKENS = 1_000
+_LEAST_PROSE = 50
+"""What `Model` takes at least."""
+_PROMPT_TOKENS = 1_000
+_DIGEST_TOKENS = 2_000
+_SHARE = 0.25
+"""Of what the conversation may take. A session shortens what is over 0.3 beside its prompt."""
+
+
+def make_digest(policy: Policy, counter: Counter) -> Digest:
+    """Give a digest that a session shows whole."""
+    return Digest(max_tokens=min(_DIGEST_TOKENS, _room(policy)), counter=counter)
+
+
+def make_compactor(
+    find_decider: Callable[[], Decider], window: int, policy: Policy, counter: Counter
+) -> Compactor:
+    """Give one that asks a decider, over a digest, and falls back to a digest.
+
+    Where the window or the share of a summary is too small for prose, it is a digest alone.
+    """
+    digest = make_digest(policy, counter)
+    least = _PROMPT_TOKENS + 3 * _LEAST_PROSE
+    window = window or 32_000
+    room = min(_PROSE_TOKENS, _room(policy) // 2)
+    if window < least or room < _LEAST_PROSE:
+        return digest
+    prose = min(room, (window - _PROMPT_TOKENS) // 3)
+    asked = Model(_Asker(find_decider), max_tokens=prose, window=window, counter=counter)
+    below = attrs.evolve(digest, max_tokens=min(_DIGEST_TOKENS, _room(policy) - prose))
+    return first_of(with_digest(asked, below), digest)
+
+
+def _room(policy: Policy) -> int:
+    """Give what a summary may take, in tokens."""
+    if not policy.context_window:
+        return _PROSE_TOKENS + _DIGEST_TOKENS
+    return max(1, int(_SHARE * policy.available_tokens))
+
+
+@attrs.frozen(eq=False)
+class _Asker:
+    """A decider as a plain question and its answer. Connects when it is first asked."""
+
+    find_decider: Callable[[], Decider]
+
+    async def __call__(self, prompt: str) -> str:
+        try:
+            return await self._answer(prompt)
+        except Exception as error:
+            _logger.warning("no summary by a model, a digest takes its place: %s", error)
+            raise
+
+    async def _answer(self, prompt: str) -> str:
+        decision = await self.find_decider().decide(_request(prompt))
+        if decision.stop_reason is not StopReason.STOP:
+            raise CompactionRefused(f"the summary model ended with {decision.stop_reason}")
+        return decision.reply
+
+
+def _request(prompt: str) -> Input:
+    return Input(
+        system_prompt="",
+        user_message=prompt,
+        history=(Message("user", prompt),),
+        tools=(),
+        tool_calls=(),
+        tool_results=(),
+        turn=1,
+    )

@@ -1,0 +1,392 @@
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import attrs
+import pytest
+
+from agentic import config, history, loop
+from agentic.context.compactors import Digest
+from agentic.context.strategies import ClearToolOutputs, KeepLast
+from agentic.errors import ConfigError
+from agentic.messages import Message, ToolCall
+from agentic.testing import ScriptedDecider
+
+TALK = [Message("user", "Is it green?"), Message("assistant", "All tests pass now.")]
+
+
+def _agent(project: Path, text: str) -> config.AgentConfig:
+    path = project / "agent.yaml"
+    path.write_text(text)
+    return config.load(path)
+
+
+def _problem(project: Path, text: str) -> str:
+    with pytest.raises(config.ConfigProblems) as caught:
+        _agent(project, text).runner(_agent(project, "store: {kind: memory}").session())
+    return str(caught.value).removeprefix(f"{project}/")
+
+
+@pytest.mark.parametrize("name", ["Offline", "make", "ready"])
+def test_a_decider_of_ones_own_is_a_class_a_function_or_an_object(project: Path, name: str) -> None:
+    """Made with `model_options` where it has to be made."""
+    options = "" if name == "ready" else "model_options: {window: 64000}"
+    agent = _agent(project, f"model: my_agent.py:{name}\n{options}")
+
+    assert agent.limits().context_window == 64_000
+    assert asyncio.run(_reply(agent)) == "ok"
+    assert agent.decider() is agent.decider()
+
+
+async def _reply(agent: config.AgentConfig) -> str:
+    async with agent.session() as session:
+        return (await agent.runner(session).run("hello")).reply
+
+
+def test_a_decider_may_stand_in_a_module_beside_the_file(project: Path) -> None:
+    """`package.module:Name` finds it as Python would, and the folder of the file last."""
+    (project / "parts_of_mine").mkdir()
+    (project / "parts_of_mine" / "deciders.py").write_text("from my_agent import Bare, Offline\n")
+    agent = _agent(project, "model: parts_of_mine.deciders:Offline\nstore: {kind: memory}")
+
+    assert asyncio.run(_reply(agent)) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "agent.yaml:1: model is missing; allowed: a model, or a decider that is passed to"),
+        ("\nmodel: my_agent.py:Ofline", "agent.yaml:2: model is"),
+        ("\nmodel: my_agent.py:Ofline", "To mend it: write Offline."),
+        ("model: my_agent.py:nothing", "a class or a function that makes a decider"),
+        ("model: my_agent.py:broken", "mend it (RuntimeError: no weights here)"),
+        ("model: my_agent.py:Offline\nmodel_options: {windows: 3}", "unexpected keyword argument"),
+        ("model: my_agent.py:ready\nmodel_options: {window: 3}", "model is {"),
+        ("model: tools.py:read_file", "mend it (TypeError: read_file() missing 1 required"),
+        ("model: tools.py:Now", "something with async decide(request) -> Decision"),
+        ("model: no_such_module:Decider", "(ModuleNotFoundError: No module named 'no_such_module"),
+        ("model: anthropic:claude-sonnet-4-5", "set the environment variable ANTHROPIC_API_KEY"),
+    ],
+)
+def test_a_model_that_cannot_be_made_is_told_with_its_line(
+    project: Path, text: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it is asked for, and no earlier."""
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+
+    assert said in _problem(project, text)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("syntax error", "SyntaxError: invalid syntax"),
+        ("import sys\nsys.exit('not today')", "SystemExit: not today"),
+        ("raise RuntimeError('at import')", "RuntimeError: at import"),
+    ],
+)
+def test_a_file_that_cannot_be_imported_is_told_and_tried_again(
+    project: Path, source: str, said: str
+) -> None:
+    """A failed import leaves nothing behind: the mended file is read anew."""
+    (project / "bad.py").write_text(source)
+    agent = _agent(project, "name: x\nmodel: bad.py:Offline")
+    with pytest.raises(config.ConfigProblems) as caught:
+        agent.decider()
+
+    (project / "bad.py").write_text((project / "my_agent.py").read_text())
+
+    assert said in str(caught.value)
+    assert "agent.yaml:2: model is" in str(caught.value)
+    assert agent.limits().context_window == 200_000
+
+
+def test_tools_are_functions_tools_and_lists_of_them(project: Path) -> None:
+    """Each becomes a tool; `recall` is the session's own."""
+    agent = _agent(
+        project, "store: {kind: memory}\ntools: [recall, tools.py:BOTH, tools.py:Now, json:loads]"
+    )
+    (project / "a.txt").write_text("in the file")
+
+    async def call() -> tuple[list[str], str, str]:
+        async with agent.session() as session:
+            registry = agent.registry(session)
+            assert registry is not None
+            names = [tool.name for tool in await registry.list_tools()]
+            path = str(project / "a.txt").replace("\\", "/")
+            read = await registry.execute(ToolCall("c1", "read_file", f'{{"path": "{path}"}}'))
+            loud = await registry.execute(ToolCall("c2", "shout", '{"text": "hey"}'))
+            return names, read.output, loud.output
+
+    with pytest.raises(config.ConfigProblems, match=r"tools\[3\] is"):
+        asyncio.run(call())
+    agent = attrs.evolve(agent, tools=agent.tools[:3])
+    assert asyncio.run(call()) == (
+        ["recall", "read_file", "shout", "now"],
+        "in the file",
+        "HEY",
+    )
+
+
+def test_every_tool_that_cannot_be_used_is_told_at_once(project: Path) -> None:
+    """Each with its own line."""
+    said = _problem(
+        project,
+        "model: my_agent.py:Offline\ntools:\n- tools.py:read_file\n- tools.py:red_file\n"
+        "- tools.py:untyped\n- tools.py:read_file\n- tools.py:Needy\n- my_agent.py:nothing\n",
+    ).split("\n")
+
+    assert [line.split(" is ")[0].rpartition("agent.yaml")[2] for line in said] == [
+        ":4: tools[1]",
+        ":5: tools[2]",
+        ":6: tools[3]",
+        ":7: tools[4]",
+        ":8: tools[5]",
+    ]
+    assert "To mend it: write read_file." in said[0]
+    assert "a name that is not registered yet" in said[2]
+
+
+def test_an_agent_without_tools_has_no_executor(project: Path) -> None:
+    """A model that cannot call tools is sent none."""
+    agent = _agent(project, "model: my_agent.py:Offline\nstore: {kind: memory}")
+
+    assert agent.runner(agent.session()).executor is None
+
+
+def test_a_runner_has_what_the_file_says(project: Path) -> None:
+    """And any other decider in the place of the model."""
+    agent = _agent(
+        project,
+        "system_prompt: Be brief.\nmax_turns: 3\ntool_timeout_seconds: 1.5\n"
+        "turn_output_bytes: 9\ntruncation: {max_lines: 3}\nstore: {kind: memory}\n"
+        "strategies: [keep_last, {clear_tool_outputs: {max_tokens: 99}}]",
+    )
+    decider = ScriptedDecider("hello")
+    session = agent.session("abc123")
+    runner = agent.runner(session, decider)
+
+    assert runner.decider is decider
+    assert runner.system_prompt == "Be brief."
+    assert (runner.max_turns, runner.tool_timeout_seconds, runner.turn_output_bytes) == (3, 1.5, 9)
+    assert runner.truncation is not None
+    assert runner.truncation.max_lines == 3
+    kept, cleared = session.strategies.strategies
+    assert isinstance(kept, KeepLast)
+    assert isinstance(cleared, ClearToolOutputs)
+    assert cleared.counter == agent.counter()
+    assert session.session_id == "abc123"
+
+
+def test_summaries_are_asked_for_on_demand_only_where_the_file_says_so() -> None:
+    """`auto_summarize: false` reaches the session."""
+    for text, automatic in [("{}", True), ("context: {auto_summarize: false}", False)]:
+        agent = attrs.evolve(config.loads(text), store=config.StoreSettings(kind="memory"))
+        assert agent.session().auto_summarize is automatic
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model: my_agent.py:Offline",
+        "{}",
+        "model: anthropic:claude-sonnet-4-5\ncontext: {summary_model: digest}",
+        "model: anthropic:claude-sonnet-4-5\ncontext_window: 600",
+    ],
+)
+def test_a_digest_is_taken_where_no_model_can_be_asked(project: Path, text: str) -> None:
+    """For a decider of one's own, for nobody, by order, and for a window without room for prose."""
+    assert isinstance(_agent(project, text).compactor(), Digest)
+
+
+def test_a_decider_that_is_named_for_it_summarizes(project: Path) -> None:
+    """Its answer stands over the digest; it is asked for nothing until then."""
+    agent = _agent(project, "context: {summary_model: my_agent.py:Offline}")
+
+    text = asyncio.run(_compact(agent, TALK))
+
+    assert text.startswith("ok\n\n# Digest of the conversation so far")
+
+
+async def _compact(agent: config.AgentConfig, messages: list[Message]) -> str:
+    return await agent.compactor().compact(messages)
+
+
+def test_a_summary_model_that_fails_is_told_and_a_digest_takes_its_place(
+    project: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that is missing is missed in the log, not in the conversation."""
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    agent = _agent(project, "model: anthropic:claude-sonnet-4-5")
+
+    text = asyncio.run(_compact(agent, TALK))
+
+    assert text.startswith("# Digest")
+    assert "a digest takes its place" in caplog.text
+    assert "ANTHROPIC_API_KEY" in caplog.text
+
+
+def test_a_summary_that_was_cut_off_is_none(
+    project: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What a model did not finish is not kept as if it had."""
+    (project / "short.py").write_text(
+        "from agentic import loop\n"
+        "class Short:\n"
+        "    async def decide(self, request):\n"
+        "        return loop.Decision('## Done\\nThe', stop_reason='max_tokens')\n"
+    )
+    agent = _agent(project, "context: {summary_model: short.py:Short}")
+
+    assert asyncio.run(_compact(agent, TALK)).startswith("# Digest")
+    assert "ended with max_tokens" in caplog.text
+
+
+@pytest.mark.parametrize("window", [1_500, 4_000, 8_192, 200_000])
+def test_a_summary_leaves_room_in_its_window(project: Path, window: int) -> None:
+    """Its share is that of the session, whatever the conversation."""
+    agent = _agent(
+        project,
+        f"context_window: {window}\ncontext: {{summary_model: my_agent.py:Offline}}",
+    )
+    long = [Message("user", f"Look at file_{n}.py and tell me of it.") for n in range(3_000)]
+
+    text = asyncio.run(_compact(agent, long))
+
+    assert agent.counter().count(text) <= 0.3 * agent.policy().available_tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("{}", ".agentic/sessions/agent/s1.jsonl"),
+        ("name: other", ".agentic/sessions/other/s1.jsonl"),
+        ("store: {path: kept/here}", "kept/here/s1.jsonl"),
+        ("store: {kind: sqlite}", ".agentic/sessions/agent.db"),
+        ("store: {kind: sqlite, path: all.db}", "all.db"),
+    ],
+)
+def test_sessions_are_kept_beside_the_file(project: Path, text: str, place: str) -> None:
+    """Wherever the process runs; a file of sessions is one file, a folder has one each."""
+    agent = _agent(project, text)
+
+    async def write() -> list[str]:
+        async with agent.session("s1") as session:
+            await session.append(Message("user", "hello"))
+        return [info.id for info in await agent.sessions().list()]
+
+    assert asyncio.run(write()) == ["s1"]
+    assert (project / place).is_file()
+
+
+def test_a_home_and_an_absolute_path_are_taken_as_they_are(project: Path, tmp_path: Path) -> None:
+    """Only a relative path counts from the file."""
+    agent = _agent(project, f"store: {{path: {tmp_path}/elsewhere}}")
+    store = agent.session("s1").store
+
+    assert isinstance(store, history.JsonlStore)
+    assert store.path.parent == tmp_path / "elsewhere"
+
+
+def test_sessions_in_memory_cannot_be_listed(project: Path) -> None:
+    """There is no place that has them; each is its own."""
+    agent = _agent(project, "\nstore: {kind: memory}")
+
+    assert isinstance(agent.session().store, history.MemoryStore)
+    with pytest.raises(config.ConfigProblems, match=r":2: store.kind is memory; allowed: jsonl, s"):
+        agent.sessions()
+
+
+def test_a_session_has_a_new_id_unless_it_is_named(project: Path) -> None:
+    """And one that cannot be a name is refused."""
+    agent = _agent(project, "{}")
+
+    assert agent.session().session_id != agent.session().session_id
+    with pytest.raises(ConfigError):
+        agent.session("../up")
+
+
+def test_a_window_that_is_guessed_is_told(project: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """8,192 tokens are few, and a line mends it."""
+    _agent(project, "model: openai_chat:my-own\nstore: {kind: memory}").session()
+
+    assert "the window of openai_chat:my-own is not known: 8,192 tokens" in caplog.text
+
+
+def test_another_model_can_take_the_place_of_the_files(project: Path) -> None:
+    """As the command line does; what was made for the former one is not used again."""
+    agent = _agent(project, "model: my_agent.py:Offline")
+    assert agent.limits().context_window == 200_000
+
+    other = attrs.evolve(agent, model="my_agent.py:ready")
+
+    assert other.limits().context_window == 64_000
+    assert agent.limits().context_window == 200_000
+
+
+def test_a_provider_is_given_the_window_that_is_written(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that it finds a server that cuts a prompt without a word; and the options of requests."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    agent = _agent(
+        project,
+        "model: openai_chat:qwen3\ncontext_window: 16384\nmodel_options: {temperature: 0}",
+    )
+    decider = agent.decider()
+
+    assert decider.limits().context_window == 16_384  # type: ignore[attr-defined]
+    assert decider.options == {"temperature": 0}  # type: ignore[attr-defined]
+
+
+def test_a_file_is_imported_once(project: Path) -> None:
+    """Two references to one file share its state."""
+    (project / "state.py").write_text(
+        "from agentic import loop\nhits = []\n"
+        "def hit() -> int:\n    '''Count.'''\n    hits.append(1)\n    return len(hits)\n"
+        "def seen() -> int:\n    '''Tell.'''\n    return len(hits)\n"
+    )
+    agent = _agent(project, "tools: [state.py:hit, state.py:seen]\nstore: {kind: memory}")
+
+    async def call() -> str:
+        registry = agent.registry(agent.session())
+        assert registry is not None
+        await registry.execute(ToolCall("c1", "hit"))
+        return (await registry.execute(ToolCall("c2", "seen"))).output
+
+    assert asyncio.run(call()) == "1"
+
+
+def test_a_server_is_reached_by_its_dsn() -> None:
+    """Nothing is asked of it yet."""
+    agent = config.loads("store: {kind: postgres, dsn: 'postgresql:///nowhere'}")
+
+    assert isinstance(agent.sessions(), history.Sessions)
+    assert isinstance(agent.session("s1").store, history.Archive)
+
+
+def test_a_driver_that_is_not_installed_is_named() -> None:
+    """The room of the store says how to install it."""
+    program = (
+        "import sys; sys.modules['psycopg'] = None\n"
+        "from agentic import config\n"
+        "agent = config.loads('store: {kind: postgres, dsn: x}')\n"
+        "try: agent.sessions()\n"
+        "except ImportError as absent: print(absent)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+
+    assert "agentic-weave[postgres]" in done.stdout, done.stderr
+
+
+def test_a_part_for_a_loop_is_a_runner(project: Path) -> None:
+    """Nothing of the configuration is needed to go on with it."""
+    agent = _agent(project, "model: my_agent.py:Offline\nstore: {kind: memory}")
+
+    assert isinstance(agent.runner(agent.session()), loop.Runner)

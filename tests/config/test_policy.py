@@ -1,0 +1,141 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentic import config
+from agentic.context.budget import Policy
+from agentic.errors import ConfigError
+
+
+def test_each_knob_has_its_place_in_the_policy() -> None:
+    """Row for row of the table of names."""
+    agent = config.loads(
+        "context_window: 100000\n"
+        "context:\n"
+        "  response_reserve: 9000\n"
+        "  max_messages_before_summary: 40\n"
+        "  max_tokens_before_summary: 70000\n"
+        "  min_recent_messages: 12\n"
+    )
+
+    assert agent.policy() == Policy(
+        100_000, 9000, 20_000, max_messages=40, max_tokens=70_000, min_recent_messages=12
+    )
+
+
+def test_the_window_is_the_models_by_its_name() -> None:
+    """Written, it is what is written; of a model nobody knows, the smallest in use."""
+    windows = [
+        config.loads(text).limits().context_window
+        for text in (
+            "model: openai_chat:gpt-4o",
+            "model: openai_chat:gpt-oss:20b",
+            "model: openai_chat:gpt-4o\ncontext_window: 5000",
+            "model: openai_chat:my-own",
+            "{}",
+        )
+    ]
+
+    assert windows == [128_000, 131_072, 5_000, 8_192, 8_192]
+
+
+def test_a_decider_of_ones_own_tells_its_window(project: Path) -> None:
+    """One that does not is assumed to be small."""
+    windows = [
+        config.loads(f"model: my_agent.py:{name}", folder=project).policy().context_window
+        for name in ("Offline", "ready", "Bare")
+    ]
+
+    assert windows == [200_000, 64_000, 8_192]
+
+
+@pytest.mark.parametrize(
+    ("text", "reserve", "most", "recent"),
+    [
+        ("context_window: 8192", 4096, 30, 6),
+        ("context_window: 5000", 2500, 30, 6),
+        ("context_window: 1", 0, 30, 6),
+        ("context: {max_messages_before_summary: 10}", 4096, 10, 6),
+        ("context: {max_messages_before_summary: 5}", 4096, 5, 1),
+        ("context: {max_messages_before_summary: 2}", 4096, 2, 1),
+        ("context: {min_recent_messages: 40}", 4096, 44, 40),
+        ("context: {min_recent_messages: 40, max_messages_before_summary: null}", 4096, None, 40),
+        ("context: {min_recent_messages: 6, max_messages_before_summary: 7}", 4096, 7, 6),
+        ("context: {response_reserve: 8191}", 8191, 30, 6),
+    ],
+)
+def test_numbers_that_nobody_wrote_give_way(
+    text: str, reserve: int, most: int | None, recent: int
+) -> None:
+    """A default is never the reason of an error."""
+    policy = config.loads(text).policy()
+
+    assert (policy.reserve_tokens, policy.max_messages, policy.min_recent_messages) == (
+        reserve,
+        most,
+        recent,
+    )
+
+
+def test_a_k_over_a_small_window_leaves_the_trigger_to_the_window() -> None:
+    """K is 128,000 and never reached: what the window has beside its reserve is."""
+    policy = config.loads("context_window: 8192").policy()
+
+    assert (policy.max_tokens, policy.available_tokens) == (128_000, 4096)
+
+
+@settings(max_examples=50)
+@given(
+    window=st.integers(1, 300_000),
+    most=st.none() | st.integers(2, 200),
+    recent=st.none() | st.integers(1, 200),
+    reserve=st.none() | st.integers(0, 300_000),
+)
+def test_whatever_is_written_is_a_policy_or_a_problem_of_what_is_written(
+    window: int, most: int | None, recent: int | None, reserve: int | None
+) -> None:
+    """The window, N, the recent messages and the reserve, in any combination."""
+    written = {
+        "max_messages_before_summary": most,
+        "min_recent_messages": recent,
+        "response_reserve": reserve,
+    }
+    lines = [f"  {key}: {value}\n" for key, value in written.items() if value is not None]
+    text = f"context_window: {window}\ncontext:\n{''.join(lines)}"
+    clash = (most is not None and recent is not None and most <= recent) or (
+        reserve is not None and reserve >= window
+    )
+
+    try:
+        policy = config.loads(text).policy()
+    except config.ConfigProblems:
+        assert clash
+    else:
+        assert not clash
+        assert policy.max_messages == most or most is None
+        assert policy.min_recent_messages == recent or recent is None
+        assert policy.reserve_tokens == reserve or reserve is None
+
+
+def test_a_window_that_only_the_decider_knows_still_names_the_line(project: Path) -> None:
+    """The contradiction is found when the part is made, and told as any other."""
+    path = project / "small.yaml"
+    path.write_text("model: my_agent.py:Offline\ncontext:\n  response_reserve: 200000\n")
+
+    with pytest.raises(config.ConfigProblems) as caught:
+        config.load(path).policy()
+
+    assert str(caught.value).startswith(f"{path}:3: context.response_reserve is 200000; allowed")
+
+
+def test_numbers_in_python_are_checked_by_the_same_rules() -> None:
+    """A record is made by hand, or it is read."""
+    with pytest.raises(ConfigError, match="a whole number from 2"):
+        config.ContextSettings(max_messages_before_summary=1)
+    both = config.ContextSettings(max_messages_before_summary=7, min_recent_messages=8)
+    with pytest.raises(ConfigError, match="more than min_recent_messages, which is 8"):
+        config.AgentConfig(context=both).policy()
+    with pytest.raises(ConfigError, match="bytes above 0"):
+        config.TruncationSettings(max_bytes="many")  # type: ignore[arg-type]
