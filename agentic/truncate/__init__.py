@@ -11,13 +11,14 @@ and a lone surrogate counts as the three bytes of its surrogatepass form. Neithe
 where it can be helped, a line is cut in two. A text within its limits is returned as it is.
 """
 
-from agentic.truncate._buffers import HeadBuffer, TailBuffer
+from agentic.truncate._buffers import HeadBuffer, MiddleBuffer, TailBuffer
 from agentic.truncate._file import read_file
 from agentic.truncate._options import Options, head, middle, tail
 from agentic.truncate._result import Mode, Result
 
 __all__ = [
     "HeadBuffer",
+    "MiddleBuffer",
     "Mode",
     "Options",
     "Result",

@@ -1,13 +1,11 @@
-"""What a session costs under a strategy, with a prompt cache: every turn sends the view anew.
-
-What the request before began with is read from the cache, the rest is written to it.
-"""
+"""What a session costs under a strategy, with a prompt cache as `agentic replay` has it."""
 
 import statistics
 from collections.abc import Iterator, Sequence
 
 import attrs
 
+from agentic.cli.replay import PromptCache, cost_of
 from agentic.context.strategies import (
     Chain,
     ClearToolOutputs,
@@ -22,8 +20,6 @@ from benchmarks.retention.shown import size_of, text_of
 
 __all__ = ["COST_BUDGETS", "SLIDING", "Bill", "replay"]
 
-READ, WRITE = 0.1, 1.25
-"""Of the price of a token without a cache, as providers charge for five minutes (2026)."""
 COST_BUDGETS = (8_000, 20_000, 50_000)
 SLIDING = "a window that slides every turn"
 
@@ -81,36 +77,22 @@ def _send(
 ) -> Bill:
     """Add up what the requests of a session cost."""
     history: list[Message] = []
-    before: list[Message] = []
+    cache = PromptCache(sizes.of)
     size = sent = read = cost_when_full = 0.0
     turns = breaks = 0
     for message in messages:
         if message.role == "assistant" and history:
-            view = strategy.compact(history)
-            shared = _shared(before, view)
-            known = sum(map(sizes.of, view[:shared]))
-            new = sum(map(sizes.of, view)) - known
+            request = cache.send(strategy.compact(history))
             turns += 1
-            breaks += shared < len(before)
-            read += known
-            sent += known + new
-            cost_when_full += (READ * known + WRITE * new) * (size > budget)
-            before = list(view)
+            breaks += request.breaks
+            read += request.reused
+            sent += request.tokens
+            cost_when_full += cost_of(request.tokens, request.reused) * (size > budget)
         history = [*history, message]
         size += sizes.of(message)
-    cost = READ * read + WRITE * (sent - read)
     reused = read / sent if sent else 0.0
+    cost = cost_of(sent, read)
     return Bill("", budget, "", turns, cost, cost_when_full, reused, breaks, None)
-
-
-def _shared(before: list[Message], after: list[Message]) -> int:
-    """Count the messages that both begin with."""
-    shared = 0
-    for one, other in zip(before, after, strict=False):
-        if one is not other:
-            break
-        shared += 1
-    return shared
 
 
 @attrs.define

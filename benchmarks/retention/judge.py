@@ -1,135 +1,44 @@
-"""The judge of a cut: the identifiers that the agent really went on to use.
+"""The judge of a cut, which `agentic replay` uses too: `agentic.cli.replay` has it.
 
-A term is a path or an identifier in the tool calls of the next messages that the past contained.
-It is *known* if the kept text has it anywhere; it is *evident* if a line of the kept text holds a
-whole line of the past with the term in it, or 40 characters or more of one around the term.
+Here a point also knows the session that it belongs to.
 """
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 
 import attrs
 
+from agentic.cli import replay
+from agentic.cli.replay import POINTS, Judgement
 from agentic.messages import Message
 from benchmarks.retention.sessions import Session
-from benchmarks.retention.shown import argument_texts, size_of, text_of
+from benchmarks.retention.shown import size_of
 
-__all__ = ["Judgement", "Point", "points_of"]
-
-POINTS, FUTURE, WINDOW, REQUEST = 12, 40, 40, 400
-_WORD = re.compile(r"[\w./~-]+")
-_NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9]|[^\W0-9][0-9]|[0-9]{4}")
-_FENCED = re.compile(r"```\w*\n(.*?)(?:```|\Z)", re.DOTALL)
-
-
-@attrs.frozen
-class Judgement:
-    """What a cut kept, as shares from 0 to 1; None where there was nothing to keep."""
-
-    evidence: float
-    known: float
-    requests: float | None
+__all__ = ["POINTS", "Judgement", "Point", "points_of"]
 
 
 @attrs.define(slots=False)
 class Point:
-    """A place in a session: what came before it, and what came after."""
+    """A place in a session."""
 
     session: Session
-    past: list[Message]
-    terms: list[str]
+    place: replay.Point
+
+    @property
+    def past(self) -> list[Message]:
+        """What came before it."""
+        return self.place.past
 
     @cached_property
     def size(self) -> float:
         """The size of the past, in tokens."""
-        return size_of(self._text)
+        return size_of(self.place.text)
 
     def judge(self, kept: str) -> Judgement:
         """Say what a text keeps of what will be needed."""
-        lines = kept.split("\n")
-        known = [term for term in self.terms if term in kept]
-        evident = [term for term in known if self._is_evident(term, lines)]
-        asked = self._requests
-        words = sum(map(len, asked))
-        return Judgement(
-            len(evident) / len(self.terms),
-            len(known) / len(self.terms),
-            sum(len(text) for text in asked if text in kept) / words if words else None,
-        )
-
-    def _is_evident(self, term: str, lines: list[str]) -> bool:
-        with_term = [line.strip() for line in lines if term in line]
-        return any(line in self._lines for line in with_term) or any(
-            self._holds_short_line(term, line) or self._holds_window(term, line)
-            for line in with_term
-        )
-
-    def _holds_short_line(self, term: str, line: str) -> bool:
-        return any(short in line for short in self._short_lines(term))
-
-    def _short_lines(self, term: str) -> list[str]:
-        if term not in self._short_lines_by_term:
-            found = [line for line in self._lines if len(line) < WINDOW and term in line]
-            self._short_lines_by_term[term] = found
-        return self._short_lines_by_term[term]
-
-    def _holds_window(self, term: str, line: str) -> bool:
-        size = max(WINDOW, len(term))
-        for found in re.finditer(re.escape(term), line):
-            first, last = max(found.end() - size, 0), min(found.start(), len(line) - size)
-            if any(line[at : at + size] in self._text for at in range(first, last + 1)):
-                return True
-        return False
-
-    @cached_property
-    def _text(self) -> str:
-        return text_of(self.past)
-
-    @cached_property
-    def _lines(self) -> set[str]:
-        return {line.strip() for line in self._text.split("\n")}
-
-    @cached_property
-    def _short_lines_by_term(self) -> dict[str, list[str]]:
-        return {}
-
-    @cached_property
-    def _requests(self) -> list[str]:
-        """The user's own words: where actions stand in the replies, the rest is outputs."""
-        asked = [message.content.strip() for message in self.past if message.role == "user"]
-        asked = asked[:1] if self.session.speaks_in_text else asked
-        return [text[:REQUEST].strip() for text in asked if text]
+        return self.place.judge(kept)
 
 
 def points_of(session: Session, number: int = POINTS) -> Iterator[Point]:
     """Give places spread evenly over a session, each before a reply, that have a future."""
-    for step in range(1, number + 1):
-        at = _before_a_reply(session.messages, step * len(session.messages) // (number + 1))
-        past = session.messages[:at]
-        text = text_of(past)
-        used = {term: None for text in _calls(session, at) for term in _terms(text)}
-        terms = [term for term in used if term in text]
-        if terms:
-            yield Point(session, past, terms)
-
-
-def _before_a_reply(messages: Sequence[Message], at: int) -> int:
-    while at < len(messages) and messages[at].role == "tool":
-        at += 1
-    return at
-
-
-def _calls(session: Session, at: int) -> Iterator[str]:
-    for message in session.messages[at : at + FUTURE]:
-        for call in message.tool_calls:
-            yield from argument_texts(call)
-        if session.speaks_in_text and message.role == "assistant":
-            yield from _FENCED.findall(message.content)
-
-
-def _terms(text: str) -> Iterator[str]:
-    for word in _WORD.findall(text):
-        term = word.strip("./~-") if not word.startswith(("/", "~", ".")) else word.rstrip("./~-")
-        if 4 <= len(term) <= 120 and _NAMED.search(term):
-            yield term
+    return (Point(session, place) for place in replay.points_of(session.messages, number))

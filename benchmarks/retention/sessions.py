@@ -1,14 +1,13 @@
 """Recorded sessions: where they lie, how they are read, and which half and family each is of."""
 
-import json
 import zlib
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import attrs
 
-from agentic.messages import Message, ToolCall, ToolFailure, ToolResult, leading_system_count
+from agentic.cli.replay import read_transcripts, speaks_in_text
+from agentic.messages import Message, leading_system_count
 
 __all__ = ["Session", "read_sessions"]
 
@@ -41,7 +40,7 @@ class Session:
     @cached_property
     def speaks_in_text(self) -> bool:
         """Whether actions stand in the replies, and outputs come back as user messages."""
-        return not any(message.tool_calls for message in self.messages)
+        return speaks_in_text(self.messages)
 
 
 def read_sessions(folder: Path = FOLDER) -> list[Session]:
@@ -52,22 +51,7 @@ def read_sessions(folder: Path = FOLDER) -> list[Session]:
 
 
 def _read(path: Path) -> list[Message]:
-    with path.open(encoding="utf-8") as lines:
-        messages = [_message(json.loads(line)) for line in lines]
+    """Read a session without its thinking, which no provider is sent again."""
+    [transcript] = read_transcripts(path)
+    messages = [attrs.evolve(message, reasoning="") for message in transcript.messages]
     return messages[leading_system_count(messages) :]
-
-
-def _message(chat: dict[str, Any]) -> Message:
-    content = chat.get("content") or ""
-    if not isinstance(content, str):
-        content = "\n".join(part.get("text") or "" for part in content)
-    if chat["role"] == "tool":
-        error = ToolFailure(content) if chat.get("x_is_error") else None
-        name = chat.get("name") or ""
-        result = ToolResult(chat["tool_call_id"], name, "" if error else content, error)
-        return Message("tool", tool_results=[result])
-    calls = [
-        ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"] or "")
-        for call in chat.get("tool_calls") or ()
-    ]
-    return Message(chat["role"], content, tool_calls=calls)

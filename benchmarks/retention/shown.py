@@ -3,18 +3,14 @@
 Sizes are in tokens of four characters, for every strategy alike.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from agentic.messages import Message, ToolCall, split_rounds
+from agentic.cli.replay import argument_texts, text_of
+from agentic.messages import Message, split_rounds
 
 __all__ = ["CHARS_PER_TOKEN", "argument_texts", "newest", "size_of", "text_of"]
 
 CHARS_PER_TOKEN = 4
-
-
-def text_of(messages: Sequence[Message]) -> str:
-    """Write messages down: contents, calls by name and the texts in their arguments, outputs."""
-    return "\n".join(part for message in messages for part in _parts(message) if part)
 
 
 def size_of(text: str) -> float:
@@ -39,35 +35,6 @@ def newest(messages: Sequence[Message], tokens: float) -> tuple[str, list[Messag
         room -= len(text) + 1
         start = min(start, found.positions[0])
     return "\n".join(text for text in reversed(kept) if text), list(messages[:start])
-
-
-def argument_texts(call: ToolCall) -> list[str]:
-    """Give the texts in the arguments of a call, other values as JSON has them."""
-    try:
-        waiting: list[object] = list(call.parse().values())
-    except (ValueError, RecursionError):
-        return [call.arguments]
-    texts: list[str] = []
-    while waiting:
-        match waiting.pop(0):
-            case str(text):
-                texts.append(text)
-            case dict() as nested:
-                waiting = [*nested.values(), *waiting]
-            case list() as nested:
-                waiting = [*nested, *waiting]
-            case other:
-                texts.append(str(other))
-    return texts
-
-
-def _parts(message: Message) -> Iterator[str]:
-    yield message.content
-    for call in message.tool_calls:
-        yield call.name
-        yield from argument_texts(call)
-    for result in message.tool_results:
-        yield result.text
 
 
 def _last_lines(text: str, room: int) -> str:

@@ -1,0 +1,8 @@
+"""What `python -m agentic` runs: the `agentic` command."""
+
+import sys
+
+from agentic.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""From the command line to a conversation, and to its end."""
+
+import asyncio
+import secrets
+import shlex
+import sys
+from datetime import datetime
+
+import attrs
+import click
+
+from agentic import config
+from agentic.cli._chat._lines import piped, remember, typed
+from agentic.cli._chat._screen import Screen
+from agentic.cli._chat._slash import SLASHES, Quit, obey
+from agentic.cli._chat._talk import Talk
+from agentic.cli._place import Place
+
+__all__ = ["chat_command"]
+
+_INTERRUPTED = 130
+_REMEMBERED = 100
+"""Earlier requests that the arrow keys bring back."""
+
+
+@click.command("chat")
+@click.argument("name", metavar="AGENT")
+@click.option("-s", "--session", "session_id", metavar="ID", help="Begin or resume that session.")
+@click.option("-r", "--resume", is_flag=True, help="Resume the session that changed last.")
+@click.option("-m", "--model", metavar="PROVIDER:NAME", help="Instead of the model in the file.")
+def chat_command(*, name: str, session_id: str | None, resume: bool, model: str | None) -> int:
+    """Talk with AGENT, by its YAML file or by its name.
+
+    The session is kept after every message and can be resumed. Without --session and --resume it is
+    a new one. /help lists what can be asked for besides; Ctrl-C stops a reply and Ctrl-D leaves.
+
+    In a pipe each line is a request; stdout gets the replies and stderr all else, and the exit
+    status is 1 if a request got no reply.
+
+    Example: agentic chat agent.yaml --session monday
+    """
+    if session_id is not None and resume:
+        raise click.UsageError("--session names a session, --resume takes the latest: choose one")
+    agent = config.find(name)
+    if model is not None:
+        agent = attrs.evolve(agent, model=model)
+    with asyncio.Runner() as loop:
+        if resume:
+            session_id = loop.run(Place(name, agent).find(None))
+        screen = Screen(sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty())
+        talk = loop.run(Talk.begin(agent, session_id or _new_id(), screen))
+        try:
+            loop.run(_greet(talk))
+            stopped = _serve(talk, loop)
+        finally:
+            loop.run(talk.end())
+        loop.run(_part(talk, name))
+    if stopped:
+        return _INTERRUPTED
+    return 1 if talk.has_failed and not screen.is_terminal else 0
+
+
+def _serve(talk: Talk, loop: asyncio.Runner) -> bool:
+    """Take one line after the other; say whether Ctrl-C ended a pipe."""
+    is_terminal = talk.screen.is_terminal
+    for line in typed(SLASHES) if is_terminal else piped():
+        try:
+            loop.run(_take(talk, line))
+        except Quit:
+            break
+        if talk.was_stopped and not is_terminal:
+            return True
+    return False
+
+
+async def _take(talk: Talk, line: str) -> None:
+    talk.was_stopped = False
+    if not await obey(talk, line):
+        await talk.ask(line)
+
+
+async def _greet(talk: Talk) -> None:
+    greeting = await talk.session.greeting()
+    if not greeting:
+        talk.screen.note(f"New session {talk.session.session_id}. /help lists the commands.")
+        return
+    talk.screen.note(greeting)
+    if (ignored := (await talk.session.status()).ignored_summary) is not None:
+        number = ignored.messages_summarized
+        talk.screen.warn(
+            f"A summary of {number:,} messages is ignored: it points past the history."
+        )
+    if talk.screen.is_terminal:
+        messages = await talk.session.store.full()
+        requests = [each.content for each in messages if each.role == "user"]
+        remember(each for each in requests[-_REMEMBERED:] if each.isprintable())
+
+
+async def _part(talk: Talk, name: str) -> None:
+    """Say how to come back, if there is something to come back to."""
+    if not talk.screen.is_terminal or talk.agent.store.kind == "memory":
+        return
+    if await talk.session.store.full():
+        again = shlex.join(["agentic", "chat", name, "--session", talk.session.session_id])
+        talk.screen.note(f"To go on: {again}")
+
+
+def _new_id() -> str:
+    return f"{datetime.now().astimezone():%Y-%m-%d}-{secrets.token_hex(3)}"

@@ -1,0 +1,131 @@
+"""What a chat shows: the reply as it comes, and beside it what the agent does.
+
+In a terminal all of it is on stdout, what is no reply in another colour. In a pipe stdout gets the
+replies alone, and stderr the rest.
+"""
+
+import sys
+
+import attrs
+from rich.console import Console
+from rich.text import Text
+
+from agentic import events
+from agentic.cli._shown import clip, printable
+from agentic.session import Status
+
+__all__ = ["Screen"]
+
+_ARGUMENTS_WIDTH = 100
+_MESSAGE_WIDTH = 300
+
+
+def _console(*, stderr: bool = False) -> Console:
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+@attrs.define(eq=False)
+class Screen:
+    """Prints what happens, as it happens."""
+
+    is_terminal: bool
+    """Whether somebody sits in front of it."""
+    out: Console = attrs.field(factory=_console)
+    aside: Console = attrs.field()
+    gone: OSError | None = None
+    """Why nothing more can be printed: whoever read it left."""
+    _in_line: bool = False
+    """Whether a reply has begun a line that is not ended."""
+    _streamed: bool = False
+
+    @aside.default
+    def _make_aside(self) -> Console:
+        return self.out if self.is_terminal else _console(stderr=True)
+
+    def show(self, _: object, event: events.Event) -> None:
+        """Print one event."""
+        match event:
+            case events.MessageUpdate():
+                self._streamed = True
+                self.stream(event.delta)
+            case events.MessageEnd() if event.message.role == "assistant":
+                if not self._streamed:
+                    self.stream(event.message.content)
+                self.end_line()
+                self._streamed = False
+            case events.ToolExecutionStart(call=call):
+                self.note(f"→ {call.name} {clip(call.arguments, _ARGUMENTS_WIDTH)}")
+            case events.ToolExecutionEnd():
+                self._show_result(event)
+            case events.ContextCompactionEnd():
+                self._show_compaction(event)
+
+    def stream(self, text: str) -> None:
+        """Print a piece of a reply."""
+        if text:
+            self._in_line = not text.endswith("\n")
+            self._write(printable(text) if self.is_terminal else text)
+
+    def end_line(self) -> None:
+        """End the line of a reply, if one is open."""
+        if self._in_line:
+            self._in_line = False
+            self._write("\n")
+
+    def say(self, text: str) -> None:
+        """Print the answer to a command."""
+        self._print(self.out, text, "")
+
+    def note(self, text: str) -> None:
+        """Print what is worth knowing and no reply."""
+        self._print(self.aside, text, "dim")
+
+    def warn(self, text: str) -> None:
+        """Print what went wrong."""
+        self._print(self.aside, text, "red")
+
+    def show_size(self, status: Status, window: int) -> None:
+        """Print the size of the context, as far as the window is known."""
+        size = f"{status.tokens:,} / {window:,} tokens" if window else f"{status.tokens:,} tokens"
+        share = f" ({100 * status.tokens / window:.0f}%)" if window else ""
+        self.note(f"[{size}{share}]")
+
+    def check(self) -> None:
+        """Raise what kept a receiver from printing: a run goes on without its receivers.
+
+        Raises:
+            OSError: nothing more can be printed.
+        """
+        if self.gone is not None:
+            raise self.gone
+
+    def _show_result(self, event: events.ToolExecutionEnd) -> None:
+        result, seconds = event.result, f"{event.seconds:.1f} s"
+        if result.error:
+            message = clip(result.error.message, _MESSAGE_WIDTH)
+            self.warn(f"← {result.name} failed in {seconds}: {message}")
+            return
+        notice = f" {clip(result.notice, _MESSAGE_WIDTH)}" if result.notice else ""
+        self.note(f"← {result.name}: {len(result.output):,} characters in {seconds}{notice}")
+
+    def _show_compaction(self, event: events.ContextCompactionEnd) -> None:
+        if event.error is not None:
+            why = clip(str(event.error) or type(event.error).__name__, _MESSAGE_WIDTH)
+            self.warn(f"No summary was made, and nothing is lost: {why}")
+            return
+        sizes = f"{event.tokens_before:,} → {event.tokens_after:,} tokens"
+        self.note(f"{len(event.dropped):,} messages summarized: {sizes}")
+
+    def _print(self, console: Console, text: str, style: str) -> None:
+        self.end_line()
+        try:
+            console.print(Text(printable(text), style))
+        except OSError as problem:
+            self.gone = problem
+
+    def _write(self, text: str) -> None:
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except OSError as problem:
+            self.gone = problem

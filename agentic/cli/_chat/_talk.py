@@ -1,0 +1,118 @@
+"""A conversation with an agent: requests, and what a person may want in between."""
+
+import asyncio
+import signal
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import attrs
+
+from agentic import events
+from agentic.cli._chat._screen import Screen
+from agentic.cli._problems import sentence
+from agentic.config import AgentConfig
+from agentic.loop import Result, Runner
+from agentic.session import Session
+from agentic.usage import StopReason
+
+__all__ = ["Talk"]
+
+_T = TypeVar("_T")
+_SHOWN = (
+    events.message_update,
+    events.message_end,
+    events.tool_execution_start,
+    events.tool_execution_end,
+    events.context_compaction_end,
+)
+
+
+@attrs.define(eq=False)
+class Talk:
+    """One session of one agent, on one screen."""
+
+    agent: AgentConfig
+    screen: Screen
+    session: Session
+    runner: Runner
+    was_stopped: bool = False
+    """Whether Ctrl-C ended what the latest line asked for."""
+    has_failed: bool = False
+    """Whether any request has got no reply."""
+
+    @classmethod
+    async def begin(cls, agent: AgentConfig, session_id: str, screen: Screen) -> "Talk":
+        """Open a session, and connect to its model.
+
+        Raises:
+            ConfigError: something that the agent's file names cannot be used.
+            ImportError: the provider's SDK is not installed.
+        """
+        talk = cls(agent, screen, *_made(agent, session_id))
+        await talk.session.__aenter__()
+        talk._listen()
+        return talk
+
+    async def use(self, agent: AgentConfig) -> None:
+        """Go on with another agent, or with another model; if it cannot be used, as before."""
+        session, runner = _made(agent, self.session.session_id)
+        await self.end()
+        self.agent, self.session, self.runner = agent, session, runner
+        await self.session.__aenter__()
+        self._listen()
+
+    async def ask(self, text: str) -> None:
+        """Serve one request, whatever becomes of it."""
+        result = await self.do(self.runner.run(text))
+        self.has_failed = self.has_failed or result is None
+        if result is not None and (told := _told_end(result)):
+            self.screen.warn(told)
+        if status := await self.do(self.session.status()):
+            self.screen.show_size(status, self.agent.policy().context_window)
+
+    async def do(self, work: Coroutine[Any, Any, _T]) -> _T | None:
+        """Wait for something that Ctrl-C stops; a problem is told, and gives None."""
+        task, loop = asyncio.create_task(work), asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, task.cancel)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            self.was_stopped = True
+            self.screen.end_line()
+            self.screen.warn("Stopped. What was complete is kept.")
+        except Exception as problem:  # noqa: BLE001  the chat goes on, whatever a decider raised
+            self.screen.warn(sentence(problem) or f"{type(problem).__name__}: {problem}")
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            self.screen.check()
+        return None
+
+    async def end(self) -> None:
+        """Let somebody else write the session."""
+        await self.session.__aexit__(None, None, None)
+
+    def _listen(self) -> None:
+        for each in _SHOWN:
+            each.connect(self.screen.show, sender=self.runner)
+
+
+def _told_end(result: Result) -> str:
+    """Say why a run ended, if it was not the model's own end.
+
+    >>> from agentic.usage import Usage
+    >>> _told_end(Result(reply="", history=(), summary=None, tool_calls=(), tool_results=(),
+    ...     usage=Usage(), stop_reason=StopReason.MAX_TOKENS, exhausted=False))
+    'The reply was cut off: it had reached its limit of tokens.'
+    """
+    if result.exhausted:
+        return "The limit of turns was reached before the agent was done: ask it to go on."
+    if result.stop_reason is StopReason.MAX_TOKENS:
+        return "The reply was cut off: it had reached its limit of tokens."
+    if result.stop_reason is StopReason.CONTENT_FILTER:
+        return "The provider withheld the reply."
+    return "" if result.reply else "The model replied with nothing."
+
+
+def _made(agent: AgentConfig, session_id: str) -> tuple[Session, Runner]:
+    session = agent.session(session_id)
+    return session, agent.runner(session)

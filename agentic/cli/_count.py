@@ -1,0 +1,94 @@
+"""`agentic count`: how many tokens texts are, by the best counter that is installed for a model."""
+
+import codecs
+import json
+from io import BufferedReader
+
+import attrs
+import click
+
+from agentic import tokens
+from agentic.cli._problems import sentence
+from agentic.cli._streams import opened
+
+__all__ = ["count_command"]
+
+_BLOCK = 1_048_576
+"""Bytes read at a time. A larger text is counted in parts that end with a line."""
+_decoder = codecs.getincrementaldecoder("utf-8")
+
+
+@attrs.frozen
+class _Counted:
+    """The size of one text."""
+
+    file: str
+    tokens: int
+    bytes: int
+
+    def line(self) -> str:
+        """Give the line for people, as wc(1) has it."""
+        return f"{self.tokens:>9} {self.file}" if self.file != "-" else f"{self.tokens:>9}"
+
+
+@click.command("count")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option("-m", "--model", default="default", help="Whose tokens to count, such as gpt-5.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def count_command(*, files: tuple[str, ...], model: str, as_json: bool) -> int:
+    """Count the tokens of each FILE, or of stdin, and of all of them.
+
+    The counts go to stdout, one a line with the name after it as wc(1) prints them; by which
+    counter, and how exact that is, to stderr. A byte that is no UTF-8 counts as U+FFFD.
+
+    Example: agentic count --model claude-sonnet-4-5 *.md
+    """
+    counter = tokens.for_model(model)
+    counted = []
+    for file in files or ("-",):
+        try:
+            counted.append(_count(file, counter))
+        except OSError as problem:  # as wc(1): tell, and go on
+            click.echo(f"agentic: {sentence(problem)}", err=True)
+            continue
+        if not as_json:
+            click.echo(counted[-1].line())
+    _sum_up(counted, counter, as_json=as_json)
+    return 0 if len(counted) == max(1, len(files)) else 1
+
+
+def _sum_up(counted: list[_Counted], counter: tokens.ModelCounter, *, as_json: bool) -> None:
+    total = _Counted(
+        "total", sum(each.tokens for each in counted), sum(each.bytes for each in counted)
+    )
+    if as_json:
+        plain = {
+            "model": counter.model,
+            "counter": counter.description,
+            "exact": counter.is_exact,
+            "tokens": total.tokens,
+            "files": [attrs.asdict(each) for each in counted],
+        }
+        click.echo(json.dumps(plain, ensure_ascii=False))
+        return
+    if len(counted) > 1:
+        click.echo(total.line())
+    if counted:
+        click.echo(f"agentic: {counter.description}", err=True)
+
+
+def _count(file: str, counter: tokens.Counter) -> _Counted:
+    with opened(file) as source:
+        return _Counted(file, *_count_tokens(source, counter))
+
+
+def _count_tokens(source: BufferedReader, counter: tokens.Counter) -> tuple[int, int]:
+    """Give the tokens and the bytes of a stream."""
+    decode = _decoder("replace").decode
+    block = source.read(_BLOCK)
+    held, counted, size = decode(block), 0, len(block)
+    while block := source.read(_BLOCK):
+        cut = held.rfind("\n") + 1 or len(held)
+        counted += counter.count(held[:cut])
+        held, size = held[cut:] + decode(block), size + len(block)
+    return counted + counter.count(held + decode(b"", final=True)), size

@@ -1,0 +1,49 @@
+"""A number of lines or bytes on the command line: `2000`, `50KB`, `1M`, or `all`.
+
+A kilobyte has 1,024 bytes however it is spelled, as in an agent's file.
+"""
+
+import re
+from typing import Any
+
+import click
+
+__all__ = ["LINES", "SIZE"]
+
+_BITS = {"": 0, "k": 10, "m": 20, "g": 30}
+_SIZE = re.compile(r"(\d+)\s*([kmg]?)(?:b|ib|)", re.IGNORECASE)
+
+
+class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
+    """A whole number above 0, or `all` for None."""
+
+    def __init__(self, name: str, pattern: re.Pattern[str], allowed: str) -> None:
+        self.name = name
+        self._pattern = pattern
+        self._allowed = allowed
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | None:
+        """Read the number."""
+        if not isinstance(value, str):
+            return int(value)
+        if value.lower() == "all":
+            return None
+        found = self._pattern.fullmatch(value.strip().replace("_", ""))
+        if not found or not (number := _multiply(*found.groups())):
+            self.fail(f"{value!r} is not {self._allowed}", param, ctx)
+        return number
+
+
+def _multiply(digits: str, prefix: str = "") -> int:
+    """Give the number that is spelled.
+
+    >>> _multiply("50", "K"), _multiply("800")
+    (51200, 800)
+    """
+    return int(digits) << _BITS[prefix.lower()]
+
+
+LINES = _Limit("number", re.compile(r"(\d+)"), "a whole number above 0, or 'all'")
+SIZE = _Limit("size", _SIZE, "a size above 0 such as 800, 50KB or 1M, or 'all'")

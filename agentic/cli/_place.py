@@ -1,0 +1,105 @@
+"""How a stored session is named on the command line: a place, and an id in it.
+
+A place is an agent, by its file or its name; a folder of sessions; a session file; `sqlite:FILE`;
+or the address of a PostgreSQL database. Whatever it is, it is looked after as an agent's: one that
+its file describes, or one with the defaults, who summarizes by a digest.
+"""
+
+import errno
+import os
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import click
+
+from agentic import config
+from agentic.errors import ConfigError
+
+__all__ = ["Place", "place_argument", "session_option"]
+
+_DATABASES = {".sqlite", ".sqlite3", ".db"}
+_SERVERS = ("postgresql:", "postgres:")
+_WINDOW = 200_000
+"""Of an agent that nothing describes: so much that N and K decide."""
+
+place_argument = click.argument("name", metavar="PLACE")
+session_option = click.option(
+    "-s",
+    "--session",
+    "session_id",
+    metavar="ID",
+    help="Which session of the place; by default the one that changed last.",
+)
+
+
+@attrs.frozen
+class Place:
+    """Where sessions are kept, and what agent they are of."""
+
+    name: str
+    """As it was given."""
+    agent: config.AgentConfig
+    session_id: str | None = None
+    """The only one that is meant, where the place is a session file."""
+
+    @classmethod
+    def at(cls, name: str, *, new: bool = False) -> "Place":
+        """Find a place by what a user calls it; `new` takes one that is not there yet.
+
+        Raises:
+            ConfigError: no agent is called so, or its file has mistakes.
+            OSError: there is no such file or folder.
+        """
+        if name.startswith(_SERVERS):
+            return cls(name, _agent(kind="postgres", dsn=name))
+        kind, _, rest = name.partition(":")
+        path = Path(rest if kind == "sqlite" else name)
+        if kind == "sqlite" or path.suffix in _DATABASES:
+            return cls(name, _agent(kind="sqlite", path=_there(path, new=new)))
+        if path.suffix == ".jsonl":
+            _there(path, new=new)
+            return cls(name, _agent(kind="jsonl", path=str(path.absolute().parent)), path.stem)
+        if path.is_dir():
+            return cls(name, _agent(kind="jsonl", path=str(path.absolute())))
+        return cls(name, config.find(name))
+
+    async def find(self, session_id: str | None) -> str:
+        """Give the id of a session that is there, by default of the one that changed last.
+
+        Raises:
+            ConfigError: no session id, or a second one beside that of a session file.
+            SessionMissing: there is no such session.
+            ClickException: there is none at all.
+        """
+        sessions = self.agent.sessions()
+        if (wanted := self.only(session_id)) is None:
+            if found := await sessions.list():
+                return found[0].id
+            raise click.ClickException(f"{self.name} holds no session yet: agentic chat begins one")
+        # The first line tells; a list may read every session there is.
+        lines = sessions.export(wanted)
+        await anext(lines, None)
+        if isinstance(lines, AsyncGenerator):
+            await lines.aclose()
+        return wanted
+
+    def only(self, session_id: str | None) -> str | None:
+        """Give the id that is asked for, or that of the session file; None for neither."""
+        if self.session_id and session_id not in (None, self.session_id):
+            raise ConfigError(
+                "--session", session_id, f"{self.session_id}, which the file is", "leave it out"
+            )
+        return session_id or self.session_id
+
+
+def _agent(**store: Any) -> config.AgentConfig:
+    return config.AgentConfig(context_window=_WINDOW, store=config.StoreSettings(**store))
+
+
+def _there(path: Path, *, new: bool) -> str:
+    """Give a path that is there, or may be made."""
+    if not new and not path.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    return str(path.absolute())

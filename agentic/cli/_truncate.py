@@ -1,0 +1,145 @@
+"""`agentic truncate`: a filter that keeps the start, the end or both ends of a text.
+
+Bytes go through as they are, those that are no UTF-8 too: each of these counts as three against the
+limit, like the character that a model would get in its place. Only what the limits keep is held.
+"""
+
+import codecs
+import json
+import select
+import sys
+from io import BufferedReader
+from typing import Any
+
+import attrs
+import click
+
+from agentic import truncate
+from agentic.cli._limits import LINES, SIZE
+from agentic.cli._streams import ends, opened
+
+__all__ = ["truncate_command"]
+
+_BLOCK = 262_144
+"""Bytes read at a time."""
+_PATIENCE_SECONDS = 0.1
+"""How long a pipe that has given enough may take to tell whether it goes on."""
+_BUFFERS = {
+    "head": truncate.HeadBuffer,
+    "tail": truncate.TailBuffer,
+    "middle": truncate.MiddleBuffer,
+}
+_Limits = tuple[int | None, int | None]
+_decoder = codecs.getincrementaldecoder("utf-8")
+
+
+@click.command("truncate")
+@click.argument("file", default="-", metavar="[FILE]")
+@click.option("--head", "modes", flag_value="head", multiple=True, help="Keep the start.")
+@click.option("--tail", "modes", flag_value="tail", multiple=True, help="Keep the end (default).")
+@click.option("--middle", "modes", flag_value="middle", multiple=True, help="Keep both ends.")
+@click.option("-n", "--lines", type=LINES, default="2000", show_default=True, help="Lines to keep.")
+@click.option(
+    "-c", "--bytes", "size", type=SIZE, default="50KB", show_default=True, help="Bytes to keep."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the text and its measure as JSON.")
+def truncate_command(
+    *, file: str, modes: tuple[str, ...], lines: int | None, size: int | None, as_json: bool
+) -> None:
+    """Keep the end of FILE, or of stdin, within a number of lines and bytes.
+
+    The limit that leaves less decides; 'all' is none, and 50KB are 51,200 bytes. The text goes to
+    stdout, and what is missing of it is told on stderr. A file is read to its end, so that this is
+    exact; from a pipe, --head reads no more than it needs, and ends even where the pipe does not.
+
+    Example: make 2>&1 | agentic truncate --lines 40
+    """
+    if len(set(modes)) > 1:
+        raise click.UsageError(f"--{modes[0]} and --{modes[-1]} exclude each other")
+    with opened(file) as source:
+        cut = _cut(source, modes[0] if modes else "tail", (lines, size))
+    notice = cut.notice(None if file == "-" else file)
+    if as_json:
+        click.echo(json.dumps({**cut.plain(), "notice": notice}, ensure_ascii=False))
+        return
+    written = cut.written(size)
+    click.echo(written, nl=False)
+    if notice:
+        glued = sys.stdout.isatty() and not written.endswith(b"\n")
+        click.echo("\n" * glued + f"agentic: {notice}", err=True)
+
+
+@attrs.frozen
+class _Cut:
+    """What is kept of a stream, measured in the bytes that it has."""
+
+    result: truncate.Result
+    unread: str
+    """Why the totals are not known; empty where they are."""
+
+    def written(self, size: int | None) -> bytes:
+        """Give what a filter prints: whole lines at the start end as they did."""
+        result = self.result
+        ended = result.mode is truncate.Mode.HEAD and result.truncated and result.output_lines
+        ended = ended and not result.first_line_over_limit
+        has_room = size is None or len(result.content.encode("utf-8", "surrogatepass")) < size
+        return _encode(result.content) + (b"\n" if ended and has_room else b"")
+
+    def notice(self, file: str | None) -> str:
+        """Tell what is missing; empty if nothing is."""
+        result = self.result
+        if not self.unread:
+            return result.notice(file)
+        if result.first_line_over_limit:
+            return f"Only {result.output_bytes} bytes of the first line are shown: {self.unread}."
+        shown = "line is" if result.output_lines == 1 else f"{result.output_lines} lines are"
+        return f"Only the first {shown} shown: {self.unread}."
+
+    def plain(self) -> dict[str, Any]:
+        """Give the JSON form; a total that is not known is null."""
+        plain = attrs.asdict(self.result)
+        plain["mode"] = self.result.mode.value
+        plain["content"] = _encode(self.result.content).decode("utf-8", "replace")
+        return plain | (dict.fromkeys(("total_lines", "total_bytes")) if self.unread else {})
+
+
+def _cut(source: BufferedReader, mode: str, limits: _Limits) -> _Cut:
+    buffer = _BUFFERS[mode](max_lines=limits[0], max_bytes=limits[1])
+    decoder = _decoder("surrogateescape")
+    enough = None if mode != "head" or ends(source) else _Enough(*limits)
+    total, unread = 0, ""
+    while not unread and (block := source.read1(_BLOCK)):
+        total += len(block)
+        buffer.feed(decoder.decode(block))
+        unread = enough.take(block, source) if enough else ""
+    buffer.feed(decoder.decode(b"", final=True))
+    result = buffer.result()
+    size = len(_encode(result.content))
+    return _Cut(attrs.evolve(result, total_bytes=total, output_bytes=size), unread)
+
+
+@attrs.define
+class _Enough:
+    """Tells when the start of a stream is complete."""
+
+    lines: int | None
+    size: int | None
+    newlines_read: int = 0
+    size_read: int = 0
+
+    def take(self, block: bytes, source: BufferedReader) -> str:
+        """Count a block, and say why no further one is read; empty where one is needed."""
+        self.newlines_read += block.count(b"\n")
+        self.size_read += len(block)
+        full = self.newlines_read == self.lines or self.size_read == self.size
+        over = self.lines is not None and self.newlines_read > self.lines
+        over = over or (self.newlines_read == self.lines and not block.endswith(b"\n"))
+        if over or (self.size is not None and self.size_read > self.size):
+            return "the rest was not read, so how much is missing is not known"
+        if full and not select.select([source], [], [], _PATIENCE_SECONDS)[0]:
+            return "what may follow was not waited for"
+        return ""
+
+
+def _encode(content: str) -> bytes:
+    return content.encode("utf-8", "surrogateescape")

@@ -1,0 +1,42 @@
+"""Elements of HTML and SVG, in which every text is escaped."""
+
+import html
+import re
+
+__all__ = ["Markup", "tag", "text"]
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+"""What no page may hold: control characters, and halves of surrogate pairs."""
+_VOID = {"meta", "br", "hr", "circle", "line", "path", "polyline", "polygon", "rect"}
+
+
+class Markup(str):
+    """A piece of a page that is not escaped again."""
+
+    __slots__ = ()
+
+
+def text(content: object) -> Markup:
+    """Escape a text.
+
+    >>> text("</script> & more")
+    '&lt;/script&gt; &amp; more'
+    """
+    return Markup(html.escape(_CONTROL.sub("\ufffd", str(content))))
+
+
+def tag(name: str, /, *content: object, **attributes: object) -> Markup:
+    """Make an element. `class_` is class, `_` in a name is `-`; None leaves an attribute out.
+
+    >>> tag("p", "1 < 2", class_="note", data_turn=3)
+    '<p class="note" data-turn="3">1 &lt; 2</p>'
+    """
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{text(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    if name in _VOID and not content:
+        return Markup(f"<{name}{written}/>")
+    inner = "".join(each if isinstance(each, Markup) else text(each) for each in content)
+    return Markup(f"<{name}{written}>{inner}</{name}>")

@@ -1,0 +1,158 @@
+"""The command as a whole: its help, its exit statuses, its manners in a pipe."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from agentic.cli._group import COMMANDS
+
+NAMES = list(COMMANDS)
+
+
+def command(name: str) -> click.Command:
+    """Import a command."""
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    found: click.Command = getattr(importlib.import_module(module), attribute)
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_has_a_help_with_an_example(agentic: Any, name: str) -> None:
+    """It fits into 80 columns, also in a pipe, and explains every option."""
+    done = agentic(name, "--help")
+
+    assert done.status == 0
+    assert "Example: " in " ".join(done.out.split())
+    assert f"agentic {name}" in done.out
+    assert max(map(len, done.out.split("\n"))) <= 80
+    options = [each for each in command(name).params if isinstance(each, click.Option)]
+    assert all(option.help for option in options)
+
+
+def test_the_help_lists_every_command_without_importing_one(agentic: Any) -> None:
+    """The front door is quick, and its list is complete."""
+    done = agentic("--help")
+
+    assert done.status == 0
+    assert all(f"  {name} " in done.out for name in NAMES)
+    program = (
+        "import sys; from agentic.cli import main; main(['--help']);"
+        "found = [m for m in sys.modules if m.startswith('agentic.') and m.count('.') == 1];"
+        "assert set(found) <= {'agentic.cli', 'agentic.errors'}, found"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
+def test_no_command_at_all_shows_the_help(agentic: Any) -> None:
+    """Somebody who types the name alone wants to know what there is."""
+    done = agentic()
+
+    assert done.status == 2
+    assert done.err.startswith("Usage: agentic [OPTIONS] COMMAND")
+    assert "Commands:" in done.err
+
+
+def test_a_misspelt_command_is_told_the_nearest(agentic: Any) -> None:
+    """One sentence, and where to look."""
+    done = agentic("truncat")
+
+    assert done.status == 2
+    assert done.err.startswith("agentic: No such command 'truncat'")
+    assert "truncate" in done.err
+    assert "See 'agentic --help'" in done.err
+
+
+def test_the_version_is_the_packages(agentic: Any) -> None:
+    """A report of a defect begins with it."""
+    assert agentic("--version").out.startswith("agentic 0.")
+
+
+def test_truncate_loads_neither_rich_nor_a_room_that_it_does_not_need() -> None:
+    """A filter in a pipe starts quickly."""
+    program = (
+        "import sys; from agentic.cli import main; main(['truncate']);"
+        "print([m for m in ('rich', 'asyncio', 'blinker', 'agentic.messages', 'yaml')"
+        " if m in sys.modules])"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=b"", capture_output=True, check=True
+    )
+
+    assert done.stdout == b"[]\n"
+
+
+def test_without_the_extra_one_sentence_says_how_to_get_it(tmp_path: Path) -> None:
+    """No traceback for a plain installation."""
+    (tmp_path / "click.py").write_text("raise ModuleNotFoundError('no click', name='click')")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "agentic", "count"],
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "agentic: the command line is not installed: pip install 'agentic-weave[cli]'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments", [("truncate", "--lines", "all", "--bytes", "all"), ("count",)]
+)
+def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """The status is that of other tools in the same place."""
+    texts = [tmp_path / f"{n}.txt" for n in range(20)]
+    for text in texts:
+        text.write_text("word " * 40_000)
+    files = texts if arguments[0] == "count" else texts[:1]
+    with subprocess.Popen(
+        [sys.executable, "-m", "agentic", *arguments, *files],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as running:
+        assert running.stdout
+        assert running.stderr
+        running.stdout.close()
+        said = running.stderr.read()
+
+    assert running.returncode == 141
+    assert b"Traceback" not in said
+    assert b"Exception ignored" not in said
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_a_closed_stream_is_no_traceback(tmp_path: Path, closed: str) -> None:
+    """A service may start a command without one."""
+    line = f"echo text | {sys.executable} -m agentic count {closed}"
+
+    done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, check=False)
+
+    assert done.returncode == (2 if closed == "<&-" else 0)
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_is_one_sentence(process: Any) -> None:
+    """What could not be written is not passed over in silence."""
+    with Path("/dev/full").open("wb") as full:
+        done = process("count", __file__, stdout=full, stderr=subprocess.PIPE)
+
+    assert done.returncode == 1
+    assert done.stderr.endswith(b"agentic: no space left on device\n")
+
+
+def test_a_terminal_that_lacks_a_character_gets_a_question_mark(process: Any) -> None:
+    """An old locale is no traceback."""
+    done = process("count", "--model", "ü", env={"PYTHONIOENCODING": "ascii"}, input=b"text")
+
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr

@@ -1,0 +1,93 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentic import tokens
+
+TEXT = "The build is red: test_parser failed.\n"
+
+
+def test_each_file_and_all_of_them_are_counted(agentic: Any, tmp_path: Path) -> None:
+    """The count first and the name after it, as wc(1) prints them."""
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(TEXT)
+    count = tokens.count_text(TEXT)
+
+    done = agentic("count", tmp_path / "a.txt", tmp_path / "b.txt")
+
+    lines = [line.split(maxsplit=1) for line in done.out.splitlines()]
+    assert lines == [
+        [str(count), str(tmp_path / "a.txt")],
+        [str(count), str(tmp_path / "b.txt")],
+        [str(2 * count), "total"],
+    ]
+
+
+def test_stdin_is_a_number_alone_and_the_counter_is_named_beside_it(agentic: Any) -> None:
+    """The pipe gets the number; the person is told what it is worth."""
+    done = agentic("count", "--model", "claude-sonnet-4-5", stdin=TEXT.encode())
+
+    assert int(done.out) == tokens.count_text(TEXT, "claude-sonnet-4-5")
+    assert done.err.startswith("agentic: estimated: ")
+
+
+def test_json_says_which_counter_and_how_exact(agentic: Any, tmp_path: Path) -> None:
+    """One object with everything."""
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    said = json.loads(agentic("count", "--json", "-m", "gpt-4o", tmp_path / "a.txt").out)
+
+    file = {"file": str(tmp_path / "a.txt"), "tokens": said["tokens"], "bytes": len(TEXT)}
+    assert said["files"] == [file]
+    assert said["exact"] is True
+    assert said["counter"] == "exact: o200k_base by quicktok"
+
+
+def test_a_text_over_a_megabyte_is_counted_in_parts(agentic: Any, tmp_path: Path) -> None:
+    """Parts end with a line, where a tokenizer cuts too."""
+    long = TEXT * 80_000
+    (tmp_path / "long.txt").write_text(long)
+
+    done = agentic("count", tmp_path / "long.txt")
+
+    counted = int(done.out.split()[0])
+    assert counted == pytest.approx(tokens.count_text(long), abs=100)
+
+
+def test_what_is_no_text_is_counted_as_its_replacement(agentic: Any) -> None:
+    """A picture among the files is no traceback."""
+    done = agentic("count", stdin=b"\xff\xfe\x00")
+
+    assert int(done.out) == tokens.count_text("\ufffd\ufffd\x00")
+
+
+def test_a_file_that_is_not_there_does_not_stop_the_others(agentic: Any, tmp_path: Path) -> None:
+    """As wc(1) does: the problem on stderr, the rest on stdout, status 1."""
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    done = agentic("count", "gone.txt", tmp_path / "a.txt")
+
+    assert done.status == 1
+    assert "agentic: gone.txt: no such file or directory" in done.err
+    assert str(tmp_path / "a.txt") in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["."], 1, "agentic: .: is a directory"),
+        (["--modle", "gpt-5"], 2, "No such option '--modle'"),
+        (["--model"], 2, "requires an argument"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    agentic: Any, arguments: list[str], status: int, said: str
+) -> None:
+    """Nothing is counted, and nothing is raised."""
+    done = agentic("count", *arguments)
+
+    assert done.status == status
+    assert said in done.err
+    assert done.err.count("\n") == 1

@@ -1,0 +1,99 @@
+"""Sessions as files: out of one place, into another."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentic import history
+from agentic.history import sqlite
+from agentic.messages import Message
+
+SAID = [Message("user", "Why is the build red?"), Message("assistant", "A test failed. ü漢")]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep a session with an output, and stand beside it."""
+    monkeypatch.chdir(tmp_path)
+
+    async def keep() -> None:
+        async with history.JsonlStore(tmp_path / "kept" / "work.jsonl") as store:
+            for message in SAID:
+                await store.append(message)
+            await store.keep("the whole output")
+
+    asyncio.run(keep())
+    return tmp_path / "kept"
+
+
+def test_an_export_is_imported_into_another_kind(agentic: Any, place: Path) -> None:
+    """What was said, and the outputs that were kept."""
+    exported = agentic("export", place)
+    imported = agentic("import", "sqlite:all.db", "--session", "again", stdin=exported.raw)
+
+    async def look() -> tuple[list[Message], str]:
+        async with sqlite.SqliteStore("all.db", "again") as store:
+            ref = await history.MemoryStore().keep("the whole output")
+            return await store.full(), await store.read(ref)
+
+    assert exported.status == imported.status == 0
+    assert imported.err == "agentic: imported as again\n"
+    assert asyncio.run(look()) == (SAID, "the whole output")
+
+
+def test_a_file_names_the_session_that_it_becomes(agentic: Any, place: Path) -> None:
+    """It is readable by its owner only, as sessions are."""
+    agentic("export", place, "--output", "monday.jsonl")
+
+    done = agentic("import", place, "monday.jsonl")
+
+    assert Path("monday.jsonl").stat().st_mode & 0o777 == 0o600
+    assert done.err == "agentic: imported as monday\n"
+    assert {path.stem for path in place.glob("*.jsonl")} == {"work", "monday"}
+
+
+def test_what_is_there_is_not_overwritten(agentic: Any, place: Path) -> None:
+    """Neither a file nor a session."""
+    Path("taken.jsonl").write_text("mine")
+
+    to_file = agentic("export", place, "-o", "taken.jsonl")
+    agentic("export", place, "-o", "work.jsonl")
+    to_session = agentic("import", place, "work.jsonl")
+
+    assert (to_file.status, to_file.err) == (1, "agentic: taken.jsonl: file exists\n")
+    assert Path("taken.jsonl").read_text() == "mine"
+    assert to_session.status == 1
+    assert "is there already" in to_session.err
+
+
+def test_an_export_that_fails_leaves_no_file(agentic: Any, place: Path) -> None:
+    """Half a session would look like a whole one."""
+    done = agentic("export", place, "-s", "gone", "-o", "gone.jsonl")
+
+    assert done.status == 1
+    assert not Path("gone.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "status", "said"),
+    [
+        (["kept"], b"", 2, "what comes from stdin has no name: give it one by --session ID"),
+        (["kept", "gone.jsonl"], b"", 1, "gone.jsonl: no such file or directory"),
+        (["kept", "-s", "x"], b"no JSON\n", 1, "cannot be read at byte 0"),
+        (["kept", "-s", "../x"], b"", 1, "session_id is '../x'"),
+        ([], b"", 2, "Missing argument 'PLACE'"),
+    ],
+)
+@pytest.mark.usefixtures("place")
+def test_a_mistake_is_one_sentence(
+    agentic: Any, arguments: list[str], stdin: bytes, status: int, said: str
+) -> None:
+    """And nothing is imported."""
+    done = agentic("import", *arguments, stdin=stdin)
+
+    assert done.status == status
+    assert said in done.err
+    assert done.err.count("\n") == 1
+    assert [path.name for path in Path("kept").glob("*.jsonl")] == ["work.jsonl"]
