@@ -28,6 +28,7 @@ lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	for name in code-reviewer copy-editor; do $(BIN)/mypy examples/$$name/__main__.py || exit 1; done
 	$(BIN)/lint-imports
 
 unit: $(READY)
@@ -35,6 +36,7 @@ unit: $(READY)
 
 bench: $(READY)
 	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
+	$(BIN)/python -m benchmarks.retention --quick
 
 picture: $(READY)
 	$(BIN)/python docs/pictures/context_size.py
