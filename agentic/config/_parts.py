@@ -3,7 +3,7 @@
 import contextlib
 import logging
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -13,6 +13,7 @@ from agentic.config._numbers import make_policy
 from agentic.config._origin import Origin
 from agentic.config._problems import ConfigProblems, Fault
 from agentic.config._records import DIGEST
+from agentic.config._settings import AgentSettings
 from agentic.config._store import open_store
 from agentic.config._strategies import make_strategy
 from agentic.config._summary import make_compactor, make_digest
@@ -25,9 +26,6 @@ from agentic.session import Session
 from agentic.tokens import ModelCounter
 from agentic.tools import Registry
 
-if TYPE_CHECKING:
-    from agentic.config._agent import AgentConfig
-
 __all__ = ["Parts"]
 
 _logger = logging.getLogger(__name__)
@@ -37,7 +35,7 @@ _logger = logging.getLogger(__name__)
 class Parts:
     """Makes the parts of one agent. What goes wrong is told with its line."""
 
-    config: "AgentConfig"
+    config: AgentSettings
     origin: Origin
     _deciders: dict[str, Decider] = attrs.field(factory=dict, init=False)
     """By name: a model is connected to once."""

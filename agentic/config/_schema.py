@@ -12,9 +12,9 @@ from typing import Any
 
 import attrs
 
-from agentic.config._agent import AgentConfig
 from agentic.config._fields import SCHEMA
 from agentic.config._records import ContextSettings, StoreSettings, TruncationSettings
+from agentic.config._settings import AgentSettings
 from agentic.config._strategies import STRATEGIES, accepts, arguments_of
 
 __all__ = ["schema"]
@@ -44,7 +44,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": _DRAFT,
         "title": "An agent of agentic",
-        **_section(AgentConfig, special),
+        **_section(AgentSettings, special),
     }
 
 
