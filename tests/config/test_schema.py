@@ -3,6 +3,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
+import attrs
 import jsonschema
 import pytest
 import yaml
@@ -117,5 +118,5 @@ def test_every_key_has_a_description_and_its_default() -> None:
     assert described(properties["store"])
     assert properties["context"]["properties"]["response_reserve"]["default"] == 4096
     assert set(properties) == {
-        name for name in config.AgentConfig.__annotations__ if not name.startswith("_")
+        field.name for field in attrs.fields(config.AgentConfig) if field.name[0] != "_"
     }
