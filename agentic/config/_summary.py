@@ -52,9 +52,9 @@ def make_compactor(
 
 def _room(policy: Policy) -> int:
     """Give what a summary may take, in tokens."""
-    if not policy.context_window:
-        return _PROSE_TOKENS + _DIGEST_TOKENS
-    return max(1, int(_SHARE * policy.available_tokens))
+    limits = [policy.available_tokens] if policy.context_window else []
+    limits += [] if policy.max_tokens is None else [policy.max_tokens]
+    return max(1, int(_SHARE * min(limits))) if limits else _PROSE_TOKENS + _DIGEST_TOKENS
 
 
 @attrs.frozen(eq=False)

@@ -201,6 +201,16 @@ def test_a_digest_is_taken_where_no_model_can_be_asked(project: Path, text: str)
     assert isinstance(_agent(project, text).compactor(), Digest)
 
 
+def test_a_summary_takes_its_share_of_what_triggers_it(project: Path) -> None:
+    """Where K is small, a digest of the usual size would nearly be K again."""
+    text = "context: {max_tokens_before_summary: 4000, summary_model: digest}"
+
+    digest = _agent(project, f"{text}\ncontext_window: 200000").compactor()
+
+    assert isinstance(digest, Digest)
+    assert digest.max_tokens == 1_000
+
+
 def test_a_decider_that_is_named_for_it_summarizes(project: Path) -> None:
     """Its answer stands over the digest; it is asked for nothing until then."""
     agent = _agent(project, "context: {summary_model: my_agent.py:Offline}")
