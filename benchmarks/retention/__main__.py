@@ -1,6 +1,7 @@
 """What a cut keeps, judged by what the agent really went on to use; and what a session costs.
 
     python -m benchmarks.retention [--quick] [--jobs 2] [--json results.json] [--picture out.svg]
+    python -m benchmarks.retention --validity [--quick] [--jobs 2]
 
 Run it from the root of the checkout. The sessions lie beside it, in shared/data/transcripts.
 """
@@ -21,8 +22,10 @@ from benchmarks.retention.peers import INSTALL, absent_peers, peer_cuts
 from benchmarks.retention.picture import draw
 from benchmarks.retention.report import print_bills, print_floor, print_tables
 from benchmarks.retention.sessions import FOLDER, Session, read_sessions
+from benchmarks.retention.validity import check, print_verdicts
 
 QUICK_POINTS = 3
+QUICK_STEP = 60
 
 
 def main() -> None:
@@ -31,6 +34,11 @@ def main() -> None:
     sessions = read_sessions(options.folder)
     if not sessions:
         print(f"No transcripts in {options.folder.name}: there is nothing to measure.")
+        return
+    if options.validity:
+        checked = partial(check, step=QUICK_STEP if options.quick else 1)
+        with ProcessPoolExecutor(options.jobs) as pool:
+            print_verdicts(verdict for each in pool.map(checked, sessions) for verdict in each)
         return
     for name in absent_peers():
         print(f"{name} is not installed and has no row; to have it: {INSTALL}")
@@ -53,7 +61,8 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.retention", description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=FOLDER, help="of transcripts")
-    parser.add_argument("--quick", action="store_true", help="3 points a session, not 12")
+    parser.add_argument("--quick", action="store_true", help="a few points a session")
+    parser.add_argument("--validity", action="store_true", help="only what providers would refuse")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--json", type=Path, help="write every sample into this file")
     parser.add_argument("--picture", type=Path, help="draw evidence against budget into this file")

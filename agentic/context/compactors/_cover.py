@@ -8,18 +8,22 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from heapq import heapify, heappop, heappush
-from math import fsum
 from operator import attrgetter
 
 import attrs
 
 from agentic.context.compactors._entries import CallNote
-from agentic.context.compactors._mentions import Mention, words_in
+from agentic.context.compactors._mentions import Mention
+from agentic.context.compactors._words import unescaped, words_in, words_of
 
 __all__ = ["Cover", "Offers", "group"]
 
-_BARE = 0.85
-"""What a line is worth that says little by itself."""
+_CONTEXT = 0.35
+"""What it is worth to show an identifier not only in a bare piece of a call."""
+_UNIT = 1 << 20
+"""What a worth of 1 is, in whole numbers."""
+_RANK = "0"
+"""What every line costs beside itself."""
 
 
 @attrs.frozen
@@ -30,13 +34,23 @@ class Cover:
     tokens: int
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
+class _Label:
+    """What stands above lines."""
+
+    terms: set[str]
+    cost: int
+
+
+@attrs.define(eq=False)
 class _Offer:
-    """A line or a label that could be shown."""
+    """A line that could be shown."""
 
     number: int
     mention: Mention
+    label: _Label
     terms: set[str]
+    """The identifiers in it that its label lacks."""
     cost: int
 
 
@@ -54,45 +68,70 @@ class Offers:
     worths: dict[str, float]
     """What the identifiers are worth."""
     count: Callable[[str], int]
+    _ranked: dict[str, set[str]] = attrs.field(factory=dict, init=False, repr=False)
+    """The identifiers that are worth something, by the words that hold them."""
 
     @property
     def wanted(self) -> int:
         """What all of them cost."""
-        labels = sum(offer.cost for offer in self.labels.values())
+        labels = sum(label.cost for label in self.labels.values())
         return labels + sum(offer.cost for offer in self.lines)
+
+    @property
+    def text(self) -> str:
+        """All of them, together."""
+        labels = (CallNote(label).markdown() for label in self.labels)
+        return "".join(
+            f"{line}\n"
+            for line in (*labels, *(f"  {each.line}" for each in self.mentions if each.line))
+        )
 
     @cached_property
     def lines(self) -> list[_Offer]:
         """The lines, without their labels."""
         return [
-            _Offer(
-                number,
-                mention,
-                words_in(mention.line) & self.worths.keys() if mention.line else set(),
-                self.count(f"  {mention.line}\n") if mention.line else 0,
-            )
+            self._offer(number, mention, self.labels[mention.label])
             for number, mention in enumerate(self.mentions)
         ]
 
     @cached_property
-    def labels(self) -> dict[str, _Offer]:
+    def labels(self) -> dict[str, _Label]:
         """The labels of the lines."""
-        labels = {mention.label: mention for mention in reversed(self.mentions)}
+        told: defaultdict[str, list[str]] = defaultdict(list)
+        for mention in self.mentions:
+            if not mention.line:
+                told[mention.label].append(mention.label if mention.told is None else mention.told)
         return {
-            label: _Offer(
-                -1,
-                mention,
-                words_in(label) & self.worths.keys(),
-                self.count(CallNote(label).markdown() + "\n"),
+            label: _Label(
+                self._terms(label, "\n".join(told[label])),
+                self.count(f"{CallNote(label).markdown()}{_RANK}\n"),
             )
-            for label, mention in labels.items()
+            for label in {mention.label: None for mention in self.mentions}
         }
 
-    def cover(self, room: int, there: Iterable[str] = ()) -> Cover:
-        """Choose lines within the room, in tokens; some words are there anyhow."""
-        worths = self.worths.copy()
-        for word in there:
-            worths.pop(word, None)
+    @cached_property
+    def bare(self) -> set[str]:
+        """The identifiers in pieces of calls, some of which say little by themselves."""
+        pieces = (each.line or each.label for each in self.mentions if each.told is not None)
+        return self.terms_in("\n".join(pieces))
+
+    def terms_in(self, text: str) -> set[str]:
+        """Give the identifiers in a text that are worth something, parts of longer ones too."""
+        found: set[str] = set()
+        for word in set(words_of(text)):
+            terms = self._ranked.get(word)
+            if terms is None:
+                parts = {word} if word.isalnum() else words_in(word)
+                terms = self._ranked[word] = parts & self.worths.keys()
+            found |= terms
+        return found
+
+    def cover(self, room: int, there: str = "") -> Cover:
+        """Choose lines within the room, in tokens; a text is there anyhow."""
+        # Whole numbers add up to the same in any order, and a set has none.
+        worths = {term: round(worth * _UNIT) for term, worth in self.worths.items()}
+        worths.update({_context(term): int(worths[term] * _CONTEXT) for term in self.bare})
+        worths.update(dict.fromkeys(self.terms_in(there), 0))
         choice = _Choice(self, worths, room)
         choice.take_best()
         for offer in self.lines:
@@ -100,26 +139,46 @@ class Offers:
                 choice.take(offer)
         return Cover([self.mentions[number] for number in sorted(choice.taken)], room - choice.room)
 
+    def _offer(self, number: int, mention: Mention, label: _Label) -> _Offer:
+        if not mention.line:
+            return _Offer(number, mention, label, set(), 0)
+        line = mention.line
+        stands = unescaped(line) if mention.former else line
+        terms = self._terms(
+            stands if mention.stands is None else mention.stands,
+            unescaped(line) if mention.told is None else mention.told,
+        )
+        cost = self.count(f"  {line}{_RANK}\n")
+        return _Offer(number, mention, label, terms - label.terms, cost)
+
+    def _terms(self, stands: str, told: str) -> set[str]:
+        """Give the identifiers that stand there, and those of which enough is told."""
+        terms = self.terms_in(stands)
+        if not told:
+            return terms
+        enough = (terms if told == stands else self.terms_in(told)) & self.bare
+        return terms.union(map(_context, enough))
+
 
 @attrs.define
 class _Choice:
     """What was chosen so far."""
 
     offers: Offers
-    worths: dict[str, float]
-    """Of the identifiers that no line has yet."""
+    worths: dict[str, int]
+    """Of the identifiers; 0 once a line has them."""
     room: int
     taken: set[int] = attrs.field(factory=set)
-    opened: set[str] = attrs.field(factory=set)
+    opened: set[_Label] = attrs.field(factory=set)
     """The labels that are there."""
 
     def take_best(self) -> None:
         """Take what pays best while there is room."""
         lines = self.offers.lines
-        by_label: defaultdict[str, list[int]] = defaultdict(list)
+        by_label: defaultdict[_Label, list[int]] = defaultdict(list)
         for offer in lines:
-            by_label[offer.mention.label].append(offer.number)
-        heap = [(-self._rate(offer), offer.number) for offer in lines]
+            by_label[offer.label].append(offer.number)
+        heap = [(-rate, offer.number) for offer in lines if (rate := self._rate(offer))]
         heapify(heap)
         while heap:
             _, number = heappop(heap)
@@ -130,40 +189,49 @@ class _Choice:
             if heap and -rate > heap[0][0]:
                 heappush(heap, (-rate, number))
             elif self.take(offer):
-                for other in by_label.pop(offer.mention.label, ()):
+                for other in by_label.pop(offer.label, ()):
                     heappush(heap, (-self._rate(lines[other]), other))
 
     def take(self, offer: _Offer) -> bool:
         """Take a line if there is room."""
-        label = self.offers.labels[offer.mention.label]
-        opens = offer.mention.label not in self.opened
-        cost = offer.cost + opens * label.cost
+        opens = offer.label not in self.opened
+        cost = offer.cost + opens * offer.label.cost
         if cost > self.room:
             return False
         self.room -= cost
         self.taken.add(offer.number)
-        self.opened.add(offer.mention.label)
-        for term in offer.terms | label.terms:
-            self.worths.pop(term, None)
+        self.opened.add(offer.label)
+        for term in offer.terms:
+            self.worths[term] = 0
+        for term in offer.label.terms if opens else ():
+            self.worths[term] = 0
         return True
 
     def _rate(self, offer: _Offer) -> float:
         """Give what a line is worth for each token, its label included if that is new."""
-        terms, cost = offer.terms, offer.cost
-        if offer.mention.label not in self.opened:
-            label = self.offers.labels[offer.mention.label]
-            terms, cost = terms | label.terms, cost + label.cost
-        worth = fsum(self.worths.get(term, 0.0) for term in terms)
-        return worth * (_BARE if offer.mention.bare else 1.0) / cost if cost else 0.0
+        worth = sum(map(self.worths.__getitem__, offer.terms))
+        cost = offer.cost
+        if offer.label not in self.opened:
+            worth += sum(map(self.worths.__getitem__, offer.label.terms))
+            cost += offer.label.cost
+        return worth / cost if cost else 0.0
 
 
-def group(mentions: Iterable[Mention]) -> dict[str, CallNote]:
+def _context(term: str) -> str:
+    """Give the name under which it is noted that an identifier has something around it."""
+    return f"{term}\n"
+
+
+def group(mentions: Iterable[Mention]) -> dict[str, dict[str, Mention]]:
     """Put lines of the same label together, all in the order of the conversation."""
     ordered = sorted(mentions, key=attrgetter("order"))
     last = {mention.label: mention.order for mention in ordered}
-    labels = sorted(last, key=lambda label: last[label])
-    lines: dict[str, dict[str, None]] = {label: {} for label in labels}
+    lines: dict[str, dict[str, Mention]] = {
+        label: {} for label in sorted(last, key=last.__getitem__)
+    }
     for mention in ordered:
-        if mention.line:
-            lines[mention.label][mention.line] = None
-    return {label: CallNote(label, lines=tuple(lines[label])) for label in labels}
+        lines[mention.label][mention.line] = mention
+    for each in lines.values():
+        if len(each) > 1:
+            each.pop("", None)
+    return lines

@@ -24,8 +24,11 @@ class Digest:
     into their replies, and get the outputs as user messages, are known by that.
 
     Sections with nothing in them are left out, and an empty conversation has no digest at all. A
-    former digest is merged section by section, so that digests do not nest; a summary that somebody
-    else wrote is quoted. System messages at the start are passed over.
+    former digest is merged section by section, so that digests do not nest; its last line, a
+    comment, tells the next one what its lines counted for, so that what was mentioned often is not
+    forgotten in a few generations. A summary that somebody else wrote is quoted. System messages at
+    the start are passed over. A `Manager` leaves pinned messages in the history and gives none of
+    them to a compactor; used alone, a digest has a section for them.
 
     >>> import asyncio
     >>> messages = [Message("user", "Is it green?"), Message("assistant", "All tests pass now.")]

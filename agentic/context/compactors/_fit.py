@@ -9,8 +9,17 @@ import attrs
 
 from agentic.context.compactors._cover import Cover, Offers, group
 from agentic.context.compactors._drafts import Count, Draft, draft
-from agentic.context.compactors._mentions import words_in
-from agentic.context.compactors._notes import HEADINGS, SEEN, TITLE, Notes, Section, to_markdown
+from agentic.context.compactors._entries import CallNote
+from agentic.context.compactors._notes import (
+    HEADINGS,
+    RANKS,
+    SEEN,
+    TITLE,
+    Notes,
+    Section,
+    to_markdown,
+)
+from agentic.context.compactors._ranks import write_ranks
 from agentic.context.compactors._room import share
 from agentic.tokens import Counter
 
@@ -43,6 +52,8 @@ _SEEN_PART, _SEEN_PLENTY = 0.85, 8000
 """The lines want no more than this part of so many tokens, and half of what is above."""
 _SPARE = 20
 """Less than one part in this many is not worth choosing again."""
+_AMPLE = (99, 97)
+"""So much of the room that should be right is tried at first, in percent."""
 _TERMS_EACH, _MOST_TERMS = 5, 4000
 """So many identifiers are looked for that each could take this much room. In tokens."""
 _SHORT_LINE, _LONG_LINE, _LINES = 56, 128, 100
@@ -57,21 +68,11 @@ def fit(notes: Notes, max_tokens: int, counter: Counter) -> str:
     everything = table.everything()
     if everything and counter.count(text := to_markdown(everything)) <= max_tokens:
         return text
-    # The parts of a text may count for less than the whole, so the room shrinks until it fits.
-    for step in range(_STEPS, 0, -1):
-        text = to_markdown(table.choose(max_tokens * step // _STEPS))
-        size = counter.count(text)
-        if size <= max_tokens:
-            return _fuller(table, text, size, counter) if step == _STEPS else text
-    return ""
-
-
-def _fuller(table: "_Table", text: str, size: int, counter: Counter) -> str:
-    """Use what rounding left over, if there is any."""
-    if not size or size * 50 > table.max_tokens * 49:
-        return text
-    more = to_markdown(table.choose(table.max_tokens * table.max_tokens // size))
-    return more if size < counter.count(more) <= table.max_tokens else text
+    # The parts of a text may count for more or less than the whole: the room is what they may take.
+    ample = (table.ample * percent // 100 for percent in _AMPLE)
+    rooms = (*ample, *(max_tokens * step // _STEPS for step in range(_STEPS, 0, -1)))
+    written = (to_markdown(table.choose(room)) for room in rooms)
+    return next((text for text in written if counter.count(text) <= max_tokens), "")
 
 
 def _firsts(drafts: list[Draft], room: int) -> dict[str, int]:
@@ -122,17 +123,27 @@ class _Table:
         limit = min(max(self.max_tokens // _LINES, _SHORT_LINE), _LONG_LINE)
         lines = list(dict.fromkeys(mentions.lines(worths, limit)))
         self.lines = Offers(lines, worths, self.count)
-        self.frame = self.count(f"\n## {SEEN.title}\n")
+        self.frame = self.count(f"\n## {SEEN.title}\n{RANKS} -->\n")
+
+    @property
+    def ample(self) -> int:
+        """The room that parts may take that make up a whole of the right size, as far as we know.
+
+        Counted one by one, lines are a little larger than together: each is rounded up.
+        """
+        parts = self.lines.wanted
+        whole = self.count(self.lines.text)
+        return self.max_tokens * parts // whole if whole else self.max_tokens
 
     def everything(self) -> Notes | None:
         """Choose everything; None if that is far more than there is room for."""
-        if sum(each.wanted for each in self.drafts) > 2 * self.max_tokens:
+        if 2 * sum(each.wanted for each in self.drafts) > 3 * self.max_tokens:
             return None
         chosen = Notes()
         for each in self.drafts:
             setattr(chosen, each.heading.name, each.section)
         lines = self._cover(chosen, 2 * self.max_tokens)
-        chosen.seen = Section(group(lines.mentions))
+        self._show(chosen, lines)
         return chosen
 
     def choose(self, room: int) -> Notes:
@@ -145,7 +156,7 @@ class _Table:
         if spare * _SPARE > room:
             chosen, spent = self._sections(words, rest + spare)
             lines = self._cover(chosen, room - spent)
-        chosen.seen = Section(group(lines.mentions))
+        self._show(chosen, lines)
         return chosen
 
     def _parts(self, room: int) -> tuple[int, int]:
@@ -181,4 +192,16 @@ class _Table:
     def _cover(self, chosen: Notes, room: int) -> Cover:
         """Choose the lines; what stands elsewhere needs none."""
         entries = (entry for name in _COVERING for entry in getattr(chosen, name).entries.values())
-        return self.lines.cover(room, words_in("\n".join(entry.markdown() for entry in entries)))
+        return self.lines.cover(room, "\n".join(entry.markdown() for entry in entries))
+
+    def _show(self, chosen: Notes, lines: Cover) -> None:
+        """Put the lines under their labels, with what each counts for."""
+        grouped = group(lines.mentions)
+        chosen.seen = Section(
+            {
+                label: CallNote(label, lines=tuple(filter(None, each)))
+                for label, each in grouped.items()
+            }
+        )
+        mentions = (mention for each in grouped.values() for mention in each.values())
+        chosen.ranks = write_ranks(map(self.notes.mentions.rank, mentions))

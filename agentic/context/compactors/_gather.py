@@ -13,6 +13,7 @@ from agentic.context.compactors._mentions import SAID
 from agentic.context.compactors._notes import Notes, Quotes, from_markdown
 from agentic.context.compactors._outcomes import Outcome, read_outcome
 from agentic.context.compactors._protocol import outputs_in_text
+from agentic.context.compactors._ranks import read_ranks
 from agentic.context.compactors._shell import files_in_command
 from agentic.context.compactors._stated import announced, found, result_of
 from agentic.context.compactors._todos import todos_in_arguments, todos_in_text
@@ -93,8 +94,13 @@ class _Gatherer:
         self._read_former(former)
         for note in [*former.changed.entries.values(), *former.read.entries.values()]:
             self.notes.put_file(note)
-        for seen in former.seen.entries.values():
-            self.notes.mentions.read_former(seen)
+        seen = [
+            (note.label, line)
+            for note in former.seen.entries.values()
+            for line in note.lines or ("",)
+        ]
+        for (label, line), rank in zip(seen, read_ranks(former.ranks, len(seen)), strict=True):
+            self.notes.mentions.read_former(label, line, rank)
         former.seen.entries.clear()
         former.changed.entries.clear()
         former.read.entries.clear()
@@ -124,7 +130,7 @@ class _Gatherer:
     def _take_call(self, call: ToolCall, result: ToolResult) -> None:
         action = read_action(call, self.table)
         for text in _texts(action.arguments):
-            self.notes.mentions.read_call(action.label, text)
+            self.notes.mentions.read_call(action.label, text, call.arguments if call.id else "")
         self.notes.mentions.read(action.label, result.text)
         todos = todos_in_arguments(action.arguments)
         self._set_todos(todos)

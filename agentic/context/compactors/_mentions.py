@@ -5,22 +5,22 @@ and three times as much in what was said or called as in what a tool put out; th
 counts ten times more, and that fades within some 40 messages.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from heapq import nlargest
-from math import exp2
+from math import exp2, log2
 
 import attrs
 
-from agentic.context.compactors._entries import CallNote
 from agentic.context.compactors._lines import around, verbatim
+from agentic.context.compactors._ranks import Rank
+from agentic.context.compactors._words import identifier, unescaped, words_of
 
-__all__ = ["SAID", "Mention", "Mentions", "words_in"]
+__all__ = ["SAID", "Mention", "Mentions"]
 
 SAID = 3.0
 """How much a mention by user or assistant counts, where one in an output counts 1."""
-_FORMER = 2.0
-"""The same of a line in a former digest. More would keep what is stale, less what is new."""
 _HALF_LIFE = 200
 _LAST_DOUBLING = 1000
 """Scores stay within a float: after 200,000 messages they decay no more."""
@@ -30,15 +30,9 @@ _WORTH = 0.7
 """The exponent from score to worth: what is mentioned twice as often is needed less than that."""
 _WHOLE_LINE = 160
 _BARE = 40
+_ESCAPED = re.compile(r"[\"\\\\\n\t]|[^\x00-\x7f]")
 _WINDOW = 1000
 """How far around an identifier its line is looked for, in characters."""
-
-_LENGTHS = range(4, 121)
-_WORD = re.compile(r"[\w./~-]+")
-_BLANKS = {at: " " for at in range(128) if not _WORD.match(chr(at))}
-_JOINT = re.compile(r"[/.]+")
-# A path, a dotted, dashed or snake_case name, camelCase, letters with digits, a longer number.
-_NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9]|[^\W0-9][0-9]|[0-9]{4}")
 
 
 @attrs.frozen
@@ -50,27 +44,12 @@ class Mention:
     """Empty if the label says it all."""
     order: tuple[int, int]
     """The number of the text, and where the line stands in it."""
-    bare: bool = False
-    """It is so short a line out of a call that it says little by itself."""
+    stands: str | None = None
+    """The part of it that is as it was; None for all. The rest is JSON, with its escapes."""
+    told: str | None = None
+    """The part of it that is long enough to say something in JSON too; None for all."""
     former: bool = False
     """It stood in a former digest, and nothing newer was said of what is in it."""
-
-
-@attrs.define(eq=False)
-class _Term:
-    """What is known of one identifier."""
-
-    word: str
-    score: float = 0.0
-    told: int = -1
-    """The number of the text that mentioned it last, said by somebody or put out by a tool."""
-    called: int = -1
-    """The number of the last call that mentioned it. -1 is none."""
-
-    @property
-    def last(self) -> int:
-        """The number of the text or call that mentioned it last."""
-        return max(self.told, self.called)
 
 
 @attrs.define
@@ -81,10 +60,10 @@ class _Source:
     text: str
     weight: float
     message: int
-    called: bool = False
-    """It is an argument of a call."""
-    former: bool = False
-    """It is a line of a former digest."""
+    arguments: str = ""
+    """The arguments of a call that it stands in, as the model wrote them."""
+    rank: Rank | None = None
+    """What a line of a former digest counted for then; None for any other text."""
 
 
 @attrs.define
@@ -93,126 +72,158 @@ class Mentions:
 
     message: int = 0
     """How many messages were read."""
-    terms: dict[str, _Term] = attrs.field(factory=dict)
-    """By the words as they stand."""
-    prose: set[str] = attrs.field(factory=set)
-    """Words that are no identifiers."""
+    names: dict[str, str] = attrs.field(factory=dict)
+    """The identifiers, by the words as they stand; empty for a word that is none."""
+    scores: dict[str, float] = attrs.field(factory=dict)
+    told: dict[str, int] = attrs.field(factory=dict)
+    """The number of the text that mentioned each last, said by somebody or put out by a tool."""
+    called: dict[str, int] = attrs.field(factory=dict)
+    """The number of the last argument of a call that mentioned each."""
     sources: list[_Source] = attrs.field(factory=list)
 
-    def read(self, label: str, text: str, weight: float = 1.0, *, former: bool = False) -> None:
+    def read(self, label: str, text: str, weight: float = 1.0) -> None:
         """Note the identifiers in what somebody said, or a tool put out."""
-        number = len(self.sources)
-        self.sources.append(_Source(label, text, weight, self.message, former=former))
+        found = self._score(text, weight)
+        self.told.update(dict.fromkeys(found, len(self.sources)))
+        self.sources.append(_Source(label, text, weight, self.message))
+
+    def read_call(self, label: str, text: str, arguments: str) -> None:
+        """Note the identifiers in an argument of a call, which stands in all its arguments."""
+        found = self._score(text, SAID)
+        self.called.update(dict.fromkeys(found, len(self.sources)))
+        self.sources.append(_Source(label, text, SAID, self.message, arguments))
+
+    def read_former(self, label: str, line: str, rank: Rank) -> None:
+        """Note the identifiers in a line of a former digest, which says what they counted then."""
+        text = line or label
+        score = exp2(rank.doublings - rank.age / _HALF_LIFE) * self._growth
+        found = self._names_in(unescaped(text))
+        for name in found:
+            self.scores[name] = max(self.scores.get(name, 0.0), score)
+        self.told.update(dict.fromkeys(found, len(self.sources)))
+        weight = SAID if rank.said else 1.0
+        self.sources.append(_Source(label, text, weight, self.message - rank.age, rank=rank))
+
+    def rank(self, mention: Mention) -> Rank:
+        """Say what the identifiers in a line count for, as a later digest needs to know it."""
+        source = self.sources[mention.order[0]]
+        age = self.message - source.message
+        said = source.weight > 1
+        if source.rank:
+            return Rank(source.rank.doublings, age, said=said)
+        growth = exp2(min(source.message / _HALF_LIFE, _LAST_DOUBLING))
+        scores = [
+            self.scores[name] / growth
+            for name in self._names_in(unescaped(mention.line or mention.label))
+            if name in self.scores
+        ]
+        doublings = sum(map(log2, scores)) / len(scores) if scores else 0.0
+        return Rank(doublings, age, said=said)
+
+    def _score(self, text: str, weight: float) -> set[str]:
+        """Count a mention of each identifier in a text, and give them."""
         # Growing weights rank like decaying scores, and each score is touched only when it changes.
         weight *= self._growth
-        for term in self._terms_in(text):
-            term.score += weight
-            term.told = number
+        found = self._names_in(text)
+        for name in found:
+            self.scores[name] = self.scores.get(name, 0.0) + weight
+        return found
 
-    def read_call(self, label: str, text: str) -> None:
-        """Note the identifiers in an argument of a call."""
-        number = len(self.sources)
-        self.sources.append(_Source(label, text, SAID, self.message, called=True))
-        weight = SAID * self._growth
-        for term in self._terms_in(text):
-            term.score += weight
-            term.called = number
-
-    def read_former(self, note: CallNote) -> None:
-        """Note the lines of a former digest, which ranked high enough then."""
-        for line in note.lines or ("",):
-            self.read(note.label, line or note.label, _FORMER, former=True)
-
-    def _terms_in(self, text: str) -> list[_Term]:
-        """Give the identifiers in a text: one in two spellings may come twice."""
-        known = self.terms.get
-        words = set(_words(text)).difference(self.prose)
-        return [term for word in words if (term := known(word) or self._learn(word))]
+    def _names_in(self, text: str) -> set[str]:
+        """Give the identifiers in a text."""
+        words = set(words_of(text))
+        for word in words.difference(self.names):
+            self.names[word] = identifier(word)
+        found = set(map(self.names.__getitem__, words))
+        found.discard("")
+        return found
 
     @property
     def _growth(self) -> float:
         return exp2(min(self.message / _HALF_LIFE, _LAST_DOUBLING))
 
-    def _learn(self, word: str) -> _Term | None:
-        plain = word.rstrip("./~-").lstrip("-")
-        is_prose = plain.isalpha() and plain.islower()
-        if is_prose or len(plain) not in _LENGTHS or not _NAMED.search(plain):
-            self.prose.add(word)
-            return None
-        term = self.terms.get(plain) or _Term(plain)
-        self.terms[word] = self.terms[plain] = term
-        return term
-
     def best(self, limit: int) -> dict[str, float]:
         """Give the identifiers that rank highest, and their worth."""
         growth = self._growth
-        worths = (
-            (self._worth(term, growth), word)
-            for word, term in self.terms.items()
-            if word == term.word
-        )
-        return {word: worth for worth, word in nlargest(limit, worths)}
+        fresh = [
+            _FRESH * source.weight * exp2((source.message - self.message) / _FRESH_HALF_LIFE)
+            for source in self.sources
+        ]
+        told, called = self.told, self.called
+        ranks = [
+            (score / growth + fresh[max(told.get(name, -1), called.get(name, -1))], name)
+            for name, score in self.scores.items()
+        ]
+        return {name: rank**_WORTH for rank, name in nlargest(limit, ranks)}
 
-    def _worth(self, term: _Term, growth: float) -> float:
-        last = self.sources[term.last]
-        fresh = _FRESH * last.weight * exp2((last.message - self.message) / _FRESH_HALF_LIFE)
-        return float((term.score / growth + fresh) ** _WORTH)
+    def _last(self, name: str) -> int:
+        """Give the number of the text or call that mentioned an identifier last."""
+        return max(self.told.get(name, -1), self.called.get(name, -1))
 
     def lines(self, words: Iterable[str], limit: int) -> Iterator[Mention]:
-        """Give the lines in which identifiers stand, and what is close around them.
+        """Give the lines in which identifiers stand, and what is close around them, each once.
 
         Of each the last one that was told, and the last one in a call. Lines of a former digest
         come whole, all of those that nothing newer replaced.
         """
+        given: set[tuple[int, int, str]] = set()
         for word in words:
-            term = self.terms[word]
-            for number in (term.told, term.called):
-                if number >= 0 and not self.sources[number].former:
-                    yield from self._around(word, number, limit)
+            for number in (self.told.get(word, -1), self.called.get(word, -1)):
+                if number >= 0 and self.sources[number].rank is None:
+                    yield from self._around(word, number, limit, given)
         for number, source in enumerate(self.sources):
-            if source.former and self._stands(source.text):
+            if source.rank and self._stands(source.text):
                 line = "" if source.text == source.label else source.text
                 yield Mention(source.label, line, (number, 0), former=True)
 
-    def _around(self, word: str, number: int, limit: int) -> Iterator[Mention]:
+    def _around(
+        self, word: str, number: int, limit: int, given: set[tuple[int, int, str]]
+    ) -> Iterator[Mention]:
         """Give the line in which a word stands last in a text, and a part of it if it is long."""
         source = self.sources[number]
         label, text = source.label, source.text
         at = text.rfind(word)
         start = text.rfind("\n", max(at - _WINDOW, 0), at) + 1 or max(at - _WINDOW, 0)
         end = text.find("\n", at, at + _WINDOW)
-        line = verbatim(text[start : end if end >= 0 else at + _WINDOW])
-        if line in label:
-            yield Mention(label, "", (number, -1))
+        end = end if end >= 0 else at + _WINDOW
+        whole = end - start <= (_BARE if source.arguments else limit)
+        if (key := (number, start, "" if whole else word)) in given:
             return
-        bare = source.called and len(line) < _BARE
-        yield Mention(label, around(line, word, limit), (number, start), bare=bare)
-        if limit < len(line) <= _WHOLE_LINE:
-            yield Mention(label, line, (number, start))
+        given.add(key)
+        line = verbatim(text[start:end])
+        shown = "" if line in label else around(line, word, limit)
+        told = _piece(shown or line, word) if source.arguments else None
+        yield Mention(label, shown, (number, start if shown else -1), told=told)
+        if told == "" and (more := _quoted(line, word, source.arguments, limit)):
+            yield Mention(label, more, (number, start), line if line in more else "")
+        if shown and limit < len(line) <= _WHOLE_LINE:
+            yield Mention(label, line, (number, start), told=told)
 
     def _stands(self, line: str) -> bool:
         """Tell whether some identifier of a former line was not mentioned again since."""
-        terms = [term for word in set(_words(line)) if (term := self.terms.get(word))]
-        return not terms or any(self.sources[term.last].former for term in terms)
+        names = self._names_in(unescaped(line))
+        return not names or any(self.sources[self._last(name)].rank for name in names)
 
 
-def words_in(text: str) -> set[str]:
-    """Give the words of a text as identifiers are written, and the parts of names and paths.
+def _piece(line: str, word: str) -> str:
+    """Give what stands around a word and is the same in JSON; nothing if that says little."""
+    piece = line
+    if _ESCAPED.search(line):
+        before, _, after = line.rpartition(word)
+        piece = f"{_ESCAPED.split(before)[-1]}{word}{_ESCAPED.split(after, maxsplit=1)[0]}"
+    return piece if len(piece) >= _BARE else ""
 
-    >>> sorted(words_in("see src/lexer/tabs.py."))
-    ['lexer', 'lexer/tabs.py', 'py', 'see', 'src', 'src/lexer/tabs.py', 'tabs', 'tabs.py']
+
+def _quoted(line: str, word: str, arguments: str, limit: int) -> str:
+    """Give what stands around a line of a call, as the model wrote it: with escapes for newlines.
+
+    Nothing if the arguments are no JSON, or if the line is all of them.
     """
-    found: set[str] = set()
-    for word in set(_words(text)):
-        plain = word.rstrip("./~-").lstrip("-")
-        found.add(plain)
-        for joint in _JOINT.finditer(plain):
-            found.add(plain[joint.end() :])
-        found.update(_JOINT.split(plain))
-    found.discard("")
-    return found
-
-
-def _words(text: str) -> list[str]:
-    # Both give words; only ASCII text can be translated fast.
-    return text.translate(_BLANKS).split() if text.isascii() else _WORD.findall(text)
+    for text in (line, json.dumps(line, ensure_ascii=False)[1:-1], json.dumps(line)[1:-1], word):
+        at = arguments.rfind(text)
+        if at >= 0 and arguments != line:
+            start = max(at - limit, 0)
+            return around(
+                arguments[start : at + len(text) + limit], text, max(limit, len(text) + 8)
+            )
+    return ""

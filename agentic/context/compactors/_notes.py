@@ -11,6 +11,7 @@ from agentic.context.compactors._mentions import Mentions
 
 __all__ = [
     "HEADINGS",
+    "RANKS",
     "SEEN",
     "TITLE",
     "Heading",
@@ -67,6 +68,8 @@ class Notes:
     calls: Section[CallNote] = attrs.field(factory=Section)
     errors: Section[CallNote] = attrs.field(factory=Section)
     seen: Section[CallNote] = attrs.field(factory=Section)
+    ranks: str = ""
+    """What each line of `seen` counts for, as `write_ranks` writes it."""
     todos: Quotes = attrs.field(factory=Quotes)
     progress: Quotes = attrs.field(factory=Quotes)
     mentions: Mentions = attrs.field(factory=Mentions)
@@ -106,6 +109,8 @@ class Heading:
 
 SEEN = Heading("seen", "Where things were last seen", CallNote, 0)
 """The lines in which identifiers were last seen: their part is worked out by itself."""
+RANKS = "<!-- ranks "
+"""What the last line begins with, which says what each line in `SEEN` counts for."""
 HEADINGS = (
     Heading("asked", "Asked by the user", Quote, 30, clips=True, keeps_first=True),
     Heading("pinned", "Pinned", Quote, 30, clips=True),
@@ -133,6 +138,8 @@ def to_markdown(notes: Notes) -> str:
         section: Section[Any] = getattr(notes, heading.name)
         if section.entries:
             parts += ["", f"## {heading.title}", *_body(section, heading)]
+    if notes.ranks:
+        parts += ["", f"{RANKS}{notes.ranks} -->"]
     return "\n".join(parts) if len(parts) > 1 else ""
 
 
@@ -148,6 +155,8 @@ def from_markdown(text: str) -> Notes:
     for block in _blocks(digest.split("\n")):
         if block[0] in _BY_LINE:
             heading = _BY_LINE[block[0]]
+        elif len(block) == 1 and block[0].startswith(RANKS):
+            notes.ranks = block[0].removeprefix(RANKS).removesuffix(" -->")
         elif heading is None or not _read_block(getattr(notes, heading.name), heading, block):
             stray += block
     _put_stray(notes, stray)

@@ -19,16 +19,15 @@ __all__ = ["Outcome", "read_outcome"]
 _LINE_LIMIT = 240
 _CODE_WINDOW = 200
 
+# For text in lower case: `re` is slow where case does not matter.
 _EXIT_CODE = re.compile(
-    r"\b(?:return_?code|exit_?code|exit(?:ed)?(?: with)?(?: exit)? (?:code|status))"
-    r"[\"'>:=\s]{0,4}(-?[0-9]{1,10})\b",
-    re.IGNORECASE,
+    r"(?:return_?code|exit_?code|exit(?:ed)?(?: with)?(?: exit)? (?:code|status))"
+    r"[\"'>:=\s]{0,4}(-?[0-9]{1,10})\b"
 )
 _STATUS_LINE = re.compile(
     rf"\W{{0,3}}(?:(?:the )?(?:command|process) )?{_EXIT_CODE.pattern}\W*(?:\w+>)?"
-    r"|\(no output\)",
-    re.IGNORECASE,
 )
+_NO_OUTPUT = "(no output)"
 _ERROR_START = re.compile(
     r"(?i:error|fatal|panic|exception|npm err(?:or|!))\b[^:]{0,40}:"
     r"|Traceback \(most recent|FAIL(?:ED)?\b|[\w.]*(?:Error|Exception)\s*:"
@@ -72,7 +71,7 @@ def read_outcome(result: ToolResult, kind: ToolKind | None) -> Outcome:
 def _exit_code(text: str) -> int | None:
     """Find the exit code that an output states at its end or at its start."""
     for window in (text[-_CODE_WINDOW:], text[:_CODE_WINDOW]):
-        if stated := _EXIT_CODE.findall(window):
+        if stated := _EXIT_CODE.findall(window.lower()):
             return int(stated[-1])
     return None
 
@@ -83,7 +82,8 @@ def _is_error(line: str) -> bool:
 
 def _said(lines: Iterator[str]) -> Iterator[str]:
     """Leave out the lines that only state how a command ended."""
-    return (line for line in lines if not _STATUS_LINE.fullmatch(line))
+    tidied = ((line, line.lower()) for line in lines)
+    return (line for line, low in tidied if low != _NO_OUTPUT and not _STATUS_LINE.fullmatch(low))
 
 
 def _shown(*lines: str) -> tuple[str, ...]:

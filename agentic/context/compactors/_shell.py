@@ -71,7 +71,18 @@ def _without_heredocs(command: str) -> str:
 
 
 def _notes(words: list[str]) -> Iterator[FileNote]:
-    plain: list[str] = []
+    plain = words
+    if any(word[-1] in "<>&" for word in words):
+        plain = []
+        yield from _of_redirections(words, plain)
+    start = next((at for at, word in enumerate(plain) if not _ASSIGNMENT.match(word)), len(plain))
+    start += plain[start : start + 1] in (["sudo"], ["git"])
+    if plain[start:]:
+        yield from _of_tool(plain[start], plain[start + 1 :])
+
+
+def _of_redirections(words: list[str], plain: list[str]) -> Iterator[FileNote]:
+    """Tell what redirections write, and gather the words that belong to none."""
     waiting = iter(words)
     for word in waiting:
         if word in {">", ">>", "1>", "1>>"}:
@@ -80,12 +91,8 @@ def _notes(words: list[str]) -> Iterator[FileNote]:
                 yield FileNote(path, edits=appends, writes=1 - appends)
         elif word.endswith((">", ">>", ">&")) or word.startswith("<"):
             next(waiting, "")
-        elif plain or not _ASSIGNMENT.match(word):
+        else:
             plain.append(word)
-    if plain[:1] in (["sudo"], ["git"]):
-        plain = plain[1:]
-    if plain:
-        yield from _of_tool(plain[0], plain[1:])
 
 
 def _of_tool(tool: str, words: list[str]) -> Iterator[FileNote]:

@@ -50,6 +50,11 @@ def _fold(name: str) -> str:
     return _SEPARATORS.sub("", name.casefold())
 
 
+@lru_cache(maxsize=256)
+def _fold_tool(name: str) -> str:
+    return _fold(_PREFIX.sub("", name))
+
+
 def _names(names: object) -> tuple[str, ...]:
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise ConfigError("tool names", names, "several names", f"pass them as a list: [{names!r}]")
@@ -127,7 +132,7 @@ class ToolTable:
 
     def kind_of(self, tool: str, arguments: Mapping[str, Any]) -> ToolKind | None:
         """Tell what a call does, or None if the table does not know the tool."""
-        name = _fold(_PREFIX.sub("", tool))
+        name = _fold_tool(tool)
         if name in self.bundles:
             name = _fold(next(iter(_texts(arguments, self.operations)), ""))
         return self._kinds.get(name)

@@ -44,7 +44,7 @@ def section() -> Callable[[str, str], str]:
 
     def cut(text: str, title: str) -> str:
         _, _, rest = text.partition(f"\n## {title}\n")
-        return rest.partition("\n\n## ")[0]
+        return rest.partition("\n\n## ")[0].partition("\n\n<!-- ranks ")[0]
 
     return cut
 

@@ -43,7 +43,7 @@ def test_a_digest_of_a_digest_alone_is_that_digest(
 def test_a_former_digest_is_merged_section_by_section(
     digest: Run, summary: Summary, called: Called, section: Cut, session: list[Message]
 ) -> None:
-    """One digest in two steps says what one digest in one step says."""
+    """One digest in two steps says what one digest in one step says, but for the rounded ranks."""
     later = [
         Message("user", "And on BSD."),
         *called("read", "text", path="a.py", offset=60, limit=10),
@@ -53,7 +53,8 @@ def test_a_former_digest_is_merged_section_by_section(
 
     folded = digest(summary(digest(*session)), *later)
 
-    assert folded == digest(*session, *later)
+    ranks = "\n\n<!-- ranks "
+    assert folded.partition(ranks)[0] == digest(*session, *later).partition(ranks)[0]
     assert section(folded, "Files changed") == (
         "- `a.py`: 1 edit, 2 reads, last lines 60-69\n- ``b` c.py``: 1 edit, 1 read"
     ).replace("``b` c.py``", "`` `b` c.py ``")

@@ -1,9 +1,13 @@
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import chain
 
-from agentic.messages import Message
+import pytest
+
+from agentic.messages import Message, ToolCall, ToolResult
 
 Run = Callable[..., str]
 Called = Callable[..., list[Message]]
@@ -158,6 +162,54 @@ def test_ten_generations_of_a_full_digest_keep_what_is_mentioned_most(
 
     assert all(f"src/core_{n}.py" in got for n in range(5))
     assert all(f"sought_9_{n}" in got for n in range(20))
+
+
+def test_how_often_something_was_mentioned_outlives_ten_generations(
+    digest: Run, called: Called, summary: Summary
+) -> None:
+    """A former digest says what its lines count: an old habit goes before a passing mention."""
+    habit = [
+        called("run_check", f"started {n}\nok: pool_size is 8\nended", number=n) for n in range(60)
+    ]
+    got = digest(*chain.from_iterable(habit), max_tokens=300)
+
+    for generation in range(10):
+        names = [" ".join(f"passing_{generation}_{n}_{k}" for k in range(4)) for n in range(12)]
+        seen = [called("look", f"{n}\nfound {names[n]}\n{n}", at=n) for n in range(12)]
+        got = digest(summary(got), *chain.from_iterable(seen), max_tokens=300)
+
+    assert "pool_size is 8" in got
+
+
+@pytest.mark.parametrize("edit", [("<!-- ranks ", "<!-- ranks 0"), ("<!-- ranks ", "<!-- rank")])
+def test_ranks_that_somebody_spoilt_are_ignored(
+    digest: Run, called: Called, summary: Summary, edit: tuple[str, str]
+) -> None:
+    """All lines are carried over, and count alike."""
+    lines = [f"file_{n}.py:{n}: name_{n}" for n in range(9)]
+    once = digest(*called("grep", "\n".join(["found", *lines, "end"]), pattern="n"))
+
+    again = digest(summary(once.replace(*edit)))
+
+    assert "<!-- ranks " in once
+    assert all(f"\n  {line}\n" in again for line in lines)
+
+
+def test_a_short_line_of_a_command_stands_with_what_was_around_it(digest: Run) -> None:
+    """As the model wrote it, escapes included: forty characters or more."""
+    command = "cat > run.sh <<'EOF'\nset -e\nlexer_tabs --strict\nmake install\nEOF\nsh run.sh"
+    call = ToolCall("c1", "bash", json.dumps({"command": command}))
+
+    got = digest(
+        Message("assistant", tool_calls=[call]),
+        Message("tool", tool_results=[ToolResult("c1", "bash", "done")]),
+        max_tokens=400,
+    )
+
+    line = next(line for line in got.split("\n") if "lexer_tabs" in line and "\\n" in line)
+    assert "lexer_tabs --strict" in line
+    assert max(map(len, (part.strip() for part in line.split("... ")))) >= 40
+    assert any(part.strip(" .") in call.arguments for part in line.split("... ") if "lexer" in part)
 
 
 def test_what_no_section_has_room_for_any_more_is_shown_by_its_line(
