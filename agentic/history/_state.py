@@ -5,14 +5,16 @@ view begins, which replace still stands, how many messages there are. Sequence n
 entries of one session from 1; 0 stands for none.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import attrs
 
-from agentic.history._entries import Entry
+from agentic.errors import HistoryDamaged
+from agentic.history._entries import Entry, decode
+from agentic.history._lines import Line
 from agentic.messages import Message
 
-__all__ = ["NEW", "State"]
+__all__ = ["NEW", "State", "read_rows"]
 
 
 @attrs.frozen
@@ -51,6 +53,22 @@ class State:
 
 NEW = State(0, 0, 0, 0, 0)
 """A session that nobody has written."""
+
+
+def read_rows(rows: Iterable[tuple[int, bytes]], name: str) -> list[Message]:
+    """Give the messages of rows, each a sequence number and a line without its newline.
+
+    Raises:
+        HistoryDamaged: one of them cannot be read.
+    """
+    found: list[Message] = []
+    for seq, text in rows:
+        try:
+            entry = decode(Line(0, text), name)
+        except HistoryDamaged as damage:
+            raise HistoryDamaged(f"entry {seq} of {name}", 0, damage.problem) from damage
+        found += entry.messages if entry else ()
+    return found
 
 
 def count_summarized(messages: Sequence[Message]) -> int | None:

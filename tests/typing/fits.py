@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from agentic import history, limits, loop, session, testing, tokens, tools
 from agentic.context import budget, compactors, strategies
-from agentic.history import sqlite
+from agentic.history import postgres, sqlite
 from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def stores() -> list[history.Archive]:
         history.MemoryStore(),
         history.JsonlStore("session.jsonl"),
         sqlite.SqliteStore("sessions.db", "monday"),
+        postgres.PostgresStore("postgresql:///agents", "monday"),
     ]
 
 
@@ -36,11 +37,16 @@ def keepers() -> list[history.Keeper]:
         history.MemoryStore(),
         history.JsonlStore("session.jsonl"),
         sqlite.SqliteStore("sessions.db", "monday"),
+        postgres.PostgresStore("postgresql:///agents", "monday"),
     ]
 
 
 def places() -> list[history.Sessions]:
-    return [history.JsonlSessions("sessions"), sqlite.SqliteSessions("sessions.db")]
+    return [
+        history.JsonlSessions("sessions"),
+        sqlite.SqliteSessions("sessions.db"),
+        postgres.PostgresSessions("postgresql:///agents"),
+    ]
 
 
 def rewriters(archive: history.Archive) -> history.Rewriter:

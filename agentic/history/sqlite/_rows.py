@@ -11,11 +11,9 @@ from typing import Self
 
 import attrs
 
-from agentic.errors import HistoryDamaged, NothingToRestore
+from agentic.errors import NothingToRestore
 from agentic.history._diff import Diff, compare
-from agentic.history._entries import Entry, decode
-from agentic.history._lines import Line
-from agentic.history._state import NEW, State
+from agentic.history._state import NEW, State, read_rows
 from agentic.messages import Message
 
 __all__ = ["Rows"]
@@ -157,13 +155,4 @@ class Rows:
 
     def _read(self, condition: str, *values: int) -> list[Message]:
         found = self.connection.execute(f"{_TEXTS} {condition}", (self.session, *values))
-        return [message for entry in self._decode(found) for message in entry.messages]
-
-    def _decode(self, rows: sqlite3.Cursor) -> Iterator[Entry]:
-        for seq, text in rows:
-            try:
-                entry = decode(Line(0, text), self.name)
-            except HistoryDamaged as damage:
-                raise HistoryDamaged(f"entry {seq} of {self.name}", 0, damage.problem) from damage
-            if entry:
-                yield entry
+        return read_rows(found, self.name)

@@ -1,0 +1,17 @@
+"""Many conversations in one PostgreSQL database that many machines share.
+
+An address of its own, since it loads the database driver: `from agentic.history import postgres`,
+after `pip install 'agentic-weave[postgres]'`.
+"""
+
+try:
+    import psycopg  # noqa: F401
+except ImportError as missing:
+    raise ImportError(
+        "history.postgres needs psycopg 3: pip install 'agentic-weave[postgres]'"
+    ) from missing
+
+from agentic.history.postgres._sessions import PostgresSessions
+from agentic.history.postgres._store import PostgresStore
+
+__all__ = ["PostgresSessions", "PostgresStore"]

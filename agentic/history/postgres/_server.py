@@ -1,0 +1,168 @@
+"""The server: how it is reached, and what its errors mean. No error shows a password.
+
+A connection commits every statement by itself. It notices within half a minute when the other end
+is gone without a word, and so does the server, which then gives the locks of the session free.
+"""
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import TupleRow
+
+from agentic.errors import ConfigError, HistoryNotWritten, HistoryUnavailable
+
+__all__ = [
+    "Connection",
+    "check_dsn",
+    "connect",
+    "explain",
+    "is_over",
+    "place",
+    "reading",
+    "writing",
+]
+
+Connection: TypeAlias = psycopg.AsyncConnection[TupleRow]
+
+_DEFAULTS: dict[str, str | int] = {
+    "connect_timeout": 10,  # seconds
+    "fallback_application_name": "agentic",
+    "keepalives_idle": 15,  # seconds, and of the next one, too
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,  # milliseconds
+}
+"""What the connection string may say otherwise."""
+_SETTINGS = """
+    SELECT set_config('tcp_keepalives_idle', '15', false),
+        set_config('tcp_keepalives_interval', '5', false),
+        set_config('tcp_keepalives_count', '3', false),
+        set_config('default_transaction_isolation', 'read committed', false),
+        set_config('synchronous_commit', CASE
+            WHEN NOT %s THEN 'off'
+            WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
+            ELSE current_setting('synchronous_commit') END, false)
+"""
+_STATES = {
+    "22P05": "its encoding lacks a character: use a database in UTF8",
+    "25006": "it is read-only: connect to the primary server",
+    "42501": "a right is missing: ask its owner for CREATE SCHEMA agentic AUTHORIZATION your_role",
+    "53100": "the server's disk is full: free some space",
+    "54000": "it is larger than PostgreSQL allows, about 1 GB: shorten it",
+    "57014": "it took longer than the server allows: raise its statement_timeout",
+}
+"""Remedies by SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html"""
+_WORDS = {
+    r"authentication failed|no password supplied|no pg_hba.conf entry|role .* does not exist": (
+        "check the user and the password of the dsn"
+    ),
+    r"database .* does not exist": "make it with createdb, or correct the name in the dsn",
+    r"too many (clients|connections)|connection slots": (
+        "every open session has a connection: close some, or raise max_connections"
+    ),
+    r"refused|timeout|timed out|resolve|translate|No such file|closed|terminat|starting up": (
+        "check the address, and that the server runs"
+    ),
+}
+"""Remedies where libpq gives no SQLSTATE: for connections that could not be made."""
+
+
+def check_dsn(given: object) -> str:
+    """Give a connection string back, or say what one looks like, without showing it.
+
+    >>> check_dsn("postgresql://localhost/agents")
+    'postgresql://localhost/agents'
+
+    Raises:
+        ConfigError: no text, or one that libpq cannot parse.
+    """
+    shown: object = type(given).__name__
+    if isinstance(given, str):
+        try:
+            conninfo_to_dict(given)
+        except psycopg.ProgrammingError:  # its text may hold the password
+            shown = "***"
+        else:
+            return given
+    raise ConfigError(
+        "dsn",
+        shown,
+        "a connection string, such as postgresql://user:password@host:5432/database",
+        "correct it; in such an address, percent-encode what is special in the password",
+    )
+
+
+def place(dsn: str) -> str:
+    """Give what may be shown of a connection string.
+
+    >>> place("postgresql://ann:secret@db.example:5433/agents?sslmode=require")
+    'postgresql://db.example:5433/agents'
+    """
+    parts = conninfo_to_dict(dsn)
+    host = parts.get("host") or parts.get("hostaddr") or os.environ.get("PGHOST", "")
+    port = parts.get("port") or os.environ.get("PGPORT", "")
+    database = parts.get("dbname") or os.environ.get("PGDATABASE", "")
+    return f"postgresql://{host}{':' if port else ''}{port}/{database}"
+
+
+async def connect(dsn: str, *, fsync: bool) -> Connection:
+    """Make a connection.
+
+    Raises:
+        psycopg.Error: the server cannot be reached, or does not let us in.
+    """
+    given = conninfo_to_dict(dsn)
+    defaults = {name: value for name, value in _DEFAULTS.items() if name not in given}
+    complete = make_conninfo(dsn, **defaults, client_encoding="UTF8")
+    connection = await psycopg.AsyncConnection.connect(complete, autocommit=True)
+    try:
+        await connection.execute(_SETTINGS, [fsync])
+    except BaseException:
+        await connection.close()
+        raise
+    return connection
+
+
+def is_over(connection: Connection, problem: psycopg.Error) -> bool:
+    """Tell whether the connection is lost, so that what was asked may have happened or not."""
+    # the server's last words may arrive before the end of the connection is noticed
+    return connection.closed or problem.diag.severity_nonlocalized in {"FATAL", "PANIC"}
+
+
+def explain(problem: psycopg.Error, dsn: str) -> str:
+    """Give what the server or the driver says in one line, and what to do about it."""
+    lines = (problem.diag.message_primary or str(problem)).split("\n")
+    said = " ".join(line.strip() for line in lines if not line.startswith("\t"))  # libpq guesses
+    if password := conninfo_to_dict(dsn).get("password"):
+        said = said.replace(str(password), "***")
+    return f"{said.rstrip('.')} ({_find_remedy(problem, said)})"
+
+
+@contextlib.contextmanager
+def writing(name: str, dsn: str) -> Iterator[None]:
+    """Turn what PostgreSQL says into an error that says what to do."""
+    try:
+        yield
+    except psycopg.Error as problem:
+        raise HistoryNotWritten(name, explain(problem, dsn)) from problem
+
+
+@contextlib.contextmanager
+def reading(name: str, dsn: str) -> Iterator[None]:
+    """Do the same where nothing was to be written."""
+    try:
+        yield
+    except psycopg.Error as problem:
+        raise HistoryUnavailable(name, explain(problem, dsn)) from problem
+
+
+def _find_remedy(problem: psycopg.Error, said: str) -> str:
+    if remedy := _STATES.get(problem.sqlstate or ""):
+        return remedy
+    found = (remedy for words, remedy in _WORDS.items() if re.search(words, said))
+    return next(found, "the server refused")

@@ -1,0 +1,211 @@
+"""All the sessions of one database."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC
+
+import attrs
+import psycopg
+from psycopg.rows import TupleRow
+
+from agentic.errors import HistoryConflict, HistoryDamaged, HistoryUnavailable, SessionMissing
+from agentic.history._export import (
+    Exported,
+    Lines,
+    encode_output_line,
+    encode_title_line,
+    read_export,
+)
+from agentic.history._given import check_session_id, check_title
+from agentic.history._protocols import SessionInfo
+from agentic.history._waiting import finish
+from agentic.history.postgres._link import Link
+from agentic.history.postgres._lock import lock_session
+from agentic.history.postgres._rows import Rows
+from agentic.history.postgres._server import Connection, check_dsn, explain, place, reading, writing
+from agentic.history.postgres._store import PostgresStore
+
+__all__ = ["PostgresSessions"]
+
+_BATCH_ROWS = 500
+_NOBODY = 0
+"""The writer of what was imported."""
+_LIST = """
+    SELECT id, title, coalesce(messages, 0), coalesce(summarized, 0), created_at,
+        coalesce(written_at, created_at) AS changed_at
+    FROM agentic.sessions LEFT JOIN LATERAL (
+        SELECT messages, summarized, written_at FROM agentic.entries
+        WHERE session = number ORDER BY seq DESC LIMIT 1
+    ) AS latest ON true
+    ORDER BY changed_at DESC, number DESC
+"""
+
+
+@attrs.frozen
+class PostgresSessions:
+    """The sessions of a database, in tables that the first write makes; a list reads a row of each.
+
+    Every method makes a connection and lets it go again. `open` makes none: a store has its own.
+    """
+
+    dsn: str = attrs.field(converter=check_dsn, repr=False)
+    """A connection string: an address, or libpq's words; what it leaves out, PGHOST and the other
+    variables of the environment say."""
+    fsync: bool = attrs.field(default=True, kw_only=True)
+    """Acknowledge only what survives a crash of the server, or its power cut, as well."""
+
+    def open(self, session_id: str) -> PostgresStore:
+        """Give the store of a session, there or not. Reads and writes nothing.
+
+        Raises:
+            ConfigError: no session id.
+        """
+        return PostgresStore(self.dsn, session_id, fsync=self.fsync)
+
+    async def list(self) -> Sequence[SessionInfo]:
+        """Give a line for every session, the one that changed last first.
+
+        Raises:
+            HistoryUnavailable: the server cannot be reached, or refuses.
+        """
+        async with self._reading(place(self.dsn)) as connection:
+            if connection is None:
+                return []
+            return [_describe(row) async for row in await connection.execute(_LIST)]
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Give a session a title, or with "" take it away; who writes it is not disturbed.
+
+        Raises:
+            ConfigError: no session id, or no title.
+            HistoryNotWritten: the title is as it was.
+            HistoryUnavailable: the connection was lost; it may be the old or the new one.
+            SessionMissing: there is no such session.
+        """
+        check_session_id(session_id)
+        await finish(asyncio.ensure_future(self._rename(session_id, check_title(title))))
+
+    async def delete(self, session_id: str) -> None:
+        """Remove a session with its outputs and its title.
+
+        Raises:
+            ConfigError: no session id.
+            HistoryConflict: somebody is writing it.
+            HistoryNotWritten: nothing was removed.
+            HistoryUnavailable: the connection was lost; it may be gone or not.
+            SessionMissing: there is no such session.
+        """
+        await finish(asyncio.ensure_future(self._delete(check_session_id(session_id))))
+
+    async def export(self, session_id: str) -> AsyncIterator[bytes]:
+        """Give a session as lines, as it is now: its entries, its title, its outputs.
+
+        Raises:
+            ConfigError: no session id.
+            SessionMissing: there is no such session.
+            HistoryDamaged: an output is damaged.
+            HistoryUnavailable: the server cannot be reached, or refuses.
+        """
+        check_session_id(session_id)
+        name = self._name(session_id)
+        async with self._reading(name) as connection:
+            rows = await self._find(connection, session_id)
+            # one moment of the session, however long the lines take
+            await rows.connection.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
+            async with rows.connection.transaction():
+                async for text in rows.texts(_BATCH_ROWS):
+                    yield text + b"\n"
+                if title := await rows.title():
+                    yield encode_title_line(title)
+                for ref in await rows.refs():
+                    yield await self._encode_output(rows, ref)
+
+    async def import_(self, session_id: str, lines: Lines) -> None:
+        """Make a session of an export, whole or not at all. The lines stay in memory meanwhile.
+
+        Raises:
+            ConfigError: no session id, or no lines.
+            HistoryConflict: there is such a session.
+            HistoryDamaged: a line cannot be read.
+            HistoryNotWritten: there is no new session.
+            HistoryUnavailable: the connection was lost; it may be there or not.
+        """
+        check_session_id(session_id)
+        found = await read_export(lines, f"the import of {session_id}")
+        await finish(asyncio.ensure_future(self._import(session_id, found)))
+
+    async def _rename(self, session_id: str, title: str) -> None:
+        async with self._writing(self._name(session_id)) as link:
+            rows = await self._find(await link.to_read(), session_id)
+            await rows.set_title(title)
+
+    async def _delete(self, session_id: str) -> None:
+        async with self._writing(self._name(session_id)) as link:
+            rows = await self._find(await link.to_read(), session_id)
+            await lock_session(rows.connection, session_id, rows.name)
+            await rows.delete()
+
+    async def _import(self, session_id: str, found: Exported) -> None:
+        name = self._name(session_id)
+        async with self._writing(name) as link:
+            connection = await link.to_write()
+            await lock_session(connection, session_id, name)
+            if await Rows.find(connection, session_id, name):
+                problem = "is there already: choose another id, or delete it first"
+                raise HistoryConflict(name, problem)
+            async with connection.transaction():
+                rows = await Rows.add(
+                    connection, session_id, name, title=found.title, created_at=found.created_at
+                )
+                steps = ((step.kind, step.text, step.state) for step in found.steps)
+                await rows.append_all(steps, _NOBODY)
+                for ref, content in found.outputs.items():
+                    await rows.put_output(ref, content)
+
+    async def _encode_output(self, rows: Rows, ref: str) -> bytes:
+        try:
+            return encode_output_line(ref, await rows.output(ref) or b"")
+        except ValueError as problem:
+            name = f"output {ref} of {rows.name}"
+            raise HistoryDamaged(name, 0, str(problem)) from problem
+
+    def _name(self, session_id: str) -> str:
+        return f"session {session_id!r} in {place(self.dsn)}"
+
+    async def _find(self, connection: Connection | None, session_id: str) -> Rows:
+        name = self._name(session_id)
+        rows = await Rows.find(connection, session_id, name) if connection else None
+        if rows is None:
+            raise SessionMissing(session_id, place(self.dsn))
+        return rows
+
+    @contextlib.asynccontextmanager
+    async def _reading(self, name: str) -> AsyncIterator[Connection | None]:
+        with reading(name, self.dsn):
+            async with contextlib.aclosing(Link(self.dsn, name, self.fsync)) as link:
+                yield await link.to_read()
+
+    @contextlib.asynccontextmanager
+    async def _writing(self, name: str) -> AsyncIterator[Link]:
+        with writing(name, self.dsn):
+            async with contextlib.aclosing(Link(self.dsn, name, self.fsync)) as link:
+                try:
+                    yield link
+                except psycopg.Error as problem:
+                    if not link.is_lost(problem):
+                        raise
+                    said = f"{explain(problem, self.dsn)}, and it may have been done or not"
+                    raise HistoryUnavailable(name, said) from problem
+
+
+def _describe(row: TupleRow) -> SessionInfo:
+    session_id, title, messages, summarized, created_at, changed_at = row
+    return SessionInfo(
+        id=session_id,
+        title=title,
+        messages=messages,
+        summarized=summarized,
+        created_at=created_at.astimezone(UTC),
+        changed_at=changed_at.astimezone(UTC),
+    )

@@ -1,0 +1,232 @@
+"""A conversation in a database of many, on a server.
+
+Steps of one store never overtake one another, and a cancellation finds an entry stored whole or not
+begun: it asks the server to stop, and passes when that has answered, or after some seconds.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Self, TypeVar
+
+import attrs
+import psycopg
+
+from agentic.errors import HistoryDamaged, HistoryError, NothingToRestore, OutputMissing
+from agentic.history._diff import Diff
+from agentic.history._entries import encode_message, encode_view
+from agentic.history._given import check_messages, check_session_id
+from agentic.history._refs import check_ref, decode_output, encode_output
+from agentic.history.postgres._link import Link
+from agentic.history.postgres._rows import Rows
+from agentic.history.postgres._server import check_dsn, place, reading
+from agentic.history.postgres._writer import NOWHERE, Writer, locate
+from agentic.messages import Message, close_open_rounds
+
+__all__ = ["PostgresStore"]
+
+T = TypeVar("T")
+
+
+@attrs.define(eq=False)
+class PostgresStore:
+    """An archive in a database, in tables of a schema `agentic` that the first write makes.
+
+    Entries are rows that nobody changes. Every row knows where its view begins, so `load`, `diff`
+    and `restore` read the rows they are about, and no others.
+
+    The first write makes a connection and takes the session's lock by it, and `aclose` gives both
+    back; until then a second writer of this session gets `HistoryConflict`. Readers, and writers of
+    other sessions, take no notice. A process that ends, killed or not, loses its lock at once. A
+    lost connection is made anew by the step that notices. A closed store can be used again, and in
+    another event loop.
+    """
+
+    dsn: str = attrs.field(converter=check_dsn, repr=False)
+    """A connection string: an address, or libpq's words; what it leaves out, PGHOST and the other
+    variables of the environment say."""
+    session_id: str = attrs.field(default="main", converter=check_session_id)
+    fsync: bool = attrs.field(default=True, kw_only=True)
+    """Acknowledge only what survives a crash of the server, or its power cut, as well.
+
+    Without, `synchronous_commit` is off: quicker by the server's wait for its disk, and such a
+    crash takes the last moments with it. A killed agent loses nothing either way.
+    """
+    _link: Link = attrs.field(init=False, repr=False)
+    _writer: Writer = attrs.field(init=False, repr=False)
+    _turn: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
+    _loop: asyncio.AbstractEventLoop | None = attrs.field(default=None, init=False, repr=False)
+    """Which the lock belongs to."""
+    _entered: bool = attrs.field(default=False, init=False, repr=False)
+    """Somebody will leave it, and so give back what it holds."""
+
+    @_link.default
+    def _make_link(self) -> Link:
+        name = f"session {self.session_id!r} in {place(self.dsn)}"
+        return Link(self.dsn, name, self.fsync)
+
+    @_writer.default
+    def _make_writer(self) -> Writer:
+        return Writer(self._link, self.session_id)
+
+    async def append(self, message: Message) -> None:
+        """Keep a message, after all others.
+
+        Raises:
+            ConfigError: no message, or one that is not JSON data.
+            HistoryConflict: somebody else is writing this session.
+            HistoryNotWritten: the message is not stored; the session is as it was.
+            HistoryUnavailable: the connection was lost, and it is not known whether the message is
+                stored. Appended again, it is stored once.
+        """
+        line = encode_message(message)
+        await self._do(partial(self._writer.append, message, line))
+
+    async def load(self) -> list[Message]:
+        """Give the history as a provider accepts it; none if there is no such session.
+
+        Raises:
+            HistoryDamaged: an entry of the present view cannot be read.
+            HistoryUnavailable: the server cannot be reached, or refuses.
+        """
+        messages, self._writer.seen = await self._do(self._load)
+        return close_open_rounds(messages)
+
+    async def replace(self, messages: Sequence[Message]) -> None:
+        """Make these messages the history, as one more entry.
+
+        Raises:
+            ConfigError: no messages, or one that is not JSON data.
+            HistoryConflict: somebody else is writing this session, or has written to it since
+                this store loaded it: the new view would hide what it does not know.
+            HistoryNotWritten: nothing is stored; the session is as it was.
+            HistoryUnavailable: as for `append`.
+        """
+        view = check_messages(messages)
+        line = encode_view("replace", view)
+        await self._do(partial(self._writer.replace, view, line))
+
+    async def full(self) -> list[Message]:
+        """Give every message ever appended, raw and in order.
+
+        Raises:
+            HistoryDamaged: an entry cannot be read.
+            HistoryUnavailable: the server cannot be reached, or refuses.
+        """
+        found = await self._do(partial(self._read, Rows.full, None))
+        return found or []
+
+    async def restore(self) -> None:
+        """Take back the latest replace that still stands.
+
+        Raises:
+            NothingToRestore: no replace stands.
+            HistoryConflict, HistoryDamaged, HistoryNotWritten: nothing is stored.
+            HistoryUnavailable: as for `append`.
+        """
+        if await self._do(partial(self._read, _itself, None)) is None:  # or a claim would make it
+            raise NothingToRestore(self._link.name)
+        await self._do(self._writer.restore)
+
+    async def diff(self) -> Diff:
+        """Give what the latest replace that still stands dropped, and what it brought in.
+
+        Raises:
+            NothingToRestore: no replace stands.
+            HistoryDamaged: an entry cannot be read.
+            HistoryUnavailable: the server cannot be reached, or refuses.
+        """
+        found = await self._do(partial(self._read, _diff, None))
+        if found is None:
+            raise NothingToRestore(self._link.name)
+        return found
+
+    async def keep(self, output: str) -> str:
+        """Keep an output beside the entries, and give its reference.
+
+        Raises:
+            ConfigError: no text.
+            HistoryConflict: somebody else is writing this session.
+            HistoryNotWritten: it is not kept.
+        """
+        return await self._do(partial(self._writer.keep, encode_output(output)))
+
+    async def read(self, ref: str) -> str:
+        """Give a kept output back.
+
+        Raises:
+            ConfigError: no reference.
+            HistoryDamaged: it is not as it was written.
+            HistoryUnavailable: the server cannot be reached, or refuses.
+            OutputMissing: it was never kept here.
+        """
+        check_ref(ref)
+        content = await self._do(partial(self._read, lambda rows: rows.output(ref), None))
+        if content is None:
+            raise OutputMissing(self._link.name, ref)
+        try:
+            return decode_output(content, ref)
+        except ValueError as problem:
+            name = f"output {ref} of {self._link.name}"
+            raise HistoryDamaged(name, 0, str(problem)) from problem
+
+    async def aclose(self) -> None:
+        """Give the lock and the connection back, after what is being written is written."""
+        await self._do(self._writer.close)
+
+    async def __aenter__(self) -> Self:
+        self._entered = True
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._entered = False
+        await self.aclose()
+
+    async def _load(self) -> tuple[list[Message], tuple[int, int]]:
+        with contextlib.suppress(HistoryError):
+            await self._writer.settle()
+        return await self._read(_load, ([], NOWHERE))
+
+    async def _read(self, step: Callable[[Rows], Awaitable[T]], nothing: T) -> T:
+        """Ask a question, once more if the connection is found to be lost."""
+        with reading(self._link.name, self.dsn):
+            try:
+                return await self._ask(step, nothing)
+            except psycopg.Error as problem:
+                if not self._link.is_lost(problem):
+                    raise
+                await self._link.aclose()
+                return await self._ask(step, nothing)
+
+    async def _ask(self, step: Callable[[Rows], Awaitable[T]], nothing: T) -> T:
+        connection = await self._link.to_read()
+        if connection is None:
+            return nothing
+        rows = await Rows.find(connection, self.session_id, self._link.name)
+        return await step(rows) if rows else nothing
+
+    async def _do(self, step: Callable[[], Awaitable[T]]) -> T:
+        """Take a step after those that were begun before."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._turn, self._loop = asyncio.Lock(), loop
+        async with self._turn:
+            try:
+                return await step()
+            finally:
+                if not self._entered and not self._writer.is_ready:
+                    await self._link.aclose()  # nobody would give it back
+
+
+async def _load(rows: Rows) -> tuple[list[Message], tuple[int, int]]:
+    state = await rows.state()
+    return await rows.view(state), locate(rows, state.seq)
+
+
+async def _diff(rows: Rows) -> Diff:
+    return await rows.diff(await rows.state())
+
+
+async def _itself(rows: Rows) -> Rows:
+    return rows

@@ -1,0 +1,240 @@
+"""The one writer of a session in a database that many processes share.
+
+It holds the session's lock by its connection. When the connection is lost, the server may have
+stored what was just sent, and the answer be lost: that entry is in doubt. Once the lost connection
+has ended for the server, too, the entry's sequence number tells: so nothing is stored twice, and
+nothing is taken for stored that is not.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import attrs
+import psycopg
+from psycopg import errors
+
+from agentic.errors import HistoryConflict, HistoryUnavailable, NothingToRestore
+from agentic.history._entries import Entry, encode_view
+from agentic.history._refs import make_ref
+from agentic.history._state import NEW, State
+from agentic.history.postgres._link import Link
+from agentic.history.postgres._lock import end_former, lock_session
+from agentic.history.postgres._rows import Rows
+from agentic.history.postgres._server import Connection, explain, writing
+from agentic.messages import Message
+
+__all__ = ["NOWHERE", "Writer", "locate"]
+
+
+NOWHERE = (0, 0)
+
+
+def locate(rows: Rows | None, seq: int) -> tuple[int, int]:
+    """Give how far somebody knows a session who knows it up to this entry."""
+    return (rows.session, seq) if rows and seq else NOWHERE
+
+
+@attrs.frozen
+class _Sent:
+    """An entry whose answer has not come."""
+
+    seq: int
+    kind: str
+    line: bytes
+
+    def is_meant_by(self, kind: str, line: bytes) -> bool:
+        """Tell whether a step says this once more. What a restore leaves depends on the moment."""
+        return self.kind == kind and (self.line == line or kind == "restore")
+
+
+@attrs.define(eq=False)
+class Writer:
+    """The writer's side of a session. Each step takes place whole or not at all, and once.
+
+    All of them raise `HistoryConflict`, `HistoryNotWritten`, and `HistoryUnavailable` when an entry
+    stays in doubt.
+    """
+
+    link: Link
+    session_id: str
+    seen: tuple[int, int] | None = None
+    """Up to where the caller knows the session, by its number and the latest entry: what it loaded,
+    and what it wrote right after. A session without entries is `NOWHERE`."""
+    _id: int = attrs.field(factory=lambda: secrets.randbits(63), init=False)
+    """By which it knows its own entries."""
+    _holder: Connection | None = attrs.field(default=None, init=False)
+    """The connection that has the lock."""
+    _process: int | None = attrs.field(default=None, init=False)
+    """The server's process at the other end of the latest one that had it."""
+    _rows: Rows | None = attrs.field(default=None, init=False)
+    """None while there is no such session. Known, like the state, while we hold the lock."""
+    _state: State = attrs.field(default=NEW, init=False)
+    _doubt: _Sent | None = attrs.field(default=None, init=False)
+    _late: _Sent | None = attrs.field(default=None, init=False)
+    """What turned out to be stored, after the caller was told that it is in doubt."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Tell whether this is the writer already."""
+        return self._holder is not None and not self._holder.closed
+
+    async def append(self, message: Message, line: bytes) -> None:
+        """Add a message."""
+        await self._take(partial(self._append, Entry("message", (message,)), line))
+
+    async def replace(self, messages: list[Message], line: bytes) -> None:
+        """Add a view, unless it would hide what the caller does not know."""
+        await self._take(partial(self._replace, Entry("replace", tuple(messages)), line))
+
+    async def restore(self) -> None:
+        """Add the view that the latest standing replace took away."""
+        await self._take(self._restore)
+
+    async def keep(self, content: bytes) -> str:
+        """Add an encoded output, and give its reference."""
+        ref = make_ref(content)
+        await self._take(partial(self._keep, ref, content))
+        return ref
+
+    async def settle(self) -> None:
+        """Find out about what is in doubt, as far as that can be done now: the caller will look."""
+        try:
+            if self._doubt:
+                await self._take(_nothing)
+        finally:
+            self._late = None
+
+    async def close(self) -> None:
+        """Let somebody else write. The next step takes the lock anew."""
+        self._holder = None
+        if not self._doubt:
+            self._process = None
+        await self.link.aclose()
+
+    async def _take(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Take a step as the one writer, and once more if the connection is found to be lost."""
+        with writing(self.link.name, self.link.dsn):
+            try:
+                try:
+                    await self._claim()
+                    await step()
+                except psycopg.Error as problem:
+                    if not self.link.is_lost(problem):
+                        raise
+                    await self.link.aclose()
+                    await self._claim()
+                    await step()
+            except (errors.UniqueViolation, errors.ForeignKeyViolation) as problem:
+                self._holder = None  # look again
+                what = "has been written or removed by somebody else past its lock: load again"
+                raise HistoryConflict(self.link.name, what) from problem
+            except (psycopg.Error, HistoryConflict) as problem:
+                if self._doubt:
+                    raise self._say_doubt(problem) from problem
+                raise
+
+    async def _claim(self) -> None:
+        connection = await self.link.to_write()
+        if connection is self._holder:
+            return
+        if self._process:
+            await end_former(connection, self.session_id, self.link.name, self._process)
+            self._process = None
+        await self._find_out(connection)
+        await lock_session(connection, self.session_id, self.link.name)
+        self._process = connection.info.backend_pid
+        rows = await Rows.find(connection, self.session_id, self.link.name)
+        self._state = await rows.state() if rows else NEW
+        self._rows, self._holder = rows, connection
+
+    async def _find_out(self, connection: Connection) -> None:
+        """Learn whether what is in doubt is stored, now that the lost connection has ended."""
+        if self._doubt:
+            rows = await Rows.find(connection, self.session_id, self.link.name)
+            stored = rows is not None and await rows.has(self._doubt.seq, self._id)
+            self._late, self._doubt = self._doubt if stored else None, None
+
+    async def _append(self, entry: Entry, line: bytes) -> None:
+        before = self._here(entry, line)
+        after = await self._add(entry, line)
+        if self.seen == before:
+            self.seen = after
+
+    async def _replace(self, entry: Entry, line: bytes) -> None:
+        if self.seen not in {None, self._here(entry, line)}:
+            problem = "has been written by somebody else since it was loaded: load again"
+            raise HistoryConflict(self.link.name, problem)
+        self.seen = await self._add(entry, line)
+
+    async def _restore(self) -> None:
+        if self._late and self._late.kind == "restore":
+            self.seen = await self._add(Entry("restore", ()), b"")
+            return
+        if self._rows is None:
+            raise NothingToRestore(self.link.name)
+        restored = await self._rows.restored(self._state)
+        before = await self._rows.before_replace(self._state)
+        line = await asyncio.to_thread(encode_view, "restore", restored)
+        self.seen = await self._add(Entry("restore", tuple(restored)), line, before)
+
+    async def _keep(self, ref: str, content: bytes) -> None:
+        if self._rows:
+            await self._rows.put_output(ref, content)
+            return
+        connection = await self.link.to_write()
+        async with connection.transaction():
+            rows = await self._make(connection)
+            await rows.put_output(ref, content)
+        self._rows = rows
+
+    def _here(self, entry: Entry, line: bytes) -> tuple[int, int]:
+        """Give where a step begins: before the same entry, if that one is stored already."""
+        if self._late and self._late.is_meant_by(entry.kind, line):
+            return locate(self._rows, self._late.seq - 1)
+        return locate(self._rows, self._state.seq)
+
+    async def _add(self, entry: Entry, line: bytes, before: State | None = None) -> tuple[int, int]:
+        """Add an entry, unless it turned out to be stored, and give where that leaves us."""
+        late, self._late = self._late, None
+        if late and late.is_meant_by(entry.kind, line):
+            return locate(self._rows, late.seq)
+        state = self._state.follow(entry, before)
+        self._doubt = _Sent(state.seq, entry.kind, line)
+        try:
+            await self._insert(entry.kind, line.removesuffix(b"\n"), state)
+        except psycopg.Error as problem:
+            if not self.link.is_lost(problem):  # a refusal: nothing was stored
+                self._doubt = None
+            raise
+        except BaseException:  # cancelled: nobody asks whether it is stored, but look again
+            self._doubt = self._holder = None
+            raise
+        self._doubt, self._state = None, state
+        return locate(self._rows, state.seq)
+
+    async def _insert(self, kind: str, text: bytes, state: State) -> None:
+        if self._rows:
+            await self._rows.append(kind, text, state, self._id)
+            return
+        connection = await self.link.to_write()
+        async with connection.transaction():
+            rows = await self._make(connection)
+            await rows.append(kind, text, state, self._id)
+        self._rows = rows
+
+    async def _make(self, connection: Connection) -> Rows:
+        return await Rows.add(connection, self.session_id, self.link.name)
+
+    def _say_doubt(self, problem: Exception) -> HistoryUnavailable:
+        said = explain(problem, self.link.dsn) if isinstance(problem, psycopg.Error) else problem
+        return HistoryUnavailable(
+            self.link.name,
+            "the connection was lost before the server said whether the entry is stored, and then: "
+            f"{said}. Write the same again, which stores it once, or load",
+        )
+
+
+async def _nothing() -> None:
+    pass
