@@ -17,7 +17,8 @@ then run $(BIN)/python -m pydoc agentic.loop then find CancelledError in agentic
 test: $(READY) lint unit
 
 test-all: $(READY) $(MODEL) lint
-	$(BIN)/pytest -m "long or model or not long"
+	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not model"
+	$(BIN)/pytest -m model
 	$(BIN)/python tests/fresh_clone.py
 
 # A small model on this machine, served by llama.cpp: built from source once (10 to 30 minutes).
@@ -32,7 +33,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/pytest --cov --cov-report=term
+	$(BIN)/pytest --numprocesses auto --dist loadfile --cov --cov-report=term
 
 bench: $(READY)
 	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
