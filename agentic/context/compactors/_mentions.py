@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from heapq import nlargest
 from math import exp2, log2
+from statistics import fmean
 
 import attrs
 
@@ -96,29 +97,27 @@ class Mentions:
     def read_former(self, label: str, line: str, rank: Rank) -> None:
         """Note the identifiers in a line of a former digest, which says what they counted then."""
         text = line or label
-        score = exp2(rank.doublings - rank.age / _HALF_LIFE) * self._growth
+        score = rank.score * self._growth
         found = self._names_in(unescaped(text))
         for name in found:
             self.scores[name] = max(self.scores.get(name, 0.0), score)
         self.told.update(dict.fromkeys(found, len(self.sources)))
         weight = SAID if rank.said else 1.0
-        self.sources.append(_Source(label, text, weight, self.message - rank.age, rank=rank))
+        self.sources.append(_Source(label, text, weight, self.message, rank=rank))
 
     def rank(self, mention: Mention) -> Rank:
         """Say what the identifiers in a line count for, as a later digest needs to know it."""
         source = self.sources[mention.order[0]]
-        age = self.message - source.message
         said = source.weight > 1
         if source.rank:
-            return Rank(source.rank.doublings, age, said=said)
+            return Rank(often=source.rank.often, said=said)
         growth = exp2(min(source.message / _HALF_LIFE, _LAST_DOUBLING))
         scores = [
             self.scores[name] / growth
             for name in self._names_in(unescaped(mention.line or mention.label))
             if name in self.scores
         ]
-        doublings = sum(map(log2, scores)) / len(scores) if scores else 0.0
-        return Rank(doublings, age, said=said)
+        return Rank.of(fmean(map(log2, scores)) if scores else 0.0, said=said)
 
     def _score(self, text: str, weight: float) -> set[str]:
         """Count a mention of each identifier in a text, and give them."""
