@@ -12,13 +12,15 @@ PLACES = (8, 30)
 CHARS = (6_000, 12_000)
 """By default, and at most. The most is below the 51,200 bytes that a tool's output may have."""
 _QUERY_CHARS = 1_000
+_MOST_SKIPPED = 10_000
 
 DESCRIPTION = """\
 Find again what was said and done in this session and is no longer in front of you: messages that \
 a summary replaced, tool outputs that were cleared, the full text of outputs that were cut short.
 Search with `query`: plain text, or a regular expression with regex=true; case is ignored, the \
 newest comes first. Then read on with `ref`, the reference that a place, a notice or a placeholder \
-names: out-... is an output kept whole, a tool call's id its result, m17 the 17th message."""
+names: out-... is an output kept whole, a tool call's id its result, m17 the 17th message, m17.2 \
+the second result in it."""
 
 PARAMETERS: dict[str, Any] = {
     "type": "object",
@@ -92,6 +94,10 @@ def check(arguments: Mapping[str, Any]) -> Asked:
         raise Misfit("pass a query to search for, or a ref to read")
     if len(given.get("query", "")) > _QUERY_CHARS:
         raise Misfit(f"the query is longer than {_QUERY_CHARS:,} characters: pass a part of it")
+    if given.get("query") and given.get("offset", 0) > _MOST_SKIPPED:
+        raise Misfit(
+            f"a search skips {_MOST_SKIPPED:,} places at most: search for something less frequent"
+        )
     if given.get("regex"):
         _check_pattern(given.get("query", ""))
     return Asked(**given)

@@ -12,14 +12,17 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 
-__all__ = ["find_matches", "find_text"]
+__all__ = ["LINE_CHARS", "find_matches", "find_text", "shown_from"]
+
+LINE_CHARS = 300
+"""What is shown of a longer line."""
 
 
 def find_matches(pattern: str, texts: list[str], most: int) -> list[tuple[int, int]]:
     r"""Give the first places that match, each as (number of the text, offset in it).
 
-    Case is ignored. After a place the search goes on two lines below: the next line is shown with
-    it.
+    Case is ignored. A match that is shown with the one before is left out: one beside it on its
+    line, or on the next line.
 
     >>> find_matches("o", ["two\ntoo\nfour", "One"], 9)
     [(0, 2), (0, 9), (1, 0)]
@@ -46,10 +49,11 @@ def _first(most: int, found: Iterable[Iterator[int]]) -> list[tuple[int, int]]:
 
 
 def _matches(compiled: re.Pattern[str], text: str) -> Iterator[int]:
-    start = 0
-    while start >= 0 and (found := compiled.search(text, start)):
-        yield found.start()
-        start = _two_lines_below(text, max(found.end(), found.start() + 1))
+    until = -1
+    for found in compiled.finditer(text):
+        if found.end() > until:
+            yield found.start()
+            until = _shown_until(text, found.start())
 
 
 def _occurrences(query: str, text: str) -> Iterator[int]:
@@ -57,15 +61,30 @@ def _occurrences(query: str, text: str) -> Iterator[int]:
     if len(lowered) != len(text):  # some capitals have two characters for their small letter
         yield from _matches(re.compile(re.escape(query), re.IGNORECASE), text)
         return
-    while start >= 0 and (at := lowered.find(wanted, start)) >= 0:
+    while (at := lowered.find(wanted, start)) >= 0:
         yield at
-        start = _two_lines_below(text, at + max(1, len(wanted)))
+        start = max(at + len(wanted), _shown_until(text, at) - len(wanted) + 1)
 
 
-def _two_lines_below(text: str, end: int) -> int:
-    line_end = text.find("\n", end - 1)
-    next_end = text.find("\n", line_end + 1) if line_end >= 0 else -1
-    return next_end + 1 if next_end >= 0 else -1
+def shown_from(at: int) -> int:
+    """Give where the part of a line begins that is shown for a place in it, if not before.
+
+    >>> shown_from(5_000)
+    4900
+    """
+    return max(0, at - LINE_CHARS // 3)
+
+
+def _shown_until(text: str, at: int) -> int:
+    """Find where the part of a text ends that is shown for a place: in its line, or the next."""
+    near = shown_from(at)
+    line = max(near, text.rfind("\n", near, at) + 1)
+    line_end = text.find("\n", at, line + LINE_CHARS + 1)
+    if line_end < 0:
+        return min(len(text), line + LINE_CHARS)
+    limit = line_end + 1 + LINE_CHARS
+    next_end = text.find("\n", line_end + 1, limit)
+    return next_end if next_end >= 0 else min(len(text), limit)
 
 
 if __name__ == "__main__":

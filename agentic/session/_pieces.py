@@ -1,7 +1,8 @@
 """What a model no longer sees in full, newest first, each piece with a reference to read it by.
 
 A reference is `out-` and 16 hex digits for an output that the store keeps whole, the id of a tool
-call for its result, or `m17` for the 17th message of the archive.
+call for its result, `m17` for the 17th message of the archive, or `m17.2` for the second result in
+it.
 """
 
 import re
@@ -15,6 +16,7 @@ from agentic.messages import Message, ToolCall, ToolResult
 
 __all__ = [
     "KEPT_REF",
+    "PLACE_REF",
     "Piece",
     "call_name",
     "call_names",
@@ -25,6 +27,8 @@ __all__ = [
 ]
 
 KEPT_REF = re.compile(r"out-[0-9a-f]{16}")
+PLACE_REF = re.compile(r"m([0-9]{1,9})(?:\.([0-9]{1,9}))?")
+"""The number of a message, and that of a result in it; no call's id, also if one looks like it."""
 
 
 @attrs.frozen
@@ -66,16 +70,17 @@ class _Sight:
 
     def hidden(self, message: Message, number: int) -> Iterator[Piece]:
         """Give what is out of sight in one message."""
-        for result in reversed(message.tool_results):
-            yield from self._hidden_result(result, number)
-        self.newer.update(result.call_id for result in message.tool_results)
+        for position in range(len(message.tool_results), 0, -1):
+            yield from self._hidden_result(message, number, position)
+            self.newer.add(message.tool_results[position - 1].call_id)
         if message.role == "tool" or _take(self.visible, _said(message)):
             return
         text = message_text(message, self.own)
         if text:
             yield Piece(f"m{number}", message.role, text)
 
-    def _hidden_result(self, result: ToolResult, number: int) -> Iterator[Piece]:
+    def _hidden_result(self, message: Message, number: int, position: int) -> Iterator[Piece]:
+        result = message.tool_results[position - 1]
         kept, name = kept_ref(result), call_name(result, self.names)
         if (_take(self.visible, _gave(result)) and not kept) or name == self.own:
             return
@@ -84,8 +89,10 @@ class _Sight:
         if kept:
             self.newer.add(kept)
         # A call's id that a later call has, too, means that one.
-        by_id = "" if result.call_id in self.newer else result.call_id
-        ref = kept or by_id or f"m{number}"
+        taken = result.call_id in self.newer or PLACE_REF.fullmatch(result.call_id)
+        by_id = "" if taken else result.call_id
+        alone = len(message.tool_results) == 1 and not message_text(message)
+        ref = kept or by_id or (f"m{number}" if alone else f"m{number}.{position}")
         yield Piece(ref, f"{name}, m{number}", result_text(result), bool(kept))
 
 

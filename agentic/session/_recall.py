@@ -1,7 +1,6 @@
 """The tool by which a model finds again what is out of its sight, and reads it."""
 
 import difflib
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from agentic.messages import Message, ToolFailure, ToolResult
 from agentic.session._asked import CHARS, DESCRIPTION, PARAMETERS, PLACES, Asked, Misfit, check
 from agentic.session._pieces import (
     KEPT_REF,
+    PLACE_REF,
     Piece,
     call_name,
     call_names,
@@ -116,12 +116,16 @@ class RecallTool:
         told = f"{piece.ref} ({piece.label}), characters {asked.offset:,}-{end:,} of {len(text):,}"
         rest = "" if end == len(text) else f': go on with recall(ref="{piece.ref}", offset={end})'
         return ToolResult(
-            output=page, notice=f"[{told}{rest}]", ref=piece.ref if piece.kept else None
+            output=page,
+            notice=f"[{told}{rest}{_also(asked.ref, full)}]",
+            ref=piece.ref if piece.kept else None,
         )
 
     async def _find(self, ref: str, full: list[Message]) -> Piece:
         """Find what a reference stands for."""
         names = call_names(full)
+        if place := _at_place(ref, full, names):
+            return place
         results = [each for message in full for each in message.tool_results]
         for result in reversed(results):
             # What this tool gave names a place, but is only a page of it.
@@ -129,9 +133,6 @@ class RecallTool:
             if ref and ref in {result.call_id, kept}:
                 label = call_name(result, names)
                 return Piece(kept or ref, label, result_text(result), bool(kept))
-        number = int(ref[1:]) if re.fullmatch(r"m[0-9]{1,9}", ref) else 0
-        if 0 < number <= len(full):
-            return Piece(ref, full[number - 1].role, _whole_message(full[number - 1]))
         kept_alone = Piece(ref, "an output", "", kept=True)
         if KEPT_REF.fullmatch(ref) and await self._whole(kept_alone):
             return kept_alone
@@ -147,6 +148,34 @@ class RecallTool:
         except OutputMissing:
             return piece.text
         return text
+
+
+def _at_place(ref: str, full: list[Message], names: dict[str, str]) -> Piece | None:
+    """Give the message, or the result in one, that a reference numbers."""
+    numbers = PLACE_REF.fullmatch(ref)
+    number = int(numbers[1]) if numbers else 0
+    if not numbers or not 0 < number <= len(full):
+        return None
+    message = full[number - 1]
+    if numbers[2] is None:
+        return Piece(ref, message.role, _whole_message(message))
+    position = int(numbers[2])
+    if not 0 < position <= len(message.tool_results):
+        return None
+    result = message.tool_results[position - 1]
+    return Piece(ref, call_name(result, names), result_text(result))
+
+
+def _also(ref: str, full: list[Message]) -> str:
+    """Say where the result of a call is whose id means a message, too."""
+    numbers = PLACE_REF.fullmatch(ref)
+    if not numbers or int(numbers[1]) > len(full):
+        return ""
+    for number in range(len(full), 0, -1):
+        for position, result in enumerate(full[number - 1].tool_results, 1):
+            if result.call_id == ref:
+                return f'; of the call "{ref}": recall(ref="m{number}.{position}")'
+    return ""
 
 
 def _show(asked: Asked, places: list[Place]) -> ToolResult:
@@ -181,7 +210,8 @@ def _render(place: Place) -> str:
 
 def _nothing(asked: Asked, found: int) -> str:
     if found:
-        return f"There are only {found} places: pass a smaller offset."
+        are = "is only 1 place" if found == 1 else f"are only {found:,} places"
+        return f"There {are}: pass a smaller offset."
     where = f"in {asked.ref}" if asked.ref else "among what is out of your sight"
     return f"Nothing {where} holds {asked.query!r:.200}. Try fewer or other words."
 
@@ -216,5 +246,6 @@ def _unknown(ref: str, full: list[Message], results: list[ToolResult]) -> str:
     like = f" Like it are: {', '.join(near)}." if near else ""
     return (
         f"there is nothing under {ref!r:.200}.{like} A reference is out- and 16 hex digits, the id "
-        f"of a tool call, or m1 to m{len(full)} for a message; search with a query to find one"
+        f"of a tool call, m1 to m{len(full)} for a message, or m2.1 for the first result in the "
+        "second one; search with a query to find one"
     )

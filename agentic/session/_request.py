@@ -22,6 +22,9 @@ choice moves seldom and the provider's prompt cache survives."""
 _STILL_GOOD = 0.8
 """A cut is kept while its size is at least this share of what is allowed: the cache survives."""
 
+_FOR_SURE = 0.75 * _STILL_GOOD
+"""A view that is over what is allowed may be cut to this share of it: see `FitContextWindow`."""
+
 
 @attrs.frozen
 class Note:
@@ -46,7 +49,7 @@ class Prepared:
     messages: list[Message]
     """What to send, the system prompt first."""
     tokens: int
-    """Its size by the counter."""
+    """Its size by the counter, with the schemas of the session's tools."""
     fits: bool
     """Whether that is within the window less the reserve."""
     notes: tuple[Note, ...] = ()
@@ -60,7 +63,10 @@ class Request:
 
     policy: Policy
     meter: Meter
-    _share: SummaryShare | None = attrs.field(default=None, init=False)
+    recall: str | None = None
+    """The name of the tool that reads again what was cut, if the model has it."""
+    _shares: dict[int, SummaryShare] = attrs.field(factory=dict, init=False)
+    """The latest two, by size: what measures and what sends differ by a few tokens."""
     _fit: FitContextWindow | None = attrs.field(default=None, init=False)
 
     def share(self, overhead_tokens: int) -> SummaryShare | None:
@@ -69,13 +75,16 @@ class Request:
             return None
         available = self.policy.available_tokens - overhead_tokens
         most = max(0, int(SUMMARY_SHARE * available))
-        if self._share is None or self._share.max_tokens != most:
-            self._share = SummaryShare(most, self.meter.tallies)
-        return self._share
+        if most not in self._shares:
+            latest = list(self._shares.items())[-1:]
+            self._shares = dict([*latest, (most, SummaryShare(most, self.meter.tallies))])
+        return self._shares[most]
 
-    def make(self, prompt: Sequence[Message], view: list[Message], gauge: Gauge) -> Prepared:
-        """Put the prompt before as much of the view as fits beside it."""
-        overhead = sum(map(self.meter.tallies.count_message, prompt))
+    def make(
+        self, prompt: Sequence[Message], view: list[Message], gauge: Gauge, *, tools_tokens: int = 0
+    ) -> Prepared:
+        """Put the prompt before as much of the view as fits beside it and the tools."""
+        overhead = tools_tokens + sum(map(self.meter.tallies.count_message, prompt))
         share = self.share(overhead)
         if share is None:
             tokens = overhead + self.meter.tallies.tally(view).total
@@ -92,6 +101,19 @@ class Request:
         return Prepared(
             messages=[*prompt, *fit.messages], tokens=tokens, fits=fits, notes=tuple(notes)
         )
+
+    def see(self, view: list[Message], gauge: Gauge, overhead_tokens: int) -> list[Message]:
+        """Give what of a view is in requests for sure, cut as `make` cuts at its strictest."""
+        share = self.share(overhead_tokens)
+        if share is None:
+            return view
+        shown = share.compact(view)
+        room = max(1, int(_FOR_SURE * self._room(shown, gauge, overhead_tokens)))
+        recent = _recent(shown, self.policy.min_recent_messages)
+        fit = FitContextWindow(room, self.meter.counter, low_water=1.0).fit(shown)
+        if fit.tokens > room or not _holds(fit.messages, [shown[at] for at in recent]):
+            fit, _ = self._shorten(shown, room, recent)
+        return fit.messages
 
     def _room(self, view: list[Message], gauge: Gauge, overhead: int) -> int:
         """Give what the messages may take, by the counter."""
@@ -118,7 +140,8 @@ class Request:
         strategy = FitContextWindow(room, self.meter.counter, low_water=1.0)
         fit, shorter = strategy.fit(view), view
         for chars in _OUTPUT_CHARS:
-            shorter = _truncate_outputs(view, recent, chars)
+            truncate = TruncateToolOutputs(chars, recall=self.recall)
+            shorter = _truncate_outputs(view, recent, truncate)
             fit = strategy.fit(shorter)
             if fit.tokens <= room and _holds(fit.messages, [shorter[at] for at in recent]):
                 return fit, [_truncated(chars)]
@@ -161,9 +184,11 @@ def _holds(messages: list[Message], wanted: list[Message]) -> bool:
     return {id(message) for message in wanted} <= {id(message) for message in messages}
 
 
-def _truncate_outputs(view: list[Message], recent: list[int], chars: int) -> list[Message]:
+def _truncate_outputs(
+    view: list[Message], recent: list[int], strategy: TruncateToolOutputs
+) -> list[Message]:
     """Shorten the outputs of these messages, pinned ones excepted."""
-    shorter = TruncateToolOutputs(chars).compact([view[at] for at in recent])
+    shorter = strategy.compact([view[at] for at in recent])
     changed = view.copy()
     for at, message in zip(recent, shorter, strict=True):
         changed[at] = view[at] if view[at].pinned else message

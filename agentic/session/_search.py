@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 import attrs
 
 from agentic.session import _grep
+from agentic.session._grep import LINE_CHARS
 from agentic.session._pieces import Piece
 
 __all__ = ["Place", "Unsearchable", "search"]
@@ -19,8 +20,6 @@ _LARGEST_BATCH = 1 << 24
 """Characters searched at once: few at first, since what is wanted is most often new."""
 _LEAST_SECONDS = 0.1
 """What a process is given to start, whatever is left of the time."""
-_LINE_CHARS = 300
-"""What is shown of a longer line."""
 
 
 class Unsearchable(Exception):
@@ -117,7 +116,7 @@ def _place(piece: Piece, text: str, start: int) -> Place:
     if last + 1 < len(text):
         lines.append(f"  {_around(text[last + 1 : _line_end(text, last + 1)], 0)}")
     total = text.count("\n") + (not text.endswith("\n"))
-    offset = before if start - before <= _LINE_CHARS else max(first, start - _LINE_CHARS // 2)
+    offset = before if start - before <= LINE_CHARS else max(first, start - LINE_CHARS // 2)
     return Place(piece, text.count("\n", 0, start) + 1, total, offset, "\n".join(lines))
 
 
@@ -134,6 +133,6 @@ def _around(line: str, at: int) -> str:
     >>> len(_around("x" * 10_000, 5_000))
     302
     """
-    start = min(max(0, at - _LINE_CHARS // 3), max(0, len(line) - _LINE_CHARS))
-    part = line[start : start + _LINE_CHARS]
+    start = min(_grep.shown_from(at), max(0, len(line) - LINE_CHARS))
+    part = line[start : start + LINE_CHARS]
     return f"{'…' * (start > 0)}{part}{'…' * (start + len(part) < len(line))}"

@@ -12,17 +12,18 @@ import attrs
 
 from agentic._given import must_be, must_have
 from agentic.context.budget import Compaction, Compactor, Host, Manager, Policy
-from agentic.context.strategies import Chain, FitContextWindow
+from agentic.context.strategies import Chain
 from agentic.errors import ConfigError
 from agentic.history import Archive, Diff
 from agentic.loop import Decider, Executor, Runner
 from agentic.messages import Message, close_open_rounds
 from agentic.session._ledger import Ledger, find_summary, prefix_length
 from agentic.session._meter import Meter
-from agentic.session._patience import Patience, PatientManager
+from agentic.session._overhead import Overhead
+from agentic.session._patience import Patience, PatientManager, waits_after_low_gains
 from agentic.session._recall import RecallTool
 from agentic.session._request import Note, Prepared, Request, make_prompt
-from agentic.session._status import EXCHANGE_MESSAGES, Status, make_status
+from agentic.session._status import EXCHANGE_MESSAGES, EXCHANGE_TOKENS, Status, make_status
 from agentic.session._strategies import as_chain, name_recall
 from agentic.tokens import Counter
 
@@ -31,8 +32,6 @@ __all__ = ["Session"]
 _log = logging.getLogger(__name__)
 
 _OURS = ("budget", "store", "strategies")
-_CUTS_TO = 0.75
-"""A view that is over the window may be cut to this share of it: see `FitContextWindow`."""
 
 
 @attrs.define(eq=False)
@@ -75,14 +74,20 @@ class Session:
     the window is then left out of the view, and nothing of the history."""
     strategies: Chain = attrs.field(default=Chain(()), kw_only=True, converter=as_chain)
     """What makes the view from the history, in this order: objects with `compact`, or callables."""
+    system_prompt: str = attrs.field(default="", kw_only=True, validator=must_be(str))
+    """Sent before the conversation by requests and Runners that are given no other. What was sent
+    last is part of the size."""
+    executor: Executor | None = attrs.field(default=None, kw_only=True)
+    """Serves the calls of Runners that are given no other. Its schemas are part of the size."""
     _ledger: Ledger = attrs.field(init=False, repr=False)
     _manager: Manager = attrs.field(init=False, repr=False)
     _automatic: Manager = attrs.field(init=False, repr=False)
     """The manager as the triggers see it: without a compactor it only measures."""
     _request: Request = attrs.field(init=False, repr=False)
     _patience: Patience = attrs.field(factory=Patience, init=False, repr=False)
+    _overhead: Overhead = attrs.field(init=False, repr=False)
     _overhead_tokens: int = attrs.field(default=0, init=False, repr=False)
-    """Of the latest system prompt."""
+    """What was sent beside the messages when it was counted last."""
     _entered: contextlib.AsyncExitStack = attrs.field(
         factory=contextlib.AsyncExitStack, init=False, repr=False
     )
@@ -105,6 +110,7 @@ class Session:
         only_measures = Manager(self.counter, None, self.policy)
         self._automatic = self._manager if self.auto_summarize else only_measures
         self._request = Request(self.policy, Meter(self.counter))
+        self._overhead = Overhead(self.counter, self.system_prompt, self.executor)
 
     async def append(self, message: Message) -> None:
         """Keep a message, after all others; once this returns, it is not lost.
@@ -115,12 +121,12 @@ class Session:
         """
         await self._ledger.append(message)
 
-    async def build_messages_for_llm(self, system_prompt: str = "") -> list[Message]:
+    async def build_messages_for_llm(self, system_prompt: str | None = None) -> list[Message]:
         """Give what to send: `prepare`, with its notes in the log only."""
         prepared = await self.prepare(system_prompt)
         return prepared.messages
 
-    async def prepare(self, system_prompt: str = "") -> Prepared:
+    async def prepare(self, system_prompt: str | None = None) -> Prepared:
         """Give what to send, after a summary if one is due, and say what became of it.
 
         The system prompt, then the summary, shortened if it is over 30 % of what is available, then
@@ -129,14 +135,15 @@ class Session:
         truncated until they do. Beside them stay the first and the latest user message and what is
         pinned.
         """
-        history = await self._ledger.load()
-        prompt = make_prompt(system_prompt, history)
-        tallies = self._request.meter.tallies
-        self._overhead_tokens = sum(map(tallies.count_message, prompt))
+        given = self.system_prompt if system_prompt is None else system_prompt
+        self._overhead.system_prompt = given
+        history = await self._load()
         done = await self._compact(self._automatic, history)
         view = self._view(done.messages)
         gauge = self._request.meter.gauge(done.messages, view)
-        made = self._request.make(prompt, view, gauge)
+        prompt = make_prompt(given, history)
+        tools_tokens = await self._overhead.count_tools()
+        made = self._request.make(prompt, view, gauge, tools_tokens=tools_tokens)
         notes = (*self._notes(done), *made.notes)
         for note in notes:
             if note.kind != "summary_ignored":  # which is told when it is found
@@ -145,15 +152,15 @@ class Session:
 
     async def status(self) -> Status:
         """Tell how near the next summary is. Counts only what was never counted before."""
-        history = await self._ledger.load()
+        history = await self._load()
         tokens = self._measure(history)
-        waits = self._patience.waits(len(history) + EXCHANGE_MESSAGES, tokens, self.policy)
         return make_status(
             self.policy,
             summary=find_summary(history),
             messages=len(history) - prefix_length(history),
             tokens=tokens,
-            automatic=self.auto_summarize and not waits,
+            automatic=self.auto_summarize,
+            waits=self._waits(history, tokens),
             ignored=self._ledger.ignored,
         )
 
@@ -173,11 +180,17 @@ class Session:
         `focus` says what to look at, for a compactor that can be told. One that fails changes
         nothing, and the error is in the Compaction.
         """
-        history = await self._ledger.load()
-        done = await self._compact(self._manager, history, force=True, instructions=focus)
-        if done.changed:
-            self._patience.end()
-        return done
+        history = await self._load()
+        return await self._compact(self._manager, history, force=True, instructions=focus)
+
+    async def compact_if_due(self) -> Compaction:
+        """Summarize if a trigger asks for it, as the next request would.
+
+        At the end of an exchange this keeps what `Status.will_trigger` promised before it, and the
+        next request waits for no summary. One that fails changes nothing, and the error is in the
+        Compaction; with none due `reason` is None.
+        """
+        return await self._compact(self._automatic, await self._load())
 
     async def undo(self) -> Diff:
         """Take the latest summary back, and tell what it had dropped; again for the one before.
@@ -197,17 +210,22 @@ class Session:
         """Make a Runner of this session: its store, its budget, its strategies.
 
         `options` are the Runner's others. Give the executor `recall_tool()` before: placeholders
-        then name it.
+        then name it. Without executor or `system_prompt` they are those of the session; what is
+        given here is what the session measures from now on.
         """
         for name in _OURS:
             if name in options:
                 remedy = "leave it out, or make a loop.Runner yourself"
                 raise ConfigError(name, options[name], "nothing: the session brings it", remedy)
-        prompt = make_prompt(options.get("system_prompt", ""))
+        system_prompt = options.pop("system_prompt", self.system_prompt)
+        prompt = make_prompt(system_prompt)
+        self._overhead.system_prompt = system_prompt
+        self._overhead.executor = executor = self.executor if executor is None else executor
         share = self._request.share(sum(map(self._request.meter.tallies.count_message, prompt)))
         return Runner(
             decider,
             executor,
+            system_prompt=system_prompt,
             store=self._ledger,
             budget=self._automatic,
             strategies=[*self.strategies.strategies, *([share] if share else [])],
@@ -220,6 +238,7 @@ class Session:
         From now on the placeholders of cleared outputs name it.
         """
         self.strategies = name_recall(self.strategies, RecallTool.name)
+        self._request.recall = RecallTool.name
         return RecallTool(self._ledger, self._load_seen)
 
     async def __aenter__(self) -> Self:
@@ -236,6 +255,12 @@ class Session:
     ) -> None:
         await self._entered.__aexit__(kind, error, trace)
 
+    async def _load(self) -> list[Message]:
+        """Give the history, and count what is sent beside it."""
+        history = await self._ledger.load()
+        self._overhead_tokens = await self._overhead.count(history)
+        return history
+
     async def _compact(
         self, manager: Manager, history: list[Message], **options: Any
     ) -> Compaction:
@@ -250,8 +275,16 @@ class Session:
 
     def _measure(self, history: list[Message]) -> int:
         view = self._view(history)
+        if share := self._request.share(self._overhead_tokens):
+            view = share.compact(view)  # as it is sent
         gauge = self._request.meter.gauge(history, view)
         return gauge.measure(view, overhead_tokens=self._overhead_tokens)
+
+    def _waits(self, history: list[Message], tokens: int) -> bool:
+        """Whether the triggers would leave a history alone that is one exchange longer."""
+        messages, tokens = len(history) + EXCHANGE_MESSAGES, tokens + EXCHANGE_TOKENS
+        waits = self._patience.waits(messages, tokens, self.policy)
+        return waits or waits_after_low_gains(find_summary(history), tokens)
 
     def _view(self, history: list[Message]) -> list[Message]:
         """Give the history through the strategies, as a provider accepts it."""
@@ -259,17 +292,16 @@ class Session:
 
     async def _load_seen(self) -> list[Message]:
         """Give what the model sees for sure, whatever is cut for the window."""
-        view = self._view(await self._ledger.load())
-        if not self.policy.context_window:
-            return view
-        room = max(1, int(_CUTS_TO * self.policy.available_tokens))
-        return FitContextWindow(room, self.counter, low_water=1.0).compact(view)
+        history = await self._load()
+        view = self._view(history)
+        gauge = self._request.meter.gauge(history, view)
+        return self._request.see(view, gauge, self._overhead_tokens)
 
     def _notes(self, done: Compaction) -> list[Note]:
         notes = []
         if self._ledger.ignored is not None:
             upto = self._ledger.ignored.last_message_idx + 1
-            text = f"a summary of messages up to number {upto} of fewer is ignored"
+            text = f"a summary of messages up to number {upto} is ignored: there are fewer"
             notes.append(Note("summary_ignored", text))
         if done.error is not None:
             problem = f"{type(done.error).__name__}: {done.error}"

@@ -5,13 +5,13 @@ import attrs
 from agentic.context.budget import Policy
 from agentic.messages import ContextSummary
 
-__all__ = ["EXCHANGE_MESSAGES", "Status", "make_status", "render_context"]
+__all__ = ["EXCHANGE_MESSAGES", "EXCHANGE_TOKENS", "Status", "make_status", "render_context"]
 
 _CELLS = 20
 _PERCENT_A_CELL = 5
 EXCHANGE_MESSAGES = 2
 """The user's message and the reply."""
-_EXCHANGE_TOKENS = 8
+EXCHANGE_TOKENS = 8
 """The least that they take: the overhead of two messages."""
 _TRIGGER_MARGIN = 4
 """N and K leave a conversation alone that has fewer messages than this beyond the recent ones."""
@@ -28,14 +28,17 @@ class Status:
     max_messages: int | None
     """N; None where the number of messages triggers nothing."""
     tokens: int
-    """The size of the view: as the provider counted it where replies carry their usage, and else by
-    the counter."""
+    """The size of the view, with the system prompt and the tools that are sent beside it: as the
+    provider counted it where replies carry their usage, and else by the counter."""
     max_tokens: int | None
     """K; None where only the window triggers."""
     will_trigger: bool
-    """Whether the next exchange, one user message and one reply, is sure to trigger a summary."""
+    """Whether the next exchange, one user message and one reply, is sure to trigger a summary: on
+    its way, or at its end by `Session.compact_if_due`."""
     ignored_summary: ContextSummary | None = None
     """A summary that points past the history, which is shown without it."""
+    auto_summarize: bool = True
+    """Whether triggers summarize; if not, only `Session.summarize` does."""
 
     @property
     def messages_percent(self) -> float:
@@ -55,9 +58,13 @@ def make_status(
     messages: int,
     tokens: int,
     automatic: bool,
+    waits: bool,
     ignored: ContextSummary | None,
 ) -> Status:
-    """Compare a session with its policy, given the messages after its summary and its size."""
+    """Compare a session with its policy, given the messages after its summary and its size.
+
+    `waits` says that its triggers are left alone for now.
+    """
     since = messages - (summary.messages_kept if summary else 0)
     return Status(
         summary=summary,
@@ -65,14 +72,15 @@ def make_status(
         max_messages=policy.max_messages,
         tokens=tokens,
         max_tokens=policy.max_tokens,
-        will_trigger=automatic and _triggers_next(policy, messages, since, tokens),
+        will_trigger=automatic and not waits and _triggers_next(policy, messages, since, tokens),
         ignored_summary=ignored,
+        auto_summarize=automatic,
     )
 
 
 def _triggers_next(policy: Policy, messages: int, since: int, tokens: int) -> bool:
     """Whether the policy asks for a summary when one more exchange is there."""
-    tokens += _EXCHANGE_TOKENS
+    tokens += EXCHANGE_TOKENS
     if policy.context_window and tokens > policy.available_tokens:
         return True
     if messages + EXCHANGE_MESSAGES < policy.min_recent_messages + _TRIGGER_MARGIN:
@@ -109,6 +117,8 @@ def render_context(status: Status) -> str:
     ]
     if status.will_trigger:
         lines += ["", "  ⚡ Summarization will trigger on next message"]
+    if not status.auto_summarize:
+        lines += ["", "  Automatic summaries are off: /summarize makes one"]
     return "\n".join(lines)
 
 

@@ -5,7 +5,12 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from agentic.context.strategies import Chain, ClearToolOutputs, ContextStrategy
+from agentic.context.strategies import (
+    Chain,
+    ClearToolOutputs,
+    ContextStrategy,
+    TruncateToolOutputs,
+)
 from agentic.errors import ConfigError
 from agentic.messages import Message
 
@@ -31,13 +36,13 @@ def as_chain(given: Iterable[Strategy] | Chain) -> Chain:
 
 
 def name_recall(strategy: Any, name: str) -> Any:
-    """Let the placeholders of cleared outputs name a recall tool, within chains too.
+    """Let the notices of cleared and truncated outputs name a recall tool, within chains too.
 
     >>> name_recall(ClearToolOutputs(8_000), "recall").recall
     'recall'
     """
     if isinstance(strategy, Chain):
         return Chain([name_recall(each, name) for each in strategy.strategies])
-    if isinstance(strategy, ClearToolOutputs) and strategy.recall is None:
+    if isinstance(strategy, ClearToolOutputs | TruncateToolOutputs) and strategy.recall is None:
         return attrs.evolve(strategy, recall=name)
     return strategy

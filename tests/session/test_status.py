@@ -7,16 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentic import events
 from agentic.context.budget import Compaction, Manager, Policy
 from agentic.history import MemoryStore
-from agentic.messages import ContextSummary, Message
+from agentic.loop import Runner
+from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
 from agentic.session import Session, Status, render_context
+from agentic.testing import EventRecorder, ScriptedDecider
 from agentic.tokens import CharCounter
+from agentic.tools import Registry, ToolDefinition, tool
 from agentic.usage import Usage
 
 SUMMARY = ContextSummary(
     "done", 25, 0, 24, datetime(2024, 1, 15, 10, 30, tzinfo=UTC), token_count=850
 )
+EACH = CharCounter(1)
+"""Counts each character."""
 
 
 class _Short:
@@ -157,13 +163,102 @@ def test_what_is_announced_is_what_the_manager_does(
 
 
 def test_without_automatic_summaries_nothing_is_announced() -> None:
-    """Numbers stay, the warning does not."""
+    """Numbers stay, the warning does not; what stands in its place says why."""
     policy = Policy(0, max_messages=30)
 
     status = asyncio.run(_session(_talk(40), policy, auto_summarize=False).status())
 
     assert status.messages_percent > 100
-    assert not status.will_trigger
+    assert (status.will_trigger, status.auto_summarize) == (False, False)
+    assert render_context(status).endswith(
+        "]\n\n  Automatic summaries are off: /summarize makes one"
+    )
+
+
+@tool
+def look(path: str) -> str:
+    """Look at a file."""
+    return path
+
+
+def _sizes(session: Session, runner: Runner, text: str) -> tuple[int, int]:
+    """Give the size that the session tells, and the one that the Runner sends next."""
+
+    async def ask() -> int:
+        told = (await session.status()).tokens
+        await runner.run(text)
+        return told
+
+    with EventRecorder(sender=runner) as recorder:
+        told = asyncio.run(ask())
+    return told, recorder.of(events.TurnStart)[0].context_tokens or 0
+
+
+@pytest.mark.parametrize("with_tools", [False, True])
+def test_the_status_measures_what_the_runner_sends(*, with_tools: bool) -> None:
+    """System prompt and tools included; only the next message itself is not there yet."""
+    session = _session(_talk(6), Policy(0), counter=EACH, system_prompt="Be brief. " * 300)
+    runner = session.runner(ScriptedDecider("Yes."), Registry([look]) if with_tools else None)
+
+    told, sent = _sizes(session, runner, "Why?")
+
+    assert told > 3_000
+    assert sent - told == len("Why?") + 4
+    assert runner.system_prompt == session.system_prompt
+
+
+def test_a_runner_with_another_prompt_is_measured_with_that() -> None:
+    """The session remembers what its latest Runner sends."""
+    session = _session(_talk(6), Policy(0), counter=EACH, system_prompt="Be brief.")
+    runner = session.runner(ScriptedDecider("Yes."), system_prompt="Take your time. " * 9)
+
+    told, sent = _sizes(session, runner, "Why?")
+
+    assert sent - told == len("Why?") + 4
+
+
+def test_a_system_prompt_may_fill_the_window() -> None:
+    """Then the sign is there, since the next exchange cannot fit."""
+    policy = Policy(1_000, reserve_tokens=100, keep_recent_tokens=100)
+    talk = _talk(20, "some words")
+
+    without, with_prompt = (
+        asyncio.run(_session(talk, policy, counter=EACH, system_prompt=prompt).status())
+        for prompt in ("", "Be brief. " * 60)
+    )
+
+    assert (without.will_trigger, with_prompt.will_trigger) == (False, True)
+
+
+def test_a_request_has_the_prompt_of_the_session_unless_another_is_given() -> None:
+    """A loop of one's own need not name it again."""
+    session = _session(_talk(1), Policy(0), system_prompt="Be brief.")
+
+    own, other = (
+        asyncio.run(session.build_messages_for_llm(*given)) for given in ((), ("Be long.",))
+    )
+
+    assert [messages[0].content for messages in (own, other)] == ["Be brief.", "Be long."]
+
+
+class _Away:
+    """An executor whose tools cannot be listed."""
+
+    async def list_tools(self) -> list[ToolDefinition]:
+        raise ConnectionError("the server is away")
+
+    async def execute(self, call: ToolCall, /) -> ToolResult:
+        raise NotImplementedError
+
+
+def test_tools_that_cannot_be_listed_are_not_counted(caplog: pytest.LogCaptureFixture) -> None:
+    """A status fails for nothing of the kind; the log says so."""
+    session = _session(_talk(2), Policy(0), counter=EACH, executor=_Away())
+
+    status = asyncio.run(session.status())
+
+    assert status.tokens == sum(len(message.content) + 4 for message in _talk(2))
+    assert "the server is away" in caplog.text
 
 
 def test_a_second_status_counts_nothing() -> None:

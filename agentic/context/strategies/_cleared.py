@@ -30,13 +30,21 @@ def cleared(result: ToolResult, call: ToolCall, recall: str | None = None) -> To
     return attrs.evolve(result, output="", notice=notice, error=_clipped(result.error))
 
 
+def place_of(result: ToolResult, recall: str | None) -> str:
+    """Say where the whole of an output can be read: a call of the tool, or its reference.
+
+    >>> place_of(ToolResult("c1", output="one"), "recall")
+    'recall(ref="c1")'
+    """
+    if recall and (result.ref is None or _KEPT_REF.fullmatch(result.ref)):
+        return f'{recall}(ref="{result.ref or result.call_id}")'
+    return result.ref or ""
+
+
 def _again(result: ToolResult, recall: str | None) -> str:
     """Say how to read an output again; the history holds it under its call's id in any case."""
-    if recall and (result.ref is None or _KEPT_REF.fullmatch(result.ref)):
-        return f'Read them again: {recall}(ref="{result.ref or result.call_id}")'
-    if result.ref:
-        return f"Read them again: {result.ref}"
-    return "Call it again if you need them."
+    place = place_of(result, recall)
+    return f"Read them again: {place}" if place else "Call it again if you need them."
 
 
 def _clipped(failure: ToolFailure | None) -> ToolFailure | None:

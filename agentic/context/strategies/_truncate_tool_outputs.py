@@ -2,7 +2,8 @@
 
 import attrs
 
-from agentic._given import whole
+from agentic._given import must_be, whole
+from agentic.context.strategies._cleared import place_of
 from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.messages import Message, RecentConversations, ToolResult
 
@@ -23,7 +24,7 @@ class TruncateToolOutputs:
     """Keep the beginning and the end of each tool output longer than `max_chars` characters.
 
     Messages stay, orphaned results excepted, as do ids, errors and former notices. A notice says
-    how much is missing and, where the result has a reference, how to read all of it.
+    how much is missing and, where the result has a reference or `recall` is there, how to read all.
 
     >>> from agentic.messages import ToolCall
     >>> call = Message("assistant", tool_calls=[ToolCall("c1", "run")])
@@ -33,6 +34,11 @@ class TruncateToolOutputs:
     """
 
     max_chars: int = attrs.field(validator=whole(1, remedy="pass how many characters to keep"))
+    recall: str | None = attrs.field(
+        default=None, kw_only=True, validator=must_be(str, optional=True)
+    )
+    """The name of a tool that reads a session's own past back, for the notices to name; None where
+    the model has none. A `Session` sets it once its `recall_tool` was asked for."""
     _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
     _recent: RecentConversations[_Shortened] = attrs.field(
         factory=RecentConversations, init=False, repr=False
@@ -66,8 +72,8 @@ class TruncateToolOutputs:
         head = (self.max_chars + 1) // 2
         tail = length - (self.max_chars - head)
         notice = f"[Characters {head + 1:,}-{tail:,} of {length:,} are left out.]"
-        if result.ref:
-            notice = f"{notice[:-1]} All of it: {result.ref}]"
+        if place := place_of(result, self.recall):
+            notice = f"{notice[:-1]} All of it: {place}]"
         return attrs.evolve(
             result,
             output=result.output[:head] + result.output[tail:],

@@ -121,7 +121,7 @@ def test_e3_truncate_tool_outputs() -> None:
     once = TruncateToolOutputs(100).compact(messages)
     again = TruncateToolOutputs(100).compact(once)
 
-    assert asks(TruncateToolOutputs) == "(max_chars)"
+    assert asks(TruncateToolOutputs) == "(max_chars, *, recall=None)"
     assert [message.role for message in once] == [message.role for message in messages]
     assert [len(result.output) for each in once for result in each.tool_results] == [100, 100, 50]
     assert not any(found.orphaned or found.open_calls for found in split_rounds(once))
