@@ -153,8 +153,9 @@ class HistoryDamaged(HistoryError):
     problem: str
 
     def __str__(self) -> str:
+        problem = self.problem.rstrip(".")
         return (
-            f"{self.session} cannot be read at byte {self.offset}: {self.problem}. Nothing was "
+            f"{self.session} cannot be read at byte {self.offset}: {problem}. Nothing was "
             "changed: if this is a session, move the entry aside or restore the file from a copy; "
             "if not, choose another file"
         )

@@ -5,6 +5,7 @@ What belongs to the session `monday` has a name that begins with `monday.jsonl`:
 """
 
 import asyncio
+import logging
 import re
 import shutil
 from collections.abc import AsyncIterator, Sequence
@@ -14,7 +15,7 @@ from typing import BinaryIO
 
 import attrs
 
-from agentic.errors import HistoryConflict, SessionMissing
+from agentic.errors import HistoryConflict, HistoryDamaged, SessionMissing
 from agentic.history._disk import reporting, staged, sync_folders, write_private
 from agentic.history._export import (
     Exported,
@@ -33,6 +34,8 @@ from agentic.history._survey import survey
 from agentic.history._waiting import in_thread
 
 __all__ = ["JsonlSessions"]
+
+_log = logging.getLogger(__name__)
 
 _SUFFIX = ".jsonl"
 _BELONGS = re.compile(r"\.(title|outputs|torn-\d+|\w+\.part|title\.\w+\.part)")
@@ -74,7 +77,14 @@ class JsonlSessions:
         return JsonlStore(self._path(session_id), fsync=self.fsync)
 
     async def list(self) -> Sequence[SessionInfo]:
-        """Give a line for every session, the one that changed last first. Reads every file."""
+        """Give a line for every session, the one that changed last first. Reads every file.
+
+        A file that cannot be read, or no line of which is an entry, is left out, and the log names
+        it.
+
+        Raises:
+            OSError: the folder is there and cannot be read.
+        """
         return await asyncio.to_thread(self._list)
 
     async def rename(self, session_id: str, title: str) -> None:
@@ -104,6 +114,7 @@ class JsonlSessions:
 
         Raises:
             ConfigError: no session id.
+            HistoryDamaged: an output is not as it was kept; the lines before it were given.
             SessionMissing: there is no such session.
         """
         path = self._find(session_id)
@@ -144,18 +155,34 @@ class JsonlSessions:
         return path
 
     def _list(self) -> Sequence[SessionInfo]:
-        paths = self.folder.glob(f"*{_SUFFIX}") if self.folder.is_dir() else ()
-        found = [
-            self._describe(path)
+        # not by glob, to which a folder that cannot be read is an empty one
+        paths = self.folder.iterdir() if self.folder.is_dir() else ()
+        infos = (
+            self._try(path)
             for path in paths
-            if is_session_id(path.name.removesuffix(_SUFFIX)) and path.is_file()
-        ]
+            if path.suffix == _SUFFIX and is_session_id(path.name.removesuffix(_SUFFIX))
+        )
+        found = [info for info in infos if info is not None]
         return sorted(found, key=lambda info: info.changed_at, reverse=True)
 
-    def _describe(self, path: Path) -> SessionInfo:
+    def _try(self, path: Path) -> SessionInfo | None:
+        """Describe what is there; None if that is no session, or was taken away meanwhile."""
+        try:
+            return self._describe(path) if path.is_file() else None
+        except FileNotFoundError:
+            return None
+        except OSError as problem:
+            why = (problem.strerror or str(problem)).lower()
+            _log.warning("%s is not listed: %s", path, why)
+            return None
+
+    def _describe(self, path: Path) -> SessionInfo | None:
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         with path.open("rb") as file:
             seen = survey(file)
+        if not seen.is_session:
+            _log.warning("%s is not listed: no line of it is an entry of a session", path)
+            return None
         return SessionInfo(
             id=path.name.removesuffix(_SUFFIX),
             title=self._title(path),
@@ -231,7 +258,11 @@ def _rewind(file: BinaryIO) -> int:
 
 
 def _encode_output(outputs: Outputs, ref: str) -> bytes:
-    return encode_output_line(ref, outputs.get(ref))
+    try:
+        return encode_output_line(ref, outputs.get(ref))
+    except ValueError as problem:
+        name = f"output {ref} of {outputs.session}"
+        raise HistoryDamaged(name, 0, str(problem)) from problem
 
 
 def _remove(path: Path) -> None:

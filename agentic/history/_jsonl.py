@@ -15,7 +15,7 @@ import attrs
 from agentic.errors import HistoryConflict, NothingToRestore
 from agentic.history._diff import Diff
 from agentic.history._entries import encode_message, encode_view
-from agentic.history._given import absolute
+from agentic.history._given import absolute, check_messages
 from agentic.history._log import Log
 from agentic.history._outputs import outputs_beside
 from agentic.history._replay import View, read_diff, read_full, read_restored, read_view
@@ -98,7 +98,7 @@ class JsonlStore:
                 this store loaded it: the new view would hide what it does not know.
             HistoryNotWritten: nothing is stored; the session is as it was.
         """
-        await self._do(self._replace, encode_view("replace", messages))
+        await self._do(self._replace, encode_view("replace", check_messages(messages)))
 
     async def full(self) -> list[Message]:
         """Give every message ever appended, raw and in order. Reads the whole file.

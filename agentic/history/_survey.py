@@ -5,6 +5,7 @@ an editor or another program wrote it, is decoded to be counted. Damage is passe
 place to fail.
 """
 
+import json
 from datetime import datetime
 from typing import BinaryIO
 
@@ -31,6 +32,8 @@ class Survey:
     """How many of them the summary in the history stands for."""
     begun: datetime | None = None
     """When the first message was said, if that says so."""
+    is_session: bool = True
+    """Whether any line is an entry, if only of another version; a file without lines may be one."""
 
 
 def survey(file: BinaryIO) -> Survey:
@@ -42,17 +45,42 @@ def survey(file: BinaryIO) -> Survey:
     """
     found = Survey(begun=_begun(file.readline()))
     file.seek(0)
-    telling: list[bytes] = []  # the lines in which a summary may stand
+    found.is_session = _is_session(file)
+    file.seek(0)
+    telling: list[int] = []  # where the lines begin in which a summary may stand
+    begin = end = 0
     for line in file:
+        begin, end = end, end + len(line)
         if line.startswith(_MESSAGE) and line.endswith(b"\n"):
             found.messages += 1
             if _SUMMARY in line:
-                telling.append(line)
+                telling.append(begin)
         elif entry := _decode(line):
             found.messages += entry.kind == "message"
-            telling = [*telling, line] if entry.kind == "message" else [line]
-    found.summarized = _summarized(telling)
+            if entry.kind != "message":
+                telling = [begin]
+            elif entry.messages[0].summary:
+                telling.append(begin)
+    found.summarized = _summarized(file, telling)
     return found
+
+
+def _is_session(file: BinaryIO) -> bool:
+    """Look at lines until one is an entry: mostly that is the first."""
+    lines = (line for line in file if line.endswith(b"\n") and line.strip())
+    first = next(lines, None)
+    return first is None or _is_entry(first) or any(map(_is_entry, lines))
+
+
+def _is_entry(line: bytes) -> bool:
+    """Whether this is an entry, perhaps of another version or with a message that is none."""
+    if line.startswith(_MESSAGE):
+        return True
+    try:
+        plain = json.loads(line.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(plain, dict) and type(plain.get("v")) is int and "type" in plain
 
 
 def _begun(line: bytes) -> datetime | None:
@@ -60,9 +88,10 @@ def _begun(line: bytes) -> datetime | None:
     return entry.messages[0].timestamp if entry and entry.messages else None
 
 
-def _summarized(lines: list[bytes]) -> int:
-    for line in reversed(lines):
-        entry = _decode(line)
+def _summarized(file: BinaryIO, telling: list[int]) -> int:
+    for begin in reversed(telling):
+        file.seek(begin)
+        entry = _decode(file.readline())
         if entry and (count := count_summarized(entry.messages)) is not None:
             return count
     return 0

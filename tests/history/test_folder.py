@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.errors import HistoryConflict, HistoryNotWritten
+from agentic.errors import HistoryConflict, HistoryDamaged, HistoryNotWritten
 from agentic.history import JsonlSessions
 from agentic.messages import ContextSummary, Message
 
@@ -98,6 +98,54 @@ def test_a_list_counts_what_others_wrote_in_their_own_way(tmp_path: Path) -> Non
         return next(info.summarized for info in await sessions.list() if info.id == "b")
 
     assert asyncio.run(append()) == 7
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"messages": [{"role": "user", "content": "Hi"}]}\n' * 2,
+        b'{"role": "user", "content": "Hi"}\n',
+        b"[1]\n2\nnull\n",
+        b"\x00\xff garbage\n",
+    ],
+)
+def test_a_file_that_is_no_session_is_not_listed(
+    tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Or it might be taken for the latest one; the log names it."""
+    sessions = JsonlSessions(tmp_path)
+    asyncio.run(_write(sessions, "a"))
+    (tmp_path / "foreign.jsonl").write_bytes(content)
+
+    assert [info.id for info in asyncio.run(sessions.list())] == ["a"]
+    assert f"{tmp_path / 'foreign.jsonl'} is not listed: no line of it is an entry" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b'{"v":1,"type":"message","mess',
+        b'damaged\n{"v":1,"type":"message","message":{"v":1,"role":"user"}}\n',
+        b'{"v":9,"type":"message","text":"of a newer version"}\n',
+    ],
+)
+def test_a_session_that_is_damaged_or_torn_is_listed(tmp_path: Path, content: bytes) -> None:
+    """Whoever opens it is told what is wrong; a list that hid it would hide what is left of it."""
+    (tmp_path / "a.jsonl").write_bytes(content)
+
+    assert [info.id for info in asyncio.run(JsonlSessions(tmp_path).list())] == ["a"]
+
+
+def test_what_cannot_be_imported_is_told_with_single_full_stops(tmp_path: Path) -> None:
+    """The sentence within the sentence brings one along."""
+    line = b'{"v":1,"type":"output","optional":true,"ref":"../x","text":"red"}\n'
+
+    with pytest.raises(HistoryDamaged) as caught:
+        asyncio.run(JsonlSessions(tmp_path).import_("a", [line]))
+
+    assert ". Nothing was changed: " in str(caught.value)
+    assert ".." not in str(caught.value).replace("../x", "")
 
 
 def test_a_session_began_when_its_first_message_was_said(tmp_path: Path) -> None:

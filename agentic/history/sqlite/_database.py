@@ -75,6 +75,8 @@ _REMEDIES = {
     sqlite3.SQLITE_READONLY: "write access is missing: change the permissions, or the place",
     sqlite3.SQLITE_TOOBIG: "it is larger than SQLite allows, about 1 GB: shorten it",
 }
+_UNWRITABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
+"""What SQLite says to a reader that may not make the files that a WAL needs."""
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
@@ -113,6 +115,8 @@ def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
 def connect_reader(path: Path) -> sqlite3.Connection | None:
     """Open a database for reading; None if nothing was ever written there.
 
+    It needs no write permission, unless a WAL holds what was committed last.
+
     Raises:
         HistoryDamaged: the file is something else, or of a newer version.
         OSError: the file is there and cannot be opened.
@@ -120,14 +124,12 @@ def connect_reader(path: Path) -> sqlite3.Connection | None:
     if not path.exists():
         return None
     with reading(path):
-        connection = _connect(path)
-        with _closing_on_error(connection):
-            if version := _version(connection, path):
-                if version < len(MIGRATIONS):
-                    _migrate(connection, path)
-                return connection
-        connection.close()
-        return None
+        try:
+            return _open_reader(_connect(path), path)
+        except sqlite3.OperationalError as problem:
+            if _code(problem) not in _UNWRITABLE:
+                raise
+        return _open_reader(_connect_unwritable(path), path)
 
 
 def checkpoint(path: Path, last: Literal["FULL", "TRUNCATE"] = "FULL") -> None:
@@ -217,14 +219,37 @@ def _code(problem: sqlite3.Error) -> int:
     return getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, how: str = "mode=rw") -> sqlite3.Connection:
     return sqlite3.connect(
-        f"{path.as_uri()}?mode=rw",
+        f"{path.as_uri()}?{how}",
         uri=True,
         timeout=BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,  # a store uses it from one thread at a time
     )
+
+
+def _connect_unwritable(path: Path) -> sqlite3.Connection:
+    """Connect without the files that a WAL needs, as to a medium that cannot change.
+
+    Who writes meanwhile changes it all the same when a checkpoint comes: hence only without a WAL.
+    """
+    wal = Path(f"{path}-wal")
+    if wal.exists() and wal.stat().st_size:
+        problem = f"its latest entries are in {wal}, which cannot be read without write permission"
+        remedy = "change the permissions, or have its writer close it"
+        raise OSError(f"{path} cannot be read: {problem} ({remedy})")
+    return _connect(path, "mode=ro&immutable=1")
+
+
+def _open_reader(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection | None:
+    with _closing_on_error(connection):
+        if version := _version(connection, path):
+            if version < len(MIGRATIONS):
+                _migrate(connection, path)
+            return connection
+    connection.close()
+    return None
 
 
 @contextlib.contextmanager

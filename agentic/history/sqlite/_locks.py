@@ -6,6 +6,7 @@ nothing: the lock itself has ended with its holder.
 
 import contextlib
 import io
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,6 +67,15 @@ def _open(database: Path, lock: str, name: str, *, wait: bool) -> io.FileIO:
     folder = Path(f"{database}.locks")
     with reporting(database):
         while True:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with contextlib.suppress(FileNotFoundError):  # the last one took the folder away
+                _make(folder)
                 return open_locked(folder / lock, name, wait=wait)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError:
+        # taken away just now, or even made again: then it is no file that stands in the way
+        if not stat.S_ISDIR(folder.lstat().st_mode):
+            raise

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import attrs
 
-from agentic.errors import HistoryConflict, SessionMissing
+from agentic.errors import HistoryConflict, HistoryDamaged, SessionMissing
 from agentic.history._export import (
     Exported,
     Lines,
@@ -168,7 +168,7 @@ class SqliteSessions:
             if title := rows.title():
                 yield [encode_title_line(title)]
             for ref in rows.refs():
-                yield [encode_output_line(ref, rows.output(ref) or b"")]
+                yield [_encode_output(rows, ref)]
 
     def _import(self, session_id: str, found: Exported) -> None:
         created_at = found.created_at.timestamp() if found.created_at else time.time()
@@ -215,6 +215,13 @@ class SqliteSessions:
                 yield connection
         except Busy as busy:
             raise too_busy(str(self.path)) from busy
+
+
+def _encode_output(rows: Rows, ref: str) -> bytes:
+    try:
+        return encode_output_line(ref, rows.output(ref) or b"")
+    except ValueError as problem:
+        raise HistoryDamaged(f"output {ref} of {rows.name}", 0, str(problem)) from problem
 
 
 def _describe(row: sqlite3.Row) -> SessionInfo:
