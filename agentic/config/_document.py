@@ -16,6 +16,7 @@ from agentic.config._problems import Fault, Place
 
 __all__ = ["Document", "Unreadable", "read_yaml"]
 
+_ALLOWED = "one plain YAML document"
 _MAX_VALUES = 10_000
 """Written, or made by aliases, a few lines of which make billions."""
 _MAX_DEPTH = 40
@@ -108,12 +109,15 @@ def _compose(text: str) -> yaml.Node | None:
 
 
 def _no_yaml(text: str, index: int, problem: str, remedy: str | None = None) -> Unreadable:
+    if problem == "but found another document":
+        remedy = "put what follows the line --- into a file of its own, or leave it out"
+        return Unreadable(_line(text, index), "more than one document", _ALLOWED, remedy)
     said = problem.replace(r"character '\t'", "a tab")
     if remedy is None:
         remedy = "mend this line or the one before; a text with special characters needs quotes"
     if "a tab" in said or text[index : index + 1] == "\t":
         remedy = "indent with spaces, not with tabs"
-    return Unreadable(_line(text, index), f"no YAML ({said})", "one plain YAML document", remedy)
+    return Unreadable(_line(text, index), f"no YAML ({said})", _ALLOWED, remedy)
 
 
 def _line(text: str, index: int) -> int:

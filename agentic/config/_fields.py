@@ -64,7 +64,7 @@ def text(
     *,
     pattern: str = _ANY,
     allowed: str = "a text",
-    remedy: str = "write it in quotes",
+    remedy: str | Callable[[str], str] = "write one, or leave it out",
     expands: bool = False,
     hidden: bool = False,
 ) -> Any:
@@ -78,7 +78,11 @@ def text(
 
     return attrs.field(
         default=default,
-        validator=_check(fits, allowed + (", or null" if default is None else ""), remedy),
+        validator=_check(
+            fits,
+            allowed + (", or null" if default is None else ""),
+            lambda value: _text_remedy(value, remedy),
+        ),
         repr=not hidden,
         metadata=_schema("string", optional=default is None, **_pattern(pattern, expands=expands))
         | {EXPANDS: expands},
@@ -133,10 +137,24 @@ def _pattern(pattern: str, *, expands: bool) -> dict[str, str]:
     return {"pattern": f"^(?:{_VARIABLE}|{pattern})$" if expands else f"^(?:{pattern})$"}
 
 
-def _check(fits: Callable[[Any], bool], allowed: str, remedy: str) -> Any:
+def _text_remedy(value: object, remedy: str | Callable[[str], str]) -> str:
+    """Say what to do about a value that is no text, or not this one.
+
+    >>> _text_remedy(3, "write another name"), _text_remedy("../up", "write another name")
+    ('write it in quotes', 'write another name')
+    """
+    if value is None:
+        return "leave it out"
+    if not isinstance(value, str) and isinstance(remedy, str):
+        return "write it in quotes"
+    return remedy if isinstance(remedy, str) else remedy(str(value))
+
+
+def _check(fits: Callable[[Any], bool], allowed: str, remedy: str | Callable[[object], str]) -> Any:
     def check(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
         if not fits(value):
-            raise ConfigError(attribute.name, value, allowed, remedy)
+            told = remedy if isinstance(remedy, str) else remedy(value)
+            raise ConfigError(attribute.name, value, allowed, told)
 
     return check
 

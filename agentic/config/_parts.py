@@ -22,9 +22,10 @@ from agentic.context.budget import Compactor, Policy
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.loop import Decider, Runner
+from agentic.messages import ToolCall, ToolResult
 from agentic.session import Session
 from agentic.tokens import ModelCounter
-from agentic.tools import Registry
+from agentic.tools import Registry, ToolDefinition
 
 __all__ = ["Parts"]
 
@@ -44,7 +45,8 @@ class Parts:
         """Give the agent's own."""
         if self.config.model is None:
             allowed = "a model, or a decider that is passed to runner()"
-            missing = Fault(("model",), "missing", allowed, "add a line model: ...")
+            remedy = "add a line such as model: anthropic:claude-sonnet-4-5"
+            missing = Fault(("model",), "missing", allowed, remedy)
             raise self.origin.problems([missing])
         return self._decider(self.config.model, "model")
 
@@ -87,7 +89,8 @@ class Parts:
                 self.config.model or "a model without a name",
                 f"{known.context_window:,}",
             )
-        return Session(
+        tools = _Tools(self) if self.config.tools else None
+        session = Session(
             session_id,
             open_store(self.config.store, self.config.name, self.origin, session_id),
             counter=counter,
@@ -95,7 +98,12 @@ class Parts:
             compactor=self.compactor(),
             auto_summarize=self.config.context.auto_summarize,
             strategies=self._strategies(counter),
+            system_prompt=self.config.system_prompt,
+            executor=tools,
         )
+        if tools is not None:
+            tools.session = session
+        return session
 
     def registry(self, session: Session) -> Registry | None:
         """Give the tools of a session."""
@@ -157,3 +165,26 @@ class Parts:
             raise
         except ConfigError as error:
             raise self.origin.problems([Fault.of(error, place)]) from error
+
+
+@attrs.define(eq=False)
+class _Tools:
+    """The tools of a session, imported when they are asked for.
+
+    Whoever takes a summary back, or lists what there is, needs none.
+    """
+
+    parts: Parts
+    session: Session | None = None
+    _registry: Registry | None = attrs.field(default=None, init=False)
+
+    async def list_tools(self) -> list[ToolDefinition]:
+        return await self._made().list_tools()
+
+    async def execute(self, call: ToolCall, /) -> ToolResult:
+        return await self._made().execute(call)
+
+    def _made(self) -> Registry:
+        if self._registry is None and self.session is not None:
+            self._registry = self.parts.registry(self.session)
+        return Registry() if self._registry is None else self._registry

@@ -42,7 +42,7 @@ class Problem:
         place = f"{self.file}:{self.line}: " if self.line else f"{self.file}: "
         return (
             f"{place}{self.key or 'the file'} is {self.given}; allowed: {self.allowed}. "
-            f"To mend it: {self.remedy}."
+            f"To mend it: {self.remedy.rstrip('.')}."
         )
 
 

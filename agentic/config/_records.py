@@ -17,6 +17,7 @@ __all__ = [
     "StoreSettings",
     "StrategySettings",
     "TruncationSettings",
+    "complete",
 ]
 
 DIGEST = "digest"
@@ -26,6 +27,18 @@ MODEL = f"PROVIDER:NAME ({', '.join(PROVIDERS)}), FILE.py:NAME or PACKAGE.MODULE
 PREFIX = "put the provider before the name, as in openai_chat:gpt-4.1"
 """What to do about a name alone."""
 _SOME = r"[\s\S]+"
+
+
+def complete(name: str) -> str:
+    """Say what to do about a model's name that lacks a part.
+
+    >>> complete("my_agent.py")
+    "write the name in it after the file's, as in my_agent.py:Agent"
+    """
+    file = name.rstrip(":")
+    if file.endswith(".py"):
+        return f"write the name in it after the file's, as in {file}:Agent"
+    return PREFIX
 
 
 @attrs.frozen(kw_only=True)
@@ -49,7 +62,7 @@ class ContextSettings:
         None,
         pattern=r"digest|[^:]+:[\s\S]+",
         allowed=f"digest, {MODEL}",
-        remedy=PREFIX,
+        remedy=complete,
         expands=True,
     )
     """Who summarizes: provider:name, my_agent.py:Name, or digest for no model at all. Null is the

@@ -8,11 +8,11 @@ import attrs
 from agentic.config._fields import number, seconds, text
 from agentic.config._records import (
     MODEL,
-    PREFIX,
     ContextSettings,
     StoreSettings,
     StrategySettings,
     TruncationSettings,
+    complete,
 )
 
 __all__ = ["AgentSettings"]
@@ -28,12 +28,13 @@ class AgentSettings:
         "agent",
         pattern=_NAME,
         allowed="1 to 64 characters without space, slash and colon, not beginning with . or -",
+        remedy="write another name, such as helper, or leave it out",
     )
     """What the agent is called; its sessions are kept under this name. By default the file's."""
     description: str = text()
     """A sentence for people."""
     model: str | None = text(
-        None, pattern=r"[^:]+:[\s\S]+", allowed=MODEL, remedy=PREFIX, expands=True
+        None, pattern=r"[^:]+:[\s\S]+", allowed=MODEL, remedy=complete, expands=True
     )
     """Who decides: provider:name, or a decider of your own, my_agent.py:Name or package.module:Name
     (a class, a function that makes one, or an object)."""

@@ -400,3 +400,38 @@ def test_a_part_for_a_loop_is_a_runner(project: Path) -> None:
     agent = _agent(project, "model: my_agent.py:Offline\nstore: {kind: memory}")
 
     assert isinstance(agent.runner(agent.session()), loop.Runner)
+
+
+def test_a_missing_model_is_told_with_an_example(project: Path) -> None:
+    """As a line that could be written, and one full stop."""
+    assert _problem(project, "{}").endswith(
+        "To mend it: add a line such as model: anthropic:claude-sonnet-4-5."
+    )
+
+
+def test_a_status_before_the_first_request_counts_prompt_and_tools(project: Path) -> None:
+    """Without a runner, as `agentic context` asks for it; the same as with one."""
+    text = "model: my_agent.py:Offline\ntools: [recall, tools.py:count]\n"
+    sizes = []
+    for prompt in ("", "system_prompt: Be brief.\n"):
+        agent = config.loads(text + prompt + "store: {kind: memory}", folder=project)
+        session = agent.session()
+        before = asyncio.run(session.status()).tokens
+        agent.runner(session)
+        assert asyncio.run(session.status()).tokens == before
+        sizes.append(before)
+
+    counter = config.loads(text, folder=project).counter()
+    assert sizes[0] > 50
+    assert sizes[1] - sizes[0] == counter.count("Be brief.")
+
+
+def test_tools_that_are_broken_keep_nobody_from_a_status(
+    project: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They are not counted, and the log says why."""
+    text = "model: my_agent.py:Offline\ntools: [tools.py:absent]\nstore: {kind: memory}"
+    session = config.loads(text, folder=project).session()
+
+    assert asyncio.run(session.status()).tokens == 0
+    assert "tools[0] is" in caplog.text

@@ -48,6 +48,16 @@ def _problems(text: str) -> list[config.Problem]:
         ("system_prompt: [a]", ':1: system_prompt is ["a"]; allowed: a text. To mend it: write it'),
         ("model: gpt-4.1", "put the provider before the name, as in openai_chat:gpt-4.1."),
         ("model: openai:gpt-4.1", "To mend it: write openai_chat:gpt-4.1."),
+        ("model: dec.py", "To mend it: write the name in it after the file's, as in dec.py:Agent."),
+        ("model: 'dec.py:'", "To mend it: write the name in it after the file's, as in dec.py:A"),
+        ("context: {summary_model: dec.py}", "after the file's, as in dec.py:Agent."),
+        ("model: 3", "To mend it: put the provider before the name, as in openai_chat:gpt-4.1."),
+        ("name: ''", "or -. To mend it: write another name, such as helper, or leave it out."),
+        ("name: ../../x", "To mend it: write another name, such as helper, or leave it out."),
+        ("name: 3", "To mend it: write it in quotes."),
+        ("system_prompt: null", "is null; allowed: a text. To mend it: leave it out."),
+        ("description: 3", "is 3; allowed: a text. To mend it: write it in quotes."),
+        ("store: {path: ''}", "To mend it: write one, or leave it out."),
         ("model: absent.py:Offline", ':1: model is "absent.py:Offline"; allowed: a file that exi'),
         ("model_options: 3", ":1: model_options is 3; allowed: keys and values"),
         ("tools: recall", ':1: tools is "recall"; allowed: a list. To mend it: begin each item'),
@@ -98,7 +108,8 @@ def test_a_mistake_is_told_with_its_file_line_and_key(text: str, said: str) -> N
         ("name: x\ntools: [", 2, "no YAML (expected the node content"),
         ("name: x\ncontext:\n\tauto_summarize: true", 3, "indent with spaces, not with tabs"),
         ("name: x\ndescription: 'open", 2, "no YAML (found unexpected end of stream)"),
-        ("name: x\n---\nname: y", 2, "no YAML (but found another document)"),
+        ("name: x\n---\nname: y", 2, "the file is more than one document; allowed: one plain YAML"),
+        ("name: x\n---\nname: y", 2, "To mend it: put what follows the line --- into a file of i"),
         ("a: b: c", 1, "no YAML (mapping values are not allowed here)"),
         ("name: x\nmodel: *gone", 2, "no YAML (found undefined alias 'gone')"),
         ("name: x\nmodel: \x00", 2, "no YAML (the character 0x0000)"),
@@ -269,3 +280,10 @@ def test_a_text_at_the_limit_is_read_in_time(tmp_path: Path) -> None:
     config.load(path)
 
     assert time.perf_counter() - started < 20
+
+
+def test_no_problem_ends_in_two_full_stops() -> None:
+    """Also where the remedy is a sentence of somebody else."""
+    problem = config.Problem("quick.yaml", 1, "model", "missing", "a model", "Call somebody.")
+
+    assert str(problem).endswith("To mend it: Call somebody.")
