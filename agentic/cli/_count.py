@@ -1,13 +1,13 @@
 """`agentic count`: how many tokens texts are, by the best counter that is installed for a model."""
 
 import codecs
-import json
 from io import BufferedReader
 
 import attrs
 import click
 
 from agentic import tokens
+from agentic.cli._printable import json_line, printable
 from agentic.cli._problems import sentence
 from agentic.cli._streams import opened
 
@@ -28,7 +28,8 @@ class _Counted:
 
     def line(self) -> str:
         """Give the line for people, as wc(1) has it."""
-        return f"{self.tokens:>9} {self.file}" if self.file != "-" else f"{self.tokens:>9}"
+        name = "" if self.file == "-" else f" {printable(self.file)}"
+        return f"{self.tokens:>9}{name}"
 
 
 @click.command("count")
@@ -49,7 +50,7 @@ def count_command(*, files: tuple[str, ...], model: str, as_json: bool) -> int:
         try:
             counted.append(_count(file, counter))
         except OSError as problem:  # as wc(1): tell, and go on
-            click.echo(f"agentic: {sentence(problem)}", err=True)
+            click.echo(printable(f"agentic: {sentence(problem)}"), err=True)
             continue
         if not as_json:
             click.echo(counted[-1].line())
@@ -69,12 +70,12 @@ def _sum_up(counted: list[_Counted], counter: tokens.ModelCounter, *, as_json: b
             "tokens": total.tokens,
             "files": [attrs.asdict(each) for each in counted],
         }
-        click.echo(json.dumps(plain, ensure_ascii=False))
+        click.echo(json_line(plain))
         return
     if len(counted) > 1:
         click.echo(total.line())
     if counted:
-        click.echo(f"agentic: {counter.description}", err=True)
+        click.echo(printable(f"agentic: {counter.description}"), err=True)
 
 
 def _count(file: str, counter: tokens.Counter) -> _Counted:

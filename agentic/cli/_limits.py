@@ -11,11 +11,11 @@ import click
 __all__ = ["LINES", "SIZE"]
 
 _BITS = {"": 0, "k": 10, "m": 20, "g": 30}
-_SIZE = re.compile(r"(\d+)\s*([kmg]?)(?:b|ib|)", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]+)\s*([kmg]?)(?:b|ib|)", re.IGNORECASE)
 
 
 class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
-    """A whole number above 0, or `all` for None."""
+    """A whole number from 0, or `all` for None."""
 
     def __init__(self, name: str, pattern: re.Pattern[str], allowed: str) -> None:
         self.name = name
@@ -30,10 +30,10 @@ class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer cli
             return int(value)
         if value.lower() == "all":
             return None
-        found = self._pattern.fullmatch(value.strip().replace("_", ""))
-        if not found or not (number := _multiply(*found.groups())):
+        found = self._pattern.fullmatch(value.strip())
+        if not found:
             self.fail(f"{value!r} is not {self._allowed}", param, ctx)
-        return number
+        return _multiply(*found.groups())
 
 
 def _multiply(digits: str, prefix: str = "") -> int:
@@ -45,5 +45,5 @@ def _multiply(digits: str, prefix: str = "") -> int:
     return int(digits) << _BITS[prefix.lower()]
 
 
-LINES = _Limit("number", re.compile(r"(\d+)"), "a whole number above 0, or 'all'")
-SIZE = _Limit("size", _SIZE, "a size above 0 such as 800, 50KB or 1M, or 'all'")
+LINES = _Limit("number", re.compile(r"([0-9]+)"), "a whole number, or 'all'")
+SIZE = _Limit("size", _SIZE, "a whole size such as 800, 50KB or 1M, or 'all'")

@@ -17,9 +17,11 @@ import click
 from agentic import config
 from agentic.errors import ConfigError
 
-__all__ = ["Place", "place_argument", "session_option"]
+__all__ = ["Place", "find_agent", "place_argument", "session_option"]
 
 _DATABASES = {".sqlite", ".sqlite3", ".db"}
+_AGENTS = {".yaml", ".yml"}
+_SLASHES = ("/", os.sep)
 _SERVERS = ("postgresql:", "postgres:")
 _WINDOW = 200_000
 """Of an agent that nothing describes: so much that N and K decide."""
@@ -55,15 +57,18 @@ class Place:
         if name.startswith(_SERVERS):
             return cls(name, _agent(kind="postgres", dsn=name))
         kind, _, rest = name.partition(":")
-        path = Path(rest if kind == "sqlite" else name)
+        given = rest if kind == "sqlite" else name
+        if not given:
+            raise click.UsageError("PLACE is empty: name an agent, a folder, a file or a database")
+        path = Path(given)
         if kind == "sqlite" or path.suffix in _DATABASES:
             return cls(name, _agent(kind="sqlite", path=_there(path, new=new)))
         if path.suffix == ".jsonl":
             _there(path, new=new)
             return cls(name, _agent(kind="jsonl", path=str(path.absolute().parent)), path.stem)
-        if path.is_dir():
-            return cls(name, _agent(kind="jsonl", path=str(path.absolute())))
-        return cls(name, config.find(name))
+        if path.is_dir() or name.endswith(_SLASHES):
+            return cls(name, _agent(kind="jsonl", path=_there(path, new=new)))
+        return cls(name, find_agent(name))
 
     async def find(self, session_id: str | None) -> str:
         """Give the id of a session that is there, by default of the one that changed last.
@@ -91,7 +96,23 @@ class Place:
             raise ConfigError(
                 "--session", session_id, f"{self.session_id}, which the file is", "leave it out"
             )
-        return session_id or self.session_id
+        return self.session_id if session_id is None else session_id
+
+
+def find_agent(name: str) -> config.AgentConfig:
+    """Read an agent by its name or by its file.
+
+    Raises:
+        ConfigError: no agent is called so, or its file has mistakes.
+        ClickException: it is a file, and none of an agent.
+    """
+    suffix = Path(name).suffix
+    if suffix and suffix not in _AGENTS and "/" not in name and Path(name).is_file():
+        raise click.ClickException(
+            f"{name} is neither an agent's file, whose name ends with .yaml, nor sessions, which "
+            "are in a folder, a .jsonl file or a .db file"
+        )
+    return config.find(name)
 
 
 def _agent(**store: Any) -> config.AgentConfig:

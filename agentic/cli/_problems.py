@@ -2,6 +2,7 @@
 
 import click
 
+from agentic.cli._printable import ended
 from agentic.errors import AgenticError, NothingToRestore
 
 __all__ = ["sentence"]
@@ -23,9 +24,11 @@ def sentence(problem: BaseException) -> str:
     if isinstance(problem, click.ClickException):
         return problem.format_message()
     if isinstance(problem, AgenticError | OSError | ImportError):
-        return str(problem) or type(problem).__name__
+        told = str(problem) or type(problem).__name__
+        return ended(told) if told.endswith((".", "?")) else told
     return ""
 
 
 def _name(filename: object) -> str:
-    return filename.decode(errors="replace") if isinstance(filename, bytes) else str(filename)
+    name = filename.decode(errors="replace") if isinstance(filename, bytes) else str(filename)
+    return name or "''"

@@ -1,15 +1,15 @@
 """From a command line to an exit status, with every problem as one sentence on stderr."""
 
 import contextlib
-import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
 from agentic.cli._group import group
+from agentic.cli._printable import ended, printable
 from agentic.cli._problems import sentence
+from agentic.cli._standard import whole_streams
 
 __all__ = ["run"]
 
@@ -21,18 +21,15 @@ _READER_GONE = 141
 
 def run(arguments: Sequence[str] | None) -> int:
     """Run a command line and give its exit status."""
-    for name in ("stdout", "stderr"):
-        _make_writable(name)
-    try:
-        status = _invoke(arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _forget_output()
-        return _READER_GONE
-    except OSError as problem:  # of the flush: a full disk
-        _forget_output()
-        return _tell(sentence(problem))
-    return status
+    with whole_streams():
+        try:
+            status = _invoke(arguments)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            return _READER_GONE
+        except OSError as problem:  # of the flush: a full disk
+            return _tell(sentence(problem))
+        return status
 
 
 def _invoke(arguments: Sequence[str] | None) -> int:
@@ -59,28 +56,10 @@ def _invoke(arguments: Sequence[str] | None) -> int:
 def _usage(mistake: click.UsageError) -> str:
     """Say what was mistaken, and where the right way is written."""
     path = mistake.ctx.command_path if mistake.ctx else "agentic"
-    return f"{mistake.format_message().rstrip('.')}. See '{path} --help'."
+    return f"{ended(mistake.format_message())} See '{path} --help'."
 
 
 def _tell(told: str, status: int = 1) -> int:
     with contextlib.suppress(OSError):
-        click.echo(f"agentic: {told}", err=True)
+        click.echo(f"agentic: {printable(told)}", err=True)
     return status
-
-
-def _forget_output() -> None:
-    """Let the interpreter's last flush go nowhere, or it would complain once more."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-
-
-def _make_writable(name: str) -> None:
-    """Print `?` for a character that an encoding lacks, and nothing to a stream that is closed."""
-    stream = getattr(sys, name)
-    if stream is None:
-        nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  open to the end
-        setattr(sys, name, nowhere)
-    elif hasattr(stream, "reconfigure"):
-        stream.reconfigure(errors="replace")

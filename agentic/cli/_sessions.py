@@ -1,7 +1,6 @@
 """`agentic sessions`: what a place holds, and what people call it."""
 
 import asyncio
-import json
 import sys
 from collections.abc import Sequence
 
@@ -9,6 +8,7 @@ import attrs
 import click
 
 from agentic.cli._place import Place, place_argument
+from agentic.cli._printable import json_line, printable
 from agentic.cli._shown import clip, local_time
 from agentic.history import SessionInfo
 
@@ -33,6 +33,7 @@ def sessions_command(
 
     Example: agentic sessions agent.yaml
     """
+    _check(rename=bool(rename), delete=delete_id is not None, yes=yes, as_json=as_json)
     place = Place.at(name)
     sessions = place.agent.sessions()
     if rename:
@@ -48,6 +49,16 @@ def sessions_command(
     return 0
 
 
+def _check(*, rename: bool, delete: bool, yes: bool, as_json: bool) -> None:
+    """Refuse options of which one would be passed over in silence."""
+    if rename and delete:
+        raise click.UsageError("--rename and --delete exclude each other")
+    if yes and not delete:
+        raise click.UsageError("--yes answers what --delete asks: add --delete ID")
+    if as_json and (rename or delete):
+        raise click.UsageError("--json is for the list: leave it out")
+
+
 async def _list(place: Place) -> Sequence[SessionInfo]:
     return await place.agent.sessions().list()
 
@@ -58,17 +69,16 @@ def _is_meant(session_id: str, *, yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise click.UsageError("--delete asks before it deletes, which needs a terminal: add --yes")
-    return click.confirm(f"Delete session {session_id} with everything in it?", err=True)
+    return click.confirm(printable(f"Delete session {session_id} with everything in it?"), err=True)
 
 
 def _as_json(found: Sequence[SessionInfo]) -> str:
-    return json.dumps(
+    return json_line(
         [
             attrs.asdict(each)
             | {"created_at": each.created_at.isoformat(), "changed_at": each.changed_at.isoformat()}
             for each in found
-        ],
-        ensure_ascii=False,
+        ]
     )
 
 

@@ -1,22 +1,11 @@
 """Stored text on a screen: what would move the cursor is left out, what is long is clipped."""
 
-import re
 from datetime import datetime
 
+from agentic.cli._printable import printable
 from agentic.messages import Message
 
-__all__ = ["clip", "describe", "local_time", "printable"]
-
-_CONTROLS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\r(?=\n)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-def printable(text: str) -> str:
-    r"""Leave out what a terminal would obey: a reply is to be read, not to be carried out.
-
-    >>> printable("\x1b[2Jred\x07\r\n\tgreen")
-    'red\n\tgreen'
-    """
-    return _CONTROLS.sub("", text)
+__all__ = ["clip", "describe", "local_time"]
 
 
 def clip(text: str, width: int) -> str:

@@ -1,15 +1,16 @@
 """What can be done with a stored session: look at its context, compact it, see and undo that."""
 
 import asyncio
-import json
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 import attrs
 import click
 
+from agentic.cli._log import telling_on_stderr
 from agentic.cli._place import Place, place_argument, session_option
-from agentic.cli._shown import describe, printable
+from agentic.cli._printable import ended, json_line, printable
+from agentic.cli._shown import describe
 from agentic.context.budget import Compaction
 from agentic.errors import CompactionRefused
 from agentic.history import Diff
@@ -44,14 +45,14 @@ def context_command(*, name: str, session_id: str | None, as_json: bool) -> None
     place = Place.at(name)
     given, status = _with_session(place, session_id, Session.status)
     if not as_json:
-        click.echo(render_context(status))
+        click.echo(printable(render_context(status)))
         return
     plain = attrs.asdict(status, recurse=False)
     for key in ("summary", "ignored_summary"):
         plain[key] = None if plain[key] is None else plain[key].to_dict()
     plain["messages_percent"] = status.messages_percent
     plain["tokens_percent"] = status.tokens_percent
-    click.echo(json.dumps({"session": given, **plain}, ensure_ascii=False))
+    click.echo(json_line({"session": given, **plain}))
 
 
 @click.command("compact")
@@ -70,9 +71,10 @@ def compact_command(*, name: str, session_id: str | None, focus: str | None, as_
     place = Place.at(name)
     given, done = _with_session(place, session_id, lambda session: session.summarize(focus))
     if as_json:
-        click.echo(json.dumps({"session": given, **_plain_compaction(done)}, ensure_ascii=False))
+        click.echo(json_line({"session": given, **_plain_compaction(done)}))
     else:
-        click.echo(f"{given}: {told_compaction(done)}", err=done.error is not None)
+        told = printable(f"{given}: {told_compaction(done)}")
+        click.echo(told, err=done.error is not None)
     return 0 if done.error is None else 1
 
 
@@ -94,7 +96,7 @@ def diff_command(*, name: str, session_id: str | None, full: bool, as_json: bool
             "dropped": [to_plain(message) for message in diff.dropped],
             "added": [to_plain(message) for message in diff.added],
         }
-        click.echo(json.dumps(plain, ensure_ascii=False))
+        click.echo(json_line(plain))
         return
     for sign, messages in (("-", diff.dropped), ("+", diff.added)):
         for message in messages:
@@ -114,7 +116,7 @@ def restore_command(*, name: str, session_id: str | None, as_json: bool) -> None
     given, diff = _with_session(place, session_id, Session.undo)
     if as_json:
         counts = {"restored": len(diff.dropped), "removed": len(diff.added)}
-        click.echo(json.dumps({"session": given, **counts}))
+        click.echo(json_line({"session": given, **counts}))
         return
     click.echo(f"{given}: {told_undo(diff)}")
 
@@ -126,9 +128,9 @@ def told_compaction(done: Compaction) -> str:
     'There is nothing to summarize yet.'
     """
     if isinstance(done.error, CompactionRefused):
-        return f"Nothing was summarized: {done.error.problem}."
+        return ended(f"Nothing was summarized: {done.error.problem}")
     if done.error is not None:
-        return f"Nothing was summarized: {str(done.error) or type(done.error).__name__}"
+        return ended(f"Nothing was summarized: {str(done.error) or type(done.error).__name__}")
     if not done.changed:
         return "There is nothing to summarize yet."
     sizes = f"{done.tokens_before:,} → {done.tokens_after:,} tokens"
@@ -155,7 +157,8 @@ def _with_session(
         async with place.agent.session(found) as session:
             return found, await do(session)
 
-    return asyncio.run(run())
+    with telling_on_stderr():
+        return asyncio.run(run())
 
 
 def _plain_compaction(done: Compaction) -> dict[str, Any]:

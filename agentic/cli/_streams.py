@@ -17,6 +17,8 @@ __all__ = ["ends", "opened"]
 @contextlib.contextmanager
 def opened(file: str) -> Iterator[BufferedReader]:
     """Open a file, or take stdin for `-`, which stays open."""
+    if not file:
+        raise click.UsageError("the name of a file is empty: name one, or - for stdin")
     if file != "-":
         with Path(file).open("rb") as source:
             yield source

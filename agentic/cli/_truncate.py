@@ -1,13 +1,14 @@
 """`agentic truncate`: a filter that keeps the start, the end or both ends of a text.
 
-Bytes go through as they are, those that are no UTF-8 too: each of these counts as three against the
-limit, like the character that a model would get in its place. Only what the limits keep is held.
+Bytes go through as they are, those that are no UTF-8 too. In a text that is larger than the limit
+each of these counts as three, like the character that a model would get in its place. Only what the
+limits keep is held.
 """
 
 import codecs
-import json
 import select
 import sys
+from collections.abc import Mapping
 from io import BufferedReader
 from typing import Any
 
@@ -16,6 +17,7 @@ import click
 
 from agentic import truncate
 from agentic.cli._limits import LINES, SIZE
+from agentic.cli._printable import json_line, printable
 from agentic.cli._streams import ends, opened
 
 __all__ = ["truncate_command"]
@@ -24,7 +26,8 @@ _BLOCK = 262_144
 """Bytes read at a time."""
 _PATIENCE_SECONDS = 0.1
 """How long a pipe that has given enough may take to tell whether it goes on."""
-_BUFFERS = {
+_Buffer = truncate.HeadBuffer | truncate.TailBuffer | truncate.MiddleBuffer
+_BUFFERS: Mapping[str, type[_Buffer]] = {
     "head": truncate.HeadBuffer,
     "tail": truncate.TailBuffer,
     "middle": truncate.MiddleBuffer,
@@ -51,22 +54,27 @@ def truncate_command(
     The limit that leaves less decides; 'all' is none, and 50KB are 51,200 bytes. The text goes to
     stdout, and what is missing of it is told on stderr. A file is read to its end, so that this is
     exact; from a pipe, --head reads no more than it needs, and ends even where the pipe does not.
+    A limit of 0 prints nothing and reads nothing.
+
+    Bytes go through as they are. A text within --bytes is never cut by it; in a larger one each
+    byte that is no UTF-8 counts as three, as what a model would get in its place.
 
     Example: make 2>&1 | agentic truncate --lines 40
     """
     if len(set(modes)) > 1:
         raise click.UsageError(f"--{modes[0]} and --{modes[-1]} exclude each other")
     with opened(file) as source:
-        cut = _cut(source, modes[0] if modes else "tail", (lines, size))
+        mode = modes[0] if modes else "tail"
+        cut = _nothing(mode) if 0 in {lines, size} else _cut(source, mode, (lines, size))
     notice = cut.notice(None if file == "-" else file)
     if as_json:
-        click.echo(json.dumps({**cut.plain(), "notice": notice}, ensure_ascii=False))
+        click.echo(json_line({**cut.plain(), "notice": notice}))
         return
     written = cut.written(size)
     click.echo(written, nl=False)
     if notice:
         glued = sys.stdout.isatty() and not written.endswith(b"\n")
-        click.echo("\n" * glued + f"agentic: {notice}", err=True)
+        click.echo("\n" * glued + printable(f"agentic: {notice}"), err=True)
 
 
 @attrs.frozen
@@ -82,16 +90,21 @@ class _Cut:
         result = self.result
         ended = result.mode is truncate.Mode.HEAD and result.truncated and result.output_lines
         ended = ended and not result.first_line_over_limit
-        has_room = size is None or len(result.content.encode("utf-8", "surrogatepass")) < size
-        return _encode(result.content) + (b"\n" if ended and has_room else b"")
+        written = _encode(result.content)
+        has_room = size is None or len(written) < size
+        return written + (b"\n" if ended and has_room else b"")
 
     def notice(self, file: str | None) -> str:
         """Tell what is missing; empty if nothing is."""
         result = self.result
         if not self.unread:
             return result.notice(file)
+        if not result.output_lines:
+            return f"Nothing is shown: {self.unread}."
         if result.first_line_over_limit:
-            return f"Only {result.output_bytes} bytes of the first line are shown: {self.unread}."
+            shown = "byte" if result.output_bytes == 1 else f"{result.output_bytes} bytes"
+            be = "is" if result.output_bytes == 1 else "are"
+            return f"Only the first {shown} of the first line {be} shown: {self.unread}."
         shown = "line is" if result.output_lines == 1 else f"{result.output_lines} lines are"
         return f"Only the first {shown} shown: {self.unread}."
 
@@ -103,19 +116,60 @@ class _Cut:
         return plain | (dict.fromkeys(("total_lines", "total_bytes")) if self.unread else {})
 
 
+def _nothing(mode: str) -> _Cut:
+    """Keep nothing of a stream, and read nothing, as head(1) does for a limit of 0."""
+    result = attrs.evolve(_BUFFERS[mode]().result(), truncated=True, mode=truncate.Mode(mode))
+    return _Cut(result, "the limit is 0, so nothing was read")
+
+
 def _cut(source: BufferedReader, mode: str, limits: _Limits) -> _Cut:
-    buffer = _BUFFERS[mode](max_lines=limits[0], max_bytes=limits[1])
-    decoder = _decoder("surrogateescape")
+    taken = _Taken(mode, *limits)
     enough = None if mode != "head" or ends(source) else _Enough(*limits)
-    total, unread = 0, ""
+    unread = ""
     while not unread and (block := source.read1(_BLOCK)):
-        total += len(block)
-        buffer.feed(decoder.decode(block))
+        taken.add(block)
         unread = enough.take(block, source) if enough else ""
-    buffer.feed(decoder.decode(b"", final=True))
-    result = buffer.result()
+    result = taken.result()
     size = len(_encode(result.content))
-    return _Cut(attrs.evolve(result, total_bytes=total, output_bytes=size), unread)
+    return _Cut(attrs.evolve(result, total_bytes=taken.size_read, output_bytes=size), unread)
+
+
+@attrs.define
+class _Taken:
+    """What has been read of a stream, as far as the limits may keep it."""
+
+    mode: str
+    lines: int | None
+    size: int | None
+    size_read: int = 0
+    _held: list[bytes] = attrs.field(factory=list)
+    """All of it, while it is within the limit of bytes."""
+    _buffer: _Buffer | None = None
+    """What takes its place once it is over."""
+    _decoder: codecs.IncrementalDecoder = attrs.field(factory=lambda: _decoder("surrogateescape"))
+
+    def add(self, block: bytes) -> None:
+        """Take the next block."""
+        self.size_read += len(block)
+        if self._buffer is None:
+            self._held.append(block)
+            if self.size is None or self.size_read > self.size:
+                self._buffer = self._release(self.size)
+        else:
+            self._buffer.feed(self._decoder.decode(block))
+
+    def result(self) -> truncate.Result:
+        """Truncate; what is within the limit of bytes is not cut by it, however bytes count."""
+        buffer = self._buffer or self._release(None)
+        buffer.feed(self._decoder.decode(b"", final=True))
+        return buffer.result()
+
+    def _release(self, size: int | None) -> _Buffer:
+        buffer = _BUFFERS[self.mode](max_lines=self.lines, max_bytes=size)
+        for block in self._held:
+            buffer.feed(self._decoder.decode(block))
+        self._held.clear()
+        return buffer
 
 
 @attrs.define

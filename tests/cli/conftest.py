@@ -2,6 +2,7 @@
 
 import io
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Callable
@@ -64,6 +65,29 @@ def process(tmp_path: Path) -> Callable[..., Any]:
         )
 
     return run
+
+
+@pytest.fixture
+def in_terminal() -> Callable[..., bytes]:
+    """Run a command whose stdout is a terminal, and give what that got."""
+
+    def run(*command: str | Path, **options: Any) -> bytes:
+        ours, theirs = pty.openpty()
+        with subprocess.Popen(list(map(str, command)), stdout=theirs, **options) as running:
+            os.close(theirs)
+            got = b"".join(iter(lambda: _read_terminal(ours), b""))
+            os.close(ours)
+        assert running.returncode == 0
+        return got
+
+    return run
+
+
+def _read_terminal(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65_536)
+    except OSError:  # EIO: nobody has the other end open any more
+        return b""
 
 
 DECIDER = '''

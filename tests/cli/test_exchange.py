@@ -83,6 +83,13 @@ def test_an_export_that_fails_leaves_no_file(agentic: Any, place: Path) -> None:
         (["kept", "gone.jsonl"], b"", 1, "gone.jsonl: no such file or directory"),
         (["kept", "-s", "x"], b"no JSON\n", 1, "cannot be read at byte 0"),
         (["kept", "-s", "../x"], b"", 1, "session_id is '../x'"),
+        (["kept", "-s", ""], b"", 1, "session_id is ''"),
+        (["kept", ""], b"", 2, "the name of a file is empty"),
+        (["kept", "-s", "x"], b"", 1, "there is no message in stdin: nothing is imported"),
+        (["new.db", "-s", "x"], b"", 1, "there is no message in stdin: nothing is imported"),
+        (["new.db", "-s", "x"], b'{"v":1}\n', 1, "an entry of type None"),
+        (["kept", "-s", "x"], b'{"role":"user"}\n', 1, "stdin is no export of a session, which"),
+        (["kept", "-s", "x"], b'[{"role":"user"}]', 1, "agentic replay reads conversations of"),
         ([], b"", 2, "Missing argument 'PLACE'"),
     ],
 )
@@ -97,3 +104,20 @@ def test_a_mistake_is_one_sentence(
     assert said in done.err
     assert done.err.count("\n") == 1
     assert [path.name for path in Path("kept").glob("*.jsonl")] == ["work.jsonl"]
+    assert not Path("new.db").exists()
+
+
+def test_a_folder_that_is_named_as_one_is_made(agentic: Any, place: Path) -> None:
+    """As a session file and a database are."""
+    agentic("export", place, "-o", "work.jsonl")
+
+    done = agentic("import", "new/", "work.jsonl")
+
+    assert (done.status, done.err) == (0, "agentic: imported as work\n")
+    assert Path("new/work.jsonl").is_file()
+
+
+def test_a_dash_is_stdout(agentic: Any, place: Path) -> None:
+    """As it is for every command that reads."""
+    assert agentic("export", place, "-o", "-").raw == agentic("export", place).raw
+    assert not Path("-").exists()

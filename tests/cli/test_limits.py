@@ -19,7 +19,7 @@ from agentic.cli._limits import LINES, SIZE
         ("2MB", 2_097_152),
         ("1GiB", 1_073_741_824),
         ("7B", 7),
-        ("1_000", 1_000),
+        ("0", 0),
         ("all", None),
         ("ALL", None),
     ],
@@ -30,8 +30,10 @@ def test_a_size_is_spelled_as_in_an_agents_file(spelled: str, meant: int | None)
 
 
 @pytest.mark.parametrize("kind", [LINES, SIZE])
-@pytest.mark.parametrize("spelled", ["0", "-5", "1.5", "", "many", "50XB", "K"])
+@pytest.mark.parametrize(
+    "spelled", ["-5", "1.5", "1.5KB", "1_000", "\uff15", "", "many", "50XB", "K"]
+)
 def test_what_is_no_size_is_refused_with_what_is(kind: Any, spelled: str) -> None:
     """The sentence shows what was given and what would do."""
-    with pytest.raises(click.BadParameter, match=r"is not a .* above 0.*, or 'all'"):
+    with pytest.raises(click.BadParameter, match=r"is not a whole .*, or 'all'"):
         kind.convert(spelled, None, None)

@@ -82,6 +82,15 @@ def test_a_session_file_is_a_list_of_one(agentic: Any, kept: Path) -> None:
         (["kept", "--rename", "gone", "x"], 1, "holds no session 'gone'"),
         (["kept", "--rename", "monday", "red\x1b[2J"], 1, "title is "),
         (["kept", "--rename", "monday"], 2, "requires 2 arguments"),
+        ([""], 2, "PLACE is empty: name an agent, a folder"),
+        (["sqlite:"], 2, "PLACE is empty"),
+        (["gone/"], 1, "gone: no such file or directory"),
+        (["kept", "--delete", "", "--yes"], 1, "session_id is ''"),
+        (["kept", "--rename", "", "x"], 1, "session_id is ''"),
+        (["kept", "--delete", "monday", "--rename", "tuesday", "x"], 2, "exclude each other"),
+        (["kept", "--yes"], 2, "--yes answers what --delete asks: add --delete ID"),
+        (["kept", "--delete", "monday", "--yes", "--json"], 2, "--json is for the list"),
+        (["kept", "--rename", "monday", "x", "--json"], 2, "--json is for the list"),
         (["kept", "--delete", "../x", "--yes"], 1, "session_id is '../x'"),
         (["agent.yaml"], 1, "store.kind is memory"),
     ],
@@ -104,3 +113,4 @@ def test_a_mistake_is_one_sentence(  # noqa: PLR0917
     assert done.status == status
     assert said in done.err
     assert done.err.count("\n") == 1
+    assert len(list(Path("kept").glob("*.jsonl"))) == 2

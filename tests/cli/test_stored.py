@@ -201,6 +201,10 @@ def test_there_is_nothing_to_summarize_in_a_short_session(agentic: Any, folder: 
         (["gone.jsonl"], 1, "agentic: gone.jsonl: no such file or directory\n"),
         (["sqlite:gone"], 1, "agentic: gone: no such file or directory\n"),
         (["nobody"], 1, "agentic: the agent is 'nobody'; allowed: "),
+        ([""], 2, "PLACE is empty: name an agent, a folder, a file or a database. See"),
+        (["dec.py"], 1, "dec.py is neither an agent's file, whose name ends with .yaml, nor"),
+        (["kept", "-s", ""], 1, "session_id is ''"),
+        (["kept/old.jsonl", "-s", ""], 1, "--session is ''; allowed: old, which the file is"),
         (["kept", "-s", "gone"], 1, "kept holds no session 'gone': list the sessions"),
         (["kept/old.jsonl", "-s", "new"], 1, "--session is 'new'; allowed: old, which the file is"),
         (["empty"], 1, "agentic: empty holds no session yet: agentic chat begins one\n"),
@@ -219,6 +223,7 @@ def test_a_mistake_is_one_sentence(  # noqa: PLR0917
     """The same one for every command."""
     monkeypatch.chdir(tmp_path)
     Path("empty").mkdir()
+    Path("dec.py").touch()
 
     done = agentic(name, *arguments)
 

@@ -76,6 +76,45 @@ def test_bytes_that_are_no_text_go_through_as_they_are(
     assert bool(done.err) == (kept != raw)
 
 
+@pytest.mark.parametrize("from_file", [False, True])
+@pytest.mark.parametrize("mode", ["head", "tail", "middle"])
+def test_what_is_within_the_limit_is_whole_whatever_its_bytes_are(
+    agentic: Any, tmp_path: Path, mode: str, *, from_file: bool
+) -> None:
+    """A file of 60 bytes is within 60 bytes, though a model would get three for each."""
+    (tmp_path / "raw").write_bytes(b"\xff" * 60)
+    given = [str(tmp_path / "raw")] if from_file else []
+
+    done = agentic("truncate", f"--{mode}", "-c", "60", *given, stdin=b"\xff" * 60)
+
+    assert (done.status, done.raw, done.err) == (0, b"\xff" * 60, "")
+
+
+@pytest.mark.parametrize("limit", ["--lines", "--bytes"])
+@pytest.mark.parametrize("mode", ["head", "tail", "middle"])
+def test_a_limit_of_nothing_prints_nothing(agentic: Any, mode: str, limit: str) -> None:
+    """As head -n 0 does; what is on stderr says so."""
+    done = agentic("truncate", f"--{mode}", limit, "0", stdin=LOG)
+
+    assert (done.status, done.raw) == (0, b"")
+    assert done.err == "agentic: Nothing is shown: the limit is 0, so nothing was read.\n"
+
+
+def test_a_limit_of_nothing_waits_for_nothing() -> None:
+    """The pipe may be endless."""
+    said = json.loads(piped("yes", "--json", "-c", "0").stdout)
+
+    assert (said["content"], said["truncated"], said["total_bytes"]) == ("", True, None)
+
+
+def test_one_byte_is_one_byte() -> None:
+    """A notice is a sentence."""
+    done = piped("yes yes", "--head", "-c", "1")
+
+    assert done.stdout == b"y"
+    assert done.stderr.startswith(b"agentic: Only the first byte of the first line is shown: ")
+
+
 def test_json_has_the_text_the_measure_and_the_notice(agentic: Any) -> None:
     """A program reads all of it at once; bytes that are no text are U+FFFD there."""
     done = agentic("truncate", "--json", "-n", "1", stdin=b"one\n\xff\n")
@@ -93,8 +132,9 @@ def test_json_has_the_text_the_measure_and_the_notice(agentic: Any) -> None:
     [
         (["no-such-file"], 1, "agentic: no-such-file: no such file or directory\n"),
         (["."], 1, "agentic: .: is a directory\n"),
-        (["--bytes", "50XB"], 2, "'50XB' is not a size above 0 such as 800, 50KB"),
-        (["--lines", "0"], 2, "'0' is not a whole number above 0, or 'all'"),
+        (["--bytes", "50XB"], 2, "'50XB' is not a whole size such as 800, 50KB"),
+        (["--lines", "-1"], 2, "'-1' is not a whole number, or 'all'"),
+        ([""], 2, "the name of a file is empty: name one, or - for stdin"),
         (["--head", "--tail"], 2, "agentic: --head and --tail exclude each other. See"),
         (["-20"], 2, "No such option"),
     ],

@@ -1,24 +1,30 @@
 """From the command line to a conversation, and to its end."""
 
 import asyncio
+import contextlib
 import secrets
 import shlex
 import sys
+from collections.abc import Iterator
 from datetime import datetime
+from typing import Any
 
 import attrs
 import click
 
-from agentic import config
 from agentic.cli._chat._lines import piped, remember, typed
 from agentic.cli._chat._screen import Screen
 from agentic.cli._chat._slash import SLASHES, Quit, obey
-from agentic.cli._chat._talk import Talk
-from agentic.cli._place import Place
+from agentic.cli._chat._talk import Talk, blaming
+from agentic.cli._log import telling
+from agentic.cli._place import Place, find_agent
+from agentic.cli._standard import held_aside
 
 __all__ = ["chat_command"]
 
 _INTERRUPTED = 130
+_PATIENCE_SECONDS = 5
+"""How long what was stopped may take to end."""
 _REMEMBERED = 100
 """Earlier requests that the arrow keys bring back."""
 
@@ -34,24 +40,29 @@ def chat_command(*, name: str, session_id: str | None, resume: bool, model: str 
     The session is kept after every message and can be resumed. Without --session and --resume it is
     a new one. /help lists what can be asked for besides; Ctrl-C stops a reply and Ctrl-D leaves.
 
-    In a pipe each line is a request; stdout gets the replies and stderr all else, and the exit
-    status is 1 if a request got no reply.
+    In a pipe each line is a request; stdout gets the replies and what commands such as /context
+    answer, stderr all else, and the exit status is 1 if a request got no reply.
 
     Example: agentic chat agent.yaml --session monday
     """
     if session_id is not None and resume:
         raise click.UsageError("--session names a session, --resume takes the latest: choose one")
-    agent = config.find(name)
+    agent = find_agent(name)
     if model is not None:
         agent = attrs.evolve(agent, model=model)
-    with asyncio.Runner() as loop:
+    with contextlib.ExitStack() as stack:
+        if model is not None:
+            stack.enter_context(blaming("--model"))
+        screen, lines = _door(stack)
+        loop = stack.enter_context(asyncio.Runner())
+        stack.enter_context(telling(screen.warn))
         if resume:
             session_id = loop.run(Place(name, agent).find(None))
-        screen = Screen(sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty())
-        talk = loop.run(Talk.begin(agent, session_id or _new_id(), screen))
+        session_id = _new_id() if session_id is None else session_id
+        talk = loop.run(Talk.begin(agent, session_id, screen))
         try:
             loop.run(_greet(talk))
-            stopped = _serve(talk, loop)
+            stopped = _serve(talk, loop, lines)
         finally:
             loop.run(talk.end())
         loop.run(_part(talk, name))
@@ -60,17 +71,44 @@ def chat_command(*, name: str, session_id: str | None, resume: bool, model: str 
     return 1 if talk.has_failed and not screen.is_terminal else 0
 
 
-def _serve(talk: Talk, loop: asyncio.Runner) -> bool:
-    """Take one line after the other; say whether Ctrl-C ended a pipe."""
-    is_terminal = talk.screen.is_terminal
-    for line in typed(SLASHES) if is_terminal else piped():
+def _door(stack: contextlib.ExitStack) -> tuple[Screen, Iterator[str]]:
+    """Give a screen and the lines that come in: of a terminal, or of a pipe."""
+    if sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
+        return Screen(is_terminal=True), typed(SLASHES)
+    aside = stack.enter_context(held_aside())
+    return Screen(is_terminal=False, stdout=aside.out), piped(aside.source)
+
+
+def _serve(talk: Talk, loop: asyncio.Runner, lines: Iterator[str]) -> bool:
+    """Take one line after the other; say whether Ctrl-C ended a pipe, or anything that blocked."""
+    for line in lines:
         try:
             loop.run(_take(talk, line))
         except Quit:
             break
-        if talk.was_stopped and not is_terminal:
+        except SystemExit:
+            _settle(loop)
+            talk.screen.warn("sys.exit() was called where a reply was due: the chat goes on.")
+            continue
+        except KeyboardInterrupt:
+            _settle(loop)
+            return True
+        if talk.was_stopped and not talk.screen.is_terminal:
             return True
     return False
+
+
+def _settle(loop: asyncio.Runner) -> None:
+    """Stop what an exception that ended the loop has left in it, and let it be made whole."""
+    left = asyncio.all_tasks(loop.get_loop())
+    for task in left:
+        task.cancel()
+    if left:
+        loop.run(_wait(left))
+
+
+async def _wait(left: set[asyncio.Task[Any]]) -> None:
+    await asyncio.wait(left, timeout=_PATIENCE_SECONDS)
 
 
 async def _take(talk: Talk, line: str) -> None:

@@ -23,9 +23,8 @@ def typed(words: Iterable[str]) -> Iterator[str]:
         sys.stdout.write("\n")
 
 
-def piped() -> Iterator[str]:
-    """Read the lines of stdin; bytes that are no UTF-8 become U+FFFD."""
-    source = sys.stdin.buffer if sys.stdin else ()
+def piped(source: Iterable[bytes]) -> Iterator[str]:
+    """Read the lines of a pipe; bytes that are no UTF-8 become U+FFFD."""
     yield from _joined(line.decode("utf-8", "replace").rstrip("\r\n") for line in source)
 
 

@@ -1,17 +1,20 @@
 """What a chat shows: the reply as it comes, and beside it what the agent does.
 
 In a terminal all of it is on stdout, what is no reply in another colour. In a pipe stdout gets the
-replies alone, and stderr the rest.
+replies and what commands such as /context answer, and stderr the rest.
 """
 
+import asyncio
 import sys
+from typing import TextIO
 
 import attrs
 from rich.console import Console
 from rich.text import Text
 
 from agentic import events
-from agentic.cli._shown import clip, printable
+from agentic.cli._printable import ended, printable
+from agentic.cli._shown import clip
 from agentic.session import Status
 
 __all__ = ["Screen"]
@@ -20,8 +23,8 @@ _ARGUMENTS_WIDTH = 100
 _MESSAGE_WIDTH = 300
 
 
-def _console(*, stderr: bool = False) -> Console:
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+def _console(file: TextIO) -> Console:
+    return Console(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 @attrs.define(eq=False)
@@ -29,18 +32,23 @@ class Screen:
     """Prints what happens, as it happens."""
 
     is_terminal: bool
-    """Whether somebody sits in front of it."""
-    out: Console = attrs.field(factory=_console)
-    aside: Console = attrs.field()
+    """Whether somebody sits in front of it, and types."""
+    stdout: TextIO = attrs.field(factory=lambda: sys.stdout)
+    out: Console = attrs.field(init=False)
+    aside: Console = attrs.field(init=False)
     gone: OSError | None = None
     """Why nothing more can be printed: whoever read it left."""
     _in_line: bool = False
     """Whether a reply has begun a line that is not ended."""
     _streamed: bool = False
 
+    @out.default
+    def _make_out(self) -> Console:
+        return _console(self.stdout)
+
     @aside.default
     def _make_aside(self) -> Console:
-        return self.out if self.is_terminal else _console(stderr=True)
+        return self.out if self.is_terminal else _console(sys.stderr)
 
     def show(self, _: object, event: events.Event) -> None:
         """Print one event."""
@@ -64,7 +72,7 @@ class Screen:
         """Print a piece of a reply."""
         if text:
             self._in_line = not text.endswith("\n")
-            self._write(printable(text) if self.is_terminal else text)
+            self._write(printable(text) if self.stdout.isatty() else text)
 
     def end_line(self) -> None:
         """End the line of a reply, if one is open."""
@@ -109,9 +117,12 @@ class Screen:
         self.note(f"← {result.name}: {len(result.output):,} characters in {seconds}{notice}")
 
     def _show_compaction(self, event: events.ContextCompactionEnd) -> None:
+        if isinstance(event.error, asyncio.CancelledError):
+            self.warn("The summary was stopped, and nothing is lost.")
+            return
         if event.error is not None:
             why = clip(str(event.error) or type(event.error).__name__, _MESSAGE_WIDTH)
-            self.warn(f"No summary was made, and nothing is lost: {why}")
+            self.warn(ended(f"No summary was made, and nothing is lost: {why}"))
             return
         sizes = f"{event.tokens_before:,} → {event.tokens_after:,} tokens"
         self.note(f"{len(event.dropped):,} messages summarized: {sizes}")
@@ -125,7 +136,7 @@ class Screen:
 
     def _write(self, text: str) -> None:
         try:
-            sys.stdout.write(text)
-            sys.stdout.flush()
+            self.stdout.write(text)
+            self.stdout.flush()
         except OSError as problem:
             self.gone = problem

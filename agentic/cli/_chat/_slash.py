@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import attrs
 
-from agentic.cli._chat._talk import Talk
+from agentic.cli._chat._talk import Talk, blaming
 from agentic.cli._shown import describe
 from agentic.cli._stored import told_compaction, told_undo
 from agentic.session import render_context
@@ -81,7 +81,8 @@ async def _model(talk: Talk, name: str) -> None:
 
 
 async def _changed(talk: Talk, name: str) -> bool:
-    await talk.use(attrs.evolve(talk.agent, model=name))
+    with blaming("/model"):
+        await talk.use(attrs.evolve(talk.agent, model=name))
     return True
 
 

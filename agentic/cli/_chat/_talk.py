@@ -1,21 +1,24 @@
 """A conversation with an agent: requests, and what a person may want in between."""
 
 import asyncio
+import contextlib
 import signal
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from types import FrameType
 from typing import Any, TypeVar
 
 import attrs
+import click
 
 from agentic import events
 from agentic.cli._chat._screen import Screen
 from agentic.cli._problems import sentence
-from agentic.config import AgentConfig
+from agentic.config import AgentConfig, ConfigProblems
 from agentic.loop import Result, Runner
 from agentic.session import Session
 from agentic.usage import StopReason
 
-__all__ = ["Talk"]
+__all__ = ["Talk", "blaming"]
 
 _T = TypeVar("_T")
 _SHOWN = (
@@ -67,15 +70,16 @@ class Talk:
         self.has_failed = self.has_failed or result is None
         if result is not None and (told := _told_end(result)):
             self.screen.warn(told)
+        await self.do(self._compact())
         if status := await self.do(self.session.status()):
             self.screen.show_size(status, self.agent.policy().context_window)
 
     async def do(self, work: Coroutine[Any, Any, _T]) -> _T | None:
         """Wait for something that Ctrl-C stops; a problem is told, and gives None."""
-        task, loop = asyncio.create_task(work), asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, task.cancel)
+        task = asyncio.create_task(_staying(work))
         try:
-            return await task
+            with _stopped_by_ctrl_c(task):
+                return await task
         except asyncio.CancelledError:
             self.was_stopped = True
             self.screen.end_line()
@@ -83,7 +87,6 @@ class Talk:
         except Exception as problem:  # noqa: BLE001  the chat goes on, whatever a decider raised
             self.screen.warn(sentence(problem) or f"{type(problem).__name__}: {problem}")
         finally:
-            loop.remove_signal_handler(signal.SIGINT)
             self.screen.check()
         return None
 
@@ -91,9 +94,60 @@ class Talk:
         """Let somebody else write the session."""
         await self.session.__aexit__(None, None, None)
 
+    async def _compact(self) -> None:
+        """Summarize if the exchange that has ended makes it due, as `/context` promised."""
+        end = events.context_compaction_end
+        with end.connected_to(self.screen.show, sender=self.session):
+            await self.session.compact_if_due()
+
     def _listen(self) -> None:
         for each in _SHOWN:
             each.connect(self.screen.show, sender=self.runner)
+
+
+@contextlib.contextmanager
+def blaming(who: str) -> Iterator[None]:
+    """Have a mistaken model's name blamed on who gave it, rather than on a line of the file."""
+    try:
+        yield
+    except ConfigProblems as mistaken:
+        raise ConfigProblems(
+            attrs.evolve(each, file=who, line=0) if each.key == "model" else each
+            for each in mistaken.problems
+        ) from mistaken
+
+
+@contextlib.contextmanager
+def _stopped_by_ctrl_c(task: asyncio.Task[Any]) -> Iterator[None]:
+    """Cancel a task at Ctrl-C; at the next one interrupt what lets no task be cancelled."""
+    loop = asyncio.get_running_loop()
+    waiting: list[bool] = []
+
+    def stop() -> None:
+        waiting.clear()
+        task.cancel()
+
+    def interrupt(_: int, __: FrameType | None) -> None:
+        if waiting:  # for its turn: a decider, or a tool, does not give way to the loop
+            raise KeyboardInterrupt
+        waiting.append(True)
+        loop.call_soon_threadsafe(stop)
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+async def _staying(work: Coroutine[Any, Any, _T]) -> _T:
+    """Do some work that must not end the program."""
+    try:
+        return await work
+    except SystemExit as left:
+        raise click.ClickException(
+            f"sys.exit({left.code!r}) was called where a reply was due: the chat goes on."
+        ) from left
 
 
 def _told_end(result: Result) -> str:

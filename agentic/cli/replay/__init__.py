@@ -30,7 +30,7 @@ from agentic.cli.replay._replay import replay
 from agentic.cli.replay._spelling import describe_policy, make_policy
 from agentic.cli.replay._summary import COLUMNS, Column, Row, best_of, row_of
 from agentic.cli.replay._text import argument_texts, text_of
-from agentic.cli.replay._validity import ADAPTERS, Validity, adapters_of
+from agentic.cli.replay._validity import ADAPTERS, Validity, adapters_of, refusal_of
 
 if typing.TYPE_CHECKING:
     from agentic.cli.replay._command import replay_command
@@ -67,6 +67,7 @@ __all__ = [
     "make_policy",
     "points_of",
     "read_transcripts",
+    "refusal_of",
     "render_page",
     "replay",
     "replay_command",

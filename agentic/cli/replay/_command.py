@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,6 +10,8 @@ import attrs
 import click
 
 from agentic import limits, tokens
+from agentic.cli._log import telling_on_stderr
+from agentic.cli._printable import json_line, printable
 from agentic.cli._problems import sentence
 from agentic.cli.replay._page import Report, render_page
 from agentic.cli.replay._policies import POLICIES, Policy, Room
@@ -73,6 +74,7 @@ def replay_command(
 
     Example: agentic replay session.jsonl --window 32000 -p none -p digest --html report.html
     """
+    click.get_current_context().with_resource(telling_on_stderr())
     counter = tokens.for_model(model or "default")
     room = Room(_limits(window, reserve, model), counter)
     policies = [make_policy(spec, room) for spec in dict.fromkeys(specs)]
@@ -93,7 +95,7 @@ def replay_command(
         html.write_text(render_page(report), encoding="utf-8")
     _print(report, as_json=as_json)
     if html is not None:
-        click.echo(f"agentic: the page is in {html}", err=True)
+        click.echo(printable(f"agentic: the page is in {html}"), err=True)
     return 1 if unread else 0
 
 
@@ -119,7 +121,7 @@ def _read(paths: Sequence[str]) -> tuple[list[Transcript], int]:
             else:
                 found = read_transcripts(path)
         except (TranscriptUnreadable, OSError) as problem:
-            click.echo(f"agentic: {sentence(problem)}", err=True)
+            click.echo(printable(f"agentic: {sentence(problem)}"), err=True)
             unread += is_named
             continue
         read += [transcript.mended() for transcript in found]
@@ -129,6 +131,8 @@ def _read(paths: Sequence[str]) -> tuple[list[Transcript], int]:
 def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
     """Give each file, and whether it was named: a folder may hold other files, too."""
     for path in paths:
+        if not path:
+            raise click.UsageError("the name of a transcript is empty: name a file or a folder")
         if path == "-" or not Path(path).is_dir():
             yield path, True
             continue
@@ -186,7 +190,7 @@ def _progress(total: int) -> Iterator[Callable[[int], None] | None]:
 
 def _print(report: Report, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(as_plain(report), ensure_ascii=False))
+        click.echo(json_line(as_plain(report)))
         return
     click.echo(as_text(report, lambda cell: click.style(cell, bold=True)))
     click.echo(f"\nwindow {report.window:,}, reserve {report.reserve:,}; {report.counter}")

@@ -5,6 +5,7 @@ from typing import Any
 
 import attrs
 
+from agentic.cli._printable import printable
 from agentic.cli.replay._page import Report
 from agentic.cli.replay._records import Replayed
 from agentic.cli.replay._summary import COLUMNS, Row, best_of, row_of
@@ -22,9 +23,12 @@ def as_text(report: Report, bold: Callable[[str], str] = str) -> str:
     tables = []
     for transcript, replayed in report.replays:
         problems = [f"{each.policy}: {what}" for each in replayed for what in each.problems]
-        notes = "".join(f"  note: {note}\n" for note in (*transcript.notes, *problems))
+        told = (*transcript.notes, *problems)
+        notes = "".join(f"  note: {printable(note)}\n" for note in told)
         head = f"{transcript.name} ({len(transcript.messages):,} messages, {transcript.format})"
-        tables.append(f"{head}\n{notes}{_table([row_of([each]) for each in replayed], bold)}")
+        tables.append(
+            f"{printable(head)}\n{notes}{_table([row_of([each]) for each in replayed], bold)}"
+        )
     if len(report.replays) > 1:
         rows = total_rows(report)
         tables.append(f"all {len(report.replays)} transcripts\n{_table(rows, bold)}")
@@ -82,7 +86,10 @@ def _plain(replayed: Replayed) -> dict[str, Any]:
 def _table(rows: Sequence[Row], bold: Callable[[str], str]) -> str:
     best = [best_of(rows, column) for column in COLUMNS]
     heads = ["policy", *(column.title for column in COLUMNS)]
-    cells = [[row.policy, *(_cell(getattr(row, c.key), c.show) for c in COLUMNS)] for row in rows]
+    cells = [
+        [printable(row.policy), *(_cell(getattr(row, c.key), c.show) for c in COLUMNS)]
+        for row in rows
+    ]
     marked = [[False, *(row.policy in names for names in best)] for row in rows]
     widths = [max(len(line[at]) for line in [heads, *cells]) + 1 for at in range(len(heads))]
     lines = [_line(heads, widths, [False] * len(heads), bold)]

@@ -14,13 +14,13 @@ FIRST = """
 New session work. /help lists the commands.
 > say hello there
 hello there
-[14 / 128,000 tokens (0%)]
+[116 / 128,000 tokens (0%)]
 > read note.txt
 Let me look.
 → read {"path": "note.txt"}
 ← read: 17 characters in 0.1 s
 The build is red.
-[62 / 128,000 tokens (0%)]
+[164 / 128,000 tokens (0%)]
 > /context
 Context Status
   No summary yet
@@ -28,7 +28,7 @@ Context Status
 Summarization Triggers (N messages OR K tokens)
   Messages: 6 / 30 (20%)
            [████░░░░░░░░░░░░░░░░]
-  Tokens:   62 / 128,000 (0%)
+  Tokens:   164 / 128,000 (0%)
            [░░░░░░░░░░░░░░░░░░░░]
 >
 To go on: agentic chat agent.yaml --session work
@@ -38,10 +38,10 @@ New session work. /help lists the commands.
 > count 1000
 0 1 2 3 4 5 ^C
 Stopped. What was complete is kept.
-[8 / 128,000 tokens (0%)]
+[110 / 128,000 tokens (0%)]
 > say still here
 still here
-[22 / 128,000 tokens (0%)]
+[124 / 128,000 tokens (0%)]
 > /history
    m1 user       count 1000
    m2 user       say still here
@@ -60,7 +60,7 @@ Context Status
 Summarization Triggers (N messages OR K tokens)
   Messages: 0 / 30 (0%)
            [░░░░░░░░░░░░░░░░░░░░]
-  Tokens:   106 / 128,000 (0%)
+  Tokens:   208 / 128,000 (0%)
            [░░░░░░░░░░░░░░░░░░░░]
 > /undo
 In the context again: 2 messages and the summary before.
@@ -72,7 +72,7 @@ Context Status
 Summarization Triggers (N messages OR K tokens)
   Messages: 2 / 30 (7%)
            [█░░░░░░░░░░░░░░░░░░░]
-  Tokens:   110 / 128,000 (0%)
+  Tokens:   212 / 128,000 (0%)
            [░░░░░░░░░░░░░░░░░░░░]
 > /undo
 In the context again: 2 messages.

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import attrs
 import pytest
 
-from agentic.cli.replay import Cut, Replayed, Report, Request, Transcript, render_page
+from agentic.cli.replay import COLUMNS, Cut, Replayed, Report, Request, Transcript, render_page
 from agentic.messages import Message
 
 Open: TypeAlias = Callable[..., Any]
@@ -133,20 +133,61 @@ def test_marks_lie_where_the_data_says(opened: Open) -> None:
 
 
 def test_the_line_goes_through_every_turn(opened: Open) -> None:
-    """Each request is a point of the line; at a cut the line first goes to the size before it."""
+    """Each request is a point of the line, and nothing else is."""
     made = sawtooth(24)
     browser = opened(report([made]))
 
-    points = browser.evaluate(
-        """[...document.querySelector("[data-panel] .line").points].map((p) => [p.x, p.y])"""
+    points, window = browser.evaluate(
+        """[[...document.querySelector("[data-panel] .line").points].map((p) => p.y),
+            Number(document.querySelector("[data-panel] .window").getAttribute("y1"))]"""
     )
 
-    assert len(points) == made.turns + len(made.cuts)
-    high = min(y for _, y in points)
-    ys = [y for _, y in points]
-    drops = [at for at in range(1, len(ys)) if points[at][0] == points[at - 1][0]]
-    assert len(drops) == len(made.cuts)
-    assert {ys[at - 1] for at in drops} == {high}
+    base = 236 - 28
+    sizes = [(base - y) / (base - window) * WINDOW for y in points]
+    assert sizes == pytest.approx([request.tokens for request in made.requests], abs=5)
+
+
+def uncut(*befores: int) -> Replayed:
+    """Make a replay that would have sent these sizes, and cut each of them."""
+    cuts = [Cut(turn=4 * at, before=size, after=300) for at, size in enumerate(befores, 1)]
+    return replayed("digest", [300, 500, 700] * (2 * len(befores)), cuts)
+
+
+BEFORES = """(() => {
+    const box = (e) => { const b = e.getBoundingClientRect(); return [b.top, b.bottom]; };
+    const svg = document.querySelector("[data-panel] svg");
+    return {chart: box(svg), window: box(svg.querySelector(".window")),
+            reached: [...svg.querySelectorAll(".before")].map(box),
+            arrows: [...svg.querySelectorAll(".further")].map(box),
+            red: getComputedStyle(svg.querySelector(".line.over")).stroke,
+            colours: [...svg.querySelectorAll(".before")].map((e) => getComputedStyle(e).stroke),
+            highest: Math.min(...[...svg.querySelector(".line.over").points].map((p) => p.y)),
+            line: Number(svg.querySelector(".window").getAttribute("y1"))};
+})()"""
+
+
+def test_what_was_never_sent_is_no_red_peak(opened: Open) -> None:
+    """What a request would have been without a cut is a stroke of its own, wholly in the chart."""
+    browser = opened(report([uncut(1_200, 1_700)]))
+
+    drawn = browser.evaluate(BEFORES)
+
+    assert drawn["highest"] > drawn["line"]
+    assert drawn["red"] not in drawn["colours"]
+    assert len(drawn["reached"]) == 2
+    assert all(drawn["chart"][0] < top < drawn["window"][0] for top, _ in drawn["reached"])
+    assert drawn["arrows"] == []
+
+
+def test_a_stroke_that_leaves_the_chart_ends_in_an_arrow(opened: Open) -> None:
+    """Sizes far above the window do not flatten what was sent; each is told to go on."""
+    browser = opened(report([uncut(900, 9_000)]))
+
+    drawn = browser.evaluate(BEFORES)
+
+    [(top, bottom)] = drawn["arrows"]
+    assert drawn["chart"][0] <= top < bottom <= drawn["reached"][1][0]
+    assert drawn["window"][0] - drawn["chart"][0] < (drawn["chart"][1] - drawn["chart"][0]) / 2
 
 
 def test_pointing_at_a_mark_tells_what_was_cut(opened: Open) -> None:
@@ -236,6 +277,20 @@ def test_nothing_in_a_transcript_becomes_markup(opened: Open) -> None:
     assert "<img src=x" in browser.evaluate("document.querySelector('h1').innerText")
 
 
+def test_the_card_keeps_a_digests_notes_to_itself(opened: Open) -> None:
+    """A comment in a digest is for the next digest."""
+    digest = "# Digest\n- Mended a.py\n<!-- ranks z0\nA3 -->\n- and b.py\n<!-- ranks A1 -->"
+    cut = Cut(turn=2, before=500, after=90, summary=digest)
+    browser = opened(report([replayed("digest", [90, 90], [cut])]))
+
+    browser.point(*middle(browser, ".mark .knob"))
+
+    said = card(browser) or ""
+    assert "- Mended a.py\n- and b.py" in said
+    assert "ranks" not in said
+    assert "<!--" not in said
+
+
 def test_the_policy_of_the_page_forbids_everything_else() -> None:
     """No source but its own style and script, by their digests; no style attribute, no address."""
     page = render_page(report([climb(5), sawtooth(30)]))
@@ -254,6 +309,42 @@ def test_one_turn_is_a_picture_too(opened: Open) -> None:
 
     assert browser.complaints == []
     assert browser.evaluate("document.querySelectorAll('[data-panel] .dot').length") == 1
+
+
+def test_one_turn_is_a_dot_in_the_overview_too(opened: Open) -> None:
+    """One of each policy, in its colour, on a wide page and on a narrow one."""
+    made = report([replayed("none", [300]), replayed("digest", [200])])
+    dots = """[...document.querySelectorAll(".all .dot")].filter((e) => e.getClientRects().length)
+              .map((e) => getComputedStyle(e).fill)"""
+
+    wide = opened(made).evaluate(dots)
+    narrow = opened(made, width=400).evaluate(dots)
+
+    assert len(set(wide)) == 2
+    assert wide == narrow
+
+
+def test_a_narrow_page_compares_the_policies(opened: Open) -> None:
+    """One overview with a legend, and every figure with its name, none outside of the window."""
+    browser = opened(report([climb(20), sawtooth(20)]), width=400, height=800)
+
+    shown = browser.evaluate(
+        """(() => {
+            const seen = (e) => { const b = e.getBoundingClientRect();
+                                  return b.width > 0 && b.left >= 0 && b.right <= 400; };
+            const all = (selector) => [...document.querySelectorAll(selector)].filter(seen);
+            const figures = all("#figures td");
+            return {charts: all(".all svg").length, lines: all(".all .line").length,
+                    names: all(".all .names li").map((e) => e.textContent),
+                    figures: figures.length,
+                    titles: figures.map((e) => getComputedStyle(e, "::before").content)};
+        })()"""
+    )
+
+    assert (shown["charts"], shown["lines"]) == (1, 2)
+    assert shown["names"] == ["none", "digest"]
+    assert shown["figures"] == 2 * len(COLUMNS)
+    assert shown["titles"] == 2 * [f'"{column.title}"' for column in COLUMNS]
 
 
 def test_five_thousand_turns_keep_their_peaks(opened: Open) -> None:

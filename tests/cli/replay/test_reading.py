@@ -325,6 +325,13 @@ def test_a_half_written_last_line_is_noted(write: Write) -> None:
     assert transcript.notes == ("line 4 breaks off and is left out",)
 
 
+def test_a_last_line_that_ends_in_half_a_character_breaks_off(write: Write) -> None:
+    """The end of the file may be in the middle of one."""
+    transcript = one(write(b'{"role":"user","content":"a"}\n{"role":"user","content":"\xc3'))
+
+    assert transcript.notes == ("line 2 breaks off and is left out",)
+
+
 @pytest.mark.parametrize(
     ("content", "line", "found"),
     [
@@ -336,6 +343,10 @@ def test_a_half_written_last_line_is_noted(write: Write) -> None:
         (b'{"role":"user","content":"a"}\n[1]\n{"role":"user"}\n', 2, "a JSON list, not an object"),
         (b'{"name":"a","size":3}\n', 1, "an object with 'name', 'size'"),
         (b'{"role":"user","content":"\xff"}\n', 1, "byte 0xff is no UTF-8 text"),
+        (b'{"role":"user","content":"a"}\n{"content":"\xe9"}\n', 2, "byte 0xe9 is no UTF-8 text"),
+        (b'{"role":"user","content":"a"}\n{"content":"\xe9"}', 2, "byte 0xe9 is no UTF-8 text"),
+        (b'{"role":"user","content":"a"}\n{"role":\n', 2, "is no JSON"),
+        (b'{"role":"user","content":"a"}\n[1]', 2, "a JSON list, not an object"),
         (b"SQLite format 3\x00...", None, "a SQLite database"),
         (b"\x1f\x8b...", None, "gzip"),
         (b"[1, 2]", 1, "a JSON int, not an object"),

@@ -13,6 +13,8 @@ __all__ = ["Group", "draw_all", "draw_one", "group_cuts"]
 
 _APART = 9.0
 """Marks that are closer than this, in the chart's units, become one."""
+_DOT = 4
+"""The radius of a dot, which is whole at the edges of a chart, too."""
 _MANY = 60
 """With more compactions than this a chart shows ticks below the line in their place."""
 
@@ -46,8 +48,7 @@ def draw_one(replayed: Replayed, look: Look, top: float, frame: Frame, colour: s
     groups = group_cuts(replayed.cuts, scale)
     sizes = [request.tokens for request in replayed.requests]
     said = [request.said for request in replayed.requests]
-    drops = {cut.turn: cut.before for cut in replayed.cuts} if len(replayed.cuts) <= _MANY else {}
-    line = _points(sizes, scale, frame.buckets, drops)
+    line = _points(sizes, scale, frame.buckets)
     clip = f"clip-{look.ident}"
     base = scale.y(0)
     area = f"{scale.x(1)},{base} {line} {scale.x(replayed.turns)},{base}"
@@ -70,22 +71,20 @@ def draw_one(replayed: Replayed, look: Look, top: float, frame: Frame, colour: s
             clip_path=f"url(#{clip}-over)",
         ),
         *_beyond(sizes, scale),
+        *_befores(replayed.cuts, scale),
         *_marks(groups, scale),
         colour=colour,
     )
 
 
-def draw_all(replayed: Sequence[Replayed], look: Look, top: float, frame: Frame) -> Markup:
-    """Draw the lines of all policies in one chart, each with its name at its end."""
+def draw_all(
+    replayed: Sequence[Replayed], look: Look, top: float, frame: Frame, *, named: bool = True
+) -> Markup:
+    """Draw the lines of all policies in one chart, each with its name at its end if it is named."""
     scale = frame.scale(replayed[0].turns, top)
     clip = f"clip-{look.ident}"
     lines = [
-        tag(
-            "polyline",
-            class_=f"line {_colour(at)}",
-            points=_points([r.tokens for r in each.requests], scale, frame.buckets),
-            data_policy=at,
-        )
+        _line([request.tokens for request in each.requests], scale, frame, at)
         for at, each in enumerate(replayed)
     ]
     label = f"{look.name}: the size of the context at each turn, {len(replayed)} policies"
@@ -95,8 +94,15 @@ def draw_all(replayed: Sequence[Replayed], look: Look, top: float, frame: Frame)
         _clips(clip, scale, look.window),
         *draw_ground(scale, look, frame),
         tag("g", *lines, clip_path=f"url(#{clip})"),
-        *_names(replayed, scale),
+        *(_names(replayed, scale) if named else ()),
     )
+
+
+def _line(sizes: Sequence[int], scale: Scale, frame: Frame, at: int) -> Markup:
+    """Draw the line of one policy among others; a session of one turn is a dot."""
+    points = _points(sizes, scale, frame.buckets)
+    line = tag("polyline", class_="line", points=points)
+    return tag("g", line, _dot(sizes, scale), class_=_colour(at), data_policy=at)
 
 
 def _colour(at: int) -> str:
@@ -121,21 +127,16 @@ def _label(replayed: Replayed, look: Look) -> str:
     )
 
 
-def _points(
-    values: Sequence[int], scale: Scale, buckets: int, drops: dict[int, int] | None = None
-) -> str:
-    """Write the points of a line; where it was cut, it first goes up to what it would have been."""
-    points: list[str] = []
-    for turn, value in envelope(values, buckets):
-        if drops and turn in drops:
-            points.append(f"{scale.x(turn)},{scale.y(drops[turn])}")
-        points.append(f"{scale.x(turn)},{scale.y(value)}")
-    return " ".join(points)
+def _points(values: Sequence[int], scale: Scale, buckets: int) -> str:
+    """Write the points of a line."""
+    return " ".join(
+        f"{scale.x(turn)},{scale.y(value)}" for turn, value in envelope(values, buckets)
+    )
 
 
 def _clips(clip: str, scale: Scale, window: int) -> Markup:
-    upper, lower = scale.upper - 2, scale.lower + 2
-    left, width = scale.left - 3, scale.right - scale.left + 6
+    upper, lower = scale.upper - _DOT, scale.lower + _DOT
+    left, width = scale.left - _DOT, scale.right - scale.left + 2 * _DOT
     whole = tag("rect", x=left, y=upper, width=width, height=lower - upper)
     over = tag("rect", x=left, y=upper, width=width, height=max(0, scale.y(window) - upper))
     return tag(
@@ -149,7 +150,7 @@ def _dot(sizes: Sequence[int], scale: Scale) -> Markup:
     """Show a session of one turn, which makes no line."""
     if len(sizes) != 1:
         return Markup("")
-    return tag("circle", class_="dot", cx=scale.x(1), cy=scale.within(sizes[0]), r=4)
+    return tag("circle", class_="dot", cx=scale.x(1), cy=scale.within(sizes[0]), r=_DOT)
 
 
 def _beyond(sizes: Sequence[int], scale: Scale) -> Iterator[Markup]:
@@ -166,6 +167,21 @@ def _beyond(sizes: Sequence[int], scale: Scale) -> Iterator[Markup]:
         y=scale.upper + 24,
         text_anchor="end" if early else "start",
     )
+
+
+def _befores(cuts: Sequence[Cut], scale: Scale) -> Iterator[Markup]:
+    """Draw what requests would have been, uncut: nothing of that was sent.
+
+    A size above the chart ends at its top, in an arrow.
+    """
+    for cut in cuts if len(cuts) <= _MANY else ():
+        x, high, low = scale.x(cut.turn), scale.within(cut.before), scale.within(cut.after)
+        yield tag("line", class_="before", x1=x, x2=x, y1=high, y2=low)
+        if cut.before > scale.top:
+            tip, foot = high - 12, high - 6
+            yield tag(
+                "polygon", class_="further", points=f"{x},{tip} {x - 4},{foot} {x + 4},{foot}"
+            )
 
 
 def _marks(groups: Sequence[Group], scale: Scale) -> Iterator[Markup]:

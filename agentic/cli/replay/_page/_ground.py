@@ -50,10 +50,16 @@ class Look:
     """Makes the ids in it unique on the page."""
     name: str
 
-    def top(self, peaks: Sequence[int]) -> float:
-        """Say how high a chart goes: a size far above the window is cut off there."""
-        whole = max(self.window * _HEADROOM, 1.06 * max(peaks))
-        return whole if whole <= _WHOLE * self.window else _HIGHEST * self.window
+    def top(self, peaks: Sequence[int], befores: Sequence[int] = ()) -> float:
+        """Say how high a chart goes: a size far above the window is cut off there.
+
+        What was sent counts before what would have been sent without a cut.
+        """
+        for sizes in ([*peaks, *befores], peaks):
+            whole = max(self.window * _HEADROOM, 1.06 * max(sizes))
+            if whole <= _WHOLE * self.window:
+                return whole
+        return _HIGHEST * self.window
 
 
 def draw_ground(scale: Scale, look: Look, frame: Frame) -> Iterator[Markup]:

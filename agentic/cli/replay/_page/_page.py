@@ -23,7 +23,8 @@ __all__ = ["Report", "render_page"]
 
 _PANEL = Frame(560, 236)
 _WHOLE = Frame(1120, 300, right=220, buckets=480)
-"""The frames of one policy, and of all in one."""
+_NARROW = Frame(560, 340, buckets=120)
+"""The frames of one policy, and of all in one, on a wide page and on a narrow one."""
 
 
 @attrs.frozen(kw_only=True)
@@ -187,15 +188,28 @@ def _transcript(report: Report, at: int) -> Markup:
         body.append(tag("p", "No reply of an agent: there was nothing to send.", class_="quiet"))
         return tag("section", *body, class_="transcript", id=f"t{at}")
     look = Look(report.window, report.reserve, f"{at}", transcript.name)
-    top = look.top([each.peak for each in replayed])
+    befores = [cut.before for each in replayed for cut in each.cuts]
+    top = look.top([each.peak for each in replayed], befores)
     if len(replayed) > 1:
-        body.append(tag("div", draw_all(replayed, look, top, _WHOLE), class_="all"))
+        body += _overviews(replayed, look, top)
     if len(report.replays) > 1:
         rows = [row_of([each]) for each in replayed]
         body.append(figures_table(rows, f"Figures of {transcript.name}"))
     panels = [_panel(report, at, number, top) for number in range(len(replayed))]
     body.append(tag("div", *panels, class_="panels"))
     return tag("section", *body, class_="transcript", id=f"t{at}")
+
+
+def _overviews(replayed: Sequence[Replayed], look: Look, top: float) -> Iterator[Markup]:
+    """Draw all policies in one chart; a narrow page has no room for names beside the lines."""
+    yield tag("div", draw_all(replayed, look, top, _WHOLE), class_="all")
+    small = attrs.evolve(look, ident=f"{look.ident}-narrow")
+    names = [
+        tag("li", tag("i", class_=f"chip p{at % 8}"), each.policy, data_policy=at)
+        for at, each in enumerate(replayed)
+    ]
+    chart = draw_all(replayed, small, top, _NARROW, named=False)
+    yield tag("div", chart, tag("ul", *names, class_="names"), class_="all narrow")
 
 
 def _links(report: Report, at: int) -> Iterator[Markup]:
@@ -230,7 +244,8 @@ def _panel(report: Report, at: int, number: int, top: float) -> Markup:
 def _footer() -> Markup:
     shown = (
         "Grey, dotted: everything said until then. Circles or ticks: compactions; point at one, "
-        "tap it, or reach it by Tab and the arrow keys. The transcript's own replies go on "
+        "tap it, or reach it by Tab and the arrow keys. Dashed, below a circle: what was cut away "
+        "before the request was sent. The transcript's own replies go on "
         "whatever was cut: what the model would have said instead is not known."
     )
     made = f"Made by agentic {agentic.__version__}. This page holds everything it needs."

@@ -39,12 +39,13 @@ def figures_table(rows: Sequence[Row], caption: str) -> Markup:
 def _figure(row: Row, column: Column, best: set[str]) -> Markup:
     value = getattr(row, column.key)
     if value is None:
-        return tag("td", "-", class_="none")
+        return tag("td", "-", class_="none", data_title=column.title)
     if row.policy in best:
         shown = tag("b", column.show(value), tag("span", " best", class_="unseen"))
-        return tag("td", shown, class_="best")
+        return tag("td", shown, class_="best", data_title=column.title)
     bad = column.key in {"over", "invalid"} and value > 0
-    return tag("td", column.show(value), class_="bad" if bad else None)
+    marked = "bad" if bad else None
+    return tag("td", column.show(value), class_=marked, data_title=column.title)
 
 
 def cuts_table(cuts: Sequence[Cut]) -> Markup:

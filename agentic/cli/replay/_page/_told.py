@@ -1,5 +1,6 @@
 """What the marks of a chart say when somebody points at them: the data beside the page."""
 
+import re
 from collections.abc import Sequence
 
 from agentic.cli.replay._page._chart import group_cuts
@@ -12,6 +13,8 @@ _SUMMARY_CHARS = 1_500
 """How much of a summary is shown."""
 _DETAILED = 6
 """The most compactions that one mark tells in full."""
+_COMMENT = re.compile(r"^<!--.*?-->\n?", re.DOTALL | re.MULTILINE)
+"""What a digest notes for the next one, not for people."""
 
 
 def tell_marks(
@@ -35,8 +38,9 @@ def _tell(cuts: Sequence[Cut]) -> list[dict[str, object]]:
             "dropped": cut.dropped,
             "cleared": cut.cleared,
             "what": list(cut.what),
-            "summary": cut.summary[:_SUMMARY_CHARS],
-            "more": max(0, len(cut.summary) - _SUMMARY_CHARS),
+            "summary": summary[:_SUMMARY_CHARS],
+            "more": max(0, len(summary) - _SUMMARY_CHARS),
         }
         for cut in cuts[:_DETAILED]
+        for summary in [_COMMENT.sub("", cut.summary).strip()]
     ]

@@ -1,6 +1,7 @@
 """The JSON values in a file, one a line or one in all, with the line of each.
 
-A last line that breaks off is left out and noted: whoever wrote it was interrupted.
+A last line that breaks off is left out and noted: whoever wrote it was interrupted. One that has
+its end does not break off, whatever else is wrong with it.
 """
 
 import itertools
@@ -120,6 +121,7 @@ def _read_array(items: list[Any], number: int) -> Values:
 def _read_lines(lines: Iterator[tuple[int, bytes]]) -> Values:
     found = Values()
     broken: Damage | None = None
+    line = b""
     for number, line in lines:
         if broken is not None:
             raise broken
@@ -128,10 +130,27 @@ def _read_lines(lines: Iterator[tuple[int, bytes]]) -> Values:
         except Damage as problem:
             broken = problem
     if broken is not None:
-        if not found.values:
+        if not (found.values and _breaks_off(line)):
             raise broken
         found.notes.append(f"line {broken.line} breaks off and is left out")
     return found
+
+
+def _breaks_off(line: bytes) -> bool:
+    r"""Tell whether a line that cannot be read has no end: neither a newline nor a whole value.
+
+    >>> _breaks_off(b'{"a": "\xc3'), _breaks_off(b'{"a": "\xe9"}'), _breaks_off(b'{"a": \n')
+    (True, False, False)
+    """
+    if line.endswith(b"\n"):
+        return False
+    try:
+        json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as problem:
+        return problem.reason == "unexpected end of data"
+    except (ValueError, RecursionError):
+        return True
+    return False
 
 
 def _object(data: Any, number: int) -> Value:
