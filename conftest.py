@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+
+settings.register_profile("agentic", settings(), deadline=None)  # a busy machine is no failure
+settings.load_profile("agentic")
 
 
 @pytest.fixture(scope="module")
