@@ -36,7 +36,7 @@ STRATEGIES: Mapping[str, type[Any]] = {
     "truncate_tool_outputs": TruncateToolOutputs,
 }
 _COUNTER = "counter"
-_OURS = (_COUNTER, "recall")
+_OURS = (_COUNTER, "digest", "recall")
 """Arguments that the agent brings."""
 _STAND_IN = 1_000_000_000
 """A number that every required argument accepts, in the place of one that is wrong or missing."""

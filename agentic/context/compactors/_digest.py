@@ -51,6 +51,10 @@ class Digest:
     def _check_counter(self, _: object, value: object) -> None:
         must_have("counter", value, "count", "count(text) -> int", "pass tokens.CharCounter()")
 
-    async def compact(self, messages: list[Message], /) -> str:
+    def write(self, messages: list[Message], /) -> str:
         """Give the digest of a conversation, or of a part of one."""
         return fit(gather(messages, self.tools), self.max_tokens, self.counter)
+
+    async def compact(self, messages: list[Message], /) -> str:
+        """Give what `write` gives, for a `Manager`."""
+        return self.write(messages)

@@ -7,7 +7,7 @@ import attrs
 from agentic.messages import Message
 from agentic.tokens import largest_part
 
-__all__ = ["ContextStrategy", "Fit"]
+__all__ = ["ContextStrategy", "Fit", "Writer"]
 
 
 @runtime_checkable
@@ -41,3 +41,19 @@ class Fit:
         'the system prompt'
         """
         return "" if self.fits else largest_part(self.messages)
+
+
+class Writer(Protocol):
+    """Writes down, at once and without a model, what leaves the view: `compactors.Digest`."""
+
+    @property
+    def max_tokens(self) -> int:
+        """The most that it writes."""
+        ...
+
+    def write(self, messages: list[Message], /) -> str:
+        """Say what these messages held.
+
+        The first of them may be what it wrote before, as a summary, to be folded into the new one.
+        """
+        ...

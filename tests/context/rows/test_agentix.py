@@ -137,10 +137,10 @@ def test_e4_the_heuristic_counter_rounds_up(text: str, count: int) -> None:
 
 
 def test_e5_fit_context_window() -> None:
-    """Names and defaults of the source, and `low_water`."""
+    """Names and defaults of the source, `low_water`, and an option of our own."""
     assert asks(FitContextWindow) == (
         f"(max_tokens, {SIZES}reserve_tokens=0, per_message_overhead=4, tokens_per_media=600, "
-        "low_water=0.75)"
+        "low_water=0.75, digest=None)"
     )
 
 

@@ -36,6 +36,9 @@ STRATEGIES: dict[str, Callable[[int], ContextStrategy]] = {
     "clear": ClearToolOutputs,
     "fit": FitContextWindow,
     "fit_all": lambda tokens: FitContextWindow(tokens, low_water=1.0),
+    "fit_and_say": lambda tokens: FitContextWindow(
+        tokens, low_water=0.5, digest=compactors.Digest(max_tokens=tokens // 4)
+    ),
     "importance": lambda tokens: Importance(tokens % 7),
     "chain": lambda tokens: Chain([ClearToolOutputs(tokens), FitContextWindow(tokens)]),
 }

@@ -1,0 +1,196 @@
+"""The fold by which a conversation is kept within a budget.
+
+Deterministic, over the rounds from the start of the history. When the budget is full it cuts down
+to a low-water mark, and then leaves the start of the view alone until the budget is full again, so
+that the provider's prompt cache survives. What was worked out about a conversation is kept: the
+next turn costs what its new messages cost.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import attrs
+
+from agentic.context.strategies._known_rounds import settled_length
+from agentic.context.strategies._strategy import Fit, Writer
+from agentic.messages import ContextSummary, Message, Round, split_rounds
+from agentic.tokens import Tally
+
+__all__ = ["WindowFold"]
+
+_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+"""Views of the same history are equal, whenever they are made."""
+
+
+@attrs.frozen
+class _Sized:
+    """What the fold knows of a round."""
+
+    found: Round
+    tokens: int
+    always: bool
+    """Kept whatever the budget."""
+
+
+@attrs.frozen
+class _Note:
+    """What stands in place of the rounds that were left out."""
+
+    message: Message
+    tokens: int
+
+
+@attrs.frozen
+class _Cut:
+    """Where the view begins, after some rounds. Rounds are named by their index."""
+
+    start: int = 0
+    """Everything from this round on is kept."""
+    retained: tuple[int, ...] = ()
+    """What is kept of the rounds before it."""
+    tokens: int = 0
+    """The size of what is kept, without the note."""
+    note: _Note | None = None
+    latest_request: int | None = None
+    leading: bool = True
+    """Only system messages so far."""
+    ragged: bool = False
+    """Some round was left out as an orphan, or others stand between its messages."""
+
+
+@attrs.define(eq=False)
+class WindowFold:
+    """The fold over one conversation. A cut that needs only settled rounds is never undone."""
+
+    budget: int
+    target: int
+    count: Callable[[Message], int]
+    writer: Writer | None
+    room: int = attrs.field(init=False)
+    """What a cut leaves to the rounds."""
+    messages: list[Message] = attrs.field(factory=list)
+    """The settled part. While the last assistant message waits for results, it and what follows it
+    are folded anew each time."""
+    rounds: list[_Sized] = attrs.field(factory=list)
+    cut: _Cut = _Cut()
+
+    @room.default
+    def _room_beside_the_note(self) -> int:
+        taken = self.writer.max_tokens + self.count(_note("", 0)) if self.writer else 0
+        return self.target - taken
+
+    def fit(self, messages: list[Message], tally: Tally) -> Fit:
+        """Fold what is new of the conversation, and give the view of it."""
+        fresh = split_rounds(messages, len(self.messages))
+        settled = settled_length(messages, fresh)
+        cut = self.cut
+        unsettled = None
+        for found in fresh:
+            if found.positions[0] == settled:
+                unsettled = cut, len(self.rounds)
+            cut = self._add(cut, found, sum(map(tally.size, found.positions)))
+        view = self._view(messages, cut)
+        self.cut, length = unsettled or (cut, len(self.rounds))
+        del self.rounds[length:]
+        self.messages += messages[len(self.messages) : settled]
+        note = self._noted(cut)
+        size = cut.tokens + (note.tokens if note else 0)
+        return Fit(view, size, fits=size <= self.budget)
+
+    def _add(self, cut: _Cut, found: Round, tokens: int) -> _Cut:
+        if found.orphaned:
+            return attrs.evolve(cut, ragged=True)
+        opener = found.messages[0]
+        leading = cut.leading and opener.role == "system"
+        requests = opener.role == "user" and opener.summary is None
+        always = leading or found.pinned or (requests and cut.latest_request is None)
+        first, last = found.positions[0], found.positions[-1]
+        self.rounds.append(_Sized(found, tokens, always=always))
+        grown = attrs.evolve(
+            cut,
+            tokens=cut.tokens + tokens,
+            latest_request=len(self.rounds) - 1 if requests else cut.latest_request,
+            leading=leading,
+            ragged=cut.ragged or last - first >= len(found.positions),
+        )
+        # With the target at the budget there is no waiting for it to be full again.
+        full = grown.tokens + (grown.note.tokens if grown.note else 0) > self.budget
+        due = full or (grown.start and self.target == self.budget)
+        return self._cut_anew(grown) if due else grown
+
+    def _cut_anew(self, cut: _Cut) -> _Cut:
+        """Keep the newest rounds that the target has room for; the newest one in any case."""
+        retained = [index for index in cut.retained if self._stays(index, cut)]
+        gone = set(cut.retained).difference(retained)
+        start, tokens = cut.start, cut.tokens - sum(self.rounds[index].tokens for index in gone)
+        while start < len(self.rounds) - 1 and tokens > self.room:
+            if self._stays(start, cut):
+                retained.append(start)
+            else:
+                gone.add(start)
+                tokens -= self.rounds[start].tokens
+            start += 1
+        # A large request that is no longer the latest leaves room for rounds before the cut; what
+        # a digest holds already does not come back.
+        while self.writer is None and start and tokens + self._cost(start - 1, cut) <= self.room:
+            start -= 1
+            tokens += self._cost(start, cut)
+            if retained and retained[-1] == start:
+                retained.pop()
+        note = self._write(cut.note, [self.rounds[index].found for index in sorted(gone)])
+        return attrs.evolve(cut, start=start, retained=tuple(retained), tokens=tokens, note=note)
+
+    def _write(self, former: _Note | None, gone: list[Round]) -> _Note | None:
+        """Write down what is left out from now on, and what was before."""
+        if not (self.writer and gone):
+            return former
+        messages = [message for found in gone for message in found.messages]
+        text = self.writer.write([former.message, *messages] if former else messages)
+        if not text.strip():
+            return former
+        before = former.message.summary if former else None
+        number = len(messages) + (before.messages_summarized if before else 0)
+        message = _note(text, number)
+        return _Note(message, self.count(message))
+
+    def _cost(self, index: int, cut: _Cut) -> int:
+        """Give what it costs to begin the view at this round, and not at the next."""
+        return 0 if self._stays(index, cut) else self.rounds[index].tokens
+
+    def _stays(self, index: int, cut: _Cut) -> bool:
+        return self.rounds[index].always or index == cut.latest_request
+
+    def _noted(self, cut: _Cut) -> _Note | None:
+        """Give the note if there is room for it: what must stay may leave none."""
+        fits = cut.note and cut.tokens + cut.note.tokens <= self.budget
+        return cut.note if fits else None
+
+    def _view(self, messages: list[Message], cut: _Cut) -> list[Message]:
+        view = self._rounds_in_view(messages, cut)
+        if note := self._noted(cut):
+            # What stands before it stays in the provider's prompt cache.
+            place = self._first_gap(cut)
+            return [*view[:place], note.message, *view[place:]]
+        return view
+
+    def _first_gap(self, cut: _Cut) -> int:
+        """Count the messages of the view before the first one that was left out."""
+        retained = {*cut.retained}
+        gap = next(index for index in range(cut.start) if index not in retained)
+        kept = (place for index in cut.retained for place in self.rounds[index].found.positions)
+        return sum(place < self.rounds[gap].found.positions[0] for place in kept)
+
+    def _rounds_in_view(self, messages: list[Message], cut: _Cut) -> list[Message]:
+        if len(cut.retained) == cut.start and not cut.ragged:
+            return messages
+        kept = [place for index in cut.retained for place in self.rounds[index].found.positions]
+        tail = self.rounds[cut.start :]
+        if cut.ragged:
+            kept = sorted([*kept, *(place for each in tail for place in each.found.positions)])
+            return messages if len(kept) == len(messages) else [messages[place] for place in kept]
+        return [*map(messages.__getitem__, kept), *messages[tail[0].found.positions[0] :]]
+
+
+def _note(text: str, number: int) -> Message:
+    """Make the message that stands for so many others."""
+    return ContextSummary(text, number, created_at=_NO_TIME).to_message()

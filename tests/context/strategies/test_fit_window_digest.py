@@ -1,0 +1,198 @@
+"""FitContextWindow that says what it leaves out. A character is a token, a message four more."""
+
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agentic.context.compactors import Digest
+from agentic.context.strategies import FitContextWindow, Writer
+from agentic.errors import ConfigError
+from agentic.messages import Message, ToolCall, ToolResult, split_rounds
+from agentic.testing import conversations
+from agentic.tokens import CharCounter, count_tokens
+
+LETTERS = CharCounter(1.0)
+TASK = Message("user", "Count to a hundred.")
+MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@attrs.frozen
+class _Ledger:
+    """Writes down how much it was given, and remembers what that was."""
+
+    max_tokens: int = 30
+    given: list[list[Message]] = attrs.field(factory=list)
+
+    def write(self, messages: list[Message], /) -> str:
+        self.given.append(messages)
+        return f"{len(messages)} given"
+
+    @property
+    def gone(self) -> list[Message]:
+        """What left the view, in the order in which it did."""
+        return [message for each in self.given for message in each if message.summary is None]
+
+
+def fit_window(max_tokens: int, digest: Writer, **options: Any) -> FitContextWindow:
+    """Make one that counts characters."""
+    return FitContextWindow(max_tokens, LETTERS, digest=digest, **options)
+
+
+def say(number: int) -> list[Message]:
+    """Make replies of a hundred tokens each, all different."""
+    return [Message("assistant", f"{n:096}") for n in range(number)]
+
+
+def test_what_is_left_out_is_said_where_it_stood() -> None:
+    """After what stays from before it: the prompt cache goes on to hold that."""
+    messages = [Message("system", "Be brief."), TASK, *say(12)]
+
+    fit = fit_window(1_000, _Ledger()).fit(messages)
+
+    prompt, task, note, *newest = fit.messages
+    assert (prompt, task, newest) == (messages[0], TASK, messages[-len(newest) :])
+    assert note.role == "system"
+    assert note.content.startswith(f"[Context Summary - {12 - len(newest)} previous messages]")
+    assert note.content.endswith("given")
+    assert fit.tokens == count_tokens(fit.messages, LETTERS) <= 1_000
+
+
+def test_nothing_is_said_as_long_as_all_fits() -> None:
+    """The same list object comes back, and nothing was written."""
+    ledger, messages = _Ledger(), [TASK, *say(9)]
+
+    assert fit_window(1_000, ledger).compact(messages) is messages
+    assert not ledger.given
+
+
+def test_each_round_is_written_down_once_and_what_was_written_goes_on() -> None:
+    """Turn by turn: a cut gives what it leaves out, the former note before it."""
+    ledger = _Ledger()
+    strategy, messages = fit_window(1_000, ledger, low_water=0.5), [TASK]
+    for reply in say(60):
+        messages.append(reply)
+        view = strategy.compact(messages)
+
+    hidden = [message for message in messages if message not in view]
+    assert ledger.gone == hidden
+    assert len(ledger.given) > 5
+    for former, later in zip(ledger.given, ledger.given[1:], strict=False):
+        assert later[0].summary is not None
+        assert later[0].summary.content == f"{len(former)} given"
+    [note] = [message for message in view if message.summary]
+    assert note.summary is not None
+    assert note.summary.messages_summarized == len(hidden)
+
+
+def test_a_real_digest_names_what_was_dropped() -> None:
+    """Long after a file left the view, the model sees that there is one, and what it was for."""
+    messages = [TASK]
+    for n in range(80):
+        call = ToolCall(f"c{n}", "read", f'{{"path": "src/part_{n}.py"}}')
+        messages.append(Message("assistant", f"Part {n} is sound.", tool_calls=[call]))
+        result = ToolResult(call.id, "read", f"def part_{n}(): ...\n" * 20)
+        messages.append(Message("tool", tool_results=[result]))
+
+    digest = Digest(max_tokens=1_600, counter=LETTERS)
+    fit = fit_window(8_000, digest, low_water=0.4).fit(messages)
+
+    shown = "\n".join(message.content for message in fit.messages)
+    assert "src/part_40.py" in shown
+    assert not any(message is messages[81] for message in fit.messages)
+    assert fit.fits
+
+
+def test_what_must_stay_goes_before_the_note() -> None:
+    """Where prompt, task and newest round leave no room for it, it waits until they do."""
+    ledger = _Ledger()
+    strategy = fit_window(600, ledger)
+    messages = [TASK, *say(2), Message("assistant", "x" * 550)]
+
+    tight = strategy.fit(messages)
+    messages += say(1)
+    roomy = strategy.fit(messages)
+
+    assert tight.messages == [TASK, messages[3]]
+    assert roomy.messages == [TASK, roomy.messages[1], messages[4]]
+    assert roomy.messages[1].summary is not None
+    assert roomy.messages[1].summary.messages_summarized == 3
+
+
+def test_an_empty_note_is_none() -> None:
+    """A digest with no room for a single entry leaves no message of its own."""
+    messages = [TASK, *say(12)]
+
+    view = fit_window(1_000, Digest(max_tokens=1, counter=LETTERS)).compact(messages)
+
+    assert view == [TASK, *messages[-len(view) + 1 :]]
+    assert 1 < len(view) < len(messages)
+
+
+@pytest.mark.parametrize("wrong", [Digest, "digest", 900, len])
+def test_what_cannot_write_is_refused(wrong: Any) -> None:
+    """The error says what is asked of it."""
+    with pytest.raises(ConfigError, match="write"):
+        fit_window(1_000, wrong)
+
+
+def test_a_digest_as_large_as_what_a_cut_leaves_is_refused() -> None:
+    """Nothing would be left for the conversation; the error says how small it must be."""
+    with pytest.raises(ConfigError, match=r"digest\.max_tokens is 750; allowed: 1 to 749"):
+        fit_window(1_000, _Ledger(750))
+
+
+@given(
+    messages=conversations(max_rounds=14).map(lambda each: [attrs.evolve(m) for m in each]),
+    budget=st.integers(100, 2_500),
+    low_water=st.sampled_from([1.0, 0.75, 0.5]),
+)
+@MANY
+def test_a_view_with_a_note_keeps_what_views_promise(
+    messages: list[Message], budget: int, low_water: float
+) -> None:
+    """Whole rounds in their order, the size as it is, fitting twice, and nothing lost unsaid."""
+    ledger = _Ledger()
+    strategy = fit_window(budget, ledger, low_water=low_water)
+
+    fit = strategy.fit(messages)
+
+    own = [message for message in fit.messages if any(message is each for each in messages)]
+    shown = set(map(id, own))
+    assert len(own) >= len(fit.messages) - 1
+    assert [id(m) for m in messages if id(m) in shown] == list(map(id, own))
+    for found in split_rounds(messages):
+        assert found.orphaned or len({id(m) in shown for m in found.messages}) == 1
+    sound = {
+        id(m) for found in split_rounds(messages) if not found.orphaned for m in found.messages
+    }
+    assert shown.isdisjoint(map(id, ledger.gone))
+    assert shown.union(map(id, (m for m in ledger.gone))) >= sound - _summaries(messages)
+    assert fit.tokens == count_tokens(fit.messages, LETTERS)
+    assert fit.fits == (fit.tokens <= budget)
+    assert strategy.compact(fit.messages) is fit.messages
+
+
+@given(
+    messages=conversations(max_rounds=14),
+    budget=st.integers(100, 2_500),
+    low_water=st.sampled_from([1.0, 0.75, 0.5]),
+)
+@MANY
+def test_turn_by_turn_is_all_at_once(
+    messages: list[Message], budget: int, low_water: float
+) -> None:
+    """The same history gives an equal view, whoever saw its beginning before."""
+    grown = fit_window(budget, Digest(max_tokens=40, counter=LETTERS), low_water=low_water)
+    for length in range(len(messages)):
+        grown.compact(messages[:length])
+
+    fresh = fit_window(budget, Digest(max_tokens=40, counter=LETTERS), low_water=low_water)
+
+    assert grown.compact(messages) == fresh.compact(messages)
+
+
+def _summaries(messages: list[Message]) -> set[int]:
+    return {id(message) for message in messages if message.summary}
