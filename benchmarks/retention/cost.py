@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from agentic.cli.replay import PromptCache, cost_of
+from agentic.context.compactors import Digest
 from agentic.context.strategies import (
     Chain,
     ClearToolOutputs,
@@ -22,6 +23,8 @@ __all__ = ["COST_BUDGETS", "SLIDING", "Bill", "replay"]
 
 COST_BUDGETS = (8_000, 20_000, 50_000)
 SLIDING = "a window that slides every turn"
+LOW, DIGEST = 0.35, 0.12
+"""A lower mark than the default, and what a digest of what is left out gets of the budget."""
 
 
 @attrs.frozen
@@ -62,6 +65,7 @@ def _strategies(budget: int) -> dict[str, ContextStrategy]:
     return {
         SLIDING: FitContextWindow(budget, counter, per_message_overhead=0, low_water=1.0),
         "FitContextWindow": FitContextWindow(budget, counter, per_message_overhead=0),
+        "FitContextWindow, low, digest": _low_with_digest(budget),
         "ClearToolOutputs": ClearToolOutputs(budget, counter, per_message_overhead=0),
         "ClearToolOutputs, FitContextWindow": Chain(
             [
@@ -69,7 +73,21 @@ def _strategies(budget: int) -> dict[str, ContextStrategy]:
                 FitContextWindow(budget, counter, per_message_overhead=0),
             ]
         ),
+        "ClearToolOutputs, the same, digest": Chain(
+            [
+                ClearToolOutputs(
+                    budget, counter, min_tokens=budget, low_water=LOW, per_message_overhead=0
+                ),
+                _low_with_digest(budget),
+            ]
+        ),
     }
+
+
+def _low_with_digest(budget: int) -> FitContextWindow:
+    counter = CharSize()
+    digest = Digest(max_tokens=int(budget * DIGEST), counter=counter)
+    return FitContextWindow(budget, counter, per_message_overhead=0, low_water=LOW, digest=digest)
 
 
 def _send(

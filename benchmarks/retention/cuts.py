@@ -9,6 +9,7 @@ import attrs
 from agentic.context.compactors import Digest
 from agentic.context.strategies import ClearToolOutputs, Importance, TrimRounds
 from agentic.messages import Message
+from benchmarks.retention.index import line_index
 from benchmarks.retention.shown import newest, size_of, text_of
 
 __all__ = ["CUTS", "SPLITS", "Cut", "newest_only", "with_digest"]
@@ -74,5 +75,6 @@ CUTS: dict[str, Cut] = {
     "tool outputs cleared": cleared,
     "TrimRounds": trimmed,
     "Importance, newest": weighed,
+    "crude index of lines, newest": line_index,
     **{f"Digest {percent} %, newest": _split(percent) for percent in SPLITS},
 }

@@ -36,6 +36,12 @@ _STRATEGIES: dict[str, Callable[[int], ContextStrategy]] = {
     "ClearToolOutputs": lambda budget: ClearToolOutputs(budget, CharSize()),
     "FitContextWindow": lambda budget: FitContextWindow(budget, CharSize()),
     "FitContextWindow, sliding": lambda budget: FitContextWindow(budget, CharSize(), low_water=1.0),
+    "FitContextWindow, low, digest": lambda budget: FitContextWindow(
+        budget,
+        CharSize(),
+        low_water=0.35,
+        digest=Digest(max_tokens=budget // 8, counter=CharSize()),
+    ),
     "Importance": lambda budget: Importance(budget // 500),
     "ClearToolOutputs, FitContextWindow": lambda budget: Chain(
         [ClearToolOutputs(budget, CharSize()), FitContextWindow(budget, CharSize())]

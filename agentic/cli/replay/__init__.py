@@ -11,7 +11,14 @@ import importlib
 import typing
 
 from agentic.cli.replay._cost import READ, WRITE, PromptCache, Sent, cost_of
-from agentic.cli.replay._judge import POINTS, Judgement, Point, points_of, speaks_in_text
+from agentic.cli.replay._judge import (
+    POINTS,
+    Judgement,
+    Point,
+    points_of,
+    speaks_in_text,
+    terms_in,
+)
 from agentic.cli.replay._page import Report, render_page
 from agentic.cli.replay._policies import (
     POLICIES,
@@ -73,6 +80,7 @@ __all__ = [
     "replay_command",
     "row_of",
     "speaks_in_text",
+    "terms_in",
     "text_of",
 ]
 

@@ -14,7 +14,7 @@ import attrs
 from agentic.cli.replay._text import argument_texts, text_of
 from agentic.messages import Message
 
-__all__ = ["POINTS", "Judgement", "Point", "points_of", "speaks_in_text"]
+__all__ = ["POINTS", "Judgement", "Point", "points_of", "speaks_in_text", "terms_in"]
 
 POINTS = 12
 """Places in a session at which cuts are judged."""
@@ -128,7 +128,7 @@ def points_of(messages: Sequence[Message], number: int = POINTS) -> Iterator[Poi
         at = _before_a_reply(messages, step * len(messages) // (number + 1))
         past = list(messages[:at])
         text = text_of(past)
-        used = {term: None for text in _calls(messages, at, in_text) for term in _terms(text)}
+        used = {term: None for text in _calls(messages, at, in_text) for term in terms_in(text)}
         terms = [term for term in used if term in text]
         if terms:
             yield Point(past, terms, in_text)
@@ -148,7 +148,12 @@ def _calls(messages: Sequence[Message], at: int, in_text: bool) -> Iterator[str]
             yield from _FENCED.findall(message.content)
 
 
-def _terms(text: str) -> Iterator[str]:
+def terms_in(text: str) -> Iterator[str]:
+    """Give the paths and identifiers in a text.
+
+    >>> list(terms_in("Mend ./src/a.py, not B."))
+    ['./src/a.py']
+    """
     for word in _WORD.findall(text):
         term = word.strip("./~-") if not word.startswith(("/", "~", ".")) else word.rstrip("./~-")
         if 4 <= len(term) <= 120 and _NAMED.search(term):  # noqa: PLR2004  a short or huge word names little
