@@ -20,10 +20,10 @@ from agentic.messages import Message, close_open_rounds
 from agentic.session._ledger import Ledger, find_summary, prefix_length
 from agentic.session._meter import Meter
 from agentic.session._overhead import Overhead
-from agentic.session._patience import Patience, PatientManager, waits_after_low_gains
+from agentic.session._patience import Patience, PatientManager
 from agentic.session._recall import RecallTool
 from agentic.session._request import Note, Prepared, Request, make_prompt
-from agentic.session._status import EXCHANGE_MESSAGES, EXCHANGE_TOKENS, Status, make_status
+from agentic.session._status import EXCHANGE, EXCHANGE_TOKENS, Status, make_status
 from agentic.session._strategies import as_chain, name_recall
 from agentic.tokens import Counter
 
@@ -154,13 +154,14 @@ class Session:
         """Tell how near the next summary is. Counts only what was never counted before."""
         history = await self._load()
         tokens = self._measure(history)
+        later = [*history, *EXCHANGE]
         return make_status(
             self.policy,
             summary=find_summary(history),
             messages=len(history) - prefix_length(history),
             tokens=tokens,
             automatic=self.auto_summarize,
-            waits=self._waits(history, tokens),
+            will_trigger=self._automatic.due(later, size=tokens + EXCHANGE_TOKENS) is not None,
             ignored=self._ledger.ignored,
         )
 
@@ -279,12 +280,6 @@ class Session:
             view = share.compact(view)  # as it is sent
         gauge = self._request.meter.gauge(history, view)
         return gauge.measure(view, overhead_tokens=self._overhead_tokens)
-
-    def _waits(self, history: list[Message], tokens: int) -> bool:
-        """Whether the triggers would leave a history alone that is one exchange longer."""
-        messages, tokens = len(history) + EXCHANGE_MESSAGES, tokens + EXCHANGE_TOKENS
-        waits = self._patience.waits(messages, tokens, self.policy)
-        return waits or waits_after_low_gains(find_summary(history), tokens)
 
     def _view(self, history: list[Message]) -> list[Message]:
         """Give the history through the strategies, as a provider accepts it."""

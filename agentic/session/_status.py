@@ -3,18 +3,16 @@
 import attrs
 
 from agentic.context.budget import Policy
-from agentic.messages import ContextSummary
+from agentic.messages import ContextSummary, Message
 
-__all__ = ["EXCHANGE_MESSAGES", "EXCHANGE_TOKENS", "Status", "make_status", "render_context"]
+__all__ = ["EXCHANGE", "EXCHANGE_TOKENS", "Status", "make_status", "render_context"]
 
 _CELLS = 20
 _PERCENT_A_CELL = 5
-EXCHANGE_MESSAGES = 2
+EXCHANGE = (Message("user"), Message("assistant"))
 """The user's message and the reply."""
 EXCHANGE_TOKENS = 8
 """The least that they take: the overhead of two messages."""
-_TRIGGER_MARGIN = 4
-"""N and K leave a conversation alone that has fewer messages than this beyond the recent ones."""
 
 
 @attrs.frozen(kw_only=True)
@@ -58,35 +56,20 @@ def make_status(
     messages: int,
     tokens: int,
     automatic: bool,
-    waits: bool,
+    will_trigger: bool,
     ignored: ContextSummary | None,
 ) -> Status:
-    """Compare a session with its policy, given the messages after its summary and its size.
-
-    `waits` says that its triggers are left alone for now.
-    """
-    since = messages - (summary.messages_kept if summary else 0)
+    """Compare a session with its policy, given the messages after its summary and its size."""
     return Status(
         summary=summary,
-        messages=since,
+        messages=messages - (summary.messages_kept if summary else 0),
         max_messages=policy.max_messages,
         tokens=tokens,
         max_tokens=policy.max_tokens,
-        will_trigger=automatic and not waits and _triggers_next(policy, messages, since, tokens),
+        will_trigger=will_trigger,
         ignored_summary=ignored,
         auto_summarize=automatic,
     )
-
-
-def _triggers_next(policy: Policy, messages: int, since: int, tokens: int) -> bool:
-    """Whether the policy asks for a summary when one more exchange is there."""
-    tokens += EXCHANGE_TOKENS
-    if policy.context_window and tokens > policy.available_tokens:
-        return True
-    if messages + EXCHANGE_MESSAGES < policy.min_recent_messages + _TRIGGER_MARGIN:
-        return False
-    many = policy.max_messages is not None and since + EXCHANGE_MESSAGES >= policy.max_messages
-    return many or (policy.max_tokens is not None and tokens >= policy.max_tokens)
 
 
 def render_context(status: Status) -> str:

@@ -1,11 +1,14 @@
 import asyncio
+import contextlib
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agentic import events
 from agentic.context.budget import Policy
-from agentic.errors import CompactionRefused
+from agentic.errors import CompactionRefused, NothingToRestore
 from agentic.history import MemoryStore
 from agentic.messages import Message
 from agentic.session import Session
@@ -13,6 +16,11 @@ from agentic.testing import EventRecorder, ScriptedDecider
 from agentic.tokens import CharCounter
 
 TEXT = "a question with enough words that a summary of six messages pays for itself"
+STEPS = st.one_of(
+    st.tuples(st.just("say"), st.lists(st.integers(0, 100), min_size=1, max_size=8)),
+    st.tuples(st.sampled_from(["due", "demand"]), st.sampled_from(["", "done", "long " * 200])),
+    st.tuples(st.just("undo"), st.none()),
+)
 
 
 class _Short:
@@ -24,6 +32,18 @@ class _Short:
 
     async def compact(self, messages: list[Message], /) -> str:
         self.asked += 1
+        return self.summary
+
+
+class _Moody:
+    """Summarizes as it is told to, and fails where that is nothing."""
+
+    def __init__(self, summary: str = "") -> None:
+        self.summary = summary
+
+    async def compact(self, messages: list[Message], /) -> str:
+        if not self.summary:
+            raise ConnectionError("the model is away")
         return self.summary
 
 
@@ -157,3 +177,77 @@ def test_a_summary_that_succeeds_by_demand_ends_the_waiting() -> None:
         return seen
 
     assert asyncio.run(chat())[17]
+
+
+def test_a_summary_on_demand_that_failed_makes_the_triggers_wait_and_the_sign_with_them() -> None:
+    """After any failure the Manager waits for the context to grow by a twentieth."""
+    session = _session(Policy(0, max_messages=10, min_recent_messages=4), _Moody())
+
+    async def chat() -> tuple[bool, str | None]:
+        for n in range(8):
+            await session.append(Message("assistant" if n % 2 else "user", TEXT))
+        await session.summarize()
+        promised = (await session.status()).will_trigger
+        for role in ("user", "assistant"):
+            await session.append(Message(role, ""))
+        return promised, (await session.compact_if_due()).reason
+
+    assert asyncio.run(chat()) == (False, None)
+
+
+def test_after_an_undo_the_window_waits_for_nothing_that_failed_before_it() -> None:
+    """What failed was another history; this one is over the window, and nobody tried it yet."""
+    compactor = _Moody("done")
+    session = _session(Policy(1_500, min_recent_messages=3), compactor)
+
+    async def chat() -> tuple[str | None, str | None]:
+        for n in range(6):
+            await session.append(Message("assistant" if n % 2 else "user", "Why?"))
+        await session.summarize()
+        compactor.summary = ""
+        await session.append(Message("user", TEXT * 20))
+        failed = await session.compact_if_due()
+        await session.undo()
+        return failed.reason, (await session.compact_if_due()).reason
+
+    assert asyncio.run(chat()) == ("window", "window")
+
+
+@given(
+    steps=st.lists(STEPS, max_size=25),
+    window=st.sampled_from([0, 1_500]),
+    most=st.sampled_from([None, 7, 10]),
+    tokens=st.sampled_from([None, 500, 1_400]),
+)
+@settings(max_examples=50)
+def test_whatever_went_before_what_is_promised_is_what_happens(
+    steps: list[tuple[str, Any]], window: int, most: int | None, tokens: int | None
+) -> None:
+    """After failures, refusals, low gains and undos, with an exchange as small as can be."""
+    compactor = _Moody()
+    policy = Policy(window, max_messages=most, max_tokens=tokens, min_recent_messages=3)
+    session = _session(policy, compactor)
+
+    async def chat() -> tuple[bool, str | None]:
+        for do, what in [("say", [60] * 6), *steps]:
+            await _do(session, compactor, do, what)
+        promised = (await session.status()).will_trigger
+        for role in ("user", "assistant"):
+            await session.append(Message(role, ""))
+        return promised, (await session.compact_if_due()).reason
+
+    promised, reason = asyncio.run(chat())
+
+    assert promised == (reason is not None)
+
+
+async def _do(session: Session, compactor: _Moody, do: str, what: Any) -> None:
+    if do == "say":
+        for length in what:
+            await session.append(Message("user", "x" * length))
+    elif do == "undo":
+        with contextlib.suppress(NothingToRestore):
+            await session.undo()
+    else:
+        compactor.summary = what
+        await (session.compact_if_due() if do == "due" else session.summarize())

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 import attrs
 
 from agentic import events
-from agentic.context.budget._plan import Plan, prefix_length
+from agentic.context.budget._plan import Plan, find_former, prefix_length
 from agentic.errors import CompactionRefused
 from agentic.messages import ContextSummary, Message
 from agentic.tokens import Tallies, Tally, largest_part
@@ -86,23 +86,6 @@ class Check:
         return self.estimate if self.size is None else self.size
 
     @property
-    def former(self) -> ContextSummary | None:
-        """The summary it starts with, if it was compacted before."""
-        start = prefix_length(self.messages)
-        return self.messages[start - 1].summary if start else None
-
-    @property
-    def messages_in_all(self) -> int:
-        """Its length without the system messages and the summary at its start."""
-        return len(self.messages) - prefix_length(self.messages)
-
-    @property
-    def fresh_messages(self) -> int:
-        """How many messages came since the summary."""
-        former = self.former
-        return self.messages_in_all - (former.messages_kept if former else 0)
-
-    @property
     def scale(self) -> float:
         """What the counter's sizes are multiplied with, where it is known to count low."""
         return max(1.0, self.tokens / max(1, self.estimate))
@@ -172,7 +155,7 @@ class Attempt:
 
     def _describe(self, content: str) -> ContextSummary:
         """Say what the summary stands for; its sizes are not known yet."""
-        former = self.check.former
+        former = find_former(self.check.messages)
         covered = former.messages_summarized if former else 0
         start = prefix_length(self.check.messages)
         # What was kept earlier (a pin, a request) may come before what was dropped then, or among

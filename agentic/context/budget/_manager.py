@@ -7,8 +7,9 @@ import attrs
 from agentic._given import is_whole, must_have
 from agentic.context.budget._attempt import Attempt, Check, Compaction, Host
 from agentic.context.budget._compactor import Compactor, summarize
-from agentic.context.budget._plan import plan
+from agentic.context.budget._plan import find_former, plan
 from agentic.context.budget._policy import Policy
+from agentic.context.budget._trigger import find_trigger
 from agentic.errors import CompactionRefused, ConfigError
 from agentic.messages import Message, RecentConversations
 from agentic.tokens import Counter, Tallies
@@ -20,8 +21,6 @@ _AFTER_FAILURE = 1.05
 _AFTER_LOW_GAINS = 1.1
 """The same after two compactions in a row that freed less than a tenth."""
 _LOW_GAINS = 2
-_TRIGGER_MARGIN = 4
-"""K and N leave a conversation alone that has fewer messages than this beyond the recent ones."""
 
 
 @attrs.define(eq=False)
@@ -70,6 +69,21 @@ class Manager:
         if not isinstance(given, Policy):
             raise ConfigError("policy", given, "a budget.Policy", "pass Policy(context_window)")
 
+    def due(
+        self, messages: list[Message], *, size: int | None = None, overhead_tokens: int = 0
+    ) -> str | None:
+        """Tell what would compact this history now: window, tokens or messages; None if nothing.
+
+        `compact_if_needed` asks the same, the waiting after a failure or two low gains included.
+        Here no event is sent and no history changes; with a `size` nothing is counted.
+        """
+        _check_sizes(size, overhead_tokens)
+        if self.compactor is None or self._tallies is None:
+            return None
+        tokens = self._tallies.tally(messages).total + overhead_tokens if size is None else size
+        reason = find_trigger(self.policy, messages, tokens)
+        return None if reason is None or self._waits(messages, tokens) else reason
+
     async def compact_if_needed(
         self,
         messages: list[Message],
@@ -95,9 +109,7 @@ class Manager:
         nothing: the error is in the Compaction. Cancelling the call changes nothing either. What is
         appended to `messages` meanwhile follows the kept ones.
         """
-        is_whole(0, overhead_tokens, "overhead_tokens", "pass tokens, or leave it out")
-        if size is not None:
-            is_whole(0, size, "size", "pass tokens, or leave it out to have them counted")
+        _check_sizes(size, overhead_tokens)
         if self._tallies is None:
             tokens = size or 0
             return Compaction(
@@ -113,7 +125,7 @@ class Manager:
         )
         if self.compactor is None:
             return self._unchanged(check)
-        reason = "force" if force else self._trigger(check)
+        reason = "force" if force else self.due(messages, size=check.tokens)
         if reason is None:
             return self._unchanged(check)
         found = plan(
@@ -128,33 +140,17 @@ class Manager:
         attempt = Attempt(check, found, reason, host or Host(self, "", _keep_nowhere))
         return await self._compact(attempt, self.compactor, instructions)
 
-    def _trigger(self, check: Check) -> str | None:
-        reason = self._due(check)
-        return None if reason is None or self._waits(check) else reason
-
-    def _due(self, check: Check) -> str | None:
-        policy = self.policy
-        over = policy.context_window and check.tokens > policy.available_tokens
-        long = check.messages_in_all >= policy.min_recent_messages + _TRIGGER_MARGIN
-        if long and policy.max_tokens is not None and check.tokens >= policy.max_tokens:
-            # The limit that is reached first says what stays, also where one step passes both.
-            return "window" if over and policy.max_tokens > policy.available_tokens else "tokens"
-        if over:
-            return "window"
-        many = policy.max_messages is not None and check.fresh_messages >= policy.max_messages
-        return "messages" if long and many else None
-
-    def _waits(self, check: Check) -> bool:
+    def _waits(self, messages: list[Message], tokens: int) -> bool:
         """Whether an attempt now would most likely end like the last one."""
-        former = check.former
+        former = find_former(messages)
         if (
             former is not None
             and former.low_gains >= _LOW_GAINS
-            and check.tokens < _AFTER_LOW_GAINS * former.tokens_after
+            and tokens < _AFTER_LOW_GAINS * former.tokens_after
         ):
             return True
-        failure = self._failures.find(check.messages)
-        return failure is not None and check.tokens < _AFTER_FAILURE * failure.tokens
+        failure = self._failures.find(messages)
+        return failure is not None and tokens < _AFTER_FAILURE * failure.tokens
 
     async def _compact(
         self, attempt: Attempt, compactor: Compactor, instructions: str | None
@@ -210,6 +206,12 @@ class Manager:
 
     def _fits(self, tokens: int) -> bool:
         return not self.policy.context_window or tokens <= self.policy.available_tokens
+
+
+def _check_sizes(size: int | None, overhead_tokens: int) -> None:
+    is_whole(0, overhead_tokens, "overhead_tokens", "pass tokens, or leave it out")
+    if size is not None:
+        is_whole(0, size, "size", "pass tokens, or leave it out to have them counted")
 
 
 async def _keep_nowhere(_: list[Message]) -> None:

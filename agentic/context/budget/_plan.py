@@ -6,9 +6,16 @@ from collections.abc import Iterable, Sequence
 import attrs
 
 from agentic.context.budget._policy import Policy
-from agentic.messages import Message, Round, find_task, leading_system_count, split_rounds
+from agentic.messages import (
+    ContextSummary,
+    Message,
+    Round,
+    find_task,
+    leading_system_count,
+    split_rounds,
+)
 
-__all__ = ["Plan", "plan", "prefix_length"]
+__all__ = ["Plan", "find_former", "plan", "prefix_length"]
 
 _SUMMARY_SHARE = 4
 """One part in this many of the available tokens is left to the summary, unless the policy itself
@@ -27,6 +34,12 @@ class Plan:
     """What the summary replaces, a former summary left out. An orphan is always among it."""
     former: tuple[int, ...]
     """Former summaries, to be folded into the new one."""
+
+
+def find_former(messages: Sequence[Message]) -> ContextSummary | None:
+    """Give the summary that a conversation starts with, if it was compacted before."""
+    start = prefix_length(messages)
+    return messages[start - 1].summary if start else None
 
 
 def prefix_length(messages: Sequence[Message]) -> int:

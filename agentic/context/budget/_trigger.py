@@ -1,0 +1,33 @@
+"""Which limit of a policy a conversation has reached. Sizes in tokens."""
+
+from agentic.context.budget._plan import find_former, prefix_length
+from agentic.context.budget._policy import Policy
+from agentic.messages import Message
+
+__all__ = ["find_trigger"]
+
+_MARGIN = 4
+"""K and N leave a conversation alone that has fewer messages than this beyond the recent ones."""
+
+
+def find_trigger(policy: Policy, messages: list[Message], tokens: int) -> str | None:
+    """Name what asks for a compaction of a conversation of this size; None if nothing does.
+
+    >>> talk = [Message("user", "Why?")] * 12
+    >>> find_trigger(Policy(0, max_messages=12), talk, 60)
+    'messages'
+    >>> find_trigger(Policy(0, max_messages=12, max_tokens=60), talk, 60)
+    'tokens'
+    """
+    over = policy.context_window and tokens > policy.available_tokens
+    in_all = len(messages) - prefix_length(messages)
+    long = in_all >= policy.min_recent_messages + _MARGIN
+    if long and policy.max_tokens is not None and tokens >= policy.max_tokens:
+        # The limit that is reached first says what stays, also where one step passes both.
+        return "window" if over and policy.max_tokens > policy.available_tokens else "tokens"
+    if over:
+        return "window"
+    former = find_former(messages)
+    fresh = in_all - (former.messages_kept if former else 0)
+    many = policy.max_messages is not None and fresh >= policy.max_messages
+    return "messages" if long and many else None
