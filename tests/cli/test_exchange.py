@@ -107,6 +107,40 @@ def test_a_mistake_is_one_sentence(
     assert not Path("new.db").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "mix",
+            (
+                "agentic: mix: no such file or folder, nor an agent: make agents/mix.yaml, or name "
+                "a file; a new folder ends with a slash (mix/), a session file with .jsonl, a "
+                "database with .db\n"
+            ),
+        ),
+        ("codr", "agentic: codr: no such file or folder, nor an agent: write coder; a new folder "),
+        ("broken", "agentic: agents/broken.yaml:1: max_turns is "),
+        ("there", "agentic: the agent is 'there'; allowed: "),
+        ("gone/agent.yaml", "agentic: gone/agent.yaml: the file is missing; "),
+    ],
+)
+@pytest.mark.usefixtures("place")
+def test_a_bare_word_that_names_nothing_is_told_how_to_name_it(
+    agentic: Any, name: str, said: str
+) -> None:
+    """It may be meant for a new place as well as for an agent; what names one has its own error."""
+    Path("agents").mkdir()
+    Path("agents/coder.yaml").touch()
+    Path("agents/broken.yaml").write_text("max_turns: many\n")
+    Path("there").touch()
+
+    done = agentic("import", name, "-s", "x", stdin=b"")
+
+    assert done.status == 1
+    assert done.err.startswith(said)
+    assert done.err.count("\n") == 1
+
+
 def test_a_folder_that_is_named_as_one_is_made(agentic: Any, place: Path) -> None:
     """As a session file and a database are."""
     agentic("export", place, "-o", "work.jsonl")
