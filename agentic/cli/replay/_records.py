@@ -65,6 +65,11 @@ class Replayed:
         return len(self.requests)
 
     @property
+    def said(self) -> int:
+        """The size of everything that was said until the last request."""
+        return max((request.said for request in self.requests), default=0)
+
+    @property
     def peak(self) -> int:
         """The size of the largest request."""
         return max((request.tokens for request in self.requests), default=0)

@@ -3,43 +3,20 @@
 import base64
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 
-import attrs
-
 import agentic
-from agentic.cli.replay._page._chart import draw_all, draw_one
-from agentic.cli.replay._page._ground import Frame, Look
 from agentic.cli.replay._page._html import Markup, tag, text
-from agentic.cli.replay._page._tables import cuts_table, figures_table, how_to_read
+from agentic.cli.replay._page._report import Report
+from agentic.cli.replay._page._section import PANEL, transcript_section
+from agentic.cli.replay._page._tables import figures_table, how_to_read
 from agentic.cli.replay._page._told import tell_marks
-from agentic.cli.replay._reading import Transcript
 from agentic.cli.replay._records import Replayed
 from agentic.cli.replay._summary import row_of
 
-__all__ = ["Report", "render_page"]
-
-_PANEL = Frame(560, 236)
-_WHOLE = Frame(1120, 300, right=220, buckets=480)
-_NARROW = Frame(560, 340, buckets=120)
-"""The frames of one policy, and of all in one, on a wide page and on a narrow one."""
-
-
-@attrs.frozen(kw_only=True)
-class Report:
-    """What a page shows. Sizes in tokens."""
-
-    replays: tuple[tuple[Transcript, tuple[Replayed, ...]], ...]
-    """Each transcript with its policies, which are the same for all."""
-    told: tuple[str, ...]
-    """What each policy does, a sentence each."""
-    window: int
-    reserve: int
-    counter: str
-    """What counted, and how exactly."""
-    providers: tuple[str, ...]
+__all__ = ["render_page"]
 
 
 def render_page(report: Report) -> str:
@@ -59,7 +36,7 @@ def render_page(report: Report) -> str:
         tag("style", Markup(style)),
     )
     data = json.dumps(
-        tell_marks([replayed for _, replayed in report.replays], _PANEL),
+        tell_marks([replayed for _, replayed in report.replays], PANEL),
         ensure_ascii=True,
         separators=(",", ":"),
     )
@@ -121,7 +98,7 @@ def _main(report: Report) -> Iterator[Markup]:
     if several:
         yield _contents(report)
     for at in range(len(report.replays)):
-        yield _transcript(report, at)
+        yield transcript_section(report, at)
 
 
 def _controls(report: Report) -> Markup:
@@ -152,7 +129,7 @@ def _contents(report: Report) -> Markup:
             "tr",
             tag("th", tag("a", transcript.name, href=f"#t{at}"), scope="row"),
             tag("td", f"{replayed[0].turns:,}"),
-            tag("td", f"{_said(replayed):,}"),
+            tag("td", f"{replayed[0].said:,}"),
             *(tag("td", _brief(each), data_policy=n) for n, each in enumerate(replayed)),
         )
         for at, (transcript, replayed) in enumerate(report.replays)
@@ -165,80 +142,10 @@ def _contents(report: Report) -> Markup:
     return tag("nav", tag("div", table, class_="wide"), aria_label="Transcripts", id="contents")
 
 
-def _said(replayed: Sequence[Replayed]) -> int:
-    return max((request.said for request in replayed[0].requests), default=0)
-
-
 def _brief(replayed: Replayed) -> Markup:
     evidence = "-" if replayed.evidence is None else f"{replayed.evidence:.0%}"
     over = tag("span", f" {replayed.over} over", class_="bad") if replayed.over else Markup("")
     return Markup(f"{text(f'{replayed.cost / 1000:,.0f} k · {evidence}')}{over}")
-
-
-def _transcript(report: Report, at: int) -> Markup:
-    transcript, replayed = report.replays[at]
-    said = f"{len(transcript.messages):,} messages, {_said(replayed):,} tokens, {transcript.format}"
-    notes = [tag("li", note) for note in transcript.notes]
-    body: list[Markup] = [
-        tag("h2", transcript.name, *_links(report, at)),
-        tag("p", said, class_="quiet"),
-        tag("ul", *notes, class_="notes") if notes else Markup(""),
-    ]
-    if not replayed[0].turns:
-        body.append(tag("p", "No reply of an agent: there was nothing to send.", class_="quiet"))
-        return tag("section", *body, class_="transcript", id=f"t{at}")
-    look = Look(report.window, report.reserve, f"{at}", transcript.name)
-    befores = [cut.before for each in replayed for cut in each.cuts]
-    top = look.top([each.peak for each in replayed], befores)
-    if len(replayed) > 1:
-        body += _overviews(replayed, look, top)
-    if len(report.replays) > 1:
-        rows = [row_of([each]) for each in replayed]
-        body.append(figures_table(rows, f"Figures of {transcript.name}"))
-    panels = [_panel(report, at, number, top) for number in range(len(replayed))]
-    body.append(tag("div", *panels, class_="panels"))
-    return tag("section", *body, class_="transcript", id=f"t{at}")
-
-
-def _overviews(replayed: Sequence[Replayed], look: Look, top: float) -> Iterator[Markup]:
-    """Draw all policies in one chart; a narrow page has no room for names beside the lines."""
-    yield tag("div", draw_all(replayed, look, top, _WHOLE), class_="all")
-    small = attrs.evolve(look, ident=f"{look.ident}-narrow")
-    names = [
-        tag("li", tag("i", class_=f"chip p{at % 8}"), each.policy, data_policy=at)
-        for at, each in enumerate(replayed)
-    ]
-    chart = draw_all(replayed, small, top, _NARROW, named=False)
-    yield tag("div", chart, tag("ul", *names, class_="names"), class_="all narrow")
-
-
-def _links(report: Report, at: int) -> Iterator[Markup]:
-    if len(report.replays) == 1:
-        return
-    last = len(report.replays) - 1
-    places = [("\u2039 previous", at - 1), ("next \u203a", at + 1)]
-    links = [tag("a", name, href=f"#t{to}") for name, to in places if 0 <= to <= last]
-    yield tag("span", *links, tag("a", "↑ all", href="#contents"), class_="links")
-
-
-def _panel(report: Report, at: int, number: int, top: float) -> Markup:
-    transcript, all_replayed = report.replays[at]
-    replayed = all_replayed[number]
-    look = Look(report.window, report.reserve, f"{at}-{number}", transcript.name)
-    return tag(
-        "figure",
-        tag(
-            "figcaption",
-            tag("h3", tag("i", class_=f"chip p{number % 8}"), replayed.policy),
-            tag("p", report.told[number], class_="quiet"),
-        ),
-        draw_one(replayed, look, top, _PANEL, f"p{number % 8}"),
-        *(tag("p", problem, class_="problem") for problem in replayed.problems),
-        cuts_table(replayed.cuts),
-        class_="panel",
-        data_policy=number,
-        data_panel=f"{at}-{number}",
-    )
 
 
 def _footer() -> Markup:
