@@ -19,8 +19,8 @@ Find again what was said and done in this session and is no longer in front of y
 a summary replaced, tool outputs that were cleared, the full text of outputs that were cut short.
 Search with `query`: plain text, or a regular expression with regex=true; case is ignored, the \
 newest comes first. Then read on with `ref`, the reference that a place, a notice or a placeholder \
-names: out-... is an output kept whole, a tool call's id its result, m17 the 17th message, m17.2 \
-the second result in it."""
+names: out-... is an output kept whole, text-... a message that a summary cut, a tool call's id \
+its result, m17 the 17th message, m17.2 the second result in it."""
 
 PARAMETERS: dict[str, Any] = {
     "type": "object",

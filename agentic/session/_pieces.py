@@ -1,8 +1,8 @@
 """What a model no longer sees in full, newest first, each piece with a reference to read it by.
 
-A reference is `out-` and 16 hex digits for an output that the store keeps whole, the id of a tool
-call for its result, `m17` for the 17th message of the archive, or `m17.2` for the second result in
-it.
+A reference is `out-` and 16 hex digits for an output that the store keeps whole, `text-` and 12 for
+a message that a digest quotes in part, the id of a tool call for its result, `m17` for the 17th
+message of the archive, or `m17.2` for the second result in it.
 """
 
 import re
@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from agentic.context.compactors import message_ref
 from agentic.messages import Message, ToolCall, ToolResult
 
 __all__ = [
@@ -23,12 +24,14 @@ __all__ = [
     "hidden_pieces",
     "kept_ref",
     "message_text",
+    "number_of",
     "result_text",
 ]
 
 KEPT_REF = re.compile(r"out-[0-9a-f]{16}")
 PLACE_REF = re.compile(r"m([0-9]{1,9})(?:\.([0-9]{1,9}))?")
 """The number of a message, and that of a result in it; no call's id, also if one looks like it."""
+_TEXT_REF = re.compile(r"text-[0-9a-f]{12}")
 
 
 @attrs.frozen
@@ -109,6 +112,17 @@ def message_text(message: Message, own: str = "") -> str:
 def result_text(result: ToolResult) -> str:
     """Give a result without its notice, which tells of what is missing."""
     return attrs.evolve(result, notice="").text
+
+
+def number_of(ref: str, full: Sequence[Message]) -> int:
+    """Give the number of the newest message that a digest names so; 0 if there is none.
+
+    >>> number_of("text-16b0eae8ab6a", [Message("user", "Why is the build red?")])
+    1
+    """
+    if not _TEXT_REF.fullmatch(ref):
+        return 0
+    return next((n for n in range(len(full), 0, -1) if message_ref(full[n - 1]) == ref), 0)
 
 
 def call_names(messages: Sequence[Message]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from agentic.session._pieces import (
     hidden_pieces,
     kept_ref,
     message_text,
+    number_of,
     result_text,
 )
 from agentic.session._search import Place, Unsearchable, search
@@ -126,6 +127,9 @@ class RecallTool:
         names = call_names(full)
         if place := _at_place(ref, full, names):
             return place
+        if number := number_of(ref, full):
+            message = full[number - 1]
+            return Piece(ref, f"{message.role}, m{number}", _whole_message(message))
         results = [each for message in full for each in message.tool_results]
         for result in reversed(results):
             # What this tool gave names a place, but is only a page of it.
@@ -245,7 +249,7 @@ def _unknown(ref: str, full: list[Message], results: list[ToolResult]) -> str:
     near = difflib.get_close_matches(ref[:200], sorted(known), _NEAR)
     like = f" Like it are: {', '.join(near)}." if near else ""
     return (
-        f"there is nothing under {ref!r:.200}.{like} A reference is out- and 16 hex digits, the id "
-        f"of a tool call, m1 to m{len(full)} for a message, or m2.1 for the first result in the "
-        "second one; search with a query to find one"
+        f"there is nothing under {ref!r:.200}.{like} A reference is out- and 16 hex digits, text- "
+        f"and 12, the id of a tool call, m1 to m{len(full)} for a message, or m2.1 for the first "
+        "result in the second one; search with a query to find one"
     )

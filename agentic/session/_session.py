@@ -11,6 +11,7 @@ from typing import Any, Self
 import attrs
 
 from agentic._given import must_be, must_have
+from agentic.context import compactors
 from agentic.context.budget import Compaction, Compactor, Host, Manager, Policy
 from agentic.context.strategies import Chain
 from agentic.errors import ConfigError
@@ -104,13 +105,16 @@ class Session:
 
     def __attrs_post_init__(self) -> None:
         must_have("compactor", self.compactor, "compact", "compact(messages)", "pass a Digest()")
+        self._make_managers()
+        self._request = Request(self.policy, Meter(self.counter))
+        self._overhead = Overhead(self.counter, self.system_prompt, self.executor)
+
+    def _make_managers(self) -> None:
         self._manager = PatientManager(
             self.counter, self.compactor, self.policy, patience=self._patience
         )
         only_measures = Manager(self.counter, None, self.policy)
         self._automatic = self._manager if self.auto_summarize else only_measures
-        self._request = Request(self.policy, Meter(self.counter))
-        self._overhead = Overhead(self.counter, self.system_prompt, self.executor)
 
     async def append(self, message: Message) -> None:
         """Keep a message, after all others; once this returns, it is not lost.
@@ -191,7 +195,8 @@ class Session:
         next request waits for no summary. One that fails changes nothing, and the error is in the
         Compaction; with none due `reason` is None.
         """
-        return await self._compact(self._automatic, await self._load())
+        history = await self._load()
+        return await self._compact(self._automatic, history)
 
     async def undo(self) -> Diff:
         """Take the latest summary back, and tell what it had dropped; again for the one before.
@@ -211,8 +216,8 @@ class Session:
         """Make a Runner of this session: its store, its budget, its strategies.
 
         `options` are the Runner's others. Give the executor `recall_tool()` before: placeholders
-        then name it. Without executor or `system_prompt` they are those of the session; what is
-        given here is what the session measures from now on.
+        and digests then name it. Without executor or `system_prompt` they are those of the session;
+        what is given here is what the session measures from now on.
         """
         for name in _OURS:
             if name in options:
@@ -236,10 +241,13 @@ class Session:
     def recall_tool(self) -> RecallTool:
         """Give the tool by which the model finds again what is out of its sight.
 
-        From now on the placeholders of cleared outputs name it.
+        From now on the placeholders of cleared outputs name it, and the cuts in a digest.
         """
         self.strategies = name_recall(self.strategies, RecallTool.name)
-        self._request.recall = RecallTool.name
+        if self._request.recall is None:  # a Manager remembers: it is replaced once
+            self._request.recall = RecallTool.name
+            self.compactor = compactors.name_recall(self.compactor, RecallTool.name)
+            self._make_managers()
         return RecallTool(self._ledger, self._load_seen)
 
     async def __aenter__(self) -> Self:

@@ -5,10 +5,12 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from agentic.context import compactors
 from agentic.context.strategies import (
     Chain,
     ClearToolOutputs,
     ContextStrategy,
+    FitContextWindow,
     TruncateToolOutputs,
 )
 from agentic.errors import ConfigError
@@ -36,7 +38,7 @@ def as_chain(given: Iterable[Strategy] | Chain) -> Chain:
 
 
 def name_recall(strategy: Any, name: str) -> Any:
-    """Let the notices of cleared and truncated outputs name a recall tool, within chains too.
+    """Let notices of cleared and truncated outputs, and digests, name a recall tool; in chains too.
 
     >>> name_recall(ClearToolOutputs(8_000), "recall").recall
     'recall'
@@ -45,4 +47,6 @@ def name_recall(strategy: Any, name: str) -> Any:
         return Chain([name_recall(each, name) for each in strategy.strategies])
     if isinstance(strategy, ClearToolOutputs | TruncateToolOutputs) and strategy.recall is None:
         return attrs.evolve(strategy, recall=name)
+    if isinstance(strategy, FitContextWindow) and strategy.digest is not None:
+        return attrs.evolve(strategy, digest=compactors.name_recall(strategy.digest, name))
     return strategy

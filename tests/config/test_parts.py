@@ -269,6 +269,49 @@ def test_a_summary_leaves_room_in_its_window(project: Path, window: int) -> None
     assert agent.counter().count(text) <= 0.3 * agent.policy().available_tokens
 
 
+@pytest.mark.parametrize("model", ["digest", "my_agent.py:Offline"])
+def test_a_summary_says_how_to_read_a_long_request_again(project: Path, model: str) -> None:
+    """Where the agent has `recall`, the cuts in a digest name it, also below a model's prose."""
+    agent = _agent(
+        project,
+        "model: my_agent.py:Offline\ntools: [recall]\nstore: {kind: memory}\n"
+        f"context: {{max_messages_before_summary: 10, summary_model: {model}}}",
+    )
+
+    async def talk() -> tuple[str, str]:
+        async with agent.session() as session:
+            runner = agent.runner(session)
+            for request in ("Mend the parser. " * 2_000, *["Go on."] * 5):
+                await runner.run(request)
+            shown = (await session.store.load())[0].content
+            _, _, ref = shown.partition(" characters left out: recall(ref=")
+            done = await runner.run(f'recall {{"ref": {ref.partition(")")[0]}}}')
+            return shown, done.reply
+
+    shown, reply = asyncio.run(talk())
+
+    assert ("\nok\n\n# Digest" in shown) == (model != "digest")
+    assert reply.startswith("it says Mend the parser. Mend the parser. ")
+
+
+@pytest.mark.parametrize("door", ["prepare", "summarize", "compact_if_due"])
+def test_the_first_summary_of_a_session_without_a_runner_does_so_too(
+    project: Path, door: str
+) -> None:
+    """The tools of an agent are imported when a size is asked for: that comes first."""
+    text = "tools: [recall]\nstore: {kind: memory}\ncontext: {max_messages_before_summary: 10}"
+    agent = _agent(project, text)
+
+    async def talk() -> str:
+        async with agent.session() as session:
+            for request in ("Mend the parser. " * 2_000, *["Go on."] * 11):
+                await session.append(Message("user", request))
+            await getattr(session, door)()
+            return (await session.store.load())[0].content
+
+    assert 'characters left out: recall(ref="text-' in asyncio.run(talk())
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [

@@ -257,6 +257,7 @@ def test_recall_does_not_find_itself() -> None:
     [
         ("call_12", "Like it are: call_1"),
         ("out-0123456789abcdef", "16 hex digits"),
+        ("text-0123456789ab", "text- and 12"),
         ("m99", "m1 to m3"),
         ("m0", "m1 to m3"),
         ("full.log", 'What the session holds of it: recall(ref="call_1")'),

@@ -46,6 +46,9 @@ class Digest:
     """The most that a digest counts. With no room for a single entry the digest is empty."""
     counter: Counter = attrs.field(factory=CharCounter)
     tools: ToolTable = attrs.field(factory=ToolTable, validator=must_be(ToolTable))
+    recall: str | None = attrs.field(default=None, validator=must_be(str, optional=True))
+    """The name of a tool that reads a session's own past back, for the cuts in long texts to name;
+    None where the model has none. A `Session` sets it once its `recall_tool` was asked for."""
 
     @counter.validator
     def _check_counter(self, _: object, value: object) -> None:
@@ -53,7 +56,8 @@ class Digest:
 
     def write(self, messages: list[Message], /) -> str:
         """Give the digest of a conversation, or of a part of one."""
-        return fit(gather(messages, self.tools), self.max_tokens, self.counter)
+        notes = gather(messages, self.tools)
+        return fit(notes, self.max_tokens, self.counter, self.recall or "")
 
     async def compact(self, messages: list[Message], /) -> str:
         """Give what `write` gives, for a `Manager`."""

@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import attrs
 
 from agentic.context.compactors._entries import Entry, Quote
-from agentic.context.compactors._lines import clip
+from agentic.context.compactors._lines import clip, is_clipped
 from agentic.context.compactors._notes import Heading, Section, left_out_line
+from agentic.context.compactors._quoted import text_ref
 from agentic.context.compactors._room import level
 
 __all__ = ["Count", "Draft", "draft"]
@@ -25,7 +26,9 @@ _CLIP_LEAST = 24
 """The least that a clipped text keeps of itself, in characters."""
 
 
-def draft(section: Section[Any], heading: Heading, room: int, count: Count) -> "Draft":
+def draft(
+    section: Section[Any], heading: Heading, room: int, count: Count, recall: str = ""
+) -> "Draft":
     """Count the entries of a section that could find room."""
     costs: dict[str, int] = {}
     least = 0
@@ -36,7 +39,8 @@ def draft(section: Section[Any], heading: Heading, room: int, count: Count) -> "
         least += min(cost, _CLIP_FLOOR) if heading.clips else cost
     missing = left_out_line(section.left_out + len(section.entries))
     frame = count(f"\n## {heading.title}\n")
-    return Draft(heading, section, costs, frame, count(missing + "\n"))
+    recall = recall if heading.messages else ""
+    return Draft(heading, section, costs, frame, count(missing + "\n"), recall)
 
 
 @attrs.frozen
@@ -51,6 +55,8 @@ class Draft:
     """What heading and blank line cost."""
     gap: int
     """What the line about missing entries costs."""
+    recall: str = ""
+    """The name of a tool that reads again what is cut out of its entries; nothing without one."""
 
     @property
     def wanted(self) -> int:
@@ -109,9 +115,15 @@ class Draft:
             entry = self.section.entries[key]
             if cost <= highest:
                 kept[key] = entry, cost
-            elif clipped := _clip(entry, cost, highest, count):
+            elif clipped := _clip(entry, cost, highest, count, self._place(entry)):
                 kept[key] = clipped
         return kept
+
+    def _place(self, entry: Quote) -> str | None:
+        """Say where the whole of a text can be read; None if that is left to our cut in it."""
+        if not self.recall or (entry.former and is_clipped(entry.text)):
+            return None
+        return f'{self.recall}(ref="{text_ref(entry.text)}")'
 
 
 def _favoured(section: Section[Any], *, keeps_first: bool) -> Iterator[Entry]:
@@ -124,12 +136,18 @@ def _favoured(section: Section[Any], *, keeps_first: bool) -> Iterator[Entry]:
     yield from (entry for entry in newest if entry is not first)
 
 
-def _clip(entry: Quote, cost: int, most: int, count: Count) -> tuple[Entry, int] | None:
-    """Clip a text to `most` tokens; None if too little of it would be left to say anything."""
-    limit = len(entry.text) * most // cost
-    while limit >= _CLIP_LEAST:
-        clipped = Quote(clip(entry.text, limit))
-        if (size := count(clipped.markdown() + "\n")) <= most:
-            return clipped, size
-        limit -= max(limit // 20, 8)
+def _clip(
+    entry: Quote, cost: int, most: int, count: Count, place: str | None
+) -> tuple[Entry, int] | None:
+    """Clip a text to `most` tokens; None if too little of it would be left to say anything.
+
+    A text that has no room for its place beside it goes without: it is worth more.
+    """
+    for told in (place, ""):
+        limit = len(entry.text) * most // cost
+        while limit >= _CLIP_LEAST:
+            clipped = Quote(clip(entry.text, limit, told))
+            if (size := count(clipped.markdown() + "\n")) <= most:
+                return clipped, size
+            limit -= max(limit // 20, 8)
     return None

@@ -55,6 +55,8 @@ class Quote:
     """
 
     text: str
+    former: bool = False
+    """Whether a former digest gave it: a cut in it is that digest's then, and not the author's."""
 
     @property
     def key(self) -> str:
@@ -76,8 +78,11 @@ class Quote:
     def read(cls, lines: Sequence[str]) -> "Quote | None":
         """Read a list item of one line, or a fenced block, closed or not."""
         if lines[0].startswith("~~~"):
-            return cls("\n".join(lines[1:-1] if lines[-1] == lines[0] else lines[1:]))
-        return cls(lines[0][2:]) if len(lines) == 1 and lines[0].startswith("- ") else None
+            inner = lines[1:-1] if lines[-1] == lines[0] else lines[1:]
+            return cls("\n".join(inner), former=True)
+        if len(lines) > 1 or not lines[0].startswith("- "):
+            return None
+        return cls(lines[0][2:], former=True)
 
 
 @attrs.frozen

@@ -62,9 +62,12 @@ _COVERING = ("asked", "pinned", "results", "findings", "commands", "calls", "err
 """What stands in these sections needs no other line."""
 
 
-def fit(notes: Notes, max_tokens: int, counter: Counter) -> str:
-    """Give the Markdown form of as much as `max_tokens` holds; an empty text if that is nothing."""
-    table = _Table(notes, max_tokens, counter.count)
+def fit(notes: Notes, max_tokens: int, counter: Counter, recall: str = "") -> str:
+    """Give the Markdown form of as much as `max_tokens` holds; an empty text if that is nothing.
+
+    `recall` names the tool that reads again what is cut.
+    """
+    table = _Table(notes, max_tokens, counter.count, recall)
     everything = table.everything()
     if everything and counter.count(text := to_markdown(everything)) <= max_tokens:
         return text
@@ -105,6 +108,7 @@ class _Table:
     notes: Notes
     max_tokens: int
     count: Count
+    recall: str
     drafts: list[Draft] = attrs.field(init=False)
     """Of every section but the lines."""
     lines: Offers = attrs.field(init=False)
@@ -114,7 +118,9 @@ class _Table:
     def __attrs_post_init__(self) -> None:
         """Draft every section, and look for the lines."""
         self.drafts = [
-            draft(getattr(self.notes, heading.name), heading, self.max_tokens, self.count)
+            draft(
+                getattr(self.notes, heading.name), heading, self.max_tokens, self.count, self.recall
+            )
             for heading in HEADINGS
             if heading is not SEEN
         ]

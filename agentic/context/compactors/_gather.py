@@ -8,11 +8,12 @@ import attrs
 
 from agentic.context.compactors._actions import Action, read_action
 from agentic.context.compactors._entries import CallNote, FileNote
-from agentic.context.compactors._lines import shorten
+from agentic.context.compactors._lines import shorten, uncut
 from agentic.context.compactors._mentions import SAID
 from agentic.context.compactors._notes import Notes, Quotes, from_markdown
 from agentic.context.compactors._outcomes import Outcome, read_outcome
 from agentic.context.compactors._protocol import outputs_in_text
+from agentic.context.compactors._quoted import quoted
 from agentic.context.compactors._ranks import read_ranks
 from agentic.context.compactors._shell import files_in_command
 from agentic.context.compactors._stated import announced, found, result_of
@@ -68,17 +69,17 @@ class _Gatherer:
         elif call := self.outputs.get(taken.positions[0]):
             self._take_call(call, ToolResult(call.id, call.name, opener.content))
         elif opener.role == "user":
-            self.notes.asked.put_text(_request(opener))
+            self.notes.asked.put_text(quoted(opener))
             self.notes.mentions.read("the user", opener.content, SAID)
         elif opener.role == "system":
-            self.notes.reminders.put_text(opener.content)
+            self.notes.reminders.put_text(quoted(opener))
         elif opener.role == "assistant":
             self._take_reply(opener)
         for call, result in _answered(taken):
             self._take_call(call, result)
         for message in taken.messages:
             if message.pinned and message.role != "user":
-                self.notes.pinned.put_text(_whole_text(message))
+                self.notes.pinned.put_text(quoted(message))
 
     def finish(self, last: Round) -> None:
         """Note what the last reply was about to do, and which of its calls have no result."""
@@ -110,7 +111,7 @@ class _Gatherer:
         """Note the identifiers in a former digest: what finds no room elsewhere is shown again."""
         read = self.notes.mentions.read
         for quote in former.asked.entries.values():
-            read("the user", quote.text, SAID)
+            read("the user", uncut(quote.text), SAID)
         for quote in [*former.results.entries.values(), *former.findings.entries.values()]:
             read("the assistant", quote.text, SAID)
         for section in (former.commands, former.calls, former.errors):
@@ -165,18 +166,6 @@ class _Gatherer:
             self.notes.todos = Quotes()
             for todo in todos:
                 self.notes.todos.put_text(todo)
-
-
-def _request(message: Message) -> str:
-    """Give the text of a user message, and the types of what was attached to it."""
-    attached = ", ".join(media.media_type for media in message.media)
-    said = [message.content] if message.content.strip() else []
-    return " ".join([*said, f"[attached: {attached}]"]) if attached else message.content
-
-
-def _whole_text(message: Message) -> str:
-    parts = [message.content, *(result.text for result in message.tool_results)]
-    return "\n".join(part for part in parts if part.strip())
 
 
 def _texts(arguments: Mapping[str, object]) -> Iterator[str]:

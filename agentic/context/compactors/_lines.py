@@ -11,17 +11,20 @@ __all__ = [
     "around",
     "clip",
     "head_lines",
+    "is_clipped",
     "line_with",
     "one_line",
     "shorten",
     "tail_lines",
+    "uncut",
     "verbatim",
 ]
 
 _WINDOW = 4096
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TAG_OR_RULE = re.compile(r"(?:</?[\w:-]{1,40}>|[\W_])*")
-_CUT = re.compile(r" \[\.\.\. ([0-9]{1,12}) characters left out \.\.\.\] ")
+_PLACE = r'[^\n]{1,200}?\(ref="text-[0-9a-f]{12}"\)'
+_CUT = re.compile(rf" \[\.\.\. ([0-9]{{1,12}}) characters left out(?:: ({_PLACE}))? \.\.\.\] ")
 _WORD_SEARCH = 24
 _OUTWARD = 10
 """How far a cut moves outwards to the next blank, in characters."""
@@ -116,24 +119,48 @@ def around(line: str, word: str, limit: int) -> str:
     return f"{head}{line[start:end].strip()}{tail}"
 
 
-def clip(text: str, limit: int) -> str:
+def clip(text: str, limit: int, place: str | None = None) -> str:
     """Cut the middle out of a text, and say there how much is missing in all.
 
-    Two thirds of the limit, in characters, go to the start. The marker comes on top.
+    Two thirds of the limit, in characters, go to the start. The marker comes on top. It says, too,
+    where the whole can be read: at `place`, or with none given where an earlier cut said.
 
     >>> clip("Please rename the parser and do not touch the tests", 24)
     'Please rename [... 33 characters left out ...] tests'
     >>> clip(_, 15)
     'Please [... 40 characters left out ...] tests'
+    >>> clip("Please rename the parser and not the tests", 18, 'recall(ref="text-0123456789ab")')
+    'Please [... 31 characters left out: recall(ref="text-0123456789ab") ...] tests'
     """
-    head, missing, tail = _reopen(text)
+    head, missing, earlier, tail = _reopen(text)
     if len(head) + len(tail) <= limit:
         return text
     tail_size = min(limit // 3, len(tail))
     kept_head = _back_to_word(head[: limit - tail_size])
     kept_tail = _on_to_word(tail[len(tail) - tail_size :])
     missing += len(head) + len(tail) - len(kept_head) - len(kept_tail)
-    return f"{kept_head} [... {missing} characters left out ...] {kept_tail}"
+    told = earlier if place is None else place
+    where = f": {told}" if told else ""
+    return f"{kept_head} [... {missing} characters left out{where} ...] {kept_tail}"
+
+
+def is_clipped(text: str) -> bool:
+    """Tell whether something was cut out of a text.
+
+    >>> is_clipped("Please [... 40 characters left out ...] tests")
+    True
+    """
+    return _CUT.search(text) is not None
+
+
+def uncut(text: str) -> str:
+    r"""Give a text without a cut that says where the whole is: what it says is no part of the text.
+
+    >>> uncut('Please [... 30 characters left out: recall(ref="text-0123456789ab") ...] tests')
+    'Please\ntests'
+    """
+    head, _, place, tail = _reopen(text)
+    return f"{head}\n{tail}" if place else text
 
 
 def _forwards(text: str) -> Iterator[str]:
@@ -153,13 +180,13 @@ def _telling(lines: Iterator[str]) -> Iterator[str]:
     return (line for line in tidied if not _TAG_OR_RULE.fullmatch(line))
 
 
-def _reopen(text: str) -> tuple[str, int, str]:
-    """Split a text into its start, what an earlier cut left out, and its end."""
+def _reopen(text: str) -> tuple[str, int, str, str]:
+    """Split a text into its start, what an earlier cut left out, where that is, and its end."""
     cut = _CUT.search(text)
     if cut is None:
         middle = len(text) - len(text) // 3
-        return text[:middle], 0, text[middle:]
-    return text[: cut.start()], int(cut[1]), text[cut.end() :]
+        return text[:middle], 0, "", text[middle:]
+    return text[: cut.start()], int(cut[1]), cut[2] or "", text[cut.end() :]
 
 
 def _back_to_word(start: str) -> str:

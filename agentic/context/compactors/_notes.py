@@ -105,6 +105,8 @@ class Heading:
     """Long entries are clipped, so that more of them find room."""
     keeps_first: bool = False
     """The first entry is favoured besides the newest."""
+    messages: bool = False
+    """Each entry is a message: what is cut out of it can be read again."""
 
 
 SEEN = Heading("seen", "Where things were last seen", CallNote, 0)
@@ -112,10 +114,10 @@ SEEN = Heading("seen", "Where things were last seen", CallNote, 0)
 RANKS = "<!-- ranks "
 """What the last line begins with, which says what each line in `SEEN` counts for."""
 HEADINGS = (
-    Heading("asked", "Asked by the user", Quote, 30, clips=True, keeps_first=True),
-    Heading("pinned", "Pinned", Quote, 30, clips=True),
+    Heading("asked", "Asked by the user", Quote, 30, clips=True, keeps_first=True, messages=True),
+    Heading("pinned", "Pinned", Quote, 30, clips=True, messages=True),
     Heading("former", "Former summary", Quote, 20, clips=True),
-    Heading("reminders", "Told on the way", Quote, 8, clips=True),
+    Heading("reminders", "Told on the way", Quote, 8, clips=True, messages=True),
     Heading("results", "Results, in the assistant's words", Quote, 14),
     Heading("findings", "Found on the way", Quote, 8),
     Heading("changed", "Files changed", FileNote, 14),

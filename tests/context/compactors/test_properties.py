@@ -47,19 +47,22 @@ MESSAGES = st.one_of(
     CONTENT.map(lambda text: ContextSummary(text, 1).to_message()),
 )
 CONVERSATIONS = st.lists(MESSAGES, max_size=12)
+RECALL = st.sampled_from([None, "recall"])
 
 unhurried = settings(deadline=None)
 
 
-def _digest(messages: list[Message], max_tokens: int = 2000) -> str:
-    return asyncio.run(Digest(max_tokens=max_tokens).compact(messages))
+def _digest(messages: list[Message], max_tokens: int = 2000, recall: str | None = None) -> str:
+    return asyncio.run(Digest(max_tokens=max_tokens, recall=recall).compact(messages))
 
 
 @unhurried
-@given(CONVERSATIONS, st.integers(1, 600))
-def test_the_size_is_kept_whatever_the_conversation(messages: list[Message], size: int) -> None:
+@given(CONVERSATIONS, st.integers(1, 600), RECALL)
+def test_the_size_is_kept_whatever_the_conversation(
+    messages: list[Message], size: int, recall: str | None
+) -> None:
     """Damaged conversations included; nothing raises."""
-    assert len(_digest(messages, size)) <= 4 * size
+    assert len(_digest(messages, size, recall)) <= 4 * size
 
 
 @unhurried
@@ -73,12 +76,14 @@ def test_the_same_conversation_gives_the_same_digest(messages: list[Message]) ->
 
 
 @unhurried
-@given(CONVERSATIONS, st.integers(50, 600))
-def test_a_digest_of_a_digest_alone_is_that_digest(messages: list[Message], size: int) -> None:
+@given(CONVERSATIONS, st.integers(50, 600), RECALL)
+def test_a_digest_of_a_digest_alone_is_that_digest(
+    messages: list[Message], size: int, recall: str | None
+) -> None:
     """What is written can be read, so that digests do not decay by themselves."""
-    once = _digest(messages, size)
+    once = _digest(messages, size, recall)
 
-    assert _digest([ContextSummary(once, 1).to_message()], size) == once
+    assert _digest([ContextSummary(once, 1).to_message()], size, recall) == once
 
 
 @unhurried

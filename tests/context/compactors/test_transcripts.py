@@ -1,9 +1,10 @@
 import asyncio
+import re
 from collections.abc import Callable
 
 import pytest
 
-from agentic.context.compactors import Digest
+from agentic.context.compactors import Digest, message_ref
 from agentic.messages import ContextSummary, Message
 
 pytestmark = pytest.mark.corpus
@@ -47,6 +48,23 @@ def test_real_sessions_in_ten_generations_keep_their_task(
             former = [ContextSummary(got, start).to_message()] if got else []
             got = asyncio.run(Digest().compact([*former, *messages[start : start + step]]))
         assert _task(messages)[:100] in got
+
+
+def test_real_references_lead_to_messages(transcripts: list[list[Message]]) -> None:
+    """Through four generations, whatever was said, attached or pasted."""
+    digest = Digest(max_tokens=1000, recall="recall")
+    found: set[str] = set()
+    for messages in transcripts:
+        got = ""
+        step = -(-len(messages) // 4)
+        for start in range(0, len(messages), step):
+            former = [ContextSummary(got, start).to_message()] if got else []
+            got = asyncio.run(digest.compact([*former, *messages[start : start + step]]))
+            assert len(got) <= 4000
+        references = set(re.findall(r'left out: recall\(ref="(text-[0-9a-f]+)"\)', got))
+        assert references <= set(map(message_ref, messages))
+        found |= references
+    assert found
 
 
 def _calls_tools(messages: list[Message]) -> bool:

@@ -1,0 +1,198 @@
+"""A digest quotes a long message in part: the recall tool reads the whole of it."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentic.context.budget import Policy
+from agentic.context.compactors import Digest, first_of, message_ref, with_digest
+from agentic.context.strategies import Chain, FitContextWindow
+from agentic.history import MemoryStore
+from agentic.loop import Decision
+from agentic.messages import Media, Message, ToolCall, ToolResult
+from agentic.session import RecallTool, Session
+from agentic.testing import ScriptedDecider
+from agentic.tokens import CharCounter
+from agentic.tools import Registry
+
+LONG = "Mend the parser.\n" + "Details follow here. " * 900 + "\nDo not touch the tests."
+
+
+class _Prose:
+    async def compact(self, messages: list[Message], /) -> str:
+        return "They spoke."
+
+
+class _Failing:
+    async def compact(self, messages: list[Message], /) -> str:
+        raise ConnectionError("the model is away")
+
+
+def _session(compactor: Any = None) -> Session:
+    policy = Policy(32_000, max_messages=10, min_recent_messages=4)
+    compactor = compactor or Digest(max_tokens=800)
+    return Session("s", MemoryStore(), counter=CharCounter(), policy=policy, compactor=compactor)
+
+
+async def _summarized(session: Session, asked: Message) -> str:
+    """Give the view after a long request and some chat have been summarized."""
+    await session.append(asked)
+    for number in range(10):
+        await session.append(Message("user" if number % 2 else "assistant", f"Step {number}."))
+    done = await session.summarize()
+    assert done.changed
+    return (await session.build_messages_for_llm())[0].content
+
+
+async def _read_whole(tool: RecallTool, ref: str) -> str:
+    text, page = "", None
+    while page is None or "go on with" in page.notice:
+        page = await tool.run({"ref": ref, "offset": len(text)})
+        assert isinstance(page, ToolResult), page
+        text += page.output
+    return text
+
+
+def _ask(messages: Sequence[Message], **arguments: Any) -> Any:
+    async def ask() -> Any:
+        store = MemoryStore()
+        for message in messages:
+            await store.append(message)
+        await store.replace([])
+        return await RecallTool(store).run(arguments)
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    "compactor",
+    [
+        Digest(max_tokens=800),
+        first_of(with_digest(_Prose(), Digest(max_tokens=800)), Digest()),
+        first_of(with_digest(_Failing()), Digest(max_tokens=800)),
+    ],
+    ids=["a digest", "below prose", "as a fallback"],
+)
+def test_the_reference_in_a_digest_gives_the_whole_request(compactor: Any) -> None:
+    """From the view of a model to the very text, page by page."""
+    session = _session(compactor)
+
+    async def ask() -> tuple[str, str]:
+        tool = session.recall_tool()
+        shown = await _summarized(session, Message("user", LONG))
+        (ref,) = re.findall(r'characters left out: recall\(ref="(.*?)"\) \.\.\.\] ', shown)
+        return shown, await _read_whole(tool, ref)
+
+    shown, whole = asyncio.run(ask())
+
+    assert LONG not in shown
+    assert whole == LONG
+
+
+def test_without_the_tool_a_digest_names_no_place() -> None:
+    """And what was given to a session is never changed."""
+    given = first_of(with_digest(_Prose(), Digest(max_tokens=800)))
+    named = _session(given)
+
+    named.recall_tool()
+    shown = asyncio.run(_summarized(_session(given), Message("user", LONG)))
+
+    assert "characters left out ...] " in shown
+    assert "ref=" not in shown
+
+
+def test_a_digest_that_names_a_tool_of_its_own_keeps_the_name() -> None:
+    """Somebody may serve the archive under another name."""
+    session = _session(Digest(max_tokens=800, recall="look_up"))
+
+    session.recall_tool()
+    shown = asyncio.run(_summarized(session, Message("user", LONG)))
+
+    assert 'look_up(ref="text-' in shown
+
+
+def test_to_ask_for_the_tool_again_changes_nothing() -> None:
+    """What the session knows of former attempts stays."""
+    session = _session(first_of(with_digest(_Prose())))
+    session.recall_tool()
+    compactor = session.compactor
+
+    session.recall_tool()
+
+    assert session.compactor is compactor
+
+
+def test_a_runner_of_the_session_names_the_tool_and_serves_it() -> None:
+    """A trigger of the Runner's summarizes, and the model reads on."""
+    session = _session()
+    ref = message_ref(Message("user", LONG))
+    call = ToolCall("c1", "recall", f'{{"ref": "{ref}", "limit": 16}}')
+    model = ScriptedDecider(*["Yes."] * 6, Decision(tool_calls=[call]), "Now I know.")
+    runner = session.runner(model, Registry(session.recall_tool()))
+
+    async def talk() -> Any:
+        for request in (LONG, *(f"Step {number}." for number in range(5))):
+            await runner.run(request)
+        return await runner.run("What was it about?")
+
+    done = asyncio.run(talk())
+
+    assert f'recall(ref="{ref}")' in model.requests[-1].history[0].content
+    assert done.tool_results[0].output == "Mend the parser."
+
+
+def test_a_message_that_is_named_is_read_like_any_other() -> None:
+    """It says who said it, and where; with a query, only it is searched."""
+    image = Media("image/png", b"\x89PNG")
+    talk = [Message("user", "Mend it."), Message("user", "The port is 8417.", media=[image])]
+    ref = message_ref(talk[1])
+
+    read = _ask(talk, ref=ref, limit=8)
+    found = _ask(talk, ref=ref, query="port")
+
+    assert read.output == "The port"
+    assert read.notice == (
+        f'[{ref} (user, m2), characters 0-8 of 17: go on with recall(ref="{ref}", offset=8)]'
+    )
+    assert found.output == f"[{ref}] user, m2, line 1 of 1\n> The port is 8417."
+
+
+def test_a_call_whose_id_looks_like_a_reference_can_be_read() -> None:
+    """Unless a message has that very name."""
+    call = Message("assistant", tool_calls=[ToolCall("text-0123456789ab", "ls", "{}")])
+    answer = Message("tool", tool_results=[ToolResult("text-0123456789ab", "ls", "a.py")])
+
+    assert _ask([call, answer], ref="text-0123456789ab").output == "a.py"
+
+
+@given(st.text(st.characters(codec=None), min_size=1), st.sampled_from(["user", "system"]))
+@settings(max_examples=50, deadline=None)
+def test_any_message_is_found_by_its_reference(text: str, role: Any) -> None:
+    """Lone surrogates and white space included."""
+    asked = Message(role, text)
+
+    read = _ask(
+        [Message("user", "before"), asked, Message("user", "after")], ref=message_ref(asked)
+    )
+
+    assert read.output == text
+
+
+def test_the_digest_of_a_strategy_names_the_tool_too() -> None:
+    """A window that says what it left out is asked for the whole of it in the same way."""
+    digest = Digest(max_tokens=800)
+    session = _session()
+    session.strategies = Chain([FitContextWindow(8_000, low_water=0.4, digest=digest)])
+
+    session.recall_tool()
+
+    [window] = session.strategies.strategies
+    assert isinstance(window, FitContextWindow)
+    assert window.digest == attrs.evolve(digest, recall="recall")
+    assert digest.recall is None
