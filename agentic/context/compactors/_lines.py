@@ -154,13 +154,12 @@ def is_clipped(text: str) -> bool:
 
 
 def uncut(text: str) -> str:
-    r"""Give a text without a cut that says where the whole is: what it says is no part of the text.
+    r"""Give a text without what a cut in it says, which is no part of the text.
 
-    >>> uncut('Please [... 30 characters left out: recall(ref="text-0123456789ab") ...] tests')
+    >>> uncut("Please [... 30 characters left out ...] tests")
     'Please\ntests'
     """
-    head, _, place, tail = _reopen(text)
-    return f"{head}\n{tail}" if place else text
+    return _CUT.sub("\n", text, count=1)
 
 
 def _forwards(text: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ from agentic.context.compactors._lines import clip
 from agentic.context.compactors._notes import HEADINGS, Quotes
 from agentic.context.compactors._quoted import quoted
 from agentic.errors import ConfigError
-from agentic.messages import Media, Message, ToolResult
+from agentic.messages import ContextSummary, Media, Message, ToolResult
 from agentic.tokens import CharCounter
 
 Run = Callable[..., str]
@@ -227,3 +227,18 @@ def test_a_name_that_is_no_text_is_refused() -> None:
     """With what to do instead."""
     with pytest.raises(ConfigError, match=r"Digest\.recall"):
         Digest(recall=True)  # type: ignore[arg-type]
+
+
+def test_what_a_cut_says_is_no_identifier() -> None:
+    """A fold shows lines of what was said, never the marker of an earlier cut as one of them."""
+    words = " ".join(f"word{n % 7}" for n in range(1_500))
+    long = Message("user", f"Mend src/parser.py. {words} Leave src/lexer.py.")
+    others = [Message("user", f"Look at part {n}, {'with care. ' * 30}") for n in range(20)]
+    noise = [Message("assistant", f"Step {n} of src/part_{n}.py is done.") for n in range(60)]
+    first = asyncio.run(Digest(max_tokens=1_000).compact([long, *noise]))
+    former = ContextSummary(first, 61).to_message()
+
+    later = asyncio.run(Digest(max_tokens=900).compact([former, *others, *noise]))
+
+    assert "characters left out" in first
+    assert "left out" not in later.partition("## Where things were last seen")[2]
