@@ -195,7 +195,9 @@ class CallNote:
 
 def _code(text: str) -> str:
     """Give a code span, with more backticks around it than stand together in it."""
-    ticks = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
+    if "`" not in text:
+        return f"`{text}`"
+    ticks = "`" * (max(map(len, re.findall("`+", text))) + 1)
     pad = " " * (text.startswith("`") or text.endswith("`"))
     return f"{ticks}{pad}{text}{pad}{ticks}"
 

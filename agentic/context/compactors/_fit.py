@@ -5,11 +5,15 @@ room; then the lines in which identifiers were last seen, which get most of what
 little; the other sections share the rest. What one does not need, others get.
 """
 
+from collections.abc import Callable
+from functools import cache, cached_property
+
 import attrs
 
-from agentic.context.compactors._cover import Cover, Offers, group
+from agentic.context.compactors._cover import Cover, cover, group
 from agentic.context.compactors._drafts import Count, Draft, draft
 from agentic.context.compactors._entries import CallNote
+from agentic.context.compactors._mentions import Mention
 from agentic.context.compactors._notes import (
     HEADINGS,
     RANKS,
@@ -19,7 +23,8 @@ from agentic.context.compactors._notes import (
     Section,
     to_markdown,
 )
-from agentic.context.compactors._ranks import write_ranks
+from agentic.context.compactors._offers import Offers
+from agentic.context.compactors._ranks import Rank, write_ranks
 from agentic.context.compactors._room import share
 from agentic.tokens import Counter
 
@@ -72,7 +77,7 @@ def fit(notes: Notes, max_tokens: int, counter: Counter, recall: str = "") -> st
     if everything and counter.count(text := to_markdown(everything)) <= max_tokens:
         return text
     # The parts of a text may count for more or less than the whole: the room is what they may take.
-    ample = (table.ample * percent // 100 for percent in _AMPLE)
+    ample = [table.ample * percent // 100 for percent in _AMPLE]
     rooms = (*ample, *(max_tokens * step // _STEPS for step in range(_STEPS, 0, -1)))
     written = (to_markdown(table.choose(room)) for room in rooms)
     return next((text for text in written if counter.count(text) <= max_tokens), "")
@@ -101,7 +106,7 @@ def _shares(drafts: list[Draft], room: int, firsts: dict[str, int]) -> dict[str,
     }
 
 
-@attrs.define
+@attrs.define(slots=False)
 class _Table:
     """What could be written, and what it costs."""
 
@@ -114,6 +119,7 @@ class _Table:
     lines: Offers = attrs.field(init=False)
     frame: int = attrs.field(init=False)
     """What the heading of the lines costs."""
+    rank: Callable[[Mention], Rank] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Draft every section, and look for the lines."""
@@ -125,13 +131,14 @@ class _Table:
             if heading is not SEEN
         ]
         mentions = self.notes.mentions
+        self.rank = cache(mentions.rank)
         worths = mentions.best(min(self.max_tokens // _TERMS_EACH, _MOST_TERMS))
         limit = min(max(self.max_tokens // _LINES, _SHORT_LINE), _LONG_LINE)
         lines = list(dict.fromkeys(mentions.lines(worths, limit)))
         self.lines = Offers(lines, worths, self.count)
         self.frame = self.count(f"\n## {SEEN.title}\n{RANKS} -->\n")
 
-    @property
+    @cached_property
     def ample(self) -> int:
         """The room that parts may take that make up a whole of the right size, as far as we know.
 
@@ -143,12 +150,19 @@ class _Table:
 
     def everything(self) -> Notes | None:
         """Choose everything; None if that is far more than there is room for."""
-        if 2 * sum(each.wanted for each in self.drafts) > 3 * self.max_tokens:
+        sections = sum(each.wanted for each in self.drafts)
+        if 2 * sections > 3 * self.max_tokens:
             return None
         chosen = Notes()
         for each in self.drafts:
             setattr(chosen, each.heading.name, each.section)
-        lines = self._cover(chosen, 2 * self.max_tokens)
+        there = self._there(chosen)
+        room = 3 * self.ample // 2 - sections
+        if self.lines.least(there) > room:
+            return None
+        lines = cover(self.lines, 2 * self.max_tokens, there)
+        if lines.tokens > room:
+            return None
         self._show(chosen, lines)
         return chosen
 
@@ -197,8 +211,12 @@ class _Table:
 
     def _cover(self, chosen: Notes, room: int) -> Cover:
         """Choose the lines; what stands elsewhere needs none."""
+        return cover(self.lines, room, self._there(chosen))
+
+    def _there(self, chosen: Notes) -> set[str]:
+        """Give the identifiers that need no line, because they stand elsewhere."""
         entries = (entry for name in _COVERING for entry in getattr(chosen, name).entries.values())
-        return self.lines.cover(room, "\n".join(entry.markdown() for entry in entries))
+        return self.lines.terms_in("\n".join(entry.markdown() for entry in entries))
 
     def _show(self, chosen: Notes, lines: Cover) -> None:
         """Put the lines under their labels, with what each counts for."""
@@ -210,4 +228,4 @@ class _Table:
             }
         )
         mentions = (mention for each in grouped.values() for mention in each.values())
-        chosen.ranks = write_ranks(map(self.notes.mentions.rank, mentions))
+        chosen.ranks = write_ranks(map(self.rank, mentions))

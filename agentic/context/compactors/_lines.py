@@ -175,8 +175,10 @@ def _backwards(text: str) -> Iterator[str]:
 
 
 def _telling(lines: Iterator[str]) -> Iterator[str]:
-    tidied = (one_line(line) for line in lines)
-    return (line for line in tidied if not _TAG_OR_RULE.fullmatch(line))
+    for line in lines:
+        tidied = one_line(line)
+        if not _TAG_OR_RULE.fullmatch(tidied):
+            yield tidied
 
 
 def _reopen(text: str) -> tuple[str, int, str, str]:

@@ -8,9 +8,7 @@ counts ten times more, and that fades within some 40 messages.
 import json
 import re
 from collections.abc import Iterable, Iterator
-from heapq import nlargest
-from math import exp2, log2
-from statistics import fmean
+from math import exp2, fsum, log2
 
 import attrs
 
@@ -67,14 +65,27 @@ class _Source:
     """What a line of a former digest counted for then; None for any other text."""
 
 
+class _Names(dict[str, str]):
+    """The identifiers, by the words as they stand; empty for a word that is none."""
+
+    def __missing__(self, word: str) -> str:
+        name = self[word] = identifier(word)
+        return name
+
+    def in_text(self, text: str) -> set[str]:
+        """Give the identifiers in a text."""
+        found = set(map(self.__getitem__, words_of(text)))
+        found.discard("")
+        return found
+
+
 @attrs.define
 class Mentions:
     """The identifiers of a conversation, while it is read."""
 
     message: int = 0
     """How many messages were read."""
-    names: dict[str, str] = attrs.field(factory=dict)
-    """The identifiers, by the words as they stand; empty for a word that is none."""
+    names: _Names = attrs.field(factory=_Names)
     scores: dict[str, float] = attrs.field(factory=dict)
     told: dict[str, int] = attrs.field(factory=dict)
     """The number of the text that mentioned each last, said by somebody or put out by a tool."""
@@ -98,7 +109,7 @@ class Mentions:
         """Note the identifiers in a line of a former digest, which says what they counted then."""
         text = line or label
         score = rank.score * self._growth
-        found = self._names_in(unescaped(text))
+        found = self.names.in_text(unescaped(text))
         for name in found:
             self.scores[name] = max(self.scores.get(name, 0.0), score)
         self.told.update(dict.fromkeys(found, len(self.sources)))
@@ -112,29 +123,17 @@ class Mentions:
         if source.rank:
             return Rank(often=source.rank.often, said=said)
         growth = exp2(min(source.message / _HALF_LIFE, _LAST_DOUBLING))
-        scores = [
-            self.scores[name] / growth
-            for name in self._names_in(unescaped(mention.line or mention.label))
-            if name in self.scores
-        ]
-        return Rank.of(fmean(map(log2, scores)) if scores else 0.0, said=said)
+        names = self.names.in_text(unescaped(mention.line or mention.label))
+        scores = [score / growth for score in map(self.scores.get, names) if score]
+        return Rank.of(fsum(map(log2, scores)) / len(scores) if scores else 0.0, said=said)
 
     def _score(self, text: str, weight: float) -> set[str]:
         """Count a mention of each identifier in a text, and give them."""
         # Growing weights rank like decaying scores, and each score is touched only when it changes.
         weight *= self._growth
-        found = self._names_in(text)
+        found = self.names.in_text(text)
         for name in found:
             self.scores[name] = self.scores.get(name, 0.0) + weight
-        return found
-
-    def _names_in(self, text: str) -> set[str]:
-        """Give the identifiers in a text."""
-        words = set(words_of(text))
-        for word in words.difference(self.names):
-            self.names[word] = identifier(word)
-        found = set(map(self.names.__getitem__, words))
-        found.discard("")
         return found
 
     @property
@@ -153,7 +152,8 @@ class Mentions:
             (score / growth + fresh[max(told.get(name, -1), called.get(name, -1))], name)
             for name, score in self.scores.items()
         ]
-        return {name: rank**_WORTH for rank, name in nlargest(limit, ranks)}
+        ranks.sort(reverse=True)
+        return {name: rank**_WORTH for rank, name in ranks[:limit]}
 
     def _last(self, name: str) -> int:
         """Give the number of the text or call that mentioned an identifier last."""
@@ -182,7 +182,8 @@ class Mentions:
         source = self.sources[number]
         label, text = source.label, source.text
         at = text.rfind(word)
-        start = text.rfind("\n", max(at - _WINDOW, 0), at) + 1 or max(at - _WINDOW, 0)
+        first = max(at - _WINDOW, 0)
+        start = text.rfind("\n", first, at) + 1 or first
         end = text.find("\n", at, at + _WINDOW)
         end = end if end >= 0 else at + _WINDOW
         whole = end - start <= (_BARE if source.arguments else limit)
@@ -200,7 +201,7 @@ class Mentions:
 
     def _stands(self, line: str) -> bool:
         """Tell whether some identifier of a former line was not mentioned again since."""
-        names = self._names_in(unescaped(line))
+        names = self.names.in_text(unescaped(line))
         return not names or any(self.sources[self._last(name)].rank for name in names)
 
 

@@ -30,7 +30,8 @@ class Rank:
     @classmethod
     def of(cls, doublings: float, *, said: bool) -> "Rank":
         """Round a score, given as its logarithm to the base of 2."""
-        return cls(often=min(max(round(doublings / 2), 0), len(_SCORES) - 1), said=said)
+        often = min(max(round(doublings / 2), 0), len(_SCORES) - 1)
+        return _RANKS[str(2 * often + said)]
 
     @property
     def score(self) -> float:

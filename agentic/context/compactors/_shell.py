@@ -75,7 +75,9 @@ def _notes(words: list[str]) -> Iterator[FileNote]:
     if any(word[-1] in "<>&" for word in words):
         plain = []
         yield from _of_redirections(words, plain)
-    start = next((at for at, word in enumerate(plain) if not _ASSIGNMENT.match(word)), len(plain))
+    start = 0
+    while start < len(plain) and _ASSIGNMENT.match(plain[start]):
+        start += 1
     start += plain[start : start + 1] in (["sudo"], ["git"])
     if plain[start:]:
         yield from _of_tool(plain[start], plain[start + 1 :])
@@ -96,9 +98,8 @@ def _of_redirections(words: list[str], plain: list[str]) -> Iterator[FileNote]:
 
 
 def _of_tool(tool: str, words: list[str]) -> Iterator[FileNote]:
-    options = [word for word in words if word.startswith("-")]
     if tool in _IN_PLACE:
-        yield from _of_editor(options, words)
+        yield from _of_editor(words)
     elif tool in _READS:
         yield from (FileNote(path, reads=1) for path in _paths(words))
     elif tool in _WRITES:
@@ -113,11 +114,12 @@ def _of_tool(tool: str, words: list[str]) -> Iterator[FileNote]:
             yield from (FileNote(path, deletions=1) for path in sources)
 
 
-def _of_editor(options: list[str], words: Sequence[str]) -> Iterator[FileNote]:
+def _of_editor(words: Sequence[str]) -> Iterator[FileNote]:
     """Tell what `sed` and `perl` do: edit with `-i`, else they read; the last word is the file."""
     path = next(_paths(words[-1:]), "")
     if not path or words[:-1] == []:
         return
+    options = [word for word in words if word.startswith("-")]
     if any(option.startswith(("-i", "-pi")) for option in options):
         yield FileNote(path, edits=1)
     elif "-n" in options:

@@ -54,10 +54,13 @@ def words_in(word: str) -> set[str]:
     ['lexer', 'lexer/tabs.py', 'py', 'src', 'src/lexer/tabs.py', 'tabs', 'tabs.py']
     """
     plain = _plain(word)
-    if plain.isalnum():
-        return {plain}
-    found = {plain, *_JOINT.split(plain)}
-    found.update(plain[joint.end() :] for joint in _JOINT.finditer(plain))
+    if "/" not in plain and "." not in plain:
+        return {plain} if plain else set()
+    found, start = {plain}, 0
+    for joint in _JOINT.finditer(plain):
+        found.add(plain[start : joint.start()])
+        start = joint.end()
+        found.add(plain[start:])
     found.discard("")
     return found
 
