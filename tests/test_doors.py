@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentic import history, loop, messages, tokens, tools, truncate, usage
-from agentic.context import strategies
+from agentic.context import compactors, strategies
 from agentic.errors import ConfigError
 from agentic.history import sqlite
 
@@ -32,6 +32,8 @@ TEXT = messages.Message("user", "hello")
         lambda: strategies.truncate_messages([TEXT], keep=-1),
         lambda: tokens.Gauge(len),  # type: ignore[arg-type]
         lambda: strategies.FitContextWindow(10, 3),  # type: ignore[arg-type]
+        lambda: strategies.FitContextWindow(10, digest="short"),  # type: ignore[arg-type]
+        lambda: compactors.Digest(recall="re call"),
         lambda: truncate.read_file(Path(__file__), 3),  # type: ignore[arg-type]
         lambda: loop.truncate_result(messages.ToolResult("c1"), None),  # type: ignore[arg-type]
         lambda: tools.ToolDefinition("read", description=3),  # type: ignore[arg-type]

@@ -47,6 +47,8 @@ def name_recall(strategy: Any, name: str) -> Any:
         return Chain([name_recall(each, name) for each in strategy.strategies])
     if isinstance(strategy, ClearToolOutputs | TruncateToolOutputs) and strategy.recall is None:
         return attrs.evolve(strategy, recall=name)
-    if isinstance(strategy, FitContextWindow) and strategy.digest is not None:
-        return attrs.evolve(strategy, digest=compactors.name_recall(strategy.digest, name))
+    if isinstance(strategy, FitContextWindow):
+        digest = compactors.name_recall(strategy.digest, name)
+        # One that is new knows nothing of the conversation yet.
+        return strategy if digest is strategy.digest else attrs.evolve(strategy, digest=digest)
     return strategy

@@ -196,3 +196,5 @@ def test_the_digest_of_a_strategy_names_the_tool_too() -> None:
     assert isinstance(window, FitContextWindow)
     assert window.digest == attrs.evolve(digest, recall="recall")
     assert digest.recall is None
+    session.recall_tool()
+    assert session.strategies.strategies[0] is window

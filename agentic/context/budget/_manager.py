@@ -72,10 +72,11 @@ class Manager:
     def due(
         self, messages: list[Message], *, size: int | None = None, overhead_tokens: int = 0
     ) -> str | None:
-        """Tell what would compact this history now: window, tokens or messages; None if nothing.
+        """Tell which limit asks for a compaction now: window, tokens or messages; None if none.
 
         `compact_if_needed` asks the same, the waiting after a failure or two low gains included.
-        Here no event is sent and no history changes; with a `size` nothing is counted.
+        Here no event is sent and no history changes; with a `size` nothing is counted. Where all of
+        it must stay (pins, the system prompt), a compaction that is due comes to nothing.
         """
         _check_sizes(size, overhead_tokens)
         if self.compactor is None or self._tallies is None:

@@ -1,15 +1,20 @@
 """A compactor that needs no model: what a conversation says of itself, put in order."""
 
+import re
+
 import attrs
 
 from agentic._given import must_be, must_have, whole
 from agentic.context.compactors._fit import fit
 from agentic.context.compactors._gather import gather
 from agentic.context.compactors._tools import ToolTable
+from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.tokens import CharCounter, Counter
 
 __all__ = ["Digest"]
+
+_TOOL = re.compile(r"[\w.-]{1,128}")
 
 
 @attrs.frozen(kw_only=True)
@@ -46,7 +51,7 @@ class Digest:
     """The most that a digest counts. With no room for a single entry the digest is empty."""
     counter: Counter = attrs.field(factory=CharCounter)
     tools: ToolTable = attrs.field(factory=ToolTable, validator=must_be(ToolTable))
-    recall: str | None = attrs.field(default=None, validator=must_be(str, optional=True))
+    recall: str | None = attrs.field(default=None)
     """The name of a tool that reads a session's own past back, for the cuts in long texts to name;
     None where the model has none. A `Session` sets it once its `recall_tool` was asked for."""
 
@@ -54,10 +59,16 @@ class Digest:
     def _check_counter(self, _: object, value: object) -> None:
         must_have("counter", value, "count", "count(text) -> int", "pass tokens.CharCounter()")
 
-    def write(self, messages: list[Message], /) -> str:
-        """Give the digest of a conversation, or of a part of one."""
+    @recall.validator
+    def _check_recall(self, _: object, value: object) -> None:
+        if value is not None and not (isinstance(value, str) and _TOOL.fullmatch(value)):
+            allowed = "the name of a tool: letters, digits, dots, dashes, underscores; or None"
+            raise ConfigError("recall", value, allowed, "name the tool, or leave it out")
+
+    def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
+        """Give the digest of a conversation, or of a part of one; a view may count its own way."""
         notes = gather(messages, self.tools)
-        return fit(notes, self.max_tokens, self.counter, self.recall or "")
+        return fit(notes, self.max_tokens, counter or self.counter, self.recall or "")
 
     async def compact(self, messages: list[Message], /) -> str:
         """Give what `write` gives, for a `Manager`."""

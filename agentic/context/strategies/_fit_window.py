@@ -1,10 +1,9 @@
 """Keeping a conversation within a number of tokens by leaving out its oldest rounds."""
 
-from typing import Any
-
 import attrs
 
-from agentic._given import must_have, whole
+from agentic._given import whole
+from agentic.context.strategies._notebook import Notebook, check_writer
 from agentic.context.strategies._strategy import Fit, Writer
 from agentic.context.strategies._window_fold import WindowFold
 from agentic.errors import ConfigError
@@ -20,8 +19,7 @@ class FitContextWindow:
 
     Always kept: leading system messages, the first and the latest user message, pinned messages,
     and the newest round. Of the rest, the newest rounds that fit. Orphaned results are left out.
-    With a `digest` it says what it leaves out, in a system message
-    where that stood.
+    With a `digest` it says what it leaves out, in a system message where that stood.
 
     >>> strategy = FitContextWindow(30, low_water=1.0)
     >>> task = Message("user", "Count to three.")
@@ -40,7 +38,8 @@ class FitContextWindow:
     """The share of the budget that a cut leaves; 1.0 keeps as much as fits, and cuts every turn."""
     digest: Writer | None = attrs.field(default=None, kw_only=True)
     """Such as `compactors.Digest(max_tokens=900)`: with one, a lower mark costs less and yet keeps
-    more of what is needed. Its `max_tokens` are part of what a cut leaves."""
+    more of what is needed. Its `max_tokens` are part of what a cut leaves, and counted as all else
+    here. If it fails, the view goes without; a log entry says so, and the next cut asks again."""
     _tallies: Tallies = attrs.field(
         default=attrs.Factory(
             lambda self: Tallies(self.counter, self.per_message_overhead, self.tokens_per_media),
@@ -49,6 +48,7 @@ class FitContextWindow:
         init=False,
         repr=False,
     )
+    _notebook: Notebook | None = attrs.field(init=False, repr=False)
     _recent: RecentConversations[WindowFold] = attrs.field(
         factory=RecentConversations, init=False, repr=False
     )
@@ -68,18 +68,16 @@ class FitContextWindow:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
             raise ConfigError("low_water", value, "above 0, up to 1.0", "leave it at 0.75")
 
+    @_notebook.default
+    def _make_notebook(self) -> Notebook | None:
+        if self.digest is None:
+            return None
+        return Notebook(self.digest, self.counter, self._tallies.count_message)
+
     @digest.validator
-    def _check_digest(self, _: object, value: Any) -> None:
-        if value is None:
-            return
-        must_have("digest", value, "write", "write(messages) and max_tokens", "pass a Digest")
-        if value.max_tokens >= int(self.budget * self.low_water):
-            raise ConfigError(
-                "digest.max_tokens",
-                value.max_tokens,
-                f"1 to {int(self.budget * self.low_water) - 1}, below what a cut leaves",
-                "leave most of that to the newest rounds: pass a smaller digest",
-            )
+    def _check_digest(self, _: object, value: Writer | None) -> None:
+        if value is not None:
+            check_writer(value, int(self.budget * self.low_water))
 
     @property
     def budget(self) -> int:
@@ -102,4 +100,4 @@ class FitContextWindow:
 
     def _fold(self) -> WindowFold:
         target = int(self.budget * self.low_water)
-        return WindowFold(self.budget, target, self._tallies.count_message, self.digest)
+        return WindowFold(self.budget, target, self._notebook)

@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 import attrs
 
 from agentic.messages import Message
-from agentic.tokens import largest_part
+from agentic.tokens import Counter, largest_part
 
 __all__ = ["ContextStrategy", "Fit", "Writer"]
 
@@ -51,8 +51,8 @@ class Writer(Protocol):
         """The most that it writes."""
         ...
 
-    def write(self, messages: list[Message], /) -> str:
-        """Say what these messages held.
+    def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
+        """Say what these messages held, within `max_tokens` as the counter counts them.
 
         The first of them may be what it wrote before, as a summary, to be folded into the new one.
         """

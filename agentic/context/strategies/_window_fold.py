@@ -6,20 +6,15 @@ that the provider's prompt cache survives. What was worked out about a conversat
 next turn costs what its new messages cost.
 """
 
-from collections.abc import Callable
-from datetime import UTC, datetime
-
 import attrs
 
 from agentic.context.strategies._known_rounds import settled_length
-from agentic.context.strategies._strategy import Fit, Writer
-from agentic.messages import ContextSummary, Message, Round, split_rounds
+from agentic.context.strategies._notebook import Note, Notebook
+from agentic.context.strategies._strategy import Fit
+from agentic.messages import Message, Round, split_rounds
 from agentic.tokens import Tally
 
 __all__ = ["WindowFold"]
-
-_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
-"""Views of the same history are equal, whenever they are made."""
 
 
 @attrs.frozen
@@ -33,14 +28,6 @@ class _Sized:
 
 
 @attrs.frozen
-class _Note:
-    """What stands in place of the rounds that were left out."""
-
-    message: Message
-    tokens: int
-
-
-@attrs.frozen
 class _Cut:
     """Where the view begins, after some rounds. Rounds are named by their index."""
 
@@ -50,7 +37,11 @@ class _Cut:
     """What is kept of the rounds before it."""
     tokens: int = 0
     """The size of what is kept, without the note."""
-    note: _Note | None = None
+    note: Note | None = None
+    unwritten: tuple[Message, ...] = ()
+    """What was left out, and is not in the note yet: its writer failed."""
+    shows_note: bool = False
+    """Whether there was room for it at the cut: what must stay may leave none."""
     latest_request: int | None = None
     leading: bool = True
     """Only system messages so far."""
@@ -64,8 +55,7 @@ class WindowFold:
 
     budget: int
     target: int
-    count: Callable[[Message], int]
-    writer: Writer | None
+    notebook: Notebook | None
     room: int = attrs.field(init=False)
     """What a cut leaves to the rounds."""
     messages: list[Message] = attrs.field(factory=list)
@@ -76,25 +66,26 @@ class WindowFold:
 
     @room.default
     def _room_beside_the_note(self) -> int:
-        taken = self.writer.max_tokens + self.count(_note("", 0)) if self.writer else 0
-        return self.target - taken
+        return self.target - (self.notebook.room if self.notebook else 0)
 
     def fit(self, messages: list[Message], tally: Tally) -> Fit:
         """Fold what is new of the conversation, and give the view of it."""
         fresh = split_rounds(messages, len(self.messages))
         settled = settled_length(messages, fresh)
-        cut = self.cut
-        unsettled = None
-        for found in fresh:
-            if found.positions[0] == settled:
-                unsettled = cut, len(self.rounds)
-            cut = self._add(cut, found, sum(map(tally.size, found.positions)))
-        view = self._view(messages, cut)
-        self.cut, length = unsettled or (cut, len(self.rounds))
-        del self.rounds[length:]
+        cut, length = self.cut, len(self.rounds)
+        at_settled = None
+        try:
+            for found in fresh:
+                if found.positions[0] == settled:
+                    at_settled = cut, len(self.rounds)
+                cut = self._add(cut, found, sum(map(tally.size, found.positions)))
+            view = self._view(messages, cut)
+            self.cut, length = at_settled or (cut, len(self.rounds))
+        finally:
+            # An error leaves the fold as it was.
+            del self.rounds[length:]
         self.messages += messages[len(self.messages) : settled]
-        note = self._noted(cut)
-        size = cut.tokens + (note.tokens if note else 0)
+        size = cut.tokens + _note_size(cut)
         return Fit(view, size, fits=size <= self.budget)
 
     def _add(self, cut: _Cut, found: Round, tokens: int) -> _Cut:
@@ -114,7 +105,7 @@ class WindowFold:
             ragged=cut.ragged or last - first >= len(found.positions),
         )
         # With the target at the budget there is no waiting for it to be full again.
-        full = grown.tokens + (grown.note.tokens if grown.note else 0) > self.budget
+        full = grown.tokens + _note_size(grown) > self.budget
         due = full or (grown.start and self.target == self.budget)
         return self._cut_anew(grown) if due else grown
 
@@ -132,26 +123,24 @@ class WindowFold:
             start += 1
         # A large request that is no longer the latest leaves room for rounds before the cut; what
         # a digest holds already does not come back.
-        while self.writer is None and start and tokens + self._cost(start - 1, cut) <= self.room:
+        while self.notebook is None and start and tokens + self._cost(start - 1, cut) <= self.room:
             start -= 1
             tokens += self._cost(start, cut)
             if retained and retained[-1] == start:
                 retained.pop()
-        note = self._write(cut.note, [self.rounds[index].found for index in sorted(gone)])
-        return attrs.evolve(cut, start=start, retained=tuple(retained), tokens=tokens, note=note)
+        left_out = [
+            message for index in sorted(gone) for message in self.rounds[index].found.messages
+        ]
+        cut = attrs.evolve(cut, start=start, retained=tuple(retained), tokens=tokens)
+        return self._write(cut, left_out) if self.notebook else cut
 
-    def _write(self, former: _Note | None, gone: list[Round]) -> _Note | None:
-        """Write down what is left out from now on, and what was before."""
-        if not (self.writer and gone):
-            return former
-        messages = [message for found in gone for message in found.messages]
-        text = self.writer.write([former.message, *messages] if former else messages)
-        if not text.strip():
-            return former
-        before = former.message.summary if former else None
-        number = len(messages) + (before.messages_summarized if before else 0)
-        message = _note(text, number)
-        return _Note(message, self.count(message))
+    def _write(self, cut: _Cut, left_out: list[Message]) -> _Cut:
+        """Write down what is left out from now on; if that fails, at the next cut."""
+        note, unwritten = cut.note, (*cut.unwritten, *left_out)
+        if self.notebook and unwritten and (written := self.notebook.write(note, unwritten)):
+            note, unwritten = written, ()
+        shows = bool(note and note.tokens and cut.tokens + note.tokens <= self.budget)
+        return attrs.evolve(cut, note=note, unwritten=unwritten, shows_note=shows)
 
     def _cost(self, index: int, cut: _Cut) -> int:
         """Give what it costs to begin the view at this round, and not at the next."""
@@ -160,17 +149,12 @@ class WindowFold:
     def _stays(self, index: int, cut: _Cut) -> bool:
         return self.rounds[index].always or index == cut.latest_request
 
-    def _noted(self, cut: _Cut) -> _Note | None:
-        """Give the note if there is room for it: what must stay may leave none."""
-        fits = cut.note and cut.tokens + cut.note.tokens <= self.budget
-        return cut.note if fits else None
-
     def _view(self, messages: list[Message], cut: _Cut) -> list[Message]:
         view = self._rounds_in_view(messages, cut)
-        if note := self._noted(cut):
+        if cut.note and cut.shows_note:
             # What stands before it stays in the provider's prompt cache.
             place = self._first_gap(cut)
-            return [*view[:place], note.message, *view[place:]]
+            return [*view[:place], cut.note.message, *view[place:]]
         return view
 
     def _first_gap(self, cut: _Cut) -> int:
@@ -191,6 +175,6 @@ class WindowFold:
         return [*map(messages.__getitem__, kept), *messages[tail[0].found.positions[0] :]]
 
 
-def _note(text: str, number: int) -> Message:
-    """Make the message that stands for so many others."""
-    return ContextSummary(text, number, created_at=_NO_TIME).to_message()
+def _note_size(cut: _Cut) -> int:
+    """Give what the note takes, in tokens."""
+    return cut.note.tokens if cut.note and cut.shows_note else 0

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -223,10 +224,11 @@ def test_a_compactor_of_ones_own_is_left_alone() -> None:
     assert name_recall(with_digest(own), "recall").model is own
 
 
-def test_a_name_that_is_no_text_is_refused() -> None:
-    """With what to do instead."""
-    with pytest.raises(ConfigError, match=r"Digest\.recall"):
-        Digest(recall=True)  # type: ignore[arg-type]
+@pytest.mark.parametrize("name", [True, 3, "", "re call", 're"call', "recall\n"])
+def test_a_name_that_no_tool_has_is_refused(name: Any) -> None:
+    """With what to do instead; it would break the form of the marker."""
+    with pytest.raises(ConfigError, match=r"recall is .*; allowed: the name of a tool"):
+        Digest(recall=name)
 
 
 def test_what_a_cut_says_is_no_identifier() -> None:

@@ -1,5 +1,6 @@
 """FitContextWindow that says what it leaves out. A character is a token, a message four more."""
 
+import contextlib
 from typing import Any
 
 import attrs
@@ -8,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentic.context.compactors import Digest
-from agentic.context.strategies import FitContextWindow, Writer
+from agentic.context.strategies import Chain, ClearToolOutputs, FitContextWindow, Writer
 from agentic.errors import ConfigError
 from agentic.messages import Message, ToolCall, ToolResult, split_rounds
 from agentic.testing import conversations
-from agentic.tokens import CharCounter, count_tokens
+from agentic.tokens import CharCounter, Counter, count_tokens
 
 LETTERS = CharCounter(1.0)
 TASK = Message("user", "Count to a hundred.")
@@ -26,7 +27,7 @@ class _Ledger:
     max_tokens: int = 30
     given: list[list[Message]] = attrs.field(factory=list)
 
-    def write(self, messages: list[Message], /) -> str:
+    def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
         self.given.append(messages)
         return f"{len(messages)} given"
 
@@ -131,22 +132,151 @@ def test_an_empty_note_is_none() -> None:
     assert 1 < len(view) < len(messages)
 
 
-@pytest.mark.parametrize("wrong", [Digest, "digest", 900, len])
+class _Async:
+    max_tokens = 30
+
+    async def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
+        return ""
+
+
+@pytest.mark.parametrize("wrong", [Digest, "digest", 900, len, _Async()])
 def test_what_cannot_write_is_refused(wrong: Any) -> None:
-    """The error says what is asked of it."""
+    """The error says what is asked of it, at the door and not at the first cut."""
     with pytest.raises(ConfigError, match="write"):
         fit_window(1_000, wrong)
 
 
-def test_a_digest_as_large_as_what_a_cut_leaves_is_refused() -> None:
-    """Nothing would be left for the conversation; the error says how small it must be."""
-    with pytest.raises(ConfigError, match=r"digest\.max_tokens is 750; allowed: 1 to 749"):
-        fit_window(1_000, _Ledger(750))
+def test_a_digest_of_more_than_half_of_what_a_cut_leaves_is_refused() -> None:
+    """Too little would be left for the conversation; the error says how small it must be."""
+    with pytest.raises(ConfigError, match=r"digest\.max_tokens is 376; allowed: up to 375"):
+        fit_window(1_000, _Ledger(376))
+
+
+@pytest.mark.parametrize("size", [None, 0, -5, 3.5, True, "50"])
+def test_a_size_that_is_none_is_refused(size: Any) -> None:
+    """A whole number from 1, in tokens."""
+    with pytest.raises(ConfigError, match=r"digest\.max_tokens is .*; allowed: a whole number"):
+        fit_window(1_000, _Ledger(size))
+
+
+@attrs.define
+class _Failing:
+    """Fails as long as it is told to, or gives what is no text."""
+
+    max_tokens: int = 30
+    answer: Any = None
+    given: list[Message] = attrs.field(factory=list)
+
+    def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
+        if self.answer is OSError:
+            raise OSError("disk is full")
+        if isinstance(self.answer, str):
+            self.given += [message for message in messages if message.summary is None]
+        return self.answer  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("answer", [OSError, None, 3])
+def test_a_digest_that_fails_costs_nothing_but_its_note(
+    answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The view is right without it, a log entry says so, and the next cut gives it all again."""
+    digest = _Failing(answer=answer)
+    strategy, messages = fit_window(1_000, digest, low_water=0.5), [TASK]
+    for reply in say(30):
+        messages += [reply, attrs.evolve(reply, pinned=len(messages) == 11)]
+        fit = strategy.fit(messages)
+        assert fit.tokens == count_tokens(fit.messages, LETTERS) <= 1_000
+        assert len(set(map(id, fit.messages))) == len(fit.messages)
+    assert "they are given to it again" in caplog.text
+
+    digest.answer = "note"
+    messages += say(8)
+    view = strategy.compact(messages)
+
+    hidden = [message for message in messages if all(message is not each for each in view)]
+    assert list(map(id, digest.given)) == list(map(id, hidden))
+    assert [message.summary is not None for message in view].count(True) == 1
+
+
+def test_an_interruption_leaves_the_fold_as_it_was() -> None:
+    """What no strategy may catch goes through, and the next view is as if nothing had been."""
+
+    class _Stopped(_Ledger):
+        def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
+            if len(self.given) == 1:
+                self.given.append([])
+                raise KeyboardInterrupt
+            return super().write(messages, counter=counter)
+
+    strategy, messages = fit_window(1_000, _Stopped(), low_water=0.5), [TASK]
+    for reply in say(15):
+        messages.append(reply)
+        with contextlib.suppress(KeyboardInterrupt):
+            strategy.compact(messages)
+
+    fresh = fit_window(1_000, _Ledger(), low_water=0.5).fit(messages)
+    fit = strategy.fit(messages)
+    assert (len(fit.messages), fit.tokens) == (len(fresh.messages), fresh.tokens)
+
+
+def test_a_digest_is_held_to_its_size_by_the_counter_of_the_window() -> None:
+    """What a digest would count by itself may be far less: here, a quarter."""
+    digest = Digest(max_tokens=400)
+    messages = [TASK, *[Message("assistant", f"src/part_{n}.py is done, {n}.") for n in range(99)]]
+
+    fit = fit_window(2_000, digest).fit(messages)
+
+    [note] = [message for message in fit.messages if message.summary]
+    assert note.summary is not None
+    assert 100 < len(note.summary.content) <= 400
+
+
+def test_a_summary_in_a_note_counts_for_what_it_stands_for() -> None:
+    """Whoever goes on with the view as the history is told a true number."""
+    strategy, history = fit_window(1_000, _Ledger(), low_water=0.5), [TASK]
+    for reply in say(60):
+        history = strategy.compact([*history, reply])
+
+    numbers = [message.summary.messages_summarized for message in history if message.summary]
+    assert sum(numbers) + len(history) - len(numbers) == 61
+
+
+def test_what_was_written_is_not_written_again() -> None:
+    """Not though a strategy before changes old messages, nor though many conversations take turns.
+
+    Each begins like itself: what left it then left in the same parts.
+    """
+    ledger = _Ledger()
+    strategy = fit_window(1_000, ledger, low_water=0.5)
+    talks = [[Message("user", f"Task {n}.")] for n in range(9)]
+    for _ in range(40):
+        for talk in talks:
+            talk += [attrs.evolve(each) for each in say(1)]
+            strategy.compact(talk)
+
+    assert len(ledger.gone) < 9 * 40
+
+
+def test_clearing_before_it_does_not_have_all_written_again() -> None:
+    """Twice the turns of the two tiers have about twice as much written, not four times."""
+    ledger = _Ledger(100)
+    window = fit_window(8_000, ledger, low_water=0.5)
+    tiers = Chain([ClearToolOutputs(6_000, LETTERS, keep_rounds=2), window])
+    messages, written = [TASK], []
+    for n in range(600):
+        call = ToolCall(f"c{n}", "run", f'{{"n": {n}}}')
+        result = ToolResult(call.id, "run", "a line of output\n" * 30)
+        messages.append(Message("assistant", f"Look {n}.", tool_calls=[call]))
+        messages.append(Message("tool", tool_results=[result]))
+        tiers.compact(messages)
+        written.append(len(ledger.gone))
+
+    assert 0 < written[-1] < 2.5 * written[299]
 
 
 @given(
     messages=conversations(max_rounds=14).map(lambda each: [attrs.evolve(m) for m in each]),
-    budget=st.integers(100, 2_500),
+    budget=st.integers(200, 2_500),
     low_water=st.sampled_from([1.0, 0.75, 0.5]),
 )
 @MANY
@@ -177,7 +307,7 @@ def test_a_view_with_a_note_keeps_what_views_promise(
 
 @given(
     messages=conversations(max_rounds=14),
-    budget=st.integers(100, 2_500),
+    budget=st.integers(200, 2_500),
     low_water=st.sampled_from([1.0, 0.75, 0.5]),
 )
 @MANY

@@ -1,0 +1,123 @@
+"""What stands in a view in place of the messages that were left out."""
+
+import inspect
+import logging
+import weakref
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+import attrs
+
+from agentic._given import is_whole, must_have
+from agentic.context.strategies._strategy import Writer
+from agentic.errors import ConfigError
+from agentic.messages import ContextSummary, Message
+from agentic.tokens import Counter
+
+__all__ = ["Note", "Notebook", "check_writer"]
+
+_log = logging.getLogger(__name__)
+_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+"""Views of the same history are equal, whenever they are made."""
+_MOST_KNOWN = 1_024
+
+
+def check_writer(writer: Writer, room: int) -> None:
+    """Refuse what cannot write, and what would take more than half of the room, in tokens.
+
+    Raises:
+        ConfigError: no plain function `write`, or a `max_tokens` that is none or too large.
+    """
+    must_have("digest", writer, "write", "write(messages, counter=...)", "pass a Digest")
+    if inspect.iscoroutinefunction(writer.write):
+        raise ConfigError("digest", writer, "a plain function write(messages)", "pass a Digest")
+    most = getattr(writer, "max_tokens", None)
+    is_whole(1, most, "digest.max_tokens", "say how long the text may be, in tokens")
+    if writer.max_tokens > room // 2:
+        raise ConfigError(
+            "digest.max_tokens",
+            most,
+            f"up to {room // 2}, half of what a cut leaves",
+            "pass a smaller digest, or raise low_water",
+        )
+
+
+@attrs.frozen(eq=False)
+class Note:
+    """A message that stands for others."""
+
+    message: Message
+    tokens: int
+    """0 if there is nothing to show."""
+
+
+@attrs.frozen(eq=False)
+class Notebook:
+    """Writes notes, and knows what it wrote.
+
+    A view that is worked out anew, because a strategy before changed old messages or others were
+    worked on meanwhile, writes only what it did not write before.
+    """
+
+    writer: Writer
+    counter: Counter
+    count: Callable[[Message], int]
+    _known: dict[tuple[int, ...], "_Written"] = attrs.field(factory=dict, init=False)
+
+    @property
+    def room(self) -> int:
+        """What a note may take."""
+        return self.writer.max_tokens + self.count(_message("", 0))
+
+    def write(self, former: Note | None, gone: Sequence[Message]) -> Note | None:
+        """Write what is left out now, and what was before; None if the writer failed."""
+        before = [former.message] if former else []
+        messages = [*before, *gone]
+        key = tuple(map(id, messages))
+        known = self._known.pop(key, None)
+        if known is None or not known.is_of(messages):
+            text = self._ask(messages if not former or former.tokens else messages[1:])
+            if text is None:
+                return None
+            known = _Written(self._note(text, former, messages), [*map(weakref.ref, messages)])
+        self._known[key] = known
+        if len(self._known) > _MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+        return known.note
+
+    def _ask(self, messages: list[Message]) -> str | None:
+        try:
+            text = self.writer.write(messages, counter=self.counter)
+            if not isinstance(text, str):
+                raise TypeError(f"it gave {text!r:.80}, which is no text")  # noqa: TRY301  logged below
+        except Exception:  # noqa: BLE001  whatever it is, the view goes on without the note
+            _log.warning(
+                "%r wrote nothing of %d messages that leave the view; they are given to it again "
+                "at the next cut",
+                type(self.writer).__name__,
+                len(messages),
+                exc_info=True,
+            )
+            return None
+        return text
+
+    def _note(self, text: str, former: Note | None, messages: Sequence[Message]) -> Note:
+        number = sum(each.summary.messages_summarized if each.summary else 1 for each in messages)
+        if not text.strip() and former:
+            text = former.message.summary.content if former.message.summary else ""
+        message = _message(text, number)
+        return Note(message, self.count(message) if text.strip() else 0)
+
+
+@attrs.frozen(eq=False)
+class _Written:
+    note: Note
+    messages: list["weakref.ref[Message]"]
+
+    def is_of(self, messages: Sequence[Message]) -> bool:
+        """Tell whether it was written of these; an id alone may have been used again."""
+        return all(ref() is message for ref, message in zip(self.messages, messages, strict=True))
+
+
+def _message(text: str, number: int) -> Message:
+    return ContextSummary(text, number, created_at=_NO_TIME).to_message()
