@@ -7,8 +7,8 @@ window; `--session book.jsonl` keeps the conversation and goes on from it the ne
 words that can be spelled in several ways.
 
 One request a chapter, all in one conversation. The first spelling that the editor meets becomes the
-book's. It says so once; long after that message is gone from the window, the summary still says it:
-decisions have a compactor of their own, `Glossary`, and a digest keeps what else was done.
+book's. It says so once; long after that message is gone from the window, the digest that took its
+place still says it.
 """
 
 import argparse
@@ -102,15 +102,6 @@ def decided(messages: Iterable[Message]) -> list[str]:
     return list(dict.fromkeys(words))
 
 
-class Glossary:
-    """Summarizes what was decided, word for word, a former summary included."""
-
-    async def compact(self, messages: list[Message], /) -> str:
-        """Give the decisions as the editor says them."""
-        words = ", ".join(decided(messages))
-        return f"This book writes {words}." if words else "Nothing was decided so far."
-
-
 class Offline:
     """Edits without a model. It remembers nothing: all it knows is in the view it is given."""
 
@@ -167,15 +158,14 @@ class Screen:
 def make_editor(
     decider: loop.Decider, store: history.Rewriter, folder: Path, window: int
 ) -> loop.Runner:
-    """Put the parts together: an eighth of the window is for the digest, beside the glossary."""
+    """Put the parts together: a quarter of the window is for the digest."""
     desk, counter = Desk(folder), tokens.EstimateCounter()
-    digest = compactors.Digest(max_tokens=max(1, window // 8), counter=counter)
-    compactor = compactors.first_of(compactors.with_digest(Glossary(), digest), digest)
+    digest = compactors.Digest(max_tokens=max(1, window // 4), counter=counter)
     return loop.Runner(
         decider,
         tools.Registry(tool(desk.read), tool(desk.correct)),
         store=store,
-        budget=budget.Manager(counter, compactor, budget.Policy(window)),
+        budget=budget.Manager(counter, digest, budget.Policy(window)),
         system_prompt=PROMPT,
     )
 

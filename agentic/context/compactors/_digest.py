@@ -22,11 +22,12 @@ class Digest:
     """Writes a Markdown digest of a conversation: deterministic, offline, in linear time.
 
     It holds what the user asked and what was pinned, word for word as far as there is room; results
-    and findings in the assistant's words; files changed and read, in a shell too; commands and
-    other calls with their outcome; errors that nothing overcame; the lines in which identifiers
-    were last seen; open to-dos; and what was in progress. The smaller it is, the more of it are
-    those lines: they are what an agent needs to find its way back. Agents that write their actions
-    into their replies, and get the outputs as user messages, are known by that.
+    and findings in the assistant's words, of which what was decided, the oldest and the newest stay
+    longest; files changed and read, in a shell too; commands and other calls with their outcome;
+    errors that nothing overcame; the lines in which identifiers were last seen; open to-dos; and
+    what was in progress. The smaller it is, the more of it are those lines: they are what an agent
+    needs to find its way back. Agents that write their actions into their replies, and get the
+    outputs as user messages, are known by that.
 
     Sections with nothing in them are left out, and an empty conversation has no digest at all. A
     former digest is merged section by section, so that digests do not nest; its last line, a

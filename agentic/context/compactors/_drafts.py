@@ -1,27 +1,32 @@
 """A section of a digest before it is written: what its entries cost, and what fits into a room.
 
 Sizes are in tokens. The newest entries come first; long texts are clipped where the section allows.
+Of what was stated, what decides comes before the rest, and the oldest beside the newest.
 """
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import accumulate, islice
 from typing import Any, TypeAlias
 
 import attrs
 
 from agentic.context.compactors._entries import Entry, Quote
-from agentic.context.compactors._lines import clip, is_clipped
+from agentic.context.compactors._lines import brief, clip, is_clipped
 from agentic.context.compactors._notes import Heading, Section, left_out_line
 from agentic.context.compactors._quoted import text_ref
 from agentic.context.compactors._room import level
+from agentic.context.compactors._stated import is_telling
 
 __all__ = ["Count", "Draft", "draft"]
 
 Count: TypeAlias = Callable[[str], int]
 """From a text to its size in tokens."""
 
-_CLIP_FLOOR = 100
-"""No text is clipped below this while it can be left out instead. In tokens."""
+_CLIP_FLOOR, STATED = 100, 40
+"""No text is clipped below this while it can be left out instead: no request, no statement. In
+tokens."""
 _CLIP_LEAST = 24
 """The least that a clipped text keeps of itself, in characters."""
 
@@ -32,15 +37,17 @@ def draft(
     """Count the entries of a section that could find room."""
     costs: dict[str, int] = {}
     least = 0
-    for entry in _favoured(section, keeps_first=heading.keeps_first):
+    floor = _floor(heading)
+    for entry in _favoured(section, heading):
         if least > room:
             break
         costs[entry.key] = cost = count(entry.markdown() + "\n")
-        least += min(cost, _CLIP_FLOOR) if heading.clips else cost
+        least += min(cost, floor) if floor else cost
     missing = left_out_line(section.left_out + len(section.entries))
     frame = count(f"\n## {heading.title}\n")
     recall = recall if heading.messages else ""
-    return Draft(heading, section, costs, frame, count(missing + "\n"), recall)
+    telling = sum(min(cost, STATED) for key, cost in costs.items() if is_telling(key))
+    return Draft(heading, section, costs, telling, frame, count(missing + "\n"), recall)
 
 
 @attrs.frozen
@@ -51,6 +58,8 @@ class Draft:
     section: Section[Any]
     costs: dict[str, int]
     """By the keys of the entries that could find room, the most favoured first."""
+    telling: int
+    """What those of them cost that tell most, if none takes more than `STATED`."""
     frame: int
     """What heading and blank line cost."""
     gap: int
@@ -77,12 +86,17 @@ class Draft:
             return 0
         return self.frame + self.gap + sum(min(cost, each) for cost in self.costs.values())
 
+    @property
+    def decisive(self) -> int:
+        """What the section needs for the entries that tell most; nothing if it has none."""
+        return self.frame + self.gap + self.telling if self.telling else 0
+
     def fit(self, room: int, count: Count) -> tuple[Section[Any], int]:
         """Give the section as far as the room goes, and what it takes."""
         if self.wanted <= room:
             return self.section, self.wanted
         room = max(room - self.frame - self.gap, 0)
-        kept = self._clipped(room, count) if self.heading.clips else self._whole(room)
+        kept = self._clipped(room, count) if _floor(self.heading) else self._whole(room)
         if not kept:
             return attrs.evolve(self.section, entries={}), 0
         spent = sum(cost for _, cost in kept.values())
@@ -106,7 +120,7 @@ class Draft:
 
     def _clipped(self, room: int, count: Count) -> dict[str, tuple[Entry, int]]:
         """Keep as many texts as find room at the floor, and clip the long ones to one level."""
-        floor = min(_CLIP_FLOOR, room // 2)
+        floor = min(_floor(self.heading), room // 2)
         sizes = accumulate(min(cost, floor) for cost in self.costs.values())
         favoured = dict(islice(self.costs.items(), sum(size <= room for size in sizes)))
         highest = level(room, sorted(favoured.values()))
@@ -115,9 +129,17 @@ class Draft:
             entry = self.section.entries[key]
             if cost <= highest:
                 kept[key] = entry, cost
-            elif clipped := _clip(entry, cost, highest, count, self._place(entry)):
+            elif clipped := _clip(entry, cost, highest, count, self._cuts(entry)):
                 kept[key] = clipped
         return kept
+
+    def _cuts(self, entry: Quote) -> Iterator[Callable[[str, int], str]]:
+        """Give the ways to cut a text; where its place finds no room beside it, it goes without."""
+        if self.heading.stated:
+            yield brief
+            return
+        yield partial(clip, place=self._place(entry))
+        yield partial(clip, place="")
 
     def _place(self, entry: Quote) -> str | None:
         """Say where the whole of a text can be read; None if that is left to our cut in it."""
@@ -126,27 +148,43 @@ class Draft:
         return f'{self.recall}(ref="{text_ref(entry.text)}")'
 
 
-def _favoured(section: Section[Any], *, keeps_first: bool) -> Iterator[Entry]:
-    """Give the entries, the newest first; the oldest comes second if it is to be kept."""
+def _floor(heading: Heading) -> int:
+    """Give how far an entry is clipped while it can be left out; 0 if it stays whole."""
+    return _CLIP_FLOOR * heading.clips + STATED * heading.stated
+
+
+def _favoured(section: Section[Any], heading: Heading) -> Iterator[Entry]:
+    """Give the entries, the newest first; the oldest or what tells most comes next if it is to."""
     newest = reversed(section.entries.values())
     yield from islice(newest, 1)
-    first = next(iter(section.entries.values()), None) if keeps_first else None
+    if heading.stated:
+        former = list(newest)[::-1]
+        yield from _by_turns([entry for entry in former if is_telling(entry.key)])
+        yield from _by_turns([entry for entry in former if not is_telling(entry.key)])
+        return
+    first = next(iter(section.entries.values()), None) if heading.keeps_first else None
     if first is not None and len(section.entries) > 1:
         yield first
     yield from (entry for entry in newest if entry is not first)
 
 
-def _clip(
-    entry: Quote, cost: int, most: int, count: Count, place: str | None
-) -> tuple[Entry, int] | None:
-    """Clip a text to `most` tokens; None if too little of it would be left to say anything.
+def _by_turns(entries: list[Entry]) -> Iterator[Entry]:
+    """Give the oldest and the newest by turns, until they meet."""
+    waiting = deque(entries)
+    while waiting:
+        yield waiting.popleft()
+        if waiting:
+            yield waiting.pop()
 
-    A text that has no room for its place beside it goes without: it is worth more.
-    """
-    for told in (place, ""):
+
+def _clip(
+    entry: Quote, cost: int, most: int, count: Count, cuts: Iterable[Callable[[str, int], str]]
+) -> tuple[Entry, int] | None:
+    """Clip a text to `most` tokens, by the first way that leaves enough of it to say anything."""
+    for cut in cuts:
         limit = len(entry.text) * most // cost
         while limit >= _CLIP_LEAST:
-            clipped = Quote(clip(entry.text, limit, told))
+            clipped = Quote(cut(entry.text, limit))
             if (size := count(clipped.markdown() + "\n")) <= most:
                 return clipped, size
             limit -= max(limit // 20, 8)

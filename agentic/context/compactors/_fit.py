@@ -2,7 +2,8 @@
 
 Sizes are in tokens, as the counter counts them. The user's words come first, within a share of the
 room; then the lines in which identifiers were last seen, which get most of what is left while it is
-little; the other sections share the rest. What one does not need, others get.
+little; the other sections share the rest, of which a part is for what the assistant stated. What
+one does not need, others get.
 """
 
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from agentic.context.compactors._notes import (
 from agentic.context.compactors._offers import Offers
 from agentic.context.compactors._ranks import Rank, write_ranks
 from agentic.context.compactors._room import share
+from agentic.context.compactors._shares import firsts_of, shares_of
 from agentic.tokens import Counter
 
 __all__ = ["fit"]
@@ -39,20 +41,11 @@ _MUCH = 3900
 """From this on the requests may take half of the room, to have enough of each."""
 _SEEN_WEIGHT = 8
 """What the lines may take, where the other sections together may take 1."""
-_LISTED, _LISTED_PART = 320, 5
-"""The other sections together may have so many tokens, if that is no more than a fifth."""
-_URGENCY = (
-    "progress",
-    "errors",
-    "todos",
-    "results",
-    "changed",
-    "commands",
-    "findings",
-    "calls",
-    "read",
-)
-"""Each section has one entry before any has two, in this order."""
+_STATED, _STATED_PART, _STATED_PART_OF_MUCH = 160, 5, 24
+"""What the assistant stated may have so many tokens, if that is no more than a fifth; of a large
+room, one part in twenty-four."""
+_LISTED, _LISTED_PART = 160, 10
+"""The other sections together may have so many tokens, if that is no more than a tenth."""
 _SEEN_PART, _SEEN_PLENTY = 0.85, 8000
 """The lines want no more than this part of so many tokens, and half of what is above."""
 _SPARE = 20
@@ -81,29 +74,6 @@ def fit(notes: Notes, max_tokens: int, counter: Counter, recall: str = "") -> st
     rooms = (*ample, *(max_tokens * step // _STEPS for step in range(_STEPS, 0, -1)))
     written = (to_markdown(table.choose(room)) for room in rooms)
     return next((text for text in written if counter.count(text) <= max_tokens), "")
-
-
-def _firsts(drafts: list[Draft], room: int) -> dict[str, int]:
-    """Give each section room for one entry while there is any, in the order of their urgency."""
-    by_name = {each.heading.name: each for each in drafts}
-    firsts: dict[str, int] = {}
-    for name in _URGENCY:
-        if 0 < (first := by_name[name].first) <= room:
-            firsts[name] = first
-            room -= first
-    return firsts
-
-
-def _shares(drafts: list[Draft], room: int, firsts: dict[str, int]) -> dict[str, int]:
-    """Share out by weight what the first entries leave."""
-    had = [firsts.get(each.heading.name, 0) for each in drafts]
-    wants = [
-        (each.wanted - has, each.heading.weight) for each, has in zip(drafts, had, strict=True)
-    ]
-    more = share(room - sum(had), wants)
-    return {
-        each.heading.name: has + part for each, has, part in zip(drafts, had, more, strict=True)
-    }
 
 
 @attrs.define(slots=False)
@@ -169,18 +139,21 @@ class _Table:
     def choose(self, room: int) -> Notes:
         """Choose what a room holds."""
         room = max(room - self.count(f"{TITLE}\n") - self.frame, 0)
-        words, rest = self._parts(room)
-        chosen, spent = self._sections(words, rest)
+        words, stated, rest = self._parts(room)
+        chosen, spent = self._sections(words, stated, rest)
         lines = self._cover(chosen, room - spent)
         spare = room - spent - lines.tokens
         if spare * _SPARE > room:
-            chosen, spent = self._sections(words, rest + spare)
+            chosen, spent = self._sections(words, stated, rest + spare)
             lines = self._cover(chosen, room - spent)
         self._show(chosen, lines)
         return chosen
 
-    def _parts(self, room: int) -> tuple[int, int]:
-        """Share the room out: for texts word for word, and for the sections that list things."""
+    def _parts(self, room: int) -> tuple[int, int, int]:
+        """Share the room out: for texts word for word, and for the sections that list things.
+
+        Between the two, how much of the latter is for what was stated.
+        """
         words = [each for each in self.drafts if each.heading.clips]
         enough = sum(each.least(_WORDS_EACH) for each in words)
         part = room * _WORDS_PART
@@ -191,15 +164,21 @@ class _Table:
         listed = sum(each.wanted for each in self.drafts if not each.heading.clips)
         plenty, more = min(room, _SEEN_PLENTY), max(room - _SEEN_PLENTY, 0)
         lines = min(self.lines.wanted, int(plenty * _SEEN_PART) + more // 2)
-        least = min(listed, _LISTED, room // _LISTED_PART)
-        return part, max(least, share(room, [(listed, 1), (lines, _SEEN_WEIGHT)])[0])
+        stated = min(
+            sum(each.wanted for each in self.drafts if each.heading.stated),
+            max(_STATED, room // _STATED_PART_OF_MUCH),
+            room // _STATED_PART,
+        )
+        least = min(listed, stated + min(_LISTED, room // _LISTED_PART))
+        rest = max(least, share(room, [(listed, 1), (lines, _SEEN_WEIGHT)])[0])
+        return part, stated, rest
 
-    def _sections(self, words: int, rest: int) -> tuple[Notes, int]:
+    def _sections(self, words: int, stated: int, rest: int) -> tuple[Notes, int]:
         """Fill the sections; what whole entries leave over goes on, at last to the requests."""
         verbatim = [each for each in self.drafts if each.heading.clips]
         listing = [each for each in self.drafts if not each.heading.clips]
-        firsts = _firsts(listing, rest)
-        parts = _shares(verbatim, words, {}) | _shares(listing, rest, firsts)
+        firsts = firsts_of(listing, rest, stated)
+        parts = shares_of(verbatim, words, {}) | shares_of(listing, rest, firsts)
         chosen = Notes()
         spare = words + rest - sum(parts.values())
         for each in reversed(self.drafts):

@@ -123,9 +123,9 @@ class _Gatherer:
         self.notes.mentions.read("the assistant", reply.content, SAID)
         self.notes.progress = Quotes()
         if reply.tool_calls:
-            self.notes.findings.put_text(found(reply.content))
+            self.notes.findings.put_texts(found(reply.content))
         else:
-            self.notes.results.put_text(result_of(reply.content))
+            self.notes.results.put_texts(result_of(reply.content))
         self._set_todos(todos_in_text(reply.content))
 
     def _take_call(self, call: ToolCall, result: ToolResult) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 __all__ = [
     "around",
+    "brief",
     "clip",
     "head_lines",
     "is_clipped",
@@ -117,6 +118,19 @@ def around(line: str, word: str, limit: int) -> str:
         end = space if space >= 0 else end
     head, tail = "... " if start else "", " ..." if end < len(line) else ""
     return f"{head}{line[start:end].strip()}{tail}"
+
+
+def brief(line: str, limit: int) -> str:
+    """Keep both ends of a sentence that is longer than the limit, in whole words.
+
+    >>> brief("The parser drops tabs ... wherever a line begins with more than one of them", 45)
+    'The parser drops tabs ... one of them'
+    """
+    if len(line) <= limit:
+        return line
+    tail = (limit - len(" ... ")) // 3
+    head = _back_to_word(line[: limit - len(" ... ") - tail]).removesuffix(" ...").rstrip()
+    return f"{head} ... {_on_to_word(line[len(line) - tail :]).removeprefix('... ')}"
 
 
 def clip(text: str, limit: int, place: str | None = None) -> str:

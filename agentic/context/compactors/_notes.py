@@ -1,7 +1,7 @@
 """What a digest holds, by sections, and the Markdown form of the whole, both ways."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 import attrs
@@ -50,6 +50,11 @@ class Quotes(Section[Quote]):
         """Add a text as the newest, unless there is nothing in it."""
         if text.strip():
             self.put(Quote(text))
+
+    def put_texts(self, texts: Iterable[str]) -> None:
+        """Add several, the newest last."""
+        for text in texts:
+            self.put_text(text)
 
 
 @attrs.define
@@ -107,6 +112,8 @@ class Heading:
     """The first entry is favoured besides the newest."""
     messages: bool = False
     """Each entry is a message: what is cut out of it can be read again."""
+    stated: bool = False
+    """Said once and nowhere else: old entries have the same right to the room as new ones."""
 
 
 SEEN = Heading("seen", "Where things were last seen", CallNote, 0)
@@ -118,8 +125,8 @@ HEADINGS = (
     Heading("pinned", "Pinned", Quote, 30, clips=True, messages=True),
     Heading("former", "Former summary", Quote, 20, clips=True),
     Heading("reminders", "Told on the way", Quote, 8, clips=True, messages=True),
-    Heading("results", "Results, in the assistant's words", Quote, 14),
-    Heading("findings", "Found on the way", Quote, 8),
+    Heading("results", "Results, in the assistant's words", Quote, 14, stated=True),
+    Heading("findings", "Found on the way", Quote, 8, stated=True),
     Heading("changed", "Files changed", FileNote, 14),
     Heading("read", "Files read", FileNote, 6),
     Heading("commands", "Commands and their outcome", CallNote, 12),

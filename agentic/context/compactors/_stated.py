@@ -4,10 +4,11 @@ English is understood best: what is announced is known by how English sentences 
 """
 
 import re
+from collections.abc import Iterator
 
-from agentic.context.compactors._lines import one_line, shorten
+from agentic.context.compactors._lines import brief, one_line, shorten
 
-__all__ = ["announced", "found", "result_of"]
+__all__ = ["announced", "found", "is_telling", "result_of"]
 
 _WINDOW = 6000
 _RESULT_LIMIT = 320
@@ -26,37 +27,48 @@ _ANNOUNCEMENT = re.compile(
     re.IGNORECASE,
 )
 _FEWEST_WORDS = 4
+# For text in lower case, with a blank before it: `re` is slow where case does not matter, or at \b.
+_TELLING = re.compile(
+    r"[ *(](?:decisions?|decided?|agreed?|chosen?|chose|conclu(?:de|ded|sion)|settled|convention"
+    r"|(?:go|going|went) with|opt(?:ed)? for|st(?:ick|ay)s?|keep(?! \w+ing)|kept|never|from now on"
+    r"|must not|no longer|culprit|root cause|turns out"
+    r"|(?:rule|note|result|finding|important)(?=: ))\b"
+)
+_LABEL = re.compile(r"\**[^\W\d_]{4,}(?::\**|\**:)(?= |\Z)")
+"""What may stand before a sentence to say what it is: `Decision:`."""
 
 
-def result_of(text: str) -> str:
-    r"""Give the first and the last sentence of a final reply, in one line.
+def result_of(text: str) -> list[str]:
+    r"""Give the first and the last sentence of a final reply, in one line; before, what it decides.
 
     >>> result_of("Done. The build is green.\n- It was due to a typo.\n\nShall I push it?")
-    'The build is green. ... Shall I push it?'
+    ['The build is green. ... Shall I push it?']
     """
     sentences = _sentences(text)
-    telling = [sentence for sentence in sentences if len(sentence.split()) >= _FEWEST_WORDS]
-    match telling or sentences:
-        case [first, _, *_, last]:
-            return shorten(f"{first} ... {last}", _RESULT_LIMIT)
+    match [each for each in sentences if len(each.split()) >= _FEWEST_WORDS] or sentences:
+        case [first, *middle, last] if middle:
+            stated = [*filter(is_telling, middle), f"{first} ... {last}"]
         case few:
-            return shorten(" ".join(few), _RESULT_LIMIT)
+            stated = [" ".join(few)]
+    return [brief(each, _RESULT_LIMIT) for each in stated]
 
 
-def found(text: str) -> str:
-    """Give what a reply states before it goes on to call tools, in one line.
+def found(text: str) -> list[str]:
+    """Give what a reply states before it goes on to call tools, in one line; before, what tells.
 
-    >>> found("So `borderColor` takes a function. Let me see who sets it:")
-    'So `borderColor` takes a function.'
+    >>> found("So `borderColor` takes a function. It is the root cause. Let me see who sets it:")
+    ['It is the root cause.', 'So `borderColor` takes a function.']
     """
-    stated = [
-        sentence
-        for sentence in _sentences(text)
-        if not sentence.endswith(":")
-        and not _ANNOUNCEMENT.match(sentence)
-        and len(sentence.split()) >= _FEWEST_WORDS
-    ]
-    return shorten(" ".join(stated), _FOUND_LIMIT)
+    telling: list[str] = []
+    rest: list[str] = []
+    for sentence in _sentences(text):
+        if sentence.endswith(":") or len(sentence.split()) < _FEWEST_WORDS:
+            continue
+        if is_telling(sentence):
+            telling.append(sentence)
+        elif not _ANNOUNCEMENT.match(sentence):
+            rest.append(sentence)
+    return [brief(each, _FOUND_LIMIT) for each in (*telling, " ".join(rest)) if each]
 
 
 def announced(text: str) -> str:
@@ -68,6 +80,15 @@ def announced(text: str) -> str:
     return shorten(next(reversed(_sentences(text[-_WINDOW:])), ""), _ANNOUNCED_LIMIT)
 
 
+def is_telling(statement: str) -> bool:
+    """Tell whether a statement says what was decided, or what something comes from.
+
+    >>> is_telling("Decision: names of the old form until May."), is_telling("The tests pass.")
+    (True, False)
+    """
+    return bool(_TELLING.search(f" {statement.lower()}"))
+
+
 def _sentences(text: str) -> list[str]:
     """Split both ends of a reply into sentences, without code and headings."""
     ends = text if len(text) <= 2 * _WINDOW else f"{text[:_WINDOW]}\n\n{text[-_WINDOW:]}"
@@ -76,4 +97,17 @@ def _sentences(text: str) -> list[str]:
     parts = _SENTENCE_END.split(ends)
     lines = (one_line(part) for part in parts if part)
     tidied = (line[bullet.end() :] if (bullet := _BULLET.match(line)) else line for line in lines)
-    return [sentence for sentence in tidied if sentence]
+    return list(_labelled(sentence for sentence in tidied if sentence))
+
+
+def _labelled(sentences: Iterator[str]) -> Iterator[str]:
+    """Put a label that stands by itself before the sentence that it belongs to."""
+    label = ""
+    for sentence in sentences:
+        if _LABEL.fullmatch(sentence) and not _ANNOUNCEMENT.match(sentence):
+            label = f"{label}{sentence} "
+        else:
+            yield f"{label}{sentence}"
+            label = ""
+    if label:
+        yield label.rstrip()
