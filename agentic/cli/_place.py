@@ -53,7 +53,7 @@ class Place:
         Raises:
             ConfigError: no agent is called so, or its file has mistakes.
             OSError: there is no such file or folder.
-            ClickException: nothing is called so, and nothing new can be.
+            ClickException: with `new`, a name of no agent that does not say what to make.
         """
         if name.startswith(_SERVERS):
             return cls(name, _agent(kind="postgres", dsn=name))
@@ -69,7 +69,7 @@ class Place:
             return cls(name, _agent(kind="jsonl", path=str(path.absolute().parent)), path.stem)
         if path.is_dir() or name.endswith(_SLASHES):
             return cls(name, _agent(kind="jsonl", path=_there(path, new=new)))
-        return cls(name, _agent_unless_new(name) if new else find_agent(name))
+        return cls(name, _agent_or_advice(name) if new else find_agent(name))
 
     async def find(self, session_id: str | None) -> str:
         """Give the id of a session that is there, by default of the one that changed last.
@@ -116,7 +116,7 @@ def find_agent(name: str) -> config.AgentConfig:
     return config.find(name)
 
 
-def _agent_unless_new(name: str) -> config.AgentConfig:
+def _agent_or_advice(name: str) -> config.AgentConfig:
     """Read an agent; where nothing is called so, tell also how a new place is named."""
     try:
         return find_agent(name)

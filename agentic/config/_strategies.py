@@ -37,7 +37,7 @@ STRATEGIES: Mapping[str, type[Any]] = {
 }
 _COUNTER = "counter"
 _OURS = (_COUNTER, "digest", "recall")
-"""Arguments that the agent brings."""
+"""Arguments that no file writes: the agent brings the first and the last, Python the digest."""
 _STAND_IN = 1_000_000_000
 """A number that every required argument accepts, in the place of one that is wrong or missing."""
 

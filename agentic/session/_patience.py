@@ -52,7 +52,8 @@ class Patience:
 class PatientManager(Manager):
     """A Manager whose triggers wait after an undo: or the next request would undo that.
 
-    After a summary that did not pay for itself they wait, too: or every request would ask for one.
+    After a summary that did not pay for itself they wait longer than a Manager's 5 %: the next one
+    would hardly pay either.
     """
 
     patience: Patience = attrs.field(factory=Patience, kw_only=True)

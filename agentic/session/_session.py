@@ -195,7 +195,7 @@ class Session:
         next request waits for no summary. One that fails changes nothing, and the error is in the
         Compaction; with none due `reason` is None.
         """
-        history = await self._load()
+        history = await self._load()  # first: it may replace the managers
         return await self._compact(self._automatic, history)
 
     async def undo(self) -> Diff:

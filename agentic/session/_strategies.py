@@ -49,6 +49,6 @@ def name_recall(strategy: Any, name: str) -> Any:
         return attrs.evolve(strategy, recall=name)
     if isinstance(strategy, FitContextWindow):
         digest = compactors.name_recall(strategy.digest, name)
-        # One that is new knows nothing of the conversation yet.
+        # Unchanged, it stays the same object: a new one would know nothing of the conversation.
         return strategy if digest is strategy.digest else attrs.evolve(strategy, digest=digest)
     return strategy

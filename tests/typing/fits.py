@@ -81,7 +81,11 @@ def made_compactors() -> list[budget.Compactor]:
 
 
 def made_strategies() -> list[strategies.ContextStrategy]:
-    return [strategies.FitContextWindow(8_000)]
+    return [strategies.FitContextWindow(8_000, digest=compactors.Digest(max_tokens=960))]
+
+
+def made_writers() -> list[strategies.Writer]:
+    return [compactors.Digest()]
 
 
 class _Model:

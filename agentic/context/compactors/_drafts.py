@@ -19,7 +19,7 @@ from agentic.context.compactors._quoted import text_ref
 from agentic.context.compactors._room import level
 from agentic.context.compactors._stated import is_telling
 
-__all__ = ["Count", "Draft", "draft"]
+__all__ = ["STATED", "Count", "Draft", "draft"]
 
 Count: TypeAlias = Callable[[str], int]
 """From a text to its size in tokens."""
@@ -46,7 +46,9 @@ def draft(
     missing = left_out_line(section.left_out + len(section.entries))
     frame = count(f"\n## {heading.title}\n")
     recall = recall if heading.messages else ""
-    telling = sum(min(cost, STATED) for key, cost in costs.items() if is_telling(key))
+    telling = sum(
+        min(cost, STATED) for key, cost in costs.items() if heading.stated and is_telling(key)
+    )
     return Draft(heading, section, costs, telling, frame, count(missing + "\n"), recall)
 
 
@@ -59,7 +61,8 @@ class Draft:
     costs: dict[str, int]
     """By the keys of the entries that could find room, the most favoured first."""
     telling: int
-    """What those of them cost that tell most, if none takes more than `STATED`."""
+    """What those of them cost that tell most, if none takes more than `STATED`; 0 where nothing is
+    stated."""
     frame: int
     """What heading and blank line cost."""
     gap: int

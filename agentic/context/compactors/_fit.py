@@ -150,9 +150,9 @@ class _Table:
         return chosen
 
     def _parts(self, room: int) -> tuple[int, int, int]:
-        """Share the room out: for texts word for word, and for the sections that list things.
+        """Give what texts word for word may take, what was stated, and all that is listed.
 
-        Between the two, how much of the latter is for what was stated.
+        What was stated is part of the last.
         """
         words = [each for each in self.drafts if each.heading.clips]
         enough = sum(each.least(_WORDS_EACH) for each in words)

@@ -34,12 +34,12 @@ _TELLING = re.compile(
     r"|must not|no longer|culprit|root cause|turns out"
     r"|(?:rule|note|result|finding|important)(?=: ))\b"
 )
-_LABEL = re.compile(r"\**[^\W\d_]{4,}(?::\**|\**:)(?= |\Z)")
+_LABEL = re.compile(r"\**[^\W\d_]{4,}(?::\**|\**:)")
 """What may stand before a sentence to say what it is: `Decision:`."""
 
 
 def result_of(text: str) -> list[str]:
-    r"""Give the first and the last sentence of a final reply, in one line; before, what it decides.
+    r"""Give what a final reply decides, then its first and last sentence in one line.
 
     >>> result_of("Done. The build is green.\n- It was due to a typo.\n\nShall I push it?")
     ['The build is green. ... Shall I push it?']
@@ -104,7 +104,7 @@ def _labelled(sentences: Iterator[str]) -> Iterator[str]:
     """Put a label that stands by itself before the sentence that it belongs to."""
     label = ""
     for sentence in sentences:
-        if _LABEL.fullmatch(sentence) and not _ANNOUNCEMENT.match(sentence):
+        if _LABEL.fullmatch(sentence):
             label = f"{label}{sentence} "
         else:
             yield f"{label}{sentence}"

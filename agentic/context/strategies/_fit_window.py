@@ -37,9 +37,9 @@ class FitContextWindow:
     low_water: float = attrs.field(default=0.75, kw_only=True)
     """The share of the budget that a cut leaves; 1.0 keeps as much as fits, and cuts every turn."""
     digest: Writer | None = attrs.field(default=None, kw_only=True)
-    """Such as `compactors.Digest(max_tokens=900)`: with one, a lower mark costs less and yet keeps
-    more of what is needed. Its `max_tokens` are part of what a cut leaves, and counted as all else
-    here. If it fails, the view goes without; a log entry says so, and the next cut asks again."""
+    """Such as `compactors.Digest(max_tokens=900)`: with one, a low mark costs less and forgets
+    little. Its `max_tokens` are part of what a cut leaves, and counted as all else here. If it
+    fails, the former note stays; a log entry says so, and the next cut asks again."""
     _tallies: Tallies = attrs.field(
         default=attrs.Factory(
             lambda self: Tallies(self.counter, self.per_message_overhead, self.tokens_per_media),

@@ -66,8 +66,8 @@ class Notebook:
 
     @property
     def room(self) -> int:
-        """What a note may take."""
-        return self.writer.max_tokens + self.count(_message("", 0))
+        """What a note may take, its heading with a number of six digits included."""
+        return self.writer.max_tokens + self.count(_message("", 999_999))
 
     def write(self, former: Note | None, gone: Sequence[Message]) -> Note | None:
         """Write what is left out now, and what was before; None if the writer failed."""

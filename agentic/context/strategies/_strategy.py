@@ -14,8 +14,8 @@ __all__ = ["ContextStrategy", "Fit", "Writer"]
 class ContextStrategy(Protocol):
     """Makes the view from the history; the history is untouched.
 
-    Drops whole rounds only, gives the same list object when nothing changed, and applied twice is
-    applied once. Inherit, or just have the method.
+    Drops whole rounds only (a summary message may say what they held), gives the same list object
+    when nothing changed, and applied twice is applied once. Inherit, or just have the method.
     """
 
     def compact(self, messages: list[Message], /) -> list[Message]:

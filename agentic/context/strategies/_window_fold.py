@@ -158,11 +158,12 @@ class WindowFold:
         return view
 
     def _first_gap(self, cut: _Cut) -> int:
-        """Count the messages of the view before the first one that was left out."""
+        """Count the messages of the view before what was left out first, whole rounds only."""
         retained = {*cut.retained}
         gap = next(index for index in range(cut.start) if index not in retained)
-        kept = (place for index in cut.retained for place in self.rounds[index].found.positions)
-        return sum(place < self.rounds[gap].found.positions[0] for place in kept)
+        places = {index: self.rounds[index].found.positions for index in cut.retained}
+        last = max((each[-1] for index, each in places.items() if index < gap), default=-1)
+        return sum(place <= last for each in places.values() for place in each)
 
     def _rounds_in_view(self, messages: list[Message], cut: _Cut) -> list[Message]:
         if len(cut.retained) == cut.start and not cut.ragged:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agentic.context.compactors import Digest
 from agentic.context.strategies import Chain, ClearToolOutputs, FitContextWindow, Writer
 from agentic.errors import ConfigError
-from agentic.messages import Message, ToolCall, ToolResult, split_rounds
+from agentic.messages import Message, ToolCall, ToolResult, close_open_rounds, split_rounds
 from agentic.testing import conversations
 from agentic.tokens import CharCounter, Counter, count_tokens
 
@@ -120,6 +120,42 @@ def test_what_must_stay_goes_before_the_note() -> None:
     assert roomy.messages == [TASK, roomy.messages[1], messages[4]]
     assert roomy.messages[1].summary is not None
     assert roomy.messages[1].summary.messages_summarized == 3
+
+
+def test_a_note_parts_no_call_from_its_result() -> None:
+    """Also where a pinned round stands before the gap, and reaches beyond it."""
+    messages = [
+        TASK,
+        Message("assistant", tool_calls=[ToolCall("c1", "read", "{}")], pinned=True),
+        Message("system", "Go on. " * 30),
+        Message("tool", tool_results=[ToolResult("c1", "read", "done")]),
+        *say(12),
+    ]
+
+    view = fit_window(1_000, _Ledger()).compact(messages)
+
+    assert view[:3] == [TASK, messages[1], messages[3]]
+    assert view[3].summary is not None
+    assert close_open_rounds(view) is view
+
+
+@attrs.frozen
+class _Full:
+    """Fills the room that it has to the last token."""
+
+    max_tokens: int = 300
+
+    def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
+        return "x" * self.max_tokens
+
+
+def test_a_note_that_fills_its_room_is_shown() -> None:
+    """Its heading grows with the number of messages that it stands for."""
+    strategy, messages = fit_window(1_500, _Full(), low_water=1.0), [TASK]
+    for n in range(1_100):
+        messages.append(Message("assistant", "x" * (1 + n % 7)))
+        view = strategy.compact(messages)
+        assert view is messages or any(message.summary for message in view)
 
 
 def test_an_empty_note_is_none() -> None:
