@@ -245,14 +245,13 @@ def test_an_interruption_leaves_the_fold_as_it_was() -> None:
             return super().write(messages, counter=counter)
 
     strategy, messages = fit_window(1_000, _Stopped(), low_water=0.5), [TASK]
-    for reply in say(15):
+    for reply in say(30):
         messages.append(reply)
         with contextlib.suppress(KeyboardInterrupt):
-            strategy.compact(messages)
-
-    fresh = fit_window(1_000, _Ledger(), low_water=0.5).fit(messages)
-    fit = strategy.fit(messages)
-    assert (len(fit.messages), fit.tokens) == (len(fresh.messages), fresh.tokens)
+            fit = strategy.fit(messages)
+            fresh = fit_window(1_000, _Ledger(), low_water=0.5).fit(messages)
+            assert (len(fit.messages), fit.tokens) == (len(fresh.messages), fresh.tokens)
+            assert fit.tokens == count_tokens(fit.messages, LETTERS)
 
 
 def test_a_digest_is_held_to_its_size_by_the_counter_of_the_window() -> None:
