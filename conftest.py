@@ -1,4 +1,7 @@
-"""Runs every Python snippet of the README and the docs, each page in a folder of its own."""
+"""Runs every Python snippet of the README and the docs, each page in a folder of its own.
+
+Real material beside the checkout is run through without coverage, which is that of our own tests.
+"""
 
 import os
 import tempfile
@@ -13,6 +16,13 @@ from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 settings.register_profile("agentic", settings(), deadline=None)  # a busy machine is no failure
 settings.load_profile("agentic")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave coverage to the project's own tests; tracing whole sessions makes them far slower."""
+    for item in items:
+        if item.get_closest_marker("corpus"):
+            item.add_marker("no_cover")
 
 
 @pytest.fixture(scope="module")
