@@ -6,8 +6,7 @@ holds one, so a round with an orphan is never sent.
 """
 
 import operator
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
@@ -42,8 +41,8 @@ class Round:
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls that have no result."""
-        unanswered = Counter(_answers(self.messages[1:]))
-        return tuple(call for call in self.messages[0].tool_calls if not _take(unanswered, call.id))
+        answers = _numbers(result.call_id for m in self.messages[1:] for result in m.tool_results)
+        return tuple(call for call in self.messages[0].tool_calls if not _take(answers, call.id))
 
 
 def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
@@ -138,25 +137,25 @@ class _OpenRound:
     positions: list[int]
     opener: Message
     orphaned: bool = attrs.field(init=False)
-    waiting: Counter[str] = attrs.field(init=False)
+    waiting: dict[str, int] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.orphaned = self.opener.role == "tool"
-        self.waiting = Counter(call.id for call in self.opener.tool_calls)
+        self.waiting = _numbers([call.id for call in self.opener.tool_calls])
 
     def take(self, message: Message) -> int:
         """Count the results of a tool message that answer a call of this round."""
-        return sum(_take(self.waiting, result.call_id) for result in message.tool_results)
+        return sum([_take(self.waiting, result.call_id) for result in message.tool_results])
 
     def close(self, messages: Sequence[Message]) -> Round:
-        members = tuple(messages[position] for position in self.positions)
+        members = tuple([messages[position] for position in self.positions])
         return Round(members, tuple(self.positions), self.orphaned)
 
 
 def _close_round(found: Round) -> Iterator[Message]:
     opener = found.messages[0]
     yield opener
-    waiting = Counter(call.id for call in opener.tool_calls)
+    waiting = _numbers(call.id for call in opener.tool_calls)
     for message in found.messages[1:]:
         fitting = [result for result in message.tool_results if _take(waiting, result.call_id)]
         sound = len(fitting) == len(message.tool_results)
@@ -170,12 +169,16 @@ def _close_round(found: Round) -> Iterator[Message]:
         )
 
 
-def _answers(messages: Sequence[Message]) -> Iterator[str]:
-    return (result.call_id for message in messages for result in message.tool_results)
+def _numbers(ids: Iterable[str]) -> dict[str, int]:
+    """Count each id. There are few, mostly one: a `Counter` takes several times as long."""
+    numbers: dict[str, int] = {}
+    for each in ids:
+        numbers[each] = numbers.get(each, 0) + 1
+    return numbers
 
 
-def _take(waiting: Counter[str], call_id: str) -> bool:
-    if waiting[call_id] <= 0:
+def _take(waiting: dict[str, int], call_id: str) -> bool:
+    if waiting.get(call_id, 0) <= 0:
         return False
     waiting[call_id] -= 1
     return True
