@@ -63,7 +63,7 @@ class _Gatherer:
     def take(self, taken: Round) -> None:
         """Note what a round says."""
         opener = taken.messages[0]
-        self.notes.mentions.message += len(taken.messages)
+        self.notes.mentions.go_on(len(taken.messages))
         if opener.summary is not None:
             self._fold(opener.summary.content)
         elif call := self.outputs.get(taken.positions[0]):

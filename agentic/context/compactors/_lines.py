@@ -5,7 +5,7 @@ that an output of 100 MB costs what one of 10 KB does.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 __all__ = [
     "around",
@@ -13,7 +13,7 @@ __all__ = [
     "clip",
     "head_lines",
     "is_clipped",
-    "line_with",
+    "line_where",
     "one_line",
     "shorten",
     "tail_lines",
@@ -50,7 +50,11 @@ def head_lines(text: str) -> Iterator[str]:
     >>> list(head_lines("<output>\n\n==========\nRan 3 tests\n</output>"))
     ['Ran 3 tests']
     """
-    return _telling(_forwards(text[:_WINDOW]))
+    rest = text[:_WINDOW]
+    while rest:
+        line, _, rest = rest.partition("\n")
+        if telling := _telling(line):
+            yield telling
 
 
 def tail_lines(text: str) -> Iterator[str]:
@@ -59,18 +63,24 @@ def tail_lines(text: str) -> Iterator[str]:
     >>> next(tail_lines("collected 3 items\n3 passed in 0.1s\n\n"))
     '3 passed in 0.1s'
     """
-    return _telling(_backwards(text[-_WINDOW:]))
+    rest = text[-_WINDOW:]
+    while rest:
+        rest, _, line = rest.rpartition("\n")
+        if telling := _telling(line):
+            yield telling
 
 
-def line_with(pattern: re.Pattern[str], text: str) -> str:
-    r"""Give the first line, near either end of a text, in which a pattern is found, tidied.
+def line_where(find: Callable[[str], int], text: str) -> str:
+    r"""Give the first line, near either end of a text, in which something is found, tidied.
 
-    >>> line_with(re.compile("error"), "> check\na.ts(2): error TS1\ngave up")
+    `find` gives its position, or -1.
+
+    >>> line_where(lambda text: text.find("error"), "> check\na.ts(2): error TS1\ngave up")
     'a.ts(2): error TS1'
     """
     for window in (text[:_WINDOW], text[-_WINDOW:]):
-        if found := pattern.search(window):
-            start = window.rfind("\n", 0, found.start()) + 1
+        if (at := find(window)) >= 0:
+            start = window.rfind("\n", 0, at) + 1
             return one_line(window[start:].partition("\n")[0])
     return ""
 
@@ -176,23 +186,10 @@ def uncut(text: str) -> str:
     return _CUT.sub("\n", text, count=1)
 
 
-def _forwards(text: str) -> Iterator[str]:
-    while text:
-        line, _, text = text.partition("\n")
-        yield line
-
-
-def _backwards(text: str) -> Iterator[str]:
-    while text:
-        text, _, line = text.rpartition("\n")
-        yield line
-
-
-def _telling(lines: Iterator[str]) -> Iterator[str]:
-    for line in lines:
-        tidied = one_line(line)
-        if not _TAG_OR_RULE.fullmatch(tidied):
-            yield tidied
+def _telling(line: str) -> str:
+    """Give a line, tidied; nothing if it says nothing."""
+    tidied = one_line(line)
+    return tidied if tidied[:1].isalnum() or not _TAG_OR_RULE.fullmatch(tidied) else ""
 
 
 def _reopen(text: str) -> tuple[str, int, str, str]:

@@ -85,6 +85,8 @@ class Mentions:
 
     message: int = 0
     """How many messages were read."""
+    growth: float = 1.0
+    """What a mention counts in the last of them, beside one in the first."""
     names: _Names = attrs.field(factory=_Names)
     scores: dict[str, float] = attrs.field(factory=dict)
     told: dict[str, int] = attrs.field(factory=dict)
@@ -92,6 +94,12 @@ class Mentions:
     called: dict[str, int] = attrs.field(factory=dict)
     """The number of the last argument of a call that mentioned each."""
     sources: list[_Source] = attrs.field(factory=list)
+
+    def go_on(self, messages: int) -> None:
+        """Go on by so many messages."""
+        # Growing weights rank like decaying scores, and each score is touched only when it changes.
+        self.message += messages
+        self.growth = exp2(min(self.message / _HALF_LIFE, _LAST_DOUBLING))
 
     def read(self, label: str, text: str, weight: float = 1.0) -> None:
         """Note the identifiers in what somebody said, or a tool put out."""
@@ -108,7 +116,7 @@ class Mentions:
     def read_former(self, label: str, line: str, rank: Rank) -> None:
         """Note the identifiers in a line of a former digest, which says what they counted then."""
         text = line or label
-        score = rank.score * self._growth
+        score = rank.score * self.growth
         found = self.names.in_text(unescaped(text))
         for name in found:
             self.scores[name] = max(self.scores.get(name, 0.0), score)
@@ -129,20 +137,15 @@ class Mentions:
 
     def _score(self, text: str, weight: float) -> set[str]:
         """Count a mention of each identifier in a text, and give them."""
-        # Growing weights rank like decaying scores, and each score is touched only when it changes.
-        weight *= self._growth
+        weight *= self.growth
         found = self.names.in_text(text)
         for name in found:
             self.scores[name] = self.scores.get(name, 0.0) + weight
         return found
 
-    @property
-    def _growth(self) -> float:
-        return exp2(min(self.message / _HALF_LIFE, _LAST_DOUBLING))
-
     def best(self, limit: int) -> dict[str, float]:
         """Give the identifiers that rank highest, and their worth."""
-        growth = self._growth
+        growth = self.growth
         fresh = [
             _FRESH * source.weight * exp2((source.message - self.message) / _FRESH_HALF_LIFE)
             for source in self.sources

@@ -6,11 +6,10 @@ other than 0; and any call failed if the first line of its output, or the last, 
 """
 
 import re
-from collections.abc import Iterator
 
 import attrs
 
-from agentic.context.compactors._lines import head_lines, line_with, shorten, tail_lines
+from agentic.context.compactors._lines import head_lines, line_where, shorten, tail_lines
 from agentic.context.compactors._tools import ToolKind
 from agentic.messages import ToolResult
 
@@ -36,9 +35,10 @@ _ERROR_END = re.compile(
     r": (?:No such file or directory|(?:command )?not found|Permission denied)$|: No module named"
 )
 _ERROR_WORD = re.compile(
-    r"(?i:\b(?:errors?|fatal|panic|failed|failures?|exception|cannot|denied|refused|not found|"
-    r"no such file|no module|unable|undefined|unexpected|invalid)\b)|\w(?:Error|Exception)\b"
+    r"\b(?:errors?|fatal|panic|failed|failures?|exception|cannot|denied|refused|not found|"
+    r"no such file|no module|unable|undefined|unexpected|invalid)\b"
 )
+_ERROR_NAME = re.compile(r"E(?<=\wE)(?:rror|xception)\b")
 
 
 @attrs.frozen
@@ -60,34 +60,43 @@ def read_outcome(result: ToolResult, kind: ToolKind | None) -> Outcome:
     """
     text = f"{result.output}\n{result.error.message}" if result.error else result.output
     exit_code = _exit_code(text) if kind == "run" else None
-    first = next(_said(head_lines(text)), "")
-    last = next(_said(tail_lines(text)), "")
+    first = next(filter(_says_more, head_lines(text)), "")
+    last = next(filter(_says_more, tail_lines(text)), "")
     failed = bool(result.error or exit_code) or _is_error(first) or _is_error(last)
     if not failed:
         return Outcome(failed, exit_code, _shown(last if kind == "run" else first))
-    return Outcome(failed, exit_code, _shown(line_with(_ERROR_WORD, text) or first, last))
+    return Outcome(failed, exit_code, _shown(line_where(_error_at, text) or first, last))
 
 
 def _exit_code(text: str) -> int | None:
     """Find the exit code that an output states at its end or at its start."""
     for window in (text[-_CODE_WINDOW:], text[:_CODE_WINDOW]):
         low = window.lower()
-        # Looking for a word first is several times faster than `re`, and few outputs have one.
-        if ("code" in low or "status" in low) and (stated := _EXIT_CODE.findall(low)):
+        if _may_state_code(low) and (stated := _EXIT_CODE.findall(low)):
             return int(stated[-1])
     return None
 
 
+def _may_state_code(low: str) -> bool:
+    """Look for a word first: that is several times faster than `re`, and few texts have one."""
+    return "code" in low or "status" in low
+
+
 def _is_error(line: str) -> bool:
-    return bool(_ERROR_START.match(line) or _ERROR_END.search(line))
+    return bool(_ERROR_START.match(line) or (": " in line and _ERROR_END.search(line)))
 
 
-def _said(lines: Iterator[str]) -> Iterator[str]:
-    """Leave out the lines that only state how a command ended."""
-    for line in lines:
-        low = line.lower()
-        if low != _NO_OUTPUT and not _STATUS_LINE.fullmatch(low):
-            yield line
+def _error_at(text: str) -> int:
+    """Find the first word that tells of an error; -1 if there is none."""
+    low = text.replace("\u0130", "I").lower()  # the only letter that is two in lower case
+    found = [each.start() for each in (_ERROR_WORD.search(low), _ERROR_NAME.search(text)) if each]
+    return min(found, default=-1)
+
+
+def _says_more(line: str) -> bool:
+    """Tell whether a line does not only state how a command ended."""
+    low = line.lower()
+    return low != _NO_OUTPUT and not (_may_state_code(low) and _STATUS_LINE.fullmatch(low))
 
 
 def _shown(*lines: str) -> tuple[str, ...]:

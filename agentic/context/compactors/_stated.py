@@ -23,8 +23,7 @@ _SENTENCE_END = re.compile(
 _BULLET = re.compile(r"(?:[-*+>|]|[0-9]{1,3}\.) |[\W_]+\Z")
 _ANNOUNCEMENT = re.compile(
     r"(?:(?:now|next|first|then|so|ok|okay|good|great|perfect|actually|also|but|and)\b[,.!]?\s+)*"
-    r"(?:let me|let's|let us|i'll|i will|i'm going to|i need to|i should|we will|we'll)\b",
-    re.IGNORECASE,
+    r"(?:let me|let's|let us|i'll|i will|i'm going to|i need to|i should|we will|we'll)\b"
 )
 _FEWEST_WORDS = 4
 # For text in lower case, with a blank before it: `re` is slow where case does not matter, or at \b.
@@ -45,7 +44,7 @@ def result_of(text: str) -> list[str]:
     ['The build is green. ... Shall I push it?']
     """
     sentences = _sentences(text)
-    match [each for each in sentences if len(each.split()) >= _FEWEST_WORDS] or sentences:
+    match list(filter(_is_long, sentences)) or sentences:
         case [first, *middle, last] if middle:
             stated = [*filter(is_telling, middle), f"{first} ... {last}"]
         case few:
@@ -59,15 +58,12 @@ def found(text: str) -> list[str]:
     >>> found("So `borderColor` takes a function. It is the root cause. Let me see who sets it:")
     ['It is the root cause.', 'So `borderColor` takes a function.']
     """
-    telling: list[str] = []
-    rest: list[str] = []
-    for sentence in _sentences(text):
-        if sentence.endswith(":") or len(sentence.split()) < _FEWEST_WORDS:
-            continue
-        if is_telling(sentence):
-            telling.append(sentence)
-        elif not _ANNOUNCEMENT.match(sentence):
-            rest.append(sentence)
+    stated = [each for each in _sentences(text) if not each.endswith(":") and _is_long(each)]
+    # Few replies tell anything, and all sentences at once are looked through faster.
+    telling = list(filter(is_telling, stated)) if is_telling("\n ".join(stated)) else []
+    rest = [
+        each for each in stated if each not in telling and not _ANNOUNCEMENT.match(each.lower())
+    ]
     return [brief(each, _FOUND_LIMIT) for each in (*telling, " ".join(rest)) if each]
 
 
@@ -94,17 +90,24 @@ def _sentences(text: str) -> list[str]:
     ends = text if len(text) <= 2 * _WINDOW else f"{text[:_WINDOW]}\n\n{text[-_WINDOW:]}"
     if "```" in ends or "#" in ends:
         ends = _CODE_OR_HEADING.sub("\n\n", ends)
-    parts = _SENTENCE_END.split(ends)
-    lines = (one_line(part) for part in parts if part)
-    tidied = (line[bullet.end() :] if (bullet := _BULLET.match(line)) else line for line in lines)
-    return list(_labelled(sentence for sentence in tidied if sentence))
+    lines = map(one_line, filter(None, _SENTENCE_END.split(ends)))
+    return list(_labelled(filter(None, map(_without_bullet, lines))))
+
+
+def _without_bullet(line: str) -> str:
+    bullet = None if line[:1].isalpha() else _BULLET.match(line)
+    return line[bullet.end() :] if bullet else line
+
+
+def _is_long(sentence: str) -> bool:
+    return sentence.count(" ") + 1 >= _FEWEST_WORDS
 
 
 def _labelled(sentences: Iterator[str]) -> Iterator[str]:
     """Put a label that stands by itself before the sentence that it belongs to."""
     label = ""
     for sentence in sentences:
-        if _LABEL.fullmatch(sentence):
+        if sentence[-1] in ":*" and _LABEL.fullmatch(sentence):
             label = f"{label}{sentence} "
         else:
             yield f"{label}{sentence}"

@@ -4,7 +4,7 @@ import re
 
 __all__ = ["identifier", "unescaped", "words_in", "words_of"]
 
-_LENGTHS = range(4, 121)
+_SHORTEST, _LONGEST = 4, 120
 _WORD = re.compile(r"[\w./~-]+")
 _BLANKS = bytes(ord(char) if _WORD.match(char) else 32 for char in map(chr, range(128))).ljust(256)
 _ESCAPES = re.compile(r'\\[nrt"]')
@@ -44,7 +44,7 @@ def identifier(word: str) -> str:
     if word.isalpha() and (word.islower() or word.istitle() or word.isupper()):
         return ""
     plain = _plain(word)
-    return plain if len(plain) in _LENGTHS and _NAMED.search(plain) else ""
+    return plain if _SHORTEST <= len(plain) <= _LONGEST and _NAMED.search(plain) else ""
 
 
 def words_in(word: str) -> set[str]:

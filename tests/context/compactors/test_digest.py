@@ -251,6 +251,17 @@ def test_an_error_shows_the_line_that_names_it_and_the_last(
     )
 
 
+def test_letters_that_grow_in_lower_case_move_no_error(
+    digest: Run, called: Called, section: Cut
+) -> None:
+    """The capital dotted I of Turkish is two characters in lower case."""
+    output = "\u0130" * 30 + "\nERROR in b.ts\nand nothing else is the matter there\ngave up"
+
+    got = digest(*called("bash", f"{output}\nexit code: 1", command="make"))
+
+    assert section(got, "Errors") == "- `make` -> exit 1\n  ERROR in b.ts\n  gave up"
+
+
 def test_an_error_that_the_same_command_overcame_is_no_news(digest: Run, called: Called) -> None:
     """What is still broken is what counts."""
     got = digest(
