@@ -25,6 +25,8 @@ COST_BUDGETS = (8_000, 20_000, 50_000)
 SLIDING = "a window that slides every turn"
 LOW, DIGEST = 0.35, 0.12
 """A lower mark than the default, and what a digest of what is left out gets of the budget."""
+TIERS_LOW, TIERS_DIGEST, TIERS_AT_ONCE = 0.3, 0.1, 2
+"""The same where outputs are cleared first, never less at once than so many times the budget."""
 
 
 @attrs.frozen
@@ -65,7 +67,7 @@ def _strategies(budget: int) -> dict[str, ContextStrategy]:
     return {
         SLIDING: FitContextWindow(budget, counter, per_message_overhead=0, low_water=1.0),
         "FitContextWindow": FitContextWindow(budget, counter, per_message_overhead=0),
-        "FitContextWindow, low, digest": _low_with_digest(budget),
+        "FitContextWindow, low, digest": _low_with_digest(budget, LOW, DIGEST),
         "ClearToolOutputs": ClearToolOutputs(budget, counter, per_message_overhead=0),
         "ClearToolOutputs, FitContextWindow": Chain(
             [
@@ -76,18 +78,24 @@ def _strategies(budget: int) -> dict[str, ContextStrategy]:
         "ClearToolOutputs, the same, digest": Chain(
             [
                 ClearToolOutputs(
-                    budget, counter, min_tokens=budget, low_water=LOW, per_message_overhead=0
+                    budget,
+                    counter,
+                    min_tokens=TIERS_AT_ONCE * budget,
+                    low_water=TIERS_LOW,
+                    per_message_overhead=0,
                 ),
-                _low_with_digest(budget),
+                _low_with_digest(budget, TIERS_LOW, TIERS_DIGEST),
             ]
         ),
     }
 
 
-def _low_with_digest(budget: int) -> FitContextWindow:
+def _low_with_digest(budget: int, low_water: float, part: float) -> FitContextWindow:
     counter = CharSize()
-    digest = Digest(max_tokens=int(budget * DIGEST), counter=counter)
-    return FitContextWindow(budget, counter, per_message_overhead=0, low_water=LOW, digest=digest)
+    digest = Digest(max_tokens=int(budget * part), counter=counter)
+    return FitContextWindow(
+        budget, counter, per_message_overhead=0, low_water=low_water, digest=digest
+    )
 
 
 def _send(
