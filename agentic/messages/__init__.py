@@ -11,6 +11,7 @@ from agentic.messages._rounds import (
     leading_system_count,
     split_rounds,
 )
+from agentic.messages._summaries import find_summary, prefix_length
 
 __all__ = [
     "ContextSummary",
@@ -25,9 +26,11 @@ __all__ = [
     "ToolResult",
     "close_open_rounds",
     "continues",
+    "find_summary",
     "find_task",
     "from_plain",
     "leading_system_count",
+    "prefix_length",
     "split_rounds",
     "to_plain",
 ]

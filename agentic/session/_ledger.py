@@ -8,9 +8,15 @@ from typing import Any
 import attrs
 
 from agentic.history import Archive, Diff
-from agentic.messages import ContextSummary, Message, close_open_rounds, leading_system_count
+from agentic.messages import (
+    ContextSummary,
+    Message,
+    close_open_rounds,
+    find_summary,
+    leading_system_count,
+)
 
-__all__ = ["Ledger", "find_summary", "prefix_length"]
+__all__ = ["Ledger"]
 
 _log = logging.getLogger(__name__)
 
@@ -103,26 +109,6 @@ class Ledger:
             yield
         finally:
             self._followed = [each for each in self._followed if each is not history]
-
-
-def find_summary(messages: Sequence[Message]) -> ContextSummary | None:
-    """Give the summary that a history begins with.
-
-    >>> find_summary([ContextSummary("done", 3).to_message()]).messages_summarized
-    3
-    """
-    length = prefix_length(messages)
-    return messages[length - 1].summary if length else None
-
-
-def prefix_length(messages: Sequence[Message]) -> int:
-    """Count the system messages at the start, up to a summary if one is among them.
-
-    >>> prefix_length([Message("system", "Be brief."), Message("user", "Why?")])
-    1
-    """
-    length = leading_system_count(messages)
-    return next((i + 1 for i in range(length) if messages[i].summary), length)
 
 
 def _points_past(summary: ContextSummary, full: Sequence[Message]) -> bool:

@@ -2,8 +2,7 @@
 
 import attrs
 
-from agentic.messages import Message
-from agentic.session._ledger import find_summary, prefix_length
+from agentic.messages import Message, find_summary, prefix_length
 from agentic.tokens import Counter, Gauge, Tallies
 from agentic.usage import normalize
 

@@ -17,8 +17,8 @@ from agentic.context.strategies import Chain
 from agentic.errors import ConfigError
 from agentic.history import Archive, Diff
 from agentic.loop import Decider, Executor, Runner
-from agentic.messages import Message, close_open_rounds
-from agentic.session._ledger import Ledger, find_summary, prefix_length
+from agentic.messages import Message, close_open_rounds, find_summary, prefix_length
+from agentic.session._ledger import Ledger
 from agentic.session._meter import Meter
 from agentic.session._overhead import Overhead
 from agentic.session._patience import Patience, PatientManager

@@ -3,8 +3,7 @@
 import attrs
 
 from agentic import truncate
-from agentic.messages import Message
-from agentic.session._ledger import prefix_length
+from agentic.messages import Message, prefix_length
 from agentic.tokens import Tallies
 
 __all__ = ["SUMMARY_SHARE", "SummaryShare"]

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from agentic.context.budget import Policy
 from agentic.context.compactors import Digest
 from agentic.history import MemoryStore
-from agentic.messages import Message, close_open_rounds, find_task, split_rounds
+from agentic.messages import Message, close_open_rounds, find_task, prefix_length, split_rounds
 from agentic.session import Prepared, Session
-from agentic.session._ledger import prefix_length
 from agentic.testing import conversations
 from agentic.tokens import CharCounter, count_tokens
 

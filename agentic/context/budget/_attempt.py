@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 import attrs
 
 from agentic import events
-from agentic.context.budget._plan import Plan, find_former, prefix_length
+from agentic.context.budget._plan import Plan
 from agentic.errors import CompactionRefused
-from agentic.messages import ContextSummary, Message
+from agentic.messages import ContextSummary, Message, find_summary, prefix_length
 from agentic.tokens import Tallies, Tally, largest_part
 
 __all__ = ["Attempt", "Check", "Compaction", "Host"]
@@ -155,7 +155,7 @@ class Attempt:
 
     def _describe(self, content: str) -> ContextSummary:
         """Say what the summary stands for; its sizes are not known yet."""
-        former = find_former(self.check.messages)
+        former = find_summary(self.check.messages)
         covered = former.messages_summarized if former else 0
         start = prefix_length(self.check.messages)
         # What was kept earlier (a pin, a request) may come before what was dropped then, or among

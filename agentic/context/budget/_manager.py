@@ -7,11 +7,11 @@ import attrs
 from agentic._given import is_whole, must_have
 from agentic.context.budget._attempt import Attempt, Check, Compaction, Host
 from agentic.context.budget._compactor import Compactor, summarize
-from agentic.context.budget._plan import find_former, plan
+from agentic.context.budget._plan import plan
 from agentic.context.budget._policy import Policy
 from agentic.context.budget._trigger import find_trigger
 from agentic.errors import CompactionRefused, ConfigError
-from agentic.messages import Message, RecentConversations
+from agentic.messages import Message, RecentConversations, find_summary
 from agentic.tokens import Counter, Tallies
 
 __all__ = ["Manager"]
@@ -143,7 +143,7 @@ class Manager:
 
     def _waits(self, messages: list[Message], tokens: int) -> bool:
         """Whether an attempt now would most likely end like the last one."""
-        former = find_former(messages)
+        former = find_summary(messages)
         if (
             former is not None
             and former.low_gains >= _LOW_GAINS

@@ -1,21 +1,20 @@
 """What a compaction keeps and what it drops."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import attrs
 
 from agentic.context.budget._policy import Policy
 from agentic.messages import (
-    ContextSummary,
     Message,
     Round,
     find_task,
-    leading_system_count,
+    prefix_length,
     split_rounds,
 )
 
-__all__ = ["Plan", "find_former", "plan", "prefix_length"]
+__all__ = ["Plan", "plan"]
 
 _SUMMARY_SHARE = 4
 """One part in this many of the available tokens is left to the summary, unless the policy itself
@@ -34,21 +33,6 @@ class Plan:
     """What the summary replaces, a former summary left out. An orphan is always among it."""
     former: tuple[int, ...]
     """Former summaries, to be folded into the new one."""
-
-
-def find_former(messages: Sequence[Message]) -> ContextSummary | None:
-    """Give the summary that a conversation starts with, if it was compacted before."""
-    start = prefix_length(messages)
-    return messages[start - 1].summary if start else None
-
-
-def prefix_length(messages: Sequence[Message]) -> int:
-    """Count the system messages at the start, up to a summary if one is among them.
-
-    What follows the summary was kept by the compaction that made it, system messages included.
-    """
-    length = leading_system_count(messages)
-    return next((i + 1 for i in range(length) if messages[i].summary), length)
 
 
 def plan(

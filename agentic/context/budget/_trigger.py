@@ -1,8 +1,7 @@
 """Which limit of a policy a conversation has reached. Sizes in tokens."""
 
-from agentic.context.budget._plan import find_former, prefix_length
 from agentic.context.budget._policy import Policy
-from agentic.messages import Message
+from agentic.messages import Message, find_summary, prefix_length
 
 __all__ = ["find_trigger"]
 
@@ -27,7 +26,7 @@ def find_trigger(policy: Policy, messages: list[Message], tokens: int) -> str | 
         return "window" if over and policy.max_tokens > policy.available_tokens else "tokens"
     if over:
         return "window"
-    former = find_former(messages)
+    former = find_summary(messages)
     fresh = in_all - (former.messages_kept if former else 0)
     many = policy.max_messages is not None and fresh >= policy.max_messages
     return "messages" if long and many else None
