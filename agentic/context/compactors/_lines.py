@@ -14,6 +14,7 @@ __all__ = [
     "head_lines",
     "is_clipped",
     "line_where",
+    "lowered",
     "one_line",
     "shorten",
     "tail_lines",
@@ -26,6 +27,8 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TAG_OR_RULE = re.compile(r"(?:</?[\w:-]{1,40}>|[\W_])*")
 _PLACE = r'[^\n]{1,200}?\(ref="text-[0-9a-f]{12}"\)'
 _CUT = re.compile(rf" \[\.\.\. ([0-9]{{1,12}}) characters left out(?:: ({_PLACE}))? \.\.\.\] ")
+_LIKE_ASCII = {"\u0130": "i", "\u0131": "i", "\u017f": "s"}
+"""Letters that `re` takes for these where case does not matter; the first is two in lower case."""
 _WORD_SEARCH = 24
 _OUTWARD = 10
 """How far a cut moves outwards to the next blank, in characters."""
@@ -42,6 +45,18 @@ def one_line(text: str) -> str:
     if "\r" in text:
         text = "\n".join(line.strip().rpartition("\r")[2] for line in text.split("\n"))
     return " ".join(text.split())
+
+
+def lowered(text: str) -> str:
+    """Give a text in lower case, each letter where it was, as patterns that ignore case see it.
+
+    >>> lowered("F\u0130LE FA\u0131LED")
+    'file failed'
+    """
+    if not text.isascii():
+        for letter, plain in _LIKE_ASCII.items():
+            text = text.replace(letter, plain)
+    return text.lower()
 
 
 def head_lines(text: str) -> Iterator[str]:

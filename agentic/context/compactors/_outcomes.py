@@ -9,7 +9,7 @@ import re
 
 import attrs
 
-from agentic.context.compactors._lines import head_lines, line_where, shorten, tail_lines
+from agentic.context.compactors._lines import head_lines, line_where, lowered, shorten, tail_lines
 from agentic.context.compactors._tools import ToolKind
 from agentic.messages import ToolResult
 
@@ -88,9 +88,8 @@ def _is_error(line: str) -> bool:
 
 def _error_at(text: str) -> int:
     """Find the first word that tells of an error; -1 if there is none."""
-    low = text.replace("\u0130", "I").lower()  # the only letter that is two in lower case
-    found = [each.start() for each in (_ERROR_WORD.search(low), _ERROR_NAME.search(text)) if each]
-    return min(found, default=-1)
+    found = _ERROR_WORD.search(lowered(text)), _ERROR_NAME.search(text)
+    return min((each.start() for each in found if each), default=-1)
 
 
 def _says_more(line: str) -> bool:

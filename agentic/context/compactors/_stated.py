@@ -6,7 +6,7 @@ English is understood best: what is announced is known by how English sentences 
 import re
 from collections.abc import Iterator
 
-from agentic.context.compactors._lines import brief, one_line, shorten
+from agentic.context.compactors._lines import brief, lowered, one_line, shorten
 
 __all__ = ["announced", "found", "is_telling", "result_of"]
 
@@ -62,7 +62,7 @@ def found(text: str) -> list[str]:
     # Few replies tell anything, and all sentences at once are looked through faster.
     telling = list(filter(is_telling, stated)) if is_telling("\n ".join(stated)) else []
     rest = [
-        each for each in stated if each not in telling and not _ANNOUNCEMENT.match(each.lower())
+        each for each in stated if each not in telling and not _ANNOUNCEMENT.match(lowered(each))
     ]
     return [brief(each, _FOUND_LIMIT) for each in (*telling, " ".join(rest)) if each]
 

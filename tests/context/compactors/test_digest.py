@@ -251,15 +251,16 @@ def test_an_error_shows_the_line_that_names_it_and_the_last(
     )
 
 
-def test_letters_that_grow_in_lower_case_move_no_error(
-    digest: Run, called: Called, section: Cut
+@pytest.mark.parametrize("line", ["ERROR in b.ts", "fa\u0131led: b.ts"])
+def test_letters_of_turkish_hide_and_move_no_error(
+    digest: Run, called: Called, section: Cut, line: str
 ) -> None:
-    """The capital dotted I of Turkish is two characters in lower case."""
-    output = "\u0130" * 30 + "\nERROR in b.ts\nand nothing else is the matter there\ngave up"
+    """The capital dotted I is two characters in lower case; the small one has no dot."""
+    output = "\u0130" * 30 + f"\n{line}\nand nothing else is the matter there\ngave up"
 
     got = digest(*called("bash", f"{output}\nexit code: 1", command="make"))
 
-    assert section(got, "Errors") == "- `make` -> exit 1\n  ERROR in b.ts\n  gave up"
+    assert section(got, "Errors") == f"- `make` -> exit 1\n  {line}\n  gave up"
 
 
 def test_an_error_that_the_same_command_overcame_is_no_news(digest: Run, called: Called) -> None:
