@@ -21,7 +21,8 @@ def find_summary(messages: Sequence[Message]) -> ContextSummary | None:
 def prefix_length(messages: Sequence[Message]) -> int:
     """Count the system messages at the start, up to a summary if one is among them.
 
-    What follows the summary was kept by the compaction that made it, system messages included.
+    What follows the summary was kept by the compaction that made it, system messages included:
+    `leading_system_count` counts those too.
 
     >>> prefix_length([Message("system", "Be brief."), Message("user", "Why?")])
     1
