@@ -26,7 +26,8 @@ SLIDING = "a window that slides every turn"
 LOW, DIGEST = 0.35, 0.12
 """A lower mark than the default, and what a digest of what is left out gets of the budget."""
 TIERS_LOW, TIERS_DIGEST, TIERS_AT_ONCE = 0.3, 0.1, 2
-"""The same where outputs are cleared first, never less at once than so many times the budget."""
+"""The same of both tiers, where outputs are cleared before the window cuts; and how many times the
+budget a clearing frees at least."""
 
 
 @attrs.frozen
@@ -75,7 +76,7 @@ def _strategies(budget: int) -> dict[str, ContextStrategy]:
                 FitContextWindow(budget, counter, per_message_overhead=0),
             ]
         ),
-        "ClearToolOutputs, the same, digest": Chain(
+        "two tiers, lower, digest": Chain(
             [
                 ClearToolOutputs(
                     budget,
@@ -90,9 +91,9 @@ def _strategies(budget: int) -> dict[str, ContextStrategy]:
     }
 
 
-def _low_with_digest(budget: int, low_water: float, part: float) -> FitContextWindow:
+def _low_with_digest(budget: int, low_water: float, share: float) -> FitContextWindow:
     counter = CharSize()
-    digest = Digest(max_tokens=int(budget * part), counter=counter)
+    digest = Digest(max_tokens=int(budget * share), counter=counter)
     return FitContextWindow(
         budget, counter, per_message_overhead=0, low_water=low_water, digest=digest
     )

@@ -15,6 +15,8 @@ _GROUPS: dict[str, Callable[[Sample], bool]] = {
     "The half to check on": lambda sample: sample.is_long and sample.half == "check",
 }
 FLOOR = "newest only"
+MOST = "msa"
+"""The agent that most of the long sessions are of."""
 _COSTS: tuple[Callable[[Bill], float], ...] = (
     lambda bill: bill.cost,
     lambda bill: bill.cost_when_full,
@@ -22,14 +24,16 @@ _COSTS: tuple[Callable[[Bill], float], ...] = (
 
 
 def print_tables(samples: Sequence[Sample]) -> None:
-    """Print the means: of all, of each half, of each agent, and of what is short."""
+    """Print the means: of all, of each half, of each agent, and of the other agents together."""
     for title, belongs in _GROUPS.items():
         print_table(title, [sample for sample in samples if belongs(sample)])
     for family in sorted({sample.family for sample in samples if sample.is_long}):
         chosen = [sample for sample in samples if sample.is_long and sample.family == family]
         print_table(f"Of these, {family}", chosen)
-    short = [sample for sample in samples if not sample.is_long]
-    print_table("Sessions of 20 to 99 messages, other agents", short)
+    others = [sample for sample in samples if sample.family != MOST]
+    print_table("Sessions of other agents, long and short", others)
+    short = [sample for sample in others if not sample.is_long]
+    print_table("Of these, of 20 to 99 messages", short)
 
 
 def print_table(title: str, samples: Sequence[Sample]) -> None:
