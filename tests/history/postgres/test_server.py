@@ -10,6 +10,10 @@ import pytest
 
 SERVER = Path(__file__).with_name("server.py")
 PARTS = runpy.run_path(str(SERVER))
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root has to be somebody else")
+OF_THE_PACKAGE = pytest.mark.skipif(
+    "POSTGRES_BIN" in os.environ, reason="it is about those of the package"
+)
 
 LEAVE_BEHIND = """
 import os, runpy, sys
@@ -19,7 +23,27 @@ os.kill(os.getpid(), 9)
 """
 
 
-@pytest.mark.usefixtures("server")  # which skips where there is none
+@pytest.fixture
+def hidden(tmp_path: Path) -> Path:
+    """Give the binaries in a folder that only root may enter."""
+    package = next(PARTS["_places"]()).parents[1]
+    folder = tmp_path / "hidden"
+    folder.mkdir(mode=0o700)
+    for part in (package, package.with_name(f"{package.name}.libs")):
+        (folder / part.name).symlink_to(part)
+    return folder / package.name / "pginstall" / "bin"
+
+
+@pytest.fixture(
+    params=["as they are", pytest.param("hidden", marks=[AS_ROOT, OF_THE_PACKAGE])],
+)
+def binaries(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the server run from the binaries where they are, and from a copy."""
+    if request.param == "hidden":
+        monkeypatch.setenv("POSTGRES_BIN", str(request.getfixturevalue("hidden")))
+
+
+@pytest.mark.usefixtures("server", "binaries")  # the first skips where there is none
 def test_tests_that_are_killed_leave_no_server() -> None:
     """The server ends and its folder goes when whoever started it is no more."""
     command = [sys.executable, "-c", LEAVE_BEHIND, str(SERVER)]
@@ -47,20 +71,15 @@ def test_without_binaries_there_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.usefixtures("server")
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root has to be somebody else")
-@pytest.mark.skipif("POSTGRES_BIN" in os.environ, reason="it is about those of the package")
+@AS_ROOT
+@OF_THE_PACKAGE
 def test_where_root_may_not_enter_the_binaries_are_copied(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hidden: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A checkout that only root can read is no obstacle: the server runs from a copy."""
-    package = next(PARTS["_places"]()).parents[1]
-    hidden = tmp_path / "hidden"
-    hidden.mkdir(mode=0o700)
-    for part in (package, package.with_name(f"{package.name}.libs")):
-        (hidden / part.name).symlink_to(part)
-    monkeypatch.setenv("POSTGRES_BIN", str(hidden / package.name / "pginstall" / "bin"))
+    monkeypatch.setenv("POSTGRES_BIN", str(hidden))
 
     with PARTS["Server"]() as copied:
         with psycopg.connect(copied.dsn()) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
-        assert (copied._folder / package.name).is_dir()
+        assert (copied._folder / hidden.parents[1].name).is_dir()
