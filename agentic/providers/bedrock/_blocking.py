@@ -29,28 +29,65 @@ async def call(function: Callable[[], Any]) -> Any:
 async def _in_thread(function: Callable[[], Any]) -> Any:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
+    handed = _Handed()
 
-    def settle(answer: Any, error: BaseException | None) -> None:
+    def settle(error: BaseException | None) -> None:
         if future.done():
-            _discard(answer)
-        elif error is None:
-            future.set_result(answer)
+            return
+        if error is None:
+            future.set_result(None)
         else:
             future.set_exception(error)
 
     def work() -> None:
-        answer, problem = None, None
+        problem = None
         try:
-            answer = function()
+            handed.over(function())
         except BaseException as error:  # noqa: BLE001  it is raised where it is waited for
             problem = error
         try:
-            loop.call_soon_threadsafe(settle, answer, problem)
+            loop.call_soon_threadsafe(settle, problem)
         except RuntimeError:  # the loop is closed
-            _discard(answer)
+            handed.refuse()
 
     _start(work)
-    return await future
+    try:
+        await future
+    except BaseException:
+        handed.refuse()
+        raise
+    return handed.take()
+
+
+@attrs.define(eq=False)
+class _Handed:
+    """What a thread brings. Whoever comes second, it or a refusal, lets go of it.
+
+    To leave that to the loop is not enough: a loop that ends runs no callback any more.
+    """
+
+    _lock: threading.Lock = attrs.field(factory=threading.Lock)
+    _answer: Any = None
+    _refused: bool = False
+
+    def over(self, answer: Any) -> None:
+        """Hand an answer over."""
+        with self._lock:
+            self._answer = answer
+        if self._refused:
+            self.refuse()
+
+    def take(self) -> Any:
+        """Take the answer."""
+        with self._lock:
+            answer, self._answer = self._answer, None
+        return answer
+
+    def refuse(self) -> None:
+        """Take no answer any more, and let go of the one that is there."""
+        with self._lock:
+            self._refused = True
+        _discard(self.take())
 
 
 def _start(work: Callable[[], None]) -> None:

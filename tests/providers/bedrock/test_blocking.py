@@ -1,0 +1,53 @@
+"""Calls of a client that blocks, which are waited for in a thread."""
+
+import asyncio
+import threading
+
+import attrs
+import pytest
+
+from agentic.providers.bedrock._blocking import call
+
+
+@attrs.define
+class _Stream:
+    """Remembers that it was closed."""
+
+    closed: bool = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_an_answer_that_nobody_takes_is_closed(early: bool) -> None:
+    """Also one that comes when the loop has run for the last time, and is not closed yet."""
+    stream, released = _Stream(), threading.Event()
+    loop = asyncio.new_event_loop()
+
+    def answer() -> dict[str, _Stream]:
+        released.wait(10)
+        return {"stream": stream}
+
+    async def cancelled() -> None:
+        waiting = asyncio.ensure_future(call(answer))
+        await asyncio.sleep(0)
+        if early:
+            released.set()
+            _join_threads()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    loop.run_until_complete(cancelled())
+    released.set()
+    _join_threads()
+    loop.close()
+
+    assert stream.closed
+
+
+def _join_threads() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "agentic-bedrock":
+            thread.join(10)
