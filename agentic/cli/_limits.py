@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from agentic.truncate import Default
+
 __all__ = ["LINES", "SIZE"]
 
 _BITS = {"": 0, "k": 10, "m": 20, "g": 30}
@@ -15,7 +17,7 @@ _SIZE = re.compile(r"([0-9]+)\s*([kmg]?)(?:b|ib|)", re.IGNORECASE)
 
 
 class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
-    """A whole number from 0, or `all` for None."""
+    """A whole number from 0, `all` for None, or nothing for the default."""
 
     def __init__(self, name: str, pattern: re.Pattern[str], allowed: str) -> None:
         self.name = name
@@ -24,8 +26,10 @@ class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer cli
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | None:
+    ) -> int | Default | None:
         """Read the number."""
+        if isinstance(value, Default):
+            return value
         if not isinstance(value, str):
             return int(value)
         if value.lower() == "all":

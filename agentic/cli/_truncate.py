@@ -32,7 +32,6 @@ _BUFFERS: Mapping[str, type[_Buffer]] = {
     "tail": truncate.TailBuffer,
     "middle": truncate.MiddleBuffer,
 }
-_Limits = tuple[int | None, int | None]
 _decoder = codecs.getincrementaldecoder("utf-8")
 
 
@@ -41,20 +40,38 @@ _decoder = codecs.getincrementaldecoder("utf-8")
 @click.option("--head", "modes", flag_value="head", multiple=True, help="Keep the start.")
 @click.option("--tail", "modes", flag_value="tail", multiple=True, help="Keep the end (default).")
 @click.option("--middle", "modes", flag_value="middle", multiple=True, help="Keep both ends.")
-@click.option("-n", "--lines", type=LINES, default="2000", show_default=True, help="Lines to keep.")
 @click.option(
-    "-c", "--bytes", "size", type=SIZE, default="50KB", show_default=True, help="Bytes to keep."
+    "-n",
+    "--lines",
+    type=LINES,
+    default=truncate.Default.LINES,
+    show_default="2000, or all with --bytes",
+    help="Lines to keep.",
+)
+@click.option(
+    "-c",
+    "--bytes",
+    "size",
+    type=SIZE,
+    default=truncate.Default.BYTES,
+    show_default="50KB, or all with --lines",
+    help="Bytes to keep.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the text and its measure as JSON.")
 def truncate_command(
-    *, file: str, modes: tuple[str, ...], lines: int | None, size: int | None, as_json: bool
+    *,
+    file: str,
+    modes: tuple[str, ...],
+    lines: int | truncate.Default | None,
+    size: int | truncate.Default | None,
+    as_json: bool,
 ) -> None:
     """Keep the end of FILE, or of stdin, within a number of lines and bytes.
 
-    The limit that leaves less decides; 'all' is none, and 50KB are 51,200 bytes. The text goes to
-    stdout, and what is missing of it is told on stderr. A file is read to its end, so that this is
-    exact; from a pipe, --head reads no more than it needs, and ends even where the pipe does not.
-    A limit of 0 prints nothing and reads nothing.
+    A limit that is given applies alone; of two, the one that leaves less decides. 'all' is no
+    limit, and 50KB are 51,200 bytes. The text goes to stdout, and what is missing of it is told on
+    stderr. A file is read to its end, so that this is exact; from a pipe, --head reads no more than
+    it needs, and ends even where the pipe does not. A limit of 0 prints nothing and reads nothing.
 
     Bytes go through as they are. A text within --bytes is never cut by it; in a larger one each
     byte that is no UTF-8 counts as three, as what a model would get in its place.
@@ -63,14 +80,16 @@ def truncate_command(
     """
     if len(set(modes)) > 1:
         raise click.UsageError(f"--{modes[0]} and --{modes[-1]} exclude each other")
+    mode = modes[0] if modes else "tail"
+    nothing = 0 in {lines, size}
+    limits = truncate.Options() if nothing else truncate.Options(max_lines=lines, max_bytes=size)
     with opened(file) as source:
-        mode = modes[0] if modes else "tail"
-        cut = _nothing(mode) if 0 in {lines, size} else _cut(source, mode, (lines, size))
+        cut = _nothing(mode) if nothing else _cut(source, mode, limits)
     notice = cut.notice(None if file == "-" else file)
     if as_json:
         click.echo(json_line({**cut.plain(), "notice": notice}))
         return
-    written = cut.written(size)
+    written = cut.written(limits.max_bytes)
     click.echo(written, nl=False)
     if notice:
         glued = sys.stdout.isatty() and not written.endswith(b"\n")
@@ -122,9 +141,11 @@ def _nothing(mode: str) -> _Cut:
     return _Cut(result, "the limit is 0, so nothing was read")
 
 
-def _cut(source: BufferedReader, mode: str, limits: _Limits) -> _Cut:
-    taken = _Taken(mode, *limits)
-    enough = None if mode != "head" or ends(source) else _Enough(*limits)
+def _cut(source: BufferedReader, mode: str, limits: truncate.Options) -> _Cut:
+    taken = _Taken(mode, limits.max_lines, limits.max_bytes)
+    enough = None
+    if mode == "head" and not ends(source):
+        enough = _Enough(limits.max_lines, limits.max_bytes)
     unread = ""
     while not unread and (block := source.read1(_BLOCK)):
         taken.add(block)

@@ -85,7 +85,8 @@ class Runner:
     tool_timeout_seconds: float | None = attrs.field(default=120.0, validator=seconds)
     """How long the tools of a turn may take; None waits for ever."""
     turn_output_bytes: int | None = attrs.field(default=None, validator=whole(1, optional=True))
-    """What the outputs of a turn may take together. Unset, four times `truncation.max_bytes`."""
+    """What the outputs of a turn may take together. Unset, four times `truncation.max_bytes`, if
+    that is a limit."""
     system_prompt: str = attrs.field(default="", validator=must_be(str))
     _gauge: Gauge | None = attrs.field(init=False, repr=False)
     """Of the conversation in the store."""

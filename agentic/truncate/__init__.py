@@ -6,6 +6,7 @@ r"""Keep the start, the end or both ends of a text within a number of lines and 
     two
     three
 
+A limit that is given applies alone; without one, 2,000 lines and 51,200 bytes are kept at most.
 A line ends at a line feed and nowhere else; a final one opens no further line. Bytes are UTF-8,
 and a lone surrogate counts as the three bytes of its surrogatepass form. Neither a character nor,
 where it can be helped, a line is cut in two. A text within its limits is returned as it is.
@@ -13,10 +14,11 @@ where it can be helped, a line is cut in two. A text within its limits is return
 
 from agentic.truncate._buffers import HeadBuffer, MiddleBuffer, TailBuffer
 from agentic.truncate._file import read_file
-from agentic.truncate._options import Options, head, middle, tail
+from agentic.truncate._options import Default, Options, head, middle, tail
 from agentic.truncate._result import Mode, Result
 
 __all__ = [
+    "Default",
     "HeadBuffer",
     "MiddleBuffer",
     "Mode",

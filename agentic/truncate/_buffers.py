@@ -12,7 +12,7 @@ from typing import BinaryIO, ClassVar, Self
 
 from agentic.truncate._cut import CUTS
 from agentic.truncate._measure import Measured, utf8_size
-from agentic.truncate._options import MAX_BYTES, MAX_LINES, check_limits, refusal
+from agentic.truncate._options import Default, applied_limits, refusal
 from agentic.truncate._result import Mode, Result
 from agentic.truncate._window import Ends, Prefix, Suffix, Window
 
@@ -30,14 +30,12 @@ class Buffer:
     def __init__(
         self,
         *,
-        max_lines: int | None = MAX_LINES,
-        max_bytes: int | None = MAX_BYTES,
+        max_lines: int | Default | None = Default.LINES,
+        max_bytes: int | Default | None = Default.BYTES,
         spill: str | os.PathLike[str] | None = None,
     ) -> None:
-        check_limits(max_lines, max_bytes)
-        self._max_lines = max_lines
-        self._max_bytes = max_bytes
-        self._window = self._window_type(max_lines, max_bytes)
+        self._max_lines, self._max_bytes = applied_limits(max_lines, max_bytes)
+        self._window = self._window_type(self._max_lines, self._max_bytes)
         self._decoder = _decoder("replace")
         self._kind: type[str | bytes] | None = None
         self._newlines = 0

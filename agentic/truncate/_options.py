@@ -1,9 +1,13 @@
 """The doors for a text in memory: check what is given, then cut.
 
-A limit is a whole number above 0, or None for no limit; anything else is a `ConfigError`. The
-defaults, 2,000 lines and 51,200 bytes, are those of pi-mono's `truncateHead` and `truncateTail`
-(https://github.com/badlogic/pi-mono, read 2026-11-21).
+A limit is a whole number above 0, or None for no limit; anything else is a `ConfigError`. A limit
+that is given applies alone. Where none is given, both defaults apply: 2,000 lines and 51,200 bytes,
+as in pi-mono's `truncateHead` and `truncateTail` (https://github.com/badlogic/pi-mono, read
+2026-11-21).
 """
+
+import enum
+from typing import Literal
 
 import attrs
 
@@ -12,10 +16,9 @@ from agentic.truncate._measure import Measured
 from agentic.truncate._result import Mode, Result
 
 __all__ = [
-    "MAX_BYTES",
-    "MAX_LINES",
+    "Default",
     "Options",
-    "check_limits",
+    "applied_limits",
     "check_options",
     "head",
     "middle",
@@ -23,17 +26,26 @@ __all__ = [
     "tail",
 ]
 
-MAX_LINES = 2000
-"""Lines kept unless told otherwise."""
+_MAX_LINES = 2000
+_MAX_BYTES = 51_200
 
-MAX_BYTES = 51_200
-"""Bytes kept unless told otherwise."""
+
+class Default(enum.Enum):
+    """What stands for a limit that is not given."""
+
+    LINES = _MAX_LINES
+    """2,000 lines, unless a number of bytes is given."""
+    BYTES = _MAX_BYTES
+    """51,200 bytes, unless a number of lines is given."""
 
 
 def head(
-    content: str, *, max_lines: int | None = MAX_LINES, max_bytes: int | None = MAX_BYTES
+    content: str,
+    *,
+    max_lines: int | Default | None = Default.LINES,
+    max_bytes: int | Default | None = Default.BYTES,
 ) -> Result:
-    r"""Keep the start of a text: whole lines within both limits.
+    r"""Keep the start of a text: whole lines within the limits.
 
     The content is a prefix of the text, without the newline at the cut. Of a first line that is
     over ``max_bytes`` the start is kept, which is nothing if not even one character fits.
@@ -43,14 +55,16 @@ def head(
     >>> head("abcdefghij\nsecond", max_bytes=4).content
     'abcd'
     """
-    check_limits(max_lines, max_bytes)
-    return cut_head(_measure(content), max_lines, max_bytes)
+    return cut_head(_measure(content), *applied_limits(max_lines, max_bytes))
 
 
 def tail(
-    content: str, *, max_lines: int | None = MAX_LINES, max_bytes: int | None = MAX_BYTES
+    content: str,
+    *,
+    max_lines: int | Default | None = Default.LINES,
+    max_bytes: int | Default | None = Default.BYTES,
 ) -> Result:
-    r"""Keep the end of a text: whole lines within both limits.
+    r"""Keep the end of a text: whole lines within the limits.
 
     The content is a suffix of the text, its last newline included. Of a last line that is over
     ``max_bytes`` the end is kept, which is nothing if not even one character fits.
@@ -60,12 +74,14 @@ def tail(
     >>> tail("line1\nline2\nline3", max_lines=1, max_bytes=2).content
     'e3'
     """
-    check_limits(max_lines, max_bytes)
-    return cut_tail(_measure(content), max_lines, max_bytes)
+    return cut_tail(_measure(content), *applied_limits(max_lines, max_bytes))
 
 
 def middle(
-    content: str, *, max_lines: int | None = MAX_LINES, max_bytes: int | None = MAX_BYTES
+    content: str,
+    *,
+    max_lines: int | Default | None = Default.LINES,
+    max_bytes: int | Default | None = Default.BYTES,
 ) -> Result:
     r"""Keep both ends of a text, half of each limit for either, and mark what is left out.
 
@@ -77,16 +93,35 @@ def middle(
     [... 3 lines, 16 bytes left out ...]
     five
     """
-    check_limits(max_lines, max_bytes)
-    return cut_middle(_measure(content), max_lines, max_bytes)
+    return cut_middle(_measure(content), *applied_limits(max_lines, max_bytes))
 
 
-def check_limits(max_lines: int | None, max_bytes: int | None) -> None:
-    """Refuse a limit that is neither a whole number above 0 nor None."""
-    if not (max_lines is None or (type(max_lines) is int and max_lines > 0)):
-        raise _bad_limit("max_lines", max_lines)
-    if not (max_bytes is None or (type(max_bytes) is int and max_bytes > 0)):
-        raise _bad_limit("max_bytes", max_bytes)
+def applied_limits(
+    max_lines: int | Default | None, max_bytes: int | Default | None
+) -> tuple[int | None, int | None]:
+    """Return the limits that apply, in lines and in bytes.
+
+    >>> applied_limits(Default.LINES, Default.BYTES), applied_limits(5, Default.BYTES)
+    ((2000, 51200), (5, None))
+
+    Raises:
+        ConfigError: A limit is neither a whole number above 0 nor None.
+    """
+    # None lifts a limit; only a number takes the place of the other default.
+    lines, size = max_lines, max_bytes
+    if type(lines) is not int:
+        if lines is not None and lines is not Default.LINES:
+            raise _bad_limit("max_lines", lines)
+        lines = _MAX_LINES if lines and type(size) is not int else None
+    elif lines < 1:
+        raise _bad_limit("max_lines", lines)
+    if type(size) is not int:
+        if size is not None and size is not Default.BYTES:
+            raise _bad_limit("max_bytes", size)
+        size = _MAX_BYTES if size and type(max_lines) is not int else None
+    elif size < 1:
+        raise _bad_limit("max_bytes", size)
+    return lines, size
 
 
 def refusal(name: str, given: object, allowed: str, remedy: str) -> ValueError:
@@ -116,19 +151,31 @@ def _mode(given: object) -> Mode:
         raise refusal("mode", given, "head, tail or middle", "pass a Mode") from error
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Options:
-    """How to truncate, checked once and applied to many texts."""
+    """How to truncate, checked once and applied to many texts.
 
-    mode: Mode = attrs.field(default=Mode.TAIL, converter=_mode)
+    >>> Options(max_bytes=800)
+    Options(mode=<Mode.TAIL: 'tail'>, max_lines=None, max_bytes=800)
+    """
+
+    mode: Mode
     """Which part to keep; the name of a mode will do."""
-    max_lines: int | None = MAX_LINES
+    max_lines: int | None
     """Lines to keep at most; None for any number."""
-    max_bytes: int | None = MAX_BYTES
+    max_bytes: int | None
     """Bytes of UTF-8 to keep at most; None for any number."""
 
-    def __attrs_post_init__(self) -> None:
-        check_limits(self.max_lines, self.max_bytes)
+    def __init__(
+        self,
+        *,
+        mode: Mode | Literal["head", "tail", "middle"] = Mode.TAIL,
+        max_lines: int | Default | None = Default.LINES,
+        max_bytes: int | Default | None = Default.BYTES,
+    ) -> None:
+        """Check the limits, and resolve which of them apply."""
+        lines, size = applied_limits(max_lines, max_bytes)
+        self.__attrs_init__(mode=_mode(mode), max_lines=lines, max_bytes=size)
 
     def apply(self, content: str) -> Result:
         r"""Truncate a text.

@@ -46,6 +46,23 @@ class Result:
     mode: Mode = Mode.TAIL
     """Which part was kept: a cut in the middle with too little room is a tail's."""
 
+    @property
+    def text(self) -> str:
+        r"""The content and, if something is missing, the notice on a line of its own.
+
+        >>> from agentic import truncate
+        >>> truncate.tail("one\ntwo\n", max_lines=1).text.split("\n")[0]
+        'two'
+        >>> truncate.tail("one\ntwo\n").text
+        'one\ntwo\n'
+        """
+        if not self.truncated:
+            return self.content
+        # The newline at the cut of a head is left out: one at its end belongs to an empty line.
+        ended = self.mode is not Mode.HEAD and self.content.endswith("\n")
+        newline = "" if ended or not self.output_lines else "\n"
+        return f"{self.content}{newline}{self.notice()}"
+
     def notice(self, ref: str | None = None) -> str:
         r"""Tell the model what is missing, of how much, and how to get it; "" if nothing is.
 

@@ -215,3 +215,13 @@ def test_a_file_of_a_gigabyte_takes_the_memory_of_its_limits(tmp_path: Path, mod
     assert peak_kilobytes < 40_000
     assert time.monotonic() - start < 30
     assert len(done.stdout) <= 51_200
+
+
+def test_one_limit_applies_alone_in_the_shell(agentic: Any) -> None:
+    """As in the library: whoever names bytes is not cut by lines."""
+    long_lines = b"y" * 99 + b"\n"
+
+    assert agentic("truncate", "-c", "1MB", stdin=LOG).raw == LOG
+    assert agentic("truncate", "-n", "1000", stdin=long_lines * 1_000).raw == long_lines * 1_000
+    assert agentic("truncate", "-n", "all", stdin=long_lines * 1_000).err
+    assert agentic("truncate", "-c", "all", stdin=LOG).err

@@ -79,3 +79,22 @@ def test_a_middle_that_became_a_tail_is_described_as_one() -> None:
 
     assert result.mode is Mode.TAIL
     assert "only the last 2 lines are shown" in result.notice()
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        (truncate.head("1\n2\n3", max_lines=2), "1\n2\n{notice}"),
+        (truncate.tail("1\n2\n3\n", max_lines=2), "2\n3\n{notice}"),
+        (truncate.tail("1\n2\n3", max_lines=2), "2\n3\n{notice}"),
+        (truncate.middle("1\n2\n3\n4\n", max_lines=3), "{content}{notice}"),
+        (truncate.head("1\n\n3", max_lines=2), "1\n\n{notice}"),
+        (truncate.head("\n2", max_lines=1), "\n{notice}"),
+        (truncate.head("漢", max_bytes=2), "{notice}"),
+        (truncate.head("whole\n"), "whole\n"),
+        (truncate.tail(""), ""),
+    ],
+)
+def test_text_ends_with_the_notice(result: truncate.Result, text: str) -> None:
+    """It stands on a line of its own, and no kept line is lost or joined to it."""
+    assert result.text == text.format(content=result.content, notice=result.notice())
