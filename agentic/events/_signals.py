@@ -46,6 +46,8 @@ class AgentEnd(Event):
     """The sum over the run."""
     exhausted: bool
     """The turn limit ended it."""
+    incomplete: str
+    """Why the reply is no complete answer, in words. Empty if it is one, and beside an error."""
     error: BaseException | None
     """What ended it otherwise: an error of the decider, of the store or of `list_tools`, or a
     cancellation."""

@@ -5,10 +5,19 @@ from collections.abc import Iterable
 import attrs
 
 from agentic._given import all_are, must_be
+from agentic.errors import ConfigError
 from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
 from agentic.usage import StopReason, Usage
 
 __all__ = ["Request", "Result"]
+
+
+_INCOMPLETE = {
+    StopReason.MAX_TOKENS: "the reply was cut off at the limit of tokens",
+    StopReason.CONTENT_FILTER: "the reply was withheld or refused",
+    StopReason.ABORT: "the reply was broken off",
+    StopReason.ERROR: "the provider failed in the middle of the reply",
+}
 
 
 def _messages(messages: Iterable[Message]) -> tuple[Message, ...]:
@@ -20,14 +29,26 @@ class Request:
     """One user request.
 
     Raises:
-        ConfigError: a text that is none, a history that does not consist of messages.
+        ConfigError: a text with nothing in it, a history that does not consist of messages.
     """
 
     user_message: str = attrs.field(validator=must_be(str))
+    """With more than white space in it: a provider refuses an empty message."""
     system_prompt: str = attrs.field(default="", validator=must_be(str))
     """Instead of the Runner's, for this run."""
     history: tuple[Message, ...] = attrs.field(default=(), converter=_messages)
     """What was said before, for a Runner without a store; with one, the start of a new session."""
+
+    @user_message.validator
+    def _check_user_message(self, _: object, value: str) -> None:
+        if not value.strip():
+            raise ConfigError(
+                "Request.user_message",
+                value,
+                "a text with more than white space in it",
+                "pass what the user asks; to have a history answered, pass its last user message "
+                "here and the messages before it as history",
+            )
 
 
 @attrs.frozen(kw_only=True)
@@ -52,3 +73,16 @@ class Result:
     """Why the last reply ended; MAX_TOKENS says that it was cut off."""
     exhausted: bool
     """Whether the turn limit ended the run."""
+
+    @property
+    def incomplete(self) -> str:
+        """Why the reply is no complete answer, in words; empty if it is one.
+
+        >>> Result(reply="", history=(), summary=None, tool_calls=(), tool_results=(),
+        ...        usage=Usage(), stop_reason=StopReason.STOP, exhausted=False).incomplete
+        'the model said nothing'
+        """
+        if self.exhausted:
+            return "the limit of turns was reached before the model was done"
+        silent = "" if self.reply.strip() else "the model said nothing"
+        return _INCOMPLETE.get(self.stop_reason, silent)

@@ -289,6 +289,7 @@ class Run:
             stop_reason=stop_reason,
             usage=self.usage,
             exhausted=self.exhausted,
+            incomplete="" if error else self._result().incomplete,
             error=error,
         )
 

@@ -153,6 +153,8 @@ class Screen:
                 print(f"  {size:,} characters in {seconds:.1f} s.", failed, result.notice)
             case events.ContextCompactionEnd(tokens_before=before, tokens_after=after, error=error):
                 print(f"  {error}" if error else f"  compacted: {before:,} -> {after:,} tokens")
+            case events.AgentEnd(incomplete=why) if why:
+                print(f"  {why}")
 
 
 def make_agent(

@@ -244,3 +244,11 @@ def test_an_overflow_is_answered_by_a_smaller_request(tmp_path: Path) -> None:
 
     assert "Read." in done.stdout, done.stderr
     assert retried < refused
+
+
+def test_a_reply_that_is_cut_off_is_told(tmp_path: Path) -> None:
+    """What is missing does not look like an answer."""
+    with chat_server(reply("It is", "length")) as (url, _):
+        done = mono_like(tmp_path, *GPT, "go", OPENAI_BASE_URL=url, OPENAI_API_KEY="none")
+
+    assert "It is\n  the reply was cut off at the limit of tokens\n" in done.stdout, done.stderr

@@ -14,9 +14,8 @@ from agentic import events
 from agentic.cli._chat._screen import Screen
 from agentic.cli._problems import sentence
 from agentic.config import AgentConfig, ConfigProblems
-from agentic.loop import Result, Runner
+from agentic.loop import Runner
 from agentic.session import Session
-from agentic.usage import StopReason
 
 __all__ = ["Talk", "blaming"]
 
@@ -68,8 +67,9 @@ class Talk:
         """Serve one request, whatever becomes of it."""
         result = await self.do(self.runner.run(text))
         self.has_failed = self.has_failed or result is None
-        if result is not None and (told := _told_end(result)):
-            self.screen.warn(told)
+        if result is not None and result.incomplete:
+            go_on = " Ask it to go on." if result.exhausted else ""
+            self.screen.warn(f"{result.incomplete[0].upper()}{result.incomplete[1:]}.{go_on}")
         await self.do(self._compact())
         if status := await self.do(self.session.status()):
             self.screen.show_size(status, self.agent.policy().context_window)
@@ -148,23 +148,6 @@ async def _staying(work: Coroutine[Any, Any, _T]) -> _T:
         raise click.ClickException(
             f"sys.exit({left.code!r}) was called where a reply was due: the chat goes on."
         ) from left
-
-
-def _told_end(result: Result) -> str:
-    """Say why a run ended, if it was not the model's own end.
-
-    >>> from agentic.usage import Usage
-    >>> _told_end(Result(reply="", history=(), summary=None, tool_calls=(), tool_results=(),
-    ...     usage=Usage(), stop_reason=StopReason.MAX_TOKENS, exhausted=False))
-    'The reply was cut off: it had reached its limit of tokens.'
-    """
-    if result.exhausted:
-        return "The limit of turns was reached before the agent was done: ask it to go on."
-    if result.stop_reason is StopReason.MAX_TOKENS:
-        return "The reply was cut off: it had reached its limit of tokens."
-    if result.stop_reason is StopReason.CONTENT_FILTER:
-        return "The provider withheld the reply."
-    return "" if result.reply else "The model replied with nothing."
 
 
 def _made(agent: AgentConfig, session_id: str) -> tuple[Session, Runner]:

@@ -263,3 +263,20 @@ def test_a_reader_that_leaves_ends_the_chat(agent: Path) -> None:
     assert running.returncode == 141
     assert b"Traceback" not in said
     assert b"Error" not in said
+
+
+def test_an_incomplete_reply_is_told(agentic: Any, agent: Path) -> None:
+    """Neither thinking alone nor the start of a reply looks like an answer."""
+    with (agent.parent / "scripted.py").open("a") as file:
+        file.write(
+            "\n\nfrom agentic import loop\nclass Cut:\n"
+            "    async def decide(self, request):\n"
+            "        if request.user_message == 'think':\n"
+            "            return loop.Decision('', reasoning='Hm.')\n"
+            "        return loop.Decision('It is', stop_reason='max_tokens')\n"
+        )
+
+    done = agentic("chat", agent, "--model", "scripted.py:Cut", stdin=b"think\ngo\n")
+
+    assert "The model said nothing.\n" in done.err
+    assert "The reply was cut off at the limit of tokens.\n" in done.err
