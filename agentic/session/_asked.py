@@ -1,6 +1,5 @@
 """What a model may ask of the recall tool, and what it must not."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -98,16 +97,4 @@ def check(arguments: Mapping[str, Any]) -> Asked:
         raise Misfit(
             f"a search skips {_MOST_SKIPPED:,} places at most: search for something less frequent"
         )
-    if given.get("regex"):
-        _check_pattern(given.get("query", ""))
     return Asked(**given)
-
-
-def _check_pattern(pattern: str) -> None:
-    try:
-        re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as problem:
-        raise Misfit(
-            f"{pattern!r} is no regular expression ({problem}): mend it, or search plain text "
-            "with regex=false"
-        ) from problem

@@ -1,9 +1,10 @@
 """Where a text or a pattern occurs in texts; run as a program, it can be stopped.
 
-A regular expression may take longer than the universe lasts, and nothing stops a thread that is
-inside one. So a pattern that a model wrote is tried in a process of its own, which is killed when
-its time is over. The program reads (pattern, texts, most) from stdin in marshal's form, which keeps
-lone surrogates, and writes the places to stdout. It imports nothing of this package.
+A regular expression may take longer than the universe lasts, compiling it may take seconds, and
+nothing stops a thread that is inside either. So a pattern that a model wrote is compiled and tried
+in a process of its own, which is killed when its time is over. The program reads (pattern, texts,
+most) from stdin in marshal's form, which keeps lone surrogates, and writes the places to stdout, or
+what is wrong with the pattern as a text. It imports nothing of this package.
 """
 
 import itertools
@@ -88,5 +89,9 @@ def _shown_until(text: str, at: int) -> int:
 
 
 if __name__ == "__main__":
-    places = find_matches(*marshal.load(sys.stdin.buffer))  # noqa: S302  our parent wrote it
-    sys.stdout.buffer.write(marshal.dumps(places))
+    found: list[tuple[int, int]] | str
+    try:
+        found = find_matches(*marshal.load(sys.stdin.buffer))  # noqa: S302  our parent wrote it
+    except (re.error, OverflowError, RecursionError) as problem:
+        found = str(problem)
+    sys.stdout.buffer.write(marshal.dumps(found))

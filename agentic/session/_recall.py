@@ -102,7 +102,7 @@ class RecallTool:
         try:
             places = await search(pieces, self._whole, asked.query, regex_seconds=limit, most=most)
         except Unsearchable as problem:
-            raise Misfit(f"{problem}: use plain text, or a simpler expression") from problem
+            raise Misfit(str(problem)) from problem
         return _show(asked, places)
 
     async def _read(self, asked: Asked, full: list[Message]) -> ToolResult:

@@ -20,10 +20,11 @@ _LARGEST_BATCH = 1 << 24
 """Characters searched at once: few at first, since what is wanted is most often new."""
 _LEAST_SECONDS = 0.1
 """What a process is given to start, whatever is left of the time."""
+_SIMPLER = "use plain text, or a simpler expression"
 
 
 class Unsearchable(Exception):
-    """A regular expression that did not come to its end."""
+    """A regular expression that is none, or did not come to its end; the text says what to do."""
 
 
 @attrs.frozen
@@ -54,10 +55,11 @@ async def search(
     `regex_seconds` is what the query may take as a regular expression; without, it is plain text.
 
     Raises:
-        Unsearchable: a regular expression takes too long, or cannot be tried here.
+        Unsearchable: a regular expression is none, takes too long, or cannot be tried here.
     """
     left = regex_seconds
     places: list[Place] = []
+    batch: list[tuple[Piece, str]] = []
     async for batch in _batches(pieces, read):
         texts = [text for _, text in batch]
         started = time.monotonic()
@@ -66,6 +68,8 @@ async def search(
         places += [_place(*batch[at], start) for at, start in found]
         if len(places) >= most:
             break
+    if not batch:  # a pattern is told to be none even where there is nothing to search
+        await asyncio.to_thread(_find, query, [], most, left)
     return places
 
 
@@ -99,11 +103,16 @@ def _find(query: str, texts: list[str], most: int, seconds: float | None) -> lis
             check=True,
         )
     except subprocess.TimeoutExpired as late:
-        raise Unsearchable("the regular expression takes too long") from late
+        raise Unsearchable(f"the regular expression takes too long: {_SIMPLER}") from late
     except (OSError, TypeError, subprocess.CalledProcessError) as problem:
-        raise Unsearchable("regular expressions cannot be tried here") from problem
-    places: list[tuple[int, int]] = marshal.loads(done.stdout)  # noqa: S302  from ourselves
-    return places
+        raise Unsearchable(f"regular expressions cannot be tried here: {_SIMPLER}") from problem
+    found: list[tuple[int, int]] | str = marshal.loads(done.stdout)  # noqa: S302  from ourselves
+    if isinstance(found, str):
+        raise Unsearchable(
+            f"{query!r} is no regular expression ({found}): mend it, or search plain text with "
+            "regex=false"
+        )
+    return found
 
 
 def _place(piece: Piece, text: str, start: int) -> Place:

@@ -1,6 +1,7 @@
 import asyncio
 import re
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from agentic.errors import ConfigError
 from agentic.history import JsonlStore, MemoryStore
 from agentic.history.sqlite import SqliteStore
 from agentic.loop import Decision, Runner
-from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
+from agentic.messages import ContextSummary, Message, ToolCall, ToolFailure, ToolResult
 from agentic.session import RecallTool, Session
 from agentic.session._grep import find_matches, find_text
 from agentic.session._pieces import hidden_pieces
@@ -240,6 +241,31 @@ def test_a_pattern_that_would_take_for_ever_is_stopped() -> None:
 
     assert failure.kind == "bad_arguments"
     assert "takes too long" in failure.message
+
+
+@pytest.mark.parametrize("said", [["a"], []])
+def test_the_loop_runs_while_a_pattern_compiles(said: list[str]) -> None:
+    """Compiling alone can take seconds: `(?i)` with a large set, repeated."""
+    store = asyncio.run(_filled([Message("user", text) for text in said]))
+    slow = {"query": "(?i)" + "[\0-\uffff]" * 199, "regex": True}
+
+    async def longest_pause() -> float:
+        search = asyncio.ensure_future(RecallTool(store, regex_seconds=0.5).run(slow))
+        longest, before = 0.0, time.monotonic()
+        while not search.done():
+            await asyncio.sleep(0.01)
+            longest, before = max(longest, time.monotonic() - before), time.monotonic()
+        assert isinstance(search.result(), ToolFailure | ToolResult)
+        return longest
+
+    assert asyncio.run(longest_pause()) < 1
+
+
+def test_a_pattern_is_checked_without_text() -> None:
+    """Nothing to search is no reason to take any pattern."""
+    store = asyncio.run(_filled([Message("user", "port")], [Message("user", "port")]))
+
+    assert "is no regular expression" in _recall(store, query="(", regex=True).message
 
 
 def test_recall_does_not_find_itself() -> None:
