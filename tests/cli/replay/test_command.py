@@ -1,5 +1,6 @@
 """`agentic replay` on the command line."""
 
+import asyncio
 import json
 import os
 import pty
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 
 from agentic.cli.replay import COLUMNS, POLICIES
-from agentic.messages import Message, to_plain
+from agentic.cli.replay._validity import ADAPTERS
+from agentic.history import JsonlStore
+from agentic.messages import Message, ToolCall, ToolResult, to_plain
 
 Agentic = Callable[..., Any]
 Talk = Callable[..., list[Message]]
@@ -52,6 +55,33 @@ def test_json_is_for_programs(agentic: Agentic, session: Path) -> None:
     assert fit["peak"] <= 3000
     assert fit["cuts"][0]["before"] > fit["cuts"][0]["after"]
     assert told["policies"][0]["turns"] == 2 * fit["turns"] == 62
+
+
+@pytest.mark.parametrize("option", ["--json", "--html"])
+def test_stored_surrogates_are_replayed(agentic: Agentic, tmp_path: Path, option: str) -> None:
+    """Under every policy and every provider's rules, into every form of the report."""
+    call, result = ToolCall("c\ud83d", "re\ud83d", '{"path": "\ud83d.py"}'), "x = \udfff\n" * 200
+
+    async def store() -> None:
+        async with JsonlStore(tmp_path / "stored.jsonl") as opened:
+            for _ in range(12):
+                await opened.append(Message("user", "Read \ud83d."))
+                await opened.append(Message("assistant", "\udc80", tool_calls=[call]))
+                answer = ToolResult(call.id, call.name, result)
+                await opened.append(Message("tool", tool_results=[answer]))
+            await opened.append(Message("assistant", "It sets \ud83d."))
+
+    asyncio.run(store())
+    given = ["--html", tmp_path / "page.html"] if option == "--html" else ["--json"]
+    for name in POLICIES:
+        given += ["--policy", name]
+    for name in ADAPTERS:
+        given += ["--provider", name]
+
+    done = agentic("replay", tmp_path / "stored.jsonl", "-w", "4000", *given)
+
+    assert done.status == 0, done.err
+    assert done.out
 
 
 def test_several_transcripts_are_added_up(agentic: Agentic, session: Path, write: Write) -> None:

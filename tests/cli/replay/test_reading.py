@@ -332,6 +332,43 @@ def test_a_last_line_that_ends_in_half_a_character_breaks_off(write: Write) -> N
     assert transcript.notes == ("line 2 breaks off and is left out",)
 
 
+def _stored_with_surrogates(folder: Path) -> tuple[list[Message], Path]:
+    """Store what tools and models do give: halves of characters, everywhere a text may be."""
+    said = [
+        Message("user", "Read \ud83d."),
+        Message("assistant", "\udc80", tool_calls=[ToolCall("c\ud800", "read", '{"a": "\udfff"}')]),
+        Message("tool", tool_results=[ToolResult("c\ud800", "read", "x = \ud83d")]),
+        Message("assistant", "It sets \ud83d"),
+    ]
+
+    async def store() -> None:
+        async with JsonlStore(folder / "stored.jsonl") as opened:
+            for message in said:
+                await opened.append(message)
+
+    asyncio.run(store())
+    return said, folder / "stored.jsonl"
+
+
+def test_stored_surrogates_are_read_back(tmp_path: Path) -> None:
+    """What our own store wrote is what is replayed."""
+    said, path = _stored_with_surrogates(tmp_path)
+
+    assert list(one(path).messages) == said
+
+
+def test_stored_surrogates_may_break_off_anywhere(tmp_path: Path) -> None:
+    """Also between the bytes of one."""
+    said, path = _stored_with_surrogates(tmp_path)
+    whole = path.read_bytes()
+    last_line = whole.rstrip(b"\n").rfind(b"\n") + 1
+
+    for end in range(last_line + 1, len(whole) - 2):
+        path.write_bytes(whole[:end])
+        assert list(one(path).messages) == said[:-1]
+        assert one(path).notes == ("line 4 breaks off and is left out",)
+
+
 @pytest.mark.parametrize(
     ("content", "line", "found"),
     [

@@ -1,7 +1,8 @@
 """The JSON values in a file, one a line or one in all, with the line of each.
 
 A last line that breaks off is left out and noted: whoever wrote it was interrupted. One that has
-its end does not break off, whatever else is wrong with it.
+its end does not break off, whatever else is wrong with it. A lone surrogate is read from the three
+bytes that our own stores write it as.
 """
 
 import itertools
@@ -85,7 +86,7 @@ def _refuse_binary(first: bytes) -> None:
 
 def _parse(line: bytes, number: int) -> Any:
     try:
-        return json.loads(line.decode("utf-8"))
+        return json.loads(line.decode("utf-8", "surrogatepass"))
     except UnicodeDecodeError as problem:
         found = f"byte {line[problem.start]:#04x} is no UTF-8 text"
         raise Damage(number, found) from problem
@@ -145,9 +146,12 @@ def _breaks_off(line: bytes) -> bool:
     if line.endswith(b"\n"):
         return False
     try:
-        json.loads(line.decode("utf-8"))
+        json.loads(line.decode("utf-8", "surrogatepass"))
     except UnicodeDecodeError as problem:
-        return problem.reason == "unexpected end of data"
+        # Two bytes of a surrogate are invalid to the decoder, and not the start of a character.
+        rest = line[problem.start :]
+        half = len(rest) == len(b"\xed\xa0") and rest[:1] == b"\xed"
+        return half or problem.reason == "unexpected end of data"
     except (ValueError, RecursionError):
         return True
     return False
