@@ -24,7 +24,7 @@ anything out, call no tools.
 Write Markdown under these headings, in this order, and leave out a heading that has nothing:
 {headings}
 
-Use at most {max_words} words. State facts only; where something is unknown, leave it out. Answer
+Use fewer than {max_words} words. State facts only; where something is unknown, leave it out. Answer
 with the summary alone."""
 _UPDATE = """\
 There is a summary of what came before, between the marks below. Update it: what still holds stays

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agentic.context.compactors._lines import clip
-from agentic.messages import Message, split_rounds
+from agentic.messages import Media, Message, split_rounds
 
 __all__ = ["entries"]
 
@@ -36,12 +36,19 @@ def entries(messages: Sequence[Message], max_output_chars: int) -> Iterator[str]
 
 
 def _entry(message: Message, max_output_chars: int) -> dict[str, Any]:
-    if message.tool_results:
-        return {"results": [clip(each.text, max_output_chars) for each in message.tool_results]}
     entry: dict[str, Any] = {message.role: message.content} if message.content.strip() else {}
+    if message.tool_results:
+        results = [clip(each.text, max_output_chars) for each in message.tool_results]
+        entry = {"results": results}
     if message.media:
-        entry["attached"] = [part.media_type for part in message.media]
+        entry["attached"] = [clip(_attached(part), max_output_chars) for part in message.media]
     if message.tool_calls:
         entry["calls"] = [f"{call.name} {call.arguments}" for call in message.tool_calls]
         entry["calls"] = [clip(call, max_output_chars) for call in entry["calls"]]
     return entry
+
+
+def _attached(part: Media) -> str:
+    """Name a picture by its address, by which it may be found again; bytes say nothing."""
+    is_address = part.url and not part.url.startswith("data:")
+    return f"{part.media_type} {part.url}" if is_address else part.media_type

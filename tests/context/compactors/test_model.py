@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agentic.context.compactors import Digest, Model, first_of, with_digest
-from agentic.errors import CompactionRefused, ConfigError
-from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
+from agentic.errors import CompactionRefused, ConfigError, ContextOverflow
+from agentic.messages import ContextSummary, Media, Message, ToolCall, ToolResult
 from agentic.testing import check_compactor, conversations
 from agentic.tokens import CharCounter
 
@@ -59,8 +59,91 @@ def test_the_prompt_has_the_sections_the_limit_and_the_focus() -> None:
     task = asked.prompts[0].partition("<conversation-")[0]
     for heading in ("## Topics", "## Decisions", "## Done", "## Open", "## Needed to go on"):
         assert heading in task
-    assert "at most 400 words" in task
+    assert "fewer than 300 words" in task
     assert "Keep the paths." in task
+
+
+def test_a_summary_has_under_500_words() -> None:
+    """Unless told otherwise."""
+    asked = Asked()
+
+    asyncio.run(Model(asked).compact(TALK))
+
+    assert "fewer than 500 words" in asked.prompts[0]
+
+
+def test_the_address_of_a_picture_is_sent() -> None:
+    """It may be all that is left to find the picture by; bytes, in a data URL too, are not sent."""
+    asked = Asked()
+    media = [
+        Media("image/png", url="https://example.com/plan.png"),
+        Media("image/jpeg", b"\xff\xd8"),
+        Media("image/gif", url="data:image/gif;base64,R0lGODlh"),
+    ]
+    result = ToolResult("c1", "shot", "taken")
+    talk = [
+        Message("user", "Look at this.", media=media),
+        Message("assistant", tool_calls=[ToolCall("c1", "shot")]),
+        Message("tool", tool_results=[result], media=media[:1]),
+    ]
+
+    asyncio.run(Model(asked).compact(talk))
+
+    said, _, shown = data(asked.prompts[0])
+    assert said["attached"] == ["image/png https://example.com/plan.png", "image/jpeg", "image/gif"]
+    assert shown == {"results": ["taken"], "attached": said["attached"][:1]}
+
+
+@attrs.define
+class Small(Asked):
+    """A model that refuses prompts of more characters than this."""
+
+    most: int = 0
+    window: int | None = None
+
+    async def __call__(self, prompt: str) -> Any:
+        """Answer a prompt, or refuse it."""
+        answer = await super().__call__(prompt)
+        if len(prompt) > self.most:
+            raise ContextOverflow("small", None, self.window)
+        return answer
+
+
+def _long_talk() -> list[Message]:
+    return [Message("user", f"{number} " + "y" * 400) for number in range(20)]
+
+
+def test_an_overflow_is_retried_with_less() -> None:
+    """Once, with half of what was sent; what is summarized already is not sent again."""
+    small = Small(most=7_000)
+
+    asyncio.run(Model(small).compact(_long_talk()))
+
+    refused, *served = small.prompts
+    assert len(refused) > 7_000
+    assert [entry["user"][:3] for prompt in served for entry in data(prompt)] == [
+        f"{number} y"[:3] for number in range(20)
+    ]
+
+
+def test_a_retry_fits_the_window_it_was_told() -> None:
+    """The error may say what the model takes, which is better than a guess."""
+    small = Small(most=1_600 * 4, window=1_600)
+
+    asyncio.run(Model(small, max_tokens=100).compact(_long_talk() * 3))
+
+    assert sum(len(prompt) > small.most for prompt in small.prompts) == 1
+
+
+def test_a_second_overflow_is_final() -> None:
+    """It passes to whoever asked, so that a fallback takes over."""
+    small = Small(most=0)
+
+    with pytest.raises(ContextOverflow):
+        asyncio.run(Model(small).compact(_long_talk()))
+
+    first, second = small.prompts
+    assert len(second) < len(first)
 
 
 def test_tool_outputs_are_shortened_before_they_are_sent() -> None:
