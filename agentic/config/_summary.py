@@ -7,7 +7,7 @@ import attrs
 
 from agentic.context.budget import Compactor, Policy
 from agentic.context.compactors import Digest, Model, first_of, with_digest
-from agentic.errors import CompactionRefused
+from agentic.errors import CompactionRefused, ContextOverflow
 from agentic.loop import Decider, Input
 from agentic.messages import Message
 from agentic.tokens import Counter
@@ -66,6 +66,9 @@ class _Asker:
     async def __call__(self, prompt: str) -> str:
         try:
             return await self._answer(prompt)
+        except ContextOverflow as error:
+            _logger.warning("the model that summarizes was sent too much: %s", error)
+            raise
         except Exception as error:
             _logger.warning("no summary by a model, a digest takes its place: %s", error)
             raise

@@ -6,6 +6,7 @@ not the size that is cut to.
 """
 
 import inspect
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Literal, TypeAlias, get_args
 
@@ -29,6 +30,8 @@ __all__ = [
     "SummarizationStrategy",
     "TruncationStrategy",
 ]
+
+_log = logging.getLogger(__name__)
 
 TruncationStrategy: TypeAlias = KeepLast
 """The name that this strategy has in open-agent-sdk."""
@@ -81,7 +84,9 @@ class CompactDecision:
 
 
 PreCompactHook: TypeAlias = Callable[[CompactContext], CompactDecision | Awaitable[CompactDecision]]
-"""Called before every compaction, a manual one too; a plain function or an async one."""
+"""Called before every compaction, a manual one too; a plain function or an async one. One that
+raises cancels the compaction: what it was to do first, such as keep a copy, is not done. The
+exception is logged, and the conversation goes on as it is."""
 
 
 def _or_estimate(counter: Counter | None) -> Counter:
@@ -182,7 +187,11 @@ class ContextManager:
         """Give the history from now on: the same list if the hook cancels or nothing can go.
 
         What comes back is within `target_tokens` if the minimum is: the system prompt, the task,
-        pinned messages and the newest round. A summary that fails changes nothing.
+        pinned messages and the newest round. A summary that fails, or a hook that raises, changes
+        nothing.
+
+        Raises:
+            ConfigError: the hook's answer is no CompactDecision.
         """
         decision = await self._consult(messages, custom_instructions)
         if decision.cancel:
@@ -205,8 +214,12 @@ class ContextManager:
             message_count=len(messages),
             custom_instructions=instructions,
         )
-        decided = self.config.on_pre_compact(context)
-        decision = await decided if inspect.isawaitable(decided) else decided
+        try:
+            decided = self.config.on_pre_compact(context)
+            decision = await decided if inspect.isawaitable(decided) else decided
+        except Exception:  # noqa: BLE001  a hook is anybody's code
+            _log.exception("on_pre_compact raised; the conversation is not compacted")
+            return CompactDecision(cancel=True)
         if not isinstance(decision, CompactDecision):
             raise ConfigError(
                 "on_pre_compact's answer", decision, "a CompactDecision", "return CompactDecision()"

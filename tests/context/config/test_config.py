@@ -203,6 +203,30 @@ def test_a_hook_that_answers_with_something_else_is_told() -> None:
 
 
 @EVERY
+def test_a_hook_that_raises_cancels(strategy: str, caplog: pytest.LogCaptureFixture) -> None:
+    """What it was to do first, perhaps a copy, is not done: so nothing goes. The log says why."""
+
+    def hook(_: CompactContext) -> CompactDecision:
+        raise OSError("the disk is full")
+
+    messages = talk(40)
+
+    assert compact(manager(strategy=strategy, on_pre_compact=hook), messages) is messages
+    assert "on_pre_compact raised" in caplog.text
+    assert "the disk is full" in caplog.text
+
+
+def test_a_cancellation_passes_the_hook() -> None:
+    """Whoever stops the program is not kept waiting."""
+
+    async def hook(_: CompactContext) -> CompactDecision:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        compact(manager(on_pre_compact=hook), talk(40))
+
+
+@EVERY
 def test_a_long_run_stays_within_the_window(strategy: str) -> None:
     """C7: a hundred messages, several compactions, never over, and shorter in the end."""
     of, history, compactions = manager(strategy=strategy), talk(0), 0
