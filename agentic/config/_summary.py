@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import attrs
 
+from agentic import usage
 from agentic.context.budget import Compactor, Policy
 from agentic.context.compactors import Digest, Model, first_of, with_digest
 from agentic.errors import CompactionRefused, ContextOverflow
@@ -75,6 +76,7 @@ class _Asker:
 
     async def _answer(self, prompt: str) -> str:
         decision = await self.find_decider().decide(_request(prompt))
+        usage.report(decision.usage)
         if decision.stop_reason is not StopReason.STOP:
             raise CompactionRefused(f"the summary model ended with {decision.stop_reason}")
         return decision.reply

@@ -43,7 +43,7 @@ class AgentEnd(Event):
     reply: str
     stop_reason: StopReason
     usage: Usage
-    """The sum over the run."""
+    """The sum over the run, summaries included."""
     exhausted: bool
     """The turn limit ended it."""
     incomplete: str
@@ -181,6 +181,8 @@ class ContextCompactionEnd(Event):
     dropped: tuple[Message, ...]
     reason: str
     error: BaseException | None
+    usage: Usage = attrs.field(factory=Usage)
+    """What the model calls of the summary used, as they reported it; also where it failed."""
 
 
 context_compaction_end: NamedSignal = _namespace.signal(

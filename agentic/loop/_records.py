@@ -68,7 +68,7 @@ class Result:
     )
     """Their results, as they stand in the history."""
     usage: Usage
-    """The sum over the run."""
+    """The sum over the run: of its decisions, and of its summaries as far as they report it."""
     stop_reason: StopReason
     """Why the last reply ended; MAX_TOKENS says that it was cut off."""
     exhausted: bool

@@ -78,6 +78,7 @@ class Run:
     """Those of the latest turn."""
     decision: Decision = attrs.field(init=False, factory=Decision)
     usage: Usage = attrs.field(init=False, factory=Usage)
+    """Of the decisions; the view has that of the summaries."""
     turn: int = attrs.field(init=False, default=0)
     exhausted: bool = attrs.field(init=False, default=False)
 
@@ -287,7 +288,7 @@ class Run:
             events.AgentEnd,
             reply=self.decision.reply,
             stop_reason=stop_reason,
-            usage=self.usage,
+            usage=self.usage + self.view.usage,
             exhausted=self.exhausted,
             incomplete="" if error else self._result().incomplete,
             error=error,
@@ -300,7 +301,7 @@ class Run:
             summary=self.view.summary,
             tool_calls=tuple(answer.call for answer in self.answers),
             tool_results=tuple(answer.result for answer in self.answers),
-            usage=self.usage,
+            usage=self.usage + self.view.usage,
             stop_reason=self.decision.stop_reason,
             exhausted=self.exhausted,
         )

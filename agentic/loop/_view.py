@@ -14,6 +14,7 @@ from agentic.loop._conversation import Conversation
 from agentic.messages import ContextSummary, Message, close_open_rounds
 from agentic.tokens import Gauge, Tallies
 from agentic.tools import ToolDefinition
+from agentic.usage import Usage
 
 __all__ = ["View", "closed"]
 
@@ -35,6 +36,8 @@ class View:
     """The system prompt and the tools' schemas, as far as the counter tells."""
     summary: ContextSummary | None = attrs.field(init=False, default=None)
     """The latest summary of this run."""
+    usage: Usage = attrs.field(init=False, factory=Usage)
+    """What the summaries of this run used."""
     _fit: FitContextWindow | None = attrs.field(init=False, default=None)
 
     async def prepare(self) -> list[Message]:
@@ -108,6 +111,8 @@ class View:
             force=force,
             host=Host(voice.sender, voice.run_id, store),
         )
+        if done.reason is not None:
+            self.usage += done.usage
         if done.changed:
             self.summary = done.summary
         if self.conversation.put_off is not None:

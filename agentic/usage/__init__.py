@@ -46,17 +46,21 @@ Sources:
     https://github.com/ollama/ollama/pull/16428, https://github.com/ollama/ollama/issues/3427
 """
 
+from agentic.usage._collect import Collected, collect, report
 from agentic.usage._prices import Cost, cost
 from agentic.usage._stop import StopReason, StopWords, UnknownStopWord, unknown_words_raise
 from agentic.usage._usage import Usage, normalize
 
 __all__ = [
+    "Collected",
     "Cost",
     "StopReason",
     "StopWords",
     "UnknownStopWord",
     "Usage",
+    "collect",
     "cost",
     "normalize",
+    "report",
     "unknown_words_raise",
 ]

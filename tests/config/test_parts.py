@@ -6,7 +6,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from agentic import config, history, loop
+from agentic import config, history, loop, usage
 from agentic.context.compactors import Digest
 from agentic.context.strategies import ClearToolOutputs, KeepLast
 from agentic.errors import ConfigError
@@ -218,6 +218,22 @@ def test_a_decider_that_is_named_for_it_summarizes(project: Path) -> None:
     text = asyncio.run(_compact(agent, TALK))
 
     assert text.startswith("ok\n\n# Digest of the conversation so far")
+
+
+def test_the_usage_of_a_summary_model_is_reported(project: Path) -> None:
+    """What the decider that summarizes says it used."""
+    with (project / "my_agent.py").open("a") as file:
+        file.write(
+            "\nfrom agentic.usage import Usage\n"
+            "class Counted:\n    async def decide(self, request):\n"
+            "        return loop.Decision('ok', usage=Usage(input=100, output=20))\n"
+        )
+    agent = _agent(project, "context: {summary_model: my_agent.py:Counted}")
+
+    with usage.collect() as collected:
+        asyncio.run(_compact(agent, TALK))
+
+    assert collected.usage == usage.Usage(input=100, output=20, total=120)
 
 
 async def _compact(agent: config.AgentConfig, messages: list[Message]) -> str:

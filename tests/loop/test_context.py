@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agentic import events
+from agentic import events, usage
 from agentic.context.budget import Compactor, Manager, Policy
-from agentic.context.compactors import Digest
+from agentic.context.compactors import Digest, Model
 from agentic.context.strategies import FitContextWindow
 from agentic.errors import CompactionRefused, ContextOverflow
 from agentic.history import JsonlStore, MemoryStore
@@ -519,3 +519,42 @@ def test_a_summary_from_an_earlier_session_is_folded_not_stacked() -> None:
     assert len(summaries) == 1
     assert isinstance(summaries[0], ContextSummary)
     assert summaries[0].generation > 1
+
+
+# what a summary used
+
+
+async def _ask(_: str) -> str:
+    usage.report(Usage(input=100, output=20))
+    return "They counted."
+
+
+def test_the_usage_of_summaries_is_in_the_result() -> None:
+    """And in `agent_end`; a turn tells its own call alone."""
+    reply = Decision("Done.", usage=Usage(input=7, output=3))
+    runner = Runner(ScriptedDecider(reply), store=_session(), budget=_budget(Model(_ask)))
+
+    with EventRecorder(sender=runner) as recorder:
+        result = runner.run_sync("hi")
+
+    (compaction,) = recorder.of(events.ContextCompactionEnd)
+    assert compaction.summary is not None
+    assert compaction.usage == Usage(input=100, output=20, total=120)
+    assert result.usage == Usage(input=107, output=23, total=130)
+    assert recorder.of(events.AgentEnd)[0].usage == result.usage
+    assert recorder.of(events.TurnEnd)[0].usage == Usage(input=7, output=3, total=10)
+
+
+def test_usage_holds_forced_and_failed_summaries() -> None:
+    """Each was paid for: one that was refused, and one that an overflow forced."""
+    answers = iter(["", "They counted."])
+
+    async def ask(prompt: str) -> str:
+        await _ask(prompt)
+        return next(answers)
+
+    decider = ScriptedDecider(_OVERFLOW, "Done.")
+    result = Runner(decider, store=_session(), budget=_budget(Model(ask))).run_sync("hi")
+
+    assert result.summary is not None
+    assert result.usage == Usage(input=200, output=40, total=240)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from agentic import events, truncate
+from agentic import events, truncate, usage
+from agentic.context import compactors
 from agentic.context.budget import Policy
 from agentic.context.compactors import Digest, Model
 from agentic.context.strategies import Chain, ClearToolOutputs, KeepLast
@@ -18,6 +19,7 @@ from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
 from agentic.session import Session
 from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
 from agentic.tokens import CharCounter
+from agentic.usage import Usage
 
 NO_WINDOW = Policy(0, max_messages=30)
 
@@ -471,3 +473,25 @@ def test_production_compactors_fit() -> None:
 async def _answer(prompt: str) -> str:
     assert "facts" in prompt
     return "## Topics\nFacts were told."
+
+
+def test_the_usage_of_a_summary_is_reported() -> None:
+    """By `prepare`, on demand, and by a Runner of the session, each for its own."""
+
+    async def ask(_: str) -> str:
+        usage.report(Usage(input=100, output=20))
+        return "They spoke."
+
+    async def use() -> list[Usage]:
+        compactor = compactors.first_of(compactors.with_digest(Model(ask)), Digest())
+        session = _session(compactor=compactor)
+        await _append(session, _talk(40, "a message that is worth a summary " * 9))
+        prepared = await session.prepare()
+        assert prepared.compaction is not None
+        await _append(session, _talk(20, "one more " * 40))
+        asked_for = await session.summarize()
+        await _append(session, _talk(40, "and another " * 40))
+        result = await session.runner(ScriptedDecider("Done.")).run("hi")
+        return [prepared.compaction.usage, asked_for.usage, result.usage]
+
+    assert asyncio.run(use()) == [Usage(input=100, output=20, total=120)] * 3

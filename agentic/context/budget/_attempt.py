@@ -9,9 +9,11 @@ from agentic.context.budget._plan import Plan
 from agentic.errors import CompactionRefused
 from agentic.messages import ContextSummary, Message, find_summary, prefix_length
 from agentic.tokens import Tallies, Tally, largest_part
+from agentic.usage import Usage
 
 __all__ = ["Attempt", "Check", "Compaction", "Host"]
 
+_NO_USAGE = Usage()
 _LOW_GAIN = 0.1
 """A compaction that frees a smaller share of the context than this gained little."""
 
@@ -37,6 +39,8 @@ class Compaction:
     """Why a triggered compaction changed nothing."""
     overhead_tokens: int = attrs.field(default=0, repr=False)
     """What is sent beside the messages, as the caller said."""
+    usage: Usage = _NO_USAGE
+    """What the model calls of the compactor used, as they reported it; also where it failed."""
 
     @property
     def too_large(self) -> str:
@@ -195,4 +199,5 @@ class Attempt:
             dropped=done.dropped,
             reason=self.reason,
             error=done.error,
+            usage=done.usage,
         )

@@ -4,6 +4,7 @@ import asyncio
 
 import attrs
 
+from agentic import usage
 from agentic._given import is_whole, must_have
 from agentic.context.budget._attempt import Attempt, Check, Compaction, Host
 from agentic.context.budget._compactor import Compactor, summarize
@@ -157,12 +158,15 @@ class Manager:
         self, attempt: Attempt, compactor: Compactor, instructions: str | None
     ) -> Compaction:
         """Carry an attempt out between its two events."""
-        try:
-            await attempt.announce()
-            done = await self._carry_out(attempt, compactor, instructions)
-        except asyncio.CancelledError as cancelled:
-            await attempt.conclude(self._unchanged(attempt.check, attempt.reason, cancelled))
-            raise
+        with usage.collect() as spent:
+            try:
+                await attempt.announce()
+                done = await self._carry_out(attempt, compactor, instructions)
+            except asyncio.CancelledError as cancelled:
+                done = self._unchanged(attempt.check, attempt.reason, cancelled)
+                await attempt.conclude(attrs.evolve(done, usage=spent.usage))
+                raise
+        done = attrs.evolve(done, usage=spent.usage)
         await attempt.conclude(done)
         return done
 

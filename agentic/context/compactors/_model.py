@@ -22,7 +22,7 @@ from agentic.tokens import CharCounter, Counter
 __all__ = ["Ask", "Model"]
 
 Ask: TypeAlias = Callable[[str], Awaitable[str]]
-"""From a prompt to the model's answer."""
+"""From a prompt to the model's answer. What the call used, it tells by `usage.report`."""
 
 _TOKENS_PER_WORD = 2
 """Above the 1.3 of plain English: paths, ids and headings take more."""

@@ -1,0 +1,64 @@
+"""Who is told what model calls used that were made for somebody else."""
+
+import asyncio
+
+import pytest
+
+from agentic import usage
+from agentic.errors import ConfigError
+from agentic.usage import Usage
+
+
+def test_reports_inside_the_block_are_summed() -> None:
+    """With a total, as any sum of usages; None is a provider that does not say."""
+    with usage.collect() as collected:
+        usage.report(Usage(input=10, output=2))
+        usage.report(None)
+        usage.report(Usage(input=5, output=1))
+
+    assert collected.usage == Usage(input=15, output=3, total=18)
+
+
+def test_reports_outside_of_any_block_are_lost() -> None:
+    """Nobody asked: nothing fails, and no later block gets them."""
+    usage.report(Usage(input=10))
+    with usage.collect() as collected:
+        pass
+    usage.report(Usage(input=10))
+
+    assert collected.usage == Usage()
+
+
+def test_the_innermost_block_collects() -> None:
+    """What one block has, no other counts again."""
+    with usage.collect() as outer:
+        with usage.collect() as inner:
+            usage.report(Usage(input=1))
+        usage.report(Usage(input=2))
+
+    assert (outer.usage.input, inner.usage.input) == (2, 1)
+
+
+def test_tasks_and_threads_report_to_their_block() -> None:
+    """Those that begin inside it, whatever else runs meanwhile."""
+
+    async def work(tokens: int) -> int:
+        with usage.collect() as collected:
+            tasks = [asyncio.create_task(call(tokens)) for _ in range(3)]
+            await asyncio.gather(*tasks, asyncio.to_thread(usage.report, Usage(input=tokens)))
+        return collected.usage.input
+
+    async def call(tokens: int) -> None:
+        await asyncio.sleep(0)
+        usage.report(Usage(input=tokens))
+
+    async def both() -> list[int]:
+        return await asyncio.gather(work(1), work(100))
+
+    assert asyncio.run(both()) == [4, 400]
+
+
+def test_what_is_no_usage_is_refused() -> None:
+    """Also where nobody collects: a provider's own record is to be mapped first."""
+    with pytest.raises(ConfigError, match="usage"):
+        usage.report({"input_tokens": 3})  # type: ignore[arg-type]
