@@ -35,7 +35,7 @@ def whole(
 
     def check(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
         if not (optional and value is None):
-            is_whole(least, value, attribute.name, remedy, optional=optional)
+            is_whole(least, value, attribute.alias or attribute.name, remedy, optional=optional)
 
     return check
 

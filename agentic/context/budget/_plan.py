@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import attrs
 
 from agentic.context.budget._policy import Policy
+from agentic.context.budget._trigger import is_long
 from agentic.messages import (
     Message,
     Round,
@@ -17,8 +18,7 @@ from agentic.messages import (
 __all__ = ["Plan", "plan"]
 
 _SUMMARY_SHARE = 4
-"""One part in this many of the available tokens is left to the summary, unless the policy itself
-keeps more."""
+"""One part in this many of the tokens at which a trigger holds is left to the summary."""
 
 
 @attrs.frozen
@@ -53,54 +53,82 @@ def plan(
     sound = [found for found in rounds if not found.orphaned]
     request = find_task(messages)[-1:]
     always = [found for found in sound if found.pinned or found.positions[0] in request]
-    fixed = {*leading, *_positions(always)}
-    room = _room(policy) - overhead - sum(sizes[i] for i in fixed)
-    recent = _within(room, _recent(sound, sizes, policy, by_window=by_window), fixed, sizes)
-    kept = {*_positions(always), *_positions(recent)}
+    fixed = _positions(always)
+    cut = _Cut(policy, sizes, overhead + sum(sizes[i] for i in leading), frozenset(fixed))
+    recent = cut.recent(sound, by_window=by_window)
+    kept = {*fixed, *_positions(recent)}
     dropped = tuple(i for i in _positions(rounds) if i not in kept)
     return Plan(leading, tuple(sorted(kept)), dropped, tuple(former))
 
 
-def _recent(
-    rounds: list[Round], sizes: list[float], policy: Policy, *, by_window: bool
-) -> list[Round]:
-    """Give the newest rounds that the policy keeps, newest first; at least one."""
-    recent: list[Round] = []
-    count, tokens = 0, 0.0
-    for found in reversed(rounds):
-        if by_window and not policy.keep_last:
-            enough = tokens >= policy.keep_recent_tokens
-        else:
-            enough = count >= (policy.keep_last if by_window else policy.min_recent_messages)
-        if recent and enough:
+@attrs.frozen
+class _Cut:
+    """Finds the newest rounds that stay. If only these are left, the same ones stay again."""
+
+    policy: Policy
+    sizes: list[float]
+    beside: float
+    """The size of what is sent before the summary: leading messages, and the overhead."""
+    fixed: frozenset[int]
+    """The positions of what stays whatever its age."""
+
+    def recent(self, rounds: list[Round], *, by_window: bool) -> list[Round]:
+        """Return the newest rounds that stay, newest first; at least one."""
+        newest = rounds[::-1]
+        least = _reach(map(_length, newest), self.policy.min_recent_messages)
+        most = max(least, self._extended(newest)) if by_window else least
+        kept = self._kept(newest[:most])
+        most = max(1, sum(tokens <= self._window_room for _, tokens in kept))
+        below = sum(not self._reaches_k(count, tokens) for count, tokens in kept[:most])
+        # If pinned messages alone reach K, removing more would not help: what a compaction
+        # because of K keeps then stays.
+        return newest[: below or min(least, most)]
+
+    def _extended(self, newest: list[Round]) -> int:
+        """Return how many rounds the window trigger keeps."""
+        if self.policy.keeps_by_count:
+            return _reach(map(_length, newest), self.policy.keep_last)
+        return _reach(map(self._size, newest), self.policy.keep_recent_tokens)
+
+    def _kept(self, newest: list[Round]) -> list[tuple[int, float]]:
+        """Return the number of messages and their size if the first 1, 2, ... rounds stay."""
+        count, tokens = len(self.fixed), self.beside + sum(self.sizes[i] for i in self.fixed)
+        kept = []
+        for found in newest:
+            if found.positions[0] not in self.fixed:
+                count, tokens = count + _length(found), tokens + self._size(found)
+            kept.append((count, tokens))
+        return kept
+
+    @property
+    def _window_room(self) -> float:
+        available = self.policy.available_tokens
+        return _beside_summary(available) if self.policy.context_window else math.inf
+
+    def _reaches_k(self, count: int, tokens: float) -> bool:
+        most = self.policy.max_tokens
+        return most is not None and is_long(self.policy, count) and tokens >= _beside_summary(most)
+
+    def _size(self, found: Round) -> float:
+        return sum(self.sizes[i] for i in found.positions)
+
+
+def _reach(amounts: Iterable[float], goal: float) -> int:
+    """Return how many amounts it takes to reach a goal: at least one, or all of them."""
+    number, reached = 0, 0.0
+    for amount in amounts:
+        number, reached = number + 1, reached + amount
+        if reached >= goal:
             break
-        recent.append(found)
-        count += len(found.positions)
-        tokens += _size(found, sizes)
-    return recent
+    return number
 
 
-def _room(policy: Policy) -> float:
-    """Give what a context may take beside a summary."""
-    if not policy.context_window:
-        return math.inf
-    share = policy.available_tokens - policy.available_tokens // _SUMMARY_SHARE
-    return max(policy.keep_recent_tokens, share)
+def _length(found: Round) -> int:
+    return len(found.positions)
 
 
-def _within(room: float, recent: list[Round], fixed: set[int], sizes: list[float]) -> list[Round]:
-    """Leave out the oldest of what is recent until the rest fits beside what is fixed."""
-    fitting: list[Round] = []
-    for found in recent:
-        room -= 0 if found.positions[0] in fixed else _size(found, sizes)
-        if fitting and room < 0:
-            break
-        fitting.append(found)
-    return fitting
-
-
-def _size(found: Round, sizes: list[float]) -> float:
-    return sum(sizes[i] for i in found.positions)
+def _beside_summary(tokens: int) -> int:
+    return tokens - tokens // _SUMMARY_SHARE
 
 
 def _positions(rounds: Iterable[Round]) -> list[int]:

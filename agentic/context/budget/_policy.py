@@ -15,13 +15,9 @@ _RESERVE_TOKENS = 16_384
 _KEEP_RECENT_TOKENS = 20_000
 
 
-# mypy's attrs plugin does not know converters that take the instance: hence two ignores below.
+# mypy's attrs plugin does not know converters that take the instance: hence the ignore below.
 def _default_reserve(given: int | None, policy: Any) -> Any:
     return _share(policy.context_window, 4, _RESERVE_TOKENS) if given is None else given
-
-
-def _default_keep_recent(given: int | None, policy: Any) -> Any:
-    return _share(policy.context_window, 3, _KEEP_RECENT_TOKENS) if given is None else given
 
 
 def _share(window: object, parts: int, most: int) -> int:
@@ -55,22 +51,18 @@ class Policy:
     )
     """Left free for the reply: over the window less this, the context is compacted. By default
     16,384 or a quarter of the window, whichever is less."""
-    keep_recent_tokens: int = attrs.field(
-        default=None,
-        converter=attrs.Converter(_default_keep_recent, takes_self=True),  # type: ignore[misc]
-        validator=whole(0, optional=True),
-    )
-    """The newest rounds worth this much stay, the round that crosses it included. By default 20,000
-    or a third of the window, whichever is less."""
+    _keep_recent_tokens: int | None = attrs.field(default=None, validator=whole(0, optional=True))
     keep_last: int = attrs.field(default=0, validator=whole(0))
-    """This many messages stay instead, in whole rounds; 0 leaves it to `keep_recent_tokens`."""
+    """The window trigger keeps this many of the newest messages, in whole rounds. It is the simpler
+    alternative to `keep_recent_tokens`, which wins if both are given."""
     max_tokens: int | None = attrs.field(default=None, validator=whole(1, optional=True))
     """K: a context of this size is compacted, whatever the window."""
     max_messages: int | None = attrs.field(default=None, validator=whole(1, optional=True))
     """N: this many messages since the last summary are a reason to compact."""
     min_recent_messages: int = attrs.field(default=6, validator=whole(1))
-    """What K, N and a forced compaction keep, in whole rounds. K and N do nothing as long as the
-    conversation has fewer than four messages more than this."""
+    """Every trigger keeps this many of the newest messages, in whole rounds, unless the context
+    would still be over the window or K. K and N do nothing as long as the conversation has fewer
+    than four messages more than this."""
     timeout_seconds: float | None = attrs.field(default=120.0, validator=seconds)
     """A compactor that takes longer has failed; None waits for ever."""
 
@@ -84,6 +76,23 @@ class Policy:
                 f"more than min_recent_messages, which is {self.min_recent_messages}",
                 "raise max_messages or lower min_recent_messages: the recent ones always stay",
             )
+
+    @property
+    def keep_recent_tokens(self) -> int:
+        """What the window trigger keeps: the newest rounds worth this many tokens.
+
+        The round that crosses it is included. At most three quarters of `available_tokens` are
+        kept, which leaves room for a summary. By default 20,000 or a third of the window, whichever
+        is less.
+        """
+        if self._keep_recent_tokens is None:
+            return _share(self.context_window, 3, _KEEP_RECENT_TOKENS)
+        return self._keep_recent_tokens
+
+    @property
+    def keeps_by_count(self) -> bool:
+        """Whether `keep_last` says what the window trigger keeps, and not `keep_recent_tokens`."""
+        return self.keep_last > 0 and self._keep_recent_tokens is None
 
     @property
     def available_tokens(self) -> int:
@@ -104,4 +113,12 @@ class Policy:
                 self.keep_recent_tokens,
                 f"less than context_window - reserve_tokens, which is {self.available_tokens}",
                 "lower it, or lower reserve_tokens: what stays must leave room for a summary",
+            )
+        given = self._keep_recent_tokens
+        if given is not None and self.max_tokens is not None and given >= self.max_tokens:
+            raise ConfigError(
+                "keep_recent_tokens",
+                given,
+                f"less than max_tokens, which is {self.max_tokens}",
+                "lower it, or raise max_tokens: what stays would be compacted again",
             )

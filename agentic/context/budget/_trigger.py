@@ -3,7 +3,7 @@
 from agentic.context.budget._policy import Policy
 from agentic.messages import Message, find_summary, prefix_length
 
-__all__ = ["find_trigger"]
+__all__ = ["find_trigger", "is_long"]
 
 _MARGIN = 4
 """K and N leave a conversation alone that has fewer messages than this beyond the recent ones."""
@@ -20,13 +20,20 @@ def find_trigger(policy: Policy, messages: list[Message], tokens: int) -> str | 
     """
     over = policy.context_window and tokens > policy.available_tokens
     in_all = len(messages) - prefix_length(messages)
-    long = in_all >= policy.min_recent_messages + _MARGIN
+    former = find_summary(messages)
+    fresh = in_all - (former.messages_kept if former else 0)
+    # Where a summary took more room than the plan left to it, K may still be reached. Without a new
+    # message another compaction would only drop what this one was told to keep.
+    long = is_long(policy, in_all) and fresh > 0
     if long and policy.max_tokens is not None and tokens >= policy.max_tokens:
         # The limit that is reached first says what stays, also where one step passes both.
         return "window" if over and policy.max_tokens > policy.available_tokens else "tokens"
     if over:
         return "window"
-    former = find_summary(messages)
-    fresh = in_all - (former.messages_kept if former else 0)
     many = policy.max_messages is not None and fresh >= policy.max_messages
     return "messages" if long and many else None
+
+
+def is_long(policy: Policy, number: int) -> bool:
+    """Return whether so many messages, leading ones aside, are enough for K and N to count."""
+    return number >= policy.min_recent_messages + _MARGIN

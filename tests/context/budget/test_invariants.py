@@ -1,6 +1,7 @@
 """What holds of every compaction, whatever the conversation, the policy and the compactor."""
 
 import asyncio
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentic.context.budget import Compaction, Manager, Policy
-from agentic.messages import Message, split_rounds
+from agentic.messages import Message, Round, split_rounds
 from agentic.testing import conversations
 from agentic.tokens import CharCounter, count_tokens
 
@@ -53,6 +54,7 @@ COUNTS = st.builds(
 MIXED = st.builds(
     Policy,
     st.integers(100, 4_000),
+    keep_last=st.integers(0, 6),
     max_tokens=st.none() | st.integers(1, 1_000),
     max_messages=st.none() | st.integers(6, 20),
     min_recent_messages=st.integers(1, 5),
@@ -195,7 +197,7 @@ def test_a_window_is_kept_if_it_can_be(
         assert not loose or own > spare
 
 
-@given(CONVERSATIONS, WINDOWS | COUNTS, CLERKS, st.sampled_from([0, 0, 50, 400]))
+@given(CONVERSATIONS, POLICIES, CLERKS, st.sampled_from([0, 0, 50, 400]))
 @MANY
 def test_compacting_twice_is_compacting_once(
     messages: list[Message], policy: Policy, clerk: _Clerk, overhead: int
@@ -208,6 +210,30 @@ def test_compacting_twice_is_compacting_once(
 
     assert not second.changed
     assert second.messages is first.messages
+
+
+@given(CONVERSATIONS, POLICIES, st.booleans())
+@MANY
+def test_no_compaction_triggers_the_next(
+    messages: list[Message], policy: Policy, force: bool
+) -> None:
+    """Afterwards no trigger holds, if what must stay leaves room for a summary."""
+    manager = Manager(LETTERS, _Clerk("S"), policy)
+    first = asyncio.run(manager.compact_if_needed(messages, force=force))
+    rounds = split_rounds(messages)
+    request = [m for m in messages if m.role == "user"][-1:]
+    must = [
+        *(m for found in (*filter(_must_stay, rounds), *rounds[-3:]) for m in found.messages),
+        *request,
+        *(m for m in first.messages if m.summary for _ in range(3)),
+    ]
+    room = policy.available_tokens // 4 * 3 if policy.context_window else sys.maxsize
+    if first.changed and count_tokens(must, LETTERS) <= room:
+        assert manager.due(first.messages) is None
+
+
+def _must_stay(found: Round) -> bool:
+    return found.pinned or found.messages[0].role == "system"
 
 
 @given(CONVERSATIONS, POLICIES, st.lists(st.integers(0, 40), max_size=4))

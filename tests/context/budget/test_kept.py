@@ -60,7 +60,7 @@ def test_the_round_that_crosses_the_recent_tokens_stays(
     keep_recent: int, positions: list[int]
 ) -> None:
     """Newest rounds stay until together they are worth `keep_recent_tokens`."""
-    policy = Policy(1_800, reserve_tokens=0, keep_recent_tokens=keep_recent)
+    policy = Policy(1_800, 0, keep_recent, min_recent_messages=1)
 
     assert kept(say(800, 400, 200, 500), policy) == positions
 
@@ -68,9 +68,49 @@ def test_the_round_that_crosses_the_recent_tokens_stays(
 @pytest.mark.parametrize(("keep_last", "positions"), [(1, [2]), (2, [1, 2])])
 def test_keep_last_counts_messages_instead(keep_last: int, positions: list[int]) -> None:
     """With `keep_last` the window trigger keeps that many, however small they are."""
-    policy = Policy(500, reserve_tokens=0, keep_recent_tokens=100, keep_last=keep_last)
+    policy = Policy(500, reserve_tokens=0, keep_last=keep_last, min_recent_messages=1)
 
     assert kept(say(600, 20, 20), policy) == positions
+
+
+def test_given_recent_tokens_win_over_keep_last() -> None:
+    """`keep_last` is the simpler fallback; the default of `keep_recent_tokens` gives way to it."""
+    numbers: dict[str, Any] = {"reserve_tokens": 0, "keep_last": 1, "min_recent_messages": 1}
+
+    assert kept(say(600, 20, 20), Policy(500, keep_recent_tokens=40, **numbers)) == [1, 2]
+    assert kept(say(600, 20, 20), attrs.evolve(Policy(500, **numbers), timeout_seconds=1)) == [2]
+
+
+@pytest.mark.parametrize("numbers", [{"keep_recent_tokens": 5}, {"keep_last": 1}, {}])
+def test_the_window_keeps_the_recent_messages(numbers: dict[str, int]) -> None:
+    """`min_recent_messages` is the least that every trigger keeps."""
+    policy = Policy(500, reserve_tokens=0, min_recent_messages=4, **numbers)
+
+    assert kept(say(600, 20, 20, 20, 20, 20), policy)[-4:] == [2, 3, 4, 5]
+
+
+def test_recent_rounds_go_while_a_trigger_holds() -> None:
+    """Whatever is the reason, the window and K are both looked at, a summary allowed for."""
+    window = Policy(1_000, 0, max_tokens=999, min_recent_messages=6)
+    forced = compact(say(*[200] * 12), window, force=True)
+    assert forced.messages[1:] == say(200, 200, 200)
+
+    # Seven results in one round are enough for K to count after it.
+    many = [
+        Message("assistant", tool_calls=[ToolCall(x, "r") for x in "abcdefg"]),
+        *(Message("tool", tool_results=[ToolResult(x, "r", "x" * 50)]) for x in "abcdefg"),
+    ]
+    policy = Policy(0, max_tokens=500, min_recent_messages=4)
+    assert kept([*say(100, 100), *many, *say(60, 60, 60)], policy) == [10, 11, 12]
+
+
+def test_pins_that_reach_k_cost_no_recent_message() -> None:
+    """If removing more would not end the trigger, `min_recent_messages` stay."""
+    pinned = [attrs.evolve(message, pinned=True) for message in say(*[100] * 12)]
+
+    positions = kept([*pinned, *say(*[50] * 8)], Policy(0, max_tokens=500, min_recent_messages=3))
+
+    assert positions == [*range(12), 17, 18, 19]
 
 
 def test_keep_last_keeps_whole_rounds() -> None:
@@ -143,7 +183,7 @@ def test_a_turn_larger_than_the_budget_is_split_between_rounds() -> None:
     rounds = [message for name in "abcdefgh" for message in call(name, 100)]
     messages = [Message("user", "Go."), *rounds]
 
-    positions = kept(messages, Policy(800, reserve_tokens=0, keep_recent_tokens=150))
+    positions = kept(messages, Policy(800, 0, 150, min_recent_messages=1))
 
     assert positions == [0, 13, 14, 15, 16]
 
@@ -177,7 +217,7 @@ def test_a_large_round_at_the_limit_does_not_fill_the_window() -> None:
 
 def test_a_counter_that_counts_low_keeps_less() -> None:
     """Where the provider counts twice as much, half as many rounds are worth the same."""
-    policy = Policy(1_000, reserve_tokens=0, keep_recent_tokens=200)
+    policy = Policy(1_000, 0, 200, min_recent_messages=1)
     messages = say(*[50] * 12)
 
     assert kept(messages, policy, size=1_200) == [10, 11]
@@ -186,7 +226,7 @@ def test_a_counter_that_counts_low_keeps_less() -> None:
 
 def test_after_a_measured_size_the_result_is_estimated_in_the_same_measure() -> None:
     """`tokens_after` is the share that the counter sees left, of what was measured."""
-    policy = Policy(2_000, reserve_tokens=0, keep_recent_tokens=200)
+    policy = Policy(2_000, 0, 200, min_recent_messages=1)
 
     done = compact(say(*[100] * 15), policy, size=3_000)
 
@@ -198,7 +238,7 @@ def test_after_a_measured_size_the_result_is_estimated_in_the_same_measure() -> 
 
 def test_a_size_below_the_count_keeps_no_more_than_the_counter_allows() -> None:
     """A view that strategies made small says nothing about the rounds that stay."""
-    policy = Policy(500, reserve_tokens=0, keep_recent_tokens=200)
+    policy = Policy(500, 0, 200, min_recent_messages=1)
 
     assert kept(say(*[50] * 100), policy, size=501) == [96, 97, 98, 99]
 

@@ -108,6 +108,12 @@ def test_any_time_above_zero_is_a_timeout(seconds: float | None) -> None:
         ({"reserve_tokens": 100}, "reserve_tokens", "less than context_window", "lower reserve"),
         ({"keep_recent_tokens": 75}, "keep_recent_tokens", "which is 75", "room for a summary"),
         ({"reserve_tokens": 80}, "keep_recent_tokens", "which is 20", "lower reserve_tokens"),
+        (
+            {"keep_recent_tokens": 20, "max_tokens": 20},
+            "keep_recent_tokens",
+            "max_tokens, which is 20",
+            "raise max_tokens",
+        ),
         ({"max_messages": 6}, "max_messages", "min_recent_messages, which is 6", "raise max"),
     ],
 )
@@ -126,3 +132,8 @@ def test_numbers_that_contradict_each_other_are_refused(
 def test_without_a_window_nothing_can_contradict_it() -> None:
     """With the window trigger off, a reserve and a recent part are mere numbers."""
     assert Policy(0, reserve_tokens=100, keep_recent_tokens=100).keep_recent_tokens == 100
+
+
+def test_the_default_recent_part_gives_way_to_k() -> None:
+    """Only numbers that somebody gave can contradict each other."""
+    assert Policy(200_000, max_tokens=10_000).keep_recent_tokens == 20_000

@@ -150,6 +150,34 @@ def test_n_counts_a_system_message_that_stayed_behind_the_summary() -> None:
     assert done.reason == "messages"
 
 
+def test_one_compaction_triggers_no_other() -> None:
+    """Where K and the window are passed at once, both have had enough afterwards."""
+    policy = Policy(1_000, keep_last=2, max_tokens=1, min_recent_messages=4)
+    manager = Manager(LETTERS, _Clerk(), policy)
+
+    first = asyncio.run(manager.compact_if_needed(say(*[220] * 12)))
+
+    assert (first.changed, first.fits) == (True, True)
+    assert manager.due(first.messages) is None
+
+
+@pytest.mark.parametrize("summary", ["S", "S" * 900])
+def test_k_counts_only_with_a_new_message(summary: str) -> None:
+    """A summary larger than what was left to it is no reason to summarize what has just stayed."""
+
+    class Verbose:
+        async def compact(self, messages: list[Message], /) -> str:
+            return summary
+
+    manager = Manager(LETTERS, Verbose(), Policy(0, max_tokens=1_000, min_recent_messages=6))
+    pinned = [attrs.evolve(message, pinned=True) for message in say(*[20] * 6)]
+
+    first = asyncio.run(manager.compact_if_needed([*pinned, *say(*[300] * 12)]))
+
+    assert first.changed
+    assert manager.due(first.messages) is None
+
+
 def test_once_over_k_it_does_not_fire_for_ever() -> None:
     """Recent messages that alone exceed K are not compacted at every turn."""
     clerk = _Clerk()
