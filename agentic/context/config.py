@@ -201,7 +201,16 @@ class ContextManager:
             return await self._summarize(messages, instructions, _Given(decision.custom_summary))
         if self.config.strategy == "summarization":
             return await self._summarize(messages, instructions, self._compactor())
-        return self._fit.compact(self._dropping.compact(messages))
+        return self._fit.compact(self._drop(messages))
+
+    def _drop(self, messages: list[Message]) -> list[Message]:
+        """Return what the strategy keeps. What it says to keep may still be over the target."""
+        dropping, config = self._dropping, self.config
+        if isinstance(dropping, Importance):
+            return dropping.compact_to(
+                messages, config.target_tokens, config.token_counter
+            ).messages
+        return dropping.compact(messages)
 
     async def _consult(self, messages: list[Message], instructions: str | None) -> CompactDecision:
         """Ask the hook, if there is one."""

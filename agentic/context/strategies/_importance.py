@@ -12,11 +12,15 @@ import attrs
 
 from agentic._given import whole
 from agentic.context.strategies._known_rounds import KnownRounds, Sorted
+from agentic.context.strategies._strategy import Fit
 from agentic.errors import ConfigError
 from agentic.messages import Message, Round
+from agentic.tokens import Counter, Tallies, approx_token_counter
 
 __all__ = ["Importance"]
 
+_LOW_WATER = 0.75
+"""As `FitContextWindow` has it by default."""
 _SHORT_CHARS = 80
 """An answer up to this long that names nothing is an acknowledgement."""
 _LONG_CHARS = 1_000
@@ -56,33 +60,72 @@ class Importance:
     def compact(self, messages: list[Message], /) -> list[Message]:
         """Give the view: the same list if nothing is left out."""
         rounds = self._known.of(messages)
-        always = {*rounds.pinned, *rounds.requests[-1:]}
-        dropped = self._dropped(rounds, always, len(messages) - self.keep_recent)
-        return rounds.view(messages, 0, set(), frozenset(dropped))
+        gone = self._unimportant(self._weigh(rounds, len(messages)))
+        return rounds.view(messages, 0, set(), frozenset(gone))
 
-    def _dropped(self, rounds: Sorted, always: set[int], recent_from: int) -> list[int]:
-        """Go from the newest to the oldest: what is referenced later is known by then.
+    def compact_to(
+        self, messages: list[Message], max_tokens: int, counter: Counter = approx_token_counter
+    ) -> Fit:
+        """Leave out what `compact` does, and then the least important rounds until the rest fits.
 
-        Only what stays can refer, so that leaving out twice is leaving out once.
+        Among equals the oldest goes first. Over `max_tokens` it cuts down to three quarters of
+        that, so that the next message is not over it again, but what the user said goes only as far
+        as `max_tokens` demands.
+
+        >>> talk = [Message("user", "Use tabs."), Message("assistant", "No spaces, then. " * 6)] * 2
+        >>> fit = Importance(keep_recent=0).compact_to(talk, 50)
+        >>> [message.content for message in fit.messages], fit.fits
+        (['Use tabs.', 'Use tabs.'], True)
         """
-        dropped: list[int] = []
-        referenced: set[str] = set()
-        for index in reversed(range(len(rounds.rounds))):
-            found = rounds.rounds[index]
+        rounds, tallies = self._known.of(messages), Tallies(counter)
+        size = tallies.tally(messages).size
+        weighed = self._weigh(rounds, len(messages))
+        gone = self._unimportant(weighed)
+        left = [each for each in weighed.values() if each.index not in gone]
+        tokens = sum(size(place) for each in left for place in each.found.positions)
+        if tokens > max_tokens:
+            for each in sorted(left, key=lambda each: each.score):
+                asks = each.found.messages[0].role == "user"
+                if not each.stays and tokens > (1 if asks else _LOW_WATER) * max_tokens:
+                    gone.add(each.index)
+                    tokens -= sum(map(size, each.found.positions))
+            # What was referenced only by what is gone now may be unimportant.
+            gone |= self._unimportant({at: weighed[at] for at in weighed if at not in gone})
+        view = rounds.view(messages, 0, set(), frozenset(gone))
+        tokens = sum(map(tallies.count_message, view))
+        return Fit(view, tokens, fits=tokens <= max_tokens)
+
+    def _weigh(self, rounds: Sorted, length: int) -> "dict[int, _Weighed]":
+        """Return what is known of each sound round, by its index, oldest first."""
+        always = {*rounds.pinned, *rounds.requests[-1:]}
+        weighed = {}
+        for index, found in enumerate(rounds.rounds):
             if found.orphaned:  # it is in no view, and refers to nothing
                 continue
             stays = (
                 index in always
                 or found.messages[0].role == "system"
-                or found.positions[-1] >= recent_from
+                or found.positions[-1] >= length - self.keep_recent
             )
             names = _names(found)
-            score = self._score(found, names) + _REFERENCED * (not names.isdisjoint(referenced))
-            if stays or score >= self.min_score_threshold:
-                referenced |= names
+            weighed[index] = _Weighed(index, found, stays, names, self._score(found, names))
+        return weighed
+
+    def _unimportant(self, weighed: "dict[int, _Weighed]") -> set[int]:
+        """Return the rounds that score too little, and take references into all scores.
+
+        Only what stays can refer, so that leaving out twice is leaving out once. From the newest to
+        the oldest: what is referenced later is known by then.
+        """
+        gone: set[int] = set()
+        referenced: set[str] = set()
+        for each in reversed(weighed.values()):
+            each.score = each.own_score + _REFERENCED * (not each.names.isdisjoint(referenced))
+            if each.stays or each.score >= self.min_score_threshold:
+                referenced |= each.names
             else:
-                dropped.append(index)
-        return dropped
+                gone.add(each.index)
+        return gone
 
     def _score(self, found: Round, names: set[str]) -> float:
         """Score a round by itself."""
@@ -95,6 +138,21 @@ class Importance:
         if len(opener.content) <= _SHORT_CHARS and not names:
             return self.assistant_message_score * _ACKNOWLEDGEMENT
         return self.assistant_message_score + _DETAILED * (len(opener.content) >= _LONG_CHARS)
+
+
+@attrs.define(eq=False)
+class _Weighed:
+    """A round and what speaks for it."""
+
+    index: int
+    found: Round
+    stays: bool
+    """Whether it stays whatever its score."""
+    names: set[str]
+    """What it names."""
+    own_score: float
+    score: float = attrs.field(init=False, default=0.0)
+    """The same, and more if it is referenced later."""
 
 
 def _names(found: Round) -> set[str]:

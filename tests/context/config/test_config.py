@@ -1,6 +1,7 @@
 """ContextConfig and the hook before a compaction, as rows C2 to C7 have them."""
 
 import asyncio
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -87,6 +88,20 @@ def test_importance_leaves_acknowledgements_out() -> None:
 
     assert "OK." not in [message.content for message in kept]
     assert kept[0] is messages[0]
+
+
+def test_importance_removes_chatter_before_requirements() -> None:
+    """Requirements score 1.0 and stay while they fit; chatter scores 0.6 and goes."""
+    prompt = Message("system", "Be brief.")
+    requirements = [Message("user", f"Requirement {n}: " + "it must hold. " * 3) for n in range(60)]
+    chatter = [Message("assistant", "That is fair enough, and we go on. " * 4) for _ in range(60)]
+    messages = [prompt, *chain.from_iterable(zip(requirements, chatter, strict=True))]
+
+    kept = compact(manager(strategy="importance"), messages)
+
+    assert [message for message in kept if message.role == "user"] == requirements
+    assert kept[-10:] == messages[-10:]
+    assert manager().count_tokens(kept) <= 1_500 < manager().count_tokens(messages)
 
 
 def test_a_summary_stands_for_what_is_old() -> None:

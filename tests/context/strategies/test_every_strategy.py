@@ -41,6 +41,18 @@ def _fresh_objects(messages: list[Message]) -> list[Message]:
 
 CONVERSATIONS = conversations(max_rounds=14).map(_fresh_objects)
 
+
+@attrs.frozen
+class _ImportanceTo:
+    """`Importance.compact_to`, as a strategy."""
+
+    strategy: Importance
+    max_tokens: int
+
+    def compact(self, messages: list[Message], /) -> list[Message]:
+        return self.strategy.compact_to(messages, self.max_tokens, LETTERS).messages
+
+
 Make: TypeAlias = Callable[[int], ContextStrategy]
 EACH: dict[str, Make] = {
     "keep_last": KeepLast,
@@ -51,6 +63,7 @@ EACH: dict[str, Make] = {
     "clear_all": lambda n: ClearToolOutputs(n * 40 + 1, LETTERS, keep_rounds=0, min_tokens=0),
     "importance": lambda n: Importance(n % 5, min_score_threshold=n % 11 / 10),
     "importance_of_calls": lambda n: Importance(n % 5, tool_use_score=0.1),
+    "importance_to_a_size": lambda n: _ImportanceTo(Importance(n % 3), n * 40 + 1),
     "chain": lambda n: Chain(
         [
             TruncateToolOutputs(n * 5 + 1),
