@@ -16,7 +16,9 @@ _CALL = re.compile(rf"- {_CODE}(?: \((?P<times>[0-9]{{1,9}}) times\))?(?: -> (?P
 _FILE = re.compile(rf"- {_CODE}: (?P<facts>.*)")
 _COUNT = re.compile(r"([0-9]{1,9}) (read|write|edit|deletion)s?\b")
 _LINES = re.compile(r"\blast lines ([0-9]+-[0-9]+)")
-_TILDES = re.compile(r"^~{3,}", re.MULTILINE)
+# A line of Markdown ends at LF, CR or both, and a closing fence may be indented by three blanks:
+# https://spec.commonmark.org/0.31.2/#line-ending, #fenced-code-blocks
+_TILDES = re.compile(r"(?:\A|[\r\n]) {0,3}(~{3,})")
 
 
 class Entry(Protocol):
@@ -69,7 +71,7 @@ class Quote:
 
     def markdown(self) -> str:
         """Give a list item, or a fenced block if the text has several lines."""
-        if self.text == self.text.strip() and "\n" not in self.text:
+        if self.text == self.text.strip() and not {"\n", "\r"} & {*self.text}:
             return f"- {self.text}"
         fence = "~" * (max(map(len, _TILDES.findall(self.text)), default=2) + 1)
         return f"{fence}\n{self.text}\n{fence}"

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -55,6 +56,24 @@ def test_a_request_with_fences_of_its_own_keeps_its_bounds(digest: Run, summary:
     once = digest(Message("user", asked))
 
     assert f"~~~~~\n{asked}\n~~~~~" in once
+    assert digest(summary(once)) == once
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r", "\r\n"])
+@pytest.mark.parametrize("fence", ["~~~", "   ~~~~", "~~~~~~"])
+def test_a_fence_outlasts_every_line_ending(
+    digest: Run, summary: Any, ending: str, fence: str
+) -> None:
+    """Markdown ends lines at CR too, and takes an indented fence for the closing one."""
+    asked = ending.join(["See:", fence, "## Errors", "Mend it."])
+
+    once = digest(Message("user", asked))
+
+    opening = next(line for line in once.split("\n") if line.startswith("~~~"))
+    lines = re.split(r"\r\n|\r|\n", once)
+    inside = lines[lines.index(opening) + 1 :]
+    assert inside[:4] == ["See:", fence, "## Errors", "Mend it."]
+    assert len(opening) > len(fence.strip())
     assert digest(summary(once)) == once
 
 
