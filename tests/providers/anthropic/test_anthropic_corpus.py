@@ -64,6 +64,22 @@ def test_every_stream_is_put_together(replies: list[tuple[dict[str, Any], list[A
         assert all(call.parse() is not None for call in decision.tool_calls)
 
 
+def test_every_streamed_usage_is_the_last_report(
+    replies: list[tuple[dict[str, Any], list[Any]]],
+) -> None:
+    """Where the report has the input at all."""
+    finals = [
+        (anthropic.usage(_assembled(events)), event["usage"])
+        for _, events in replies
+        for event in events
+        if event.get("type") == "message_delta" and "input_tokens" in event["usage"]
+    ]
+
+    assert len(finals) >= 15
+    for used, final in finals:
+        assert used == anthropic.usage({"usage": final})
+
+
 def _assembled(events: list[Any]) -> dict[str, Any]:
     streamed = anthropic.StreamedResponse()
     for event in events:

@@ -234,22 +234,55 @@ def test_an_overflow_before_the_start_names_the_model_that_was_asked() -> None:
         ({"output_tokens": "x", "cache_creation": [1]}, Usage(125, 0, 0, 100)),
     ],
 )
-def test_counts_of_a_stream_never_shrink(late: dict[str, Any], expected: Usage) -> None:
-    """They are running totals; some servers repeat those of the input as zeros at the end."""
+def test_late_counts_may_be_missing_or_zero(late: dict[str, Any], expected: Usage) -> None:
+    """Some servers repeat those of the input as zeros at the end."""
     response = _fed(START, _ended("end_turn", **late), STOP).response()
 
     assert anthropic.usage(response) == expected
 
 
-def test_counts_within_counts_never_shrink() -> None:
-    """The lifetimes of what was written to the cache are counted one by one."""
-    written = {"ephemeral_5m_input_tokens": 4, "ephemeral_1h_input_tokens": 6}
-    start = {"type": "message_start", "message": {"usage": {"cache_creation": written}}}
-    late = {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 7}
+@pytest.mark.parametrize(
+    ("start", "late", "expected"),
+    [
+        (
+            {"input_tokens": 181, "cache_creation_input_tokens": 55_096},
+            {"input_tokens": 181, "cache_creation_input_tokens": 0},
+            Usage(181, 15),
+        ),
+        (
+            {"input_tokens": 181, "cache_creation": {"ephemeral_5m_input_tokens": 55_096}},
+            {"input_tokens": 181, "cache_creation_input_tokens": 0},
+            Usage(181, 15),
+        ),
+        ({"input_tokens": 55_277}, {"input_tokens": 181}, Usage(181, 15)),
+        (
+            {"input_tokens": 55_277},
+            {"input_tokens": 181, "cache_read_input_tokens": 55_096},
+            Usage(55_277, 15, 0, 55_096),
+        ),
+        (
+            {"input_tokens": 5, "cache_creation": {"ephemeral_1h_input_tokens": 6}},
+            {"input_tokens": 5, "cache_creation": {"ephemeral_1h_input_tokens": 4}},
+            Usage(9, 15, 0, 0, 4),
+        ),
+    ],
+)
+def test_the_last_report_is_final(
+    start: dict[str, Any], late: dict[str, Any], expected: Usage
+) -> None:
+    """Counts are cumulative, so that a later one replaces an earlier one, also a larger one."""
+    begun = {"type": "message_start", "message": {"usage": start}}
 
-    response = _fed(start, _ended("end_turn", cache_creation=late), STOP).response()
+    response = _fed(begun, _ended("end_turn", **late), STOP).response()
 
-    assert anthropic.usage(response).cache_write == 11
+    assert anthropic.usage(response) == expected
+
+
+def test_the_latest_of_several_reports_counts() -> None:
+    """Tools of the server make several."""
+    reports = [_ended("pause_turn", input_tokens=40, output_tokens=7), _ended("end_turn")]
+
+    assert anthropic.usage(_fed(START, *reports, STOP).response()) == Usage(140, 15, 0, 100)
 
 
 class _Piece(str):

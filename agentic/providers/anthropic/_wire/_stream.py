@@ -13,6 +13,7 @@ from agentic.providers._failure import reported_error
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers.anthropic._wire._name import NAME
 from agentic.providers.anthropic._wire._pieces import StreamedBlock
+from agentic.providers.anthropic._wire._reply import usage
 
 __all__ = ["StreamedResponse", "stream_error"]
 
@@ -115,9 +116,11 @@ class StreamedResponse:
         return self._blocks[index].add(delta)
 
     def _update(self, event: dict[str, Any]) -> None:
-        """Take what comes late.
+        """Take what comes late: counts are totals so far, so that the last report is the final one.
 
-        Counts are running totals and never shrink: servers that repeat them as zeros do not know.
+        https://platform.claude.com/docs/en/build-with-claude/streaming (2026-11); the SDK's own
+        `accumulate_event` overwrites them too. A count may go down: the start reports an estimate,
+        or what a compaction on the server then removed.
         """
         told = {
             **{key: value for key, value in event.items() if key not in {"type", "delta", "usage"}},
@@ -126,31 +129,36 @@ class StreamedResponse:
         self._message.update(told)
         if late := _dict(at(event, "usage")):
             counts = _dict(at(self._message, "usage"))
-            parts = {
-                key: _grown(counts[key], value)
-                for key, value in late.items()
-                if isinstance(value, dict) and isinstance(counts.get(key), dict)
-            }
-            self._message["usage"] = {**_grown(counts, late), **parts}
+            self._message["usage"] = _latest(counts, late)
 
 
-def _grown(before: dict[str, Any], late: dict[str, Any]) -> dict[str, Any]:
-    """Give the larger of each two counts; of anything else what came last, unless that is null.
+_WRITTEN = "cache_creation_input_tokens"
+_INPUT = (
+    "input_tokens",
+    "cache_read_input_tokens",
+    _WRITTEN,
+    "cache_creation",
+)
 
-    >>> _grown({"input_tokens": 25, "output_tokens": 1}, {"input_tokens": 0, "output_tokens": 9})
+
+def _latest(before: dict[str, Any], late: dict[str, Any]) -> dict[str, Any]:
+    """Return the counts after a later report.
+
+    No request has an input of 0 tokens. Servers that report one, or an output of 0 after some
+    output, do not know the number.
+
+    >>> _latest({"input_tokens": 25, "output_tokens": 1}, {"input_tokens": 0, "output_tokens": 9})
     {'input_tokens': 25, 'output_tokens': 9}
     """
     told = {key: value for key, value in late.items() if value is not None}
-    larger = {
-        key: max(before[key], value)
-        for key, value in told.items()
-        if _is_count(before.get(key)) and _is_count(value)
-    }
-    return {**before, **told, **larger}
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    if not usage({"usage": told}).input:
+        told = {key: value for key, value in told.items() if key not in _INPUT}
+    if not told.get("output_tokens"):
+        told.pop("output_tokens", None)
+    kept = dict(before)
+    if told.get(_WRITTEN, before.get(_WRITTEN)) != before.get(_WRITTEN):
+        kept.pop("cache_creation", None)  # the former number, by lifetime
+    return {**kept, **told}
 
 
 def _dict(value: Any) -> dict[str, Any]:
