@@ -16,6 +16,10 @@ THINKING: dict[str, dict[str, Any]] = {
         "reasoning": "Look first.",
         "reasoning_details": [{"type": "reasoning.text", "text": "Look first.", "signature": "s"}],
     },
+    "LiteLLM": {
+        "reasoning_content": "Look first.",
+        "thinking_blocks": [{"type": "thinking", "thinking": "Look first.", "signature": "s"}],
+    },
     "none this time": {"reasoning_content": ""},
 }
 

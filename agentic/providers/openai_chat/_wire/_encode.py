@@ -187,7 +187,7 @@ def _payload(message: Message) -> Any:
     return whole
 
 
-_REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
 
 
 def _own_reasoning(message: Message) -> dict[str, Any]:

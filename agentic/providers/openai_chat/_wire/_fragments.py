@@ -11,8 +11,19 @@ from agentic.providers._plain import at, text_at
 __all__ = ["Calls", "Chunks", "add_detail", "merge", "whole"]
 
 
-class Texts(list[str]):
-    """A text that comes in pieces; joined once, at the end."""
+@attrs.define(eq=False)
+class Texts:
+    """A text that comes in pieces; joined once, at the end. No piece of it is empty."""
+
+    pieces: list[str] = attrs.field(factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.pieces)
+
+    def add(self, piece: str) -> None:
+        """Append a piece."""
+        if piece:
+            self.pieces.append(piece)
 
 
 def whole(value: Any) -> Any:
@@ -22,7 +33,7 @@ def whole(value: Any) -> Any:
     {'content': 'ab'}
     """
     if isinstance(value, Texts):
-        return "".join(value)
+        return "".join(value.pieces)
     if isinstance(value, dict):
         return {key: whole(item) for key, item in value.items()}
     return [whole(item) for item in value] if isinstance(value, list) else value
@@ -44,7 +55,11 @@ def merge(fields: dict[str, Any], given: Mapping[str, Any], texts: Collection[st
         elif key in texts and isinstance(value, str):
             if not isinstance(present, Texts):
                 fields[key] = present = Texts()
-            present.append(value)
+            present.add(value)
+        elif key == THINKING and isinstance(value, list):
+            fields[key] = present = present if isinstance(present, list) else []
+            for block in value:
+                add_thinking(present, block)
         elif isinstance(value, list):
             fields[key] = present = present if isinstance(present, list) else []
             present.extend(value)
@@ -53,6 +68,38 @@ def merge(fields: dict[str, Any], given: Mapping[str, Any], texts: Collection[st
             merge(present, value, ())
         else:
             fields[key] = value
+
+
+THINKING = "thinking_blocks"
+
+
+def add_thinking(blocks: list[Any], block: Any) -> None:
+    """Take a fragment of LiteLLM's `thinking_blocks`, which are Claude's blocks of thinking.
+
+    It sends one for each event of the stream, all without an index: texts, then a signature, which
+    ends the block. Some versions repeat the whole text beside the signature, others send finished
+    blocks only:
+    https://github.com/BerriAI/litellm/issues/29428, https://github.com/BerriAI/litellm/pull/31022,
+    https://github.com/open-webui/open-webui/pull/29860 (2026-11). A block in pieces is refused by
+    Anthropic when it goes back.
+
+    >>> blocks = []
+    >>> for text, signature in [("Look ", ""), ("first.", None), ("", "EqQB")]:
+    ...     add_thinking(blocks, {"type": "thinking", "thinking": text, "signature": signature})
+    >>> whole(blocks)
+    [{'type': 'thinking', 'thinking': 'Look first.', 'signature': 'EqQB'}]
+    """
+    if text_at(block, "type") != "thinking" or not isinstance(at(block, "thinking"), str | None):
+        blocks.append(block)
+        return
+    last: Any = blocks[-1] if blocks else None
+    if not isinstance(at(last, "thinking"), Texts) or text_at(last, "signature"):
+        blocks.append(last := {"type": "thinking", "thinking": Texts()})
+    rest = {key: value for key, value in block.items() if key != "thinking"}
+    text = text_at(block, "thinking")
+    if not (text_at(block, "signature") and text == whole(last["thinking"])):
+        last["thinking"].add(text)
+    last.update({key: value for key, value in rest.items() if value or key not in last})
 
 
 class Chunks(list[dict[str, Any]]):
@@ -67,20 +114,25 @@ class Chunks(list[dict[str, Any]]):
             chunk = {"type": "text", "text": chunk}
         if not isinstance(chunk, dict):
             return ""
-        last = self[-1] if self and self[-1].get("type") == chunk.get("type") else None
+        last: dict[str, Any] = (
+            self[-1] if self and self[-1].get("type") == chunk.get("type") else {}
+        )
         thought, text = chunk.get("thinking"), text_at(chunk, "text")
         if isinstance(thought, list):
-            inner = Chunks() if last is None else last["thinking"]
+            inner = last.get("thinking")
+            if not isinstance(inner, Chunks):
+                inner = Chunks()
+                self.append({**chunk, "thinking": inner})
             for each in thought:
                 inner.add(each)
-            if last is None:
-                self.append({**chunk, "thinking": inner})
             return ""
-        if last is None or chunk.get("type") != "text":
-            self.append({**chunk, "text": Texts([text])} if "text" in chunk else dict(chunk))
-        else:
-            last["text"].append(text)
-        return text if chunk.get("type") == "text" else ""
+        if chunk.get("type") != "text":
+            self.append(dict(chunk))
+            return ""
+        if not isinstance(last.get("text"), Texts):
+            self.append({**chunk, "text": Texts()})
+        self[-1]["text"].add(text)
+        return text
 
 
 def add_detail(details: list[Any], detail: Any) -> None:
@@ -106,8 +158,10 @@ class Calls:
     every piece, others leave the index out, or give all calls the index 0 and ids of their own.
     """
 
-    _calls: list[tuple[Any, dict[str, Any]]] = attrs.field(factory=list)
-    """The index that a call came with, and its fields."""
+    _calls: list[dict[str, Any]] = attrs.field(factory=list)
+    _by_index: dict[int | str, dict[str, Any]] = attrs.field(factory=dict)
+    _by_id: dict[str, dict[str, Any]] = attrs.field(factory=dict)
+    """The latest call of each index, and of each id."""
 
     def add(self, piece: Any) -> None:
         """Take a piece of a call."""
@@ -116,30 +170,37 @@ class Calls:
         call = self._continued(piece)
         if call is None:
             call = {}
-            self._calls.append((piece.get("index"), call))
+            self._calls.append(call)
+            if piece.get("index") is not None:
+                self._by_index[_key(piece["index"])] = call
         rest = {key: value for key, value in piece.items() if key not in _OWN}
         merge(call, rest, ())
         if not call.get("id"):
             call["id"] = piece.get("id")
+            self._by_id[text_at(call, "id")] = call
         for key in ("function", "custom"):
             if isinstance(piece.get(key), dict):
                 _add_function(call.setdefault(key, {}), piece[key])
 
     def whole(self) -> list[dict[str, Any]]:
         """Give the calls as a reply that is not streamed has them."""
-        return [whole({"id": None, **call}) for _, call in self._calls]
+        return [whole({"id": None, **call}) for call in self._calls]
 
     def _continued(self, piece: Mapping[str, Any]) -> dict[str, Any] | None:
         """Find the call that a piece belongs to; None if it begins another."""
         index, call_id = piece.get("index"), text_at(piece, "id")
         name = text_at(piece, "function", "name") or text_at(piece, "custom", "name")
         if index is not None:
-            found = [call for at_index, call in self._calls if at_index == index][-1:]
+            found = self._by_index.get(_key(index))
         elif call_id:
-            found = [call for _, call in self._calls if call.get("id") == call_id][-1:]
+            found = self._by_id.get(call_id)
         else:
-            found = [] if name else [call for _, call in self._calls][-1:]
-        return found[0] if found and not _another(found[0], call_id, name, piece) else None
+            found = self._calls[-1] if self._calls and not name else None
+        return None if found is None or _another(found, call_id, name, piece) else found
+
+
+def _key(index: Any) -> int | str:
+    return index if isinstance(index, int | str) else repr(index)
 
 
 _OWN = {"index", "id", "function", "custom"}
@@ -151,7 +212,7 @@ def _another(call: dict[str, Any], call_id: str, name: str, piece: Mapping[str, 
         return False
     if call_id:
         return bool(call.get("id")) and call["id"] != call_id
-    begun = whole(at(call, "function", "arguments"))
+    begun = at(call, "function", "arguments")
     known = text_at(call, "function", "name") or text_at(call, "custom", "name")
     if known and name != known:
         # Under an id, a name that has no arguments yet may still grow.
@@ -160,10 +221,13 @@ def _another(call: dict[str, Any], call_id: str, name: str, piece: Mapping[str, 
     return bool(arguments.strip()) and _is_json(begun)
 
 
-def _is_json(text: Any) -> bool:
+def _is_json(begun: Any) -> bool:
+    """Return whether the arguments so far are whole; most pieces do not even look like an end."""
+    if not (isinstance(begun, Texts) and begun and begun.pieces[-1].rstrip().endswith("}")):
+        return False
     try:
-        json.loads(text)
-    except (TypeError, ValueError, RecursionError):
+        json.loads(whole(begun))
+    except (ValueError, RecursionError):
         return False
     return True
 

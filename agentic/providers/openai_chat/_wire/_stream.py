@@ -146,10 +146,10 @@ class _Choice:
 
     def _beside(self, delta: dict[str, Any]) -> str:
         """Give what is the reply's text where there is no content: a refusal, or a transcript."""
-        if whole(self.message.get("content")):
+        if self.message.get("content"):
             return ""
         refusal, spoken = text_at(delta, "refusal"), text_at(delta, "audio", "transcript")
-        return refusal or ("" if whole(self.message.get("refusal")) else spoken)
+        return refusal or ("" if self.message.get("refusal") else spoken)
 
     def _take_content(self, content: Any) -> str:
         present = self.message.get("content")
