@@ -1,17 +1,24 @@
 """Reading a provider's data, whether it came as JSON or as the objects of an SDK.
 
 Everything public in an adapter first makes its argument plain, so that the rest of it knows dicts,
-lists, texts and numbers only. Whatever is missing, null or of another type reads as absent: what a
-provider sends is never a reason to raise.
+lists, texts and numbers only. Whatever is missing, null, of another type or nested more than 200
+levels deep reads as absent: what a provider sends is never a reason to raise.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import repeat
 from typing import Any
 
 __all__ = ["at", "items_at", "plain", "text_at"]
 
 
-def plain(item: Any) -> Any:
+_DEEPEST = 200
+"""Levels of data that are read. Python allows 1,000 calls within each other, and what walks through
+the data takes up to three of them for a level. The JSON of protocol buffers, which Google speaks,
+stops at 100 (`google.protobuf.json_format.Parse`, 2026-11)."""
+
+
+def plain(item: Any, _depth: int = 0) -> Any:
     """Give the JSON data of an SDK's object, fields that the SDK does not know included.
 
     Only what the provider sent is in it: an SDK fills in defaults that would otherwise be sent
@@ -19,19 +26,29 @@ def plain(item: Any) -> Any:
     """
     if isinstance(item, str | int | float | bytes | None):
         return item
+    if _depth > _DEEPEST:
+        return None
     dump = getattr(item, "model_dump", None)  # pydantic: the SDKs of OpenAI, Anthropic and Google
     if callable(dump):
-        return dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
+        return _dumped(dump)
+    below = repeat(_depth + 1)
     if isinstance(item, Mapping):
-        values = list(map(plain, item.values()))
+        values = list(map(plain, item.values(), below))
         same = all(new is old for new, old in zip(values, item.values(), strict=True))
         return item if same and type(item) is dict else dict(zip(item, values, strict=True))
     if isinstance(item, Iterable):
         parts = list(item)
-        values = list(map(plain, parts))
+        values = list(map(plain, parts, below))
         same = all(new is old for new, old in zip(values, parts, strict=True))
         return item if same and type(item) is list else values
     return item
+
+
+def _dumped(dump: Callable[..., Any]) -> Any:
+    try:
+        return dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
+    except ValueError:  # nested more than 255 levels deep, which pydantic takes for a circle
+        return None
 
 
 def at(data: Any, *path: str | int) -> Any:

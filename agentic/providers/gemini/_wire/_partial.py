@@ -16,6 +16,9 @@ from agentic.providers.gemini._wire._fields import field, has_field, list_of, te
 __all__ = ["PartialCall"]
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,9})\]|\[(?:'([^']*)'|"([^"]*)")\]""")
+_DEEPEST = 100
+"""Levels that JSON of protocol buffers may have (`google.protobuf.json_format.Parse`, 2026-11). A
+longer path is junk: its value stands under the path itself, where no tool takes it."""
 _VALUES = ("numberValue", "boolValue")
 _STREAMING = {"partialArgs", "partial_args", "willContinue", "will_continue"}
 
@@ -56,6 +59,8 @@ class PartialCall:
         steps = [_step(found) for found in _STEP.finditer(path)]
         if not steps:
             return
+        if len(steps) > _DEEPEST:
+            steps = [path]
         value = _value(piece)
         if path == self._unfinished and self._pieces and isinstance(value, str):
             self._pieces.append(value)
