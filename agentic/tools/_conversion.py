@@ -5,7 +5,8 @@ strings in JSON. The check is strict: a number is not read from a string. Import
 costs msgspec.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -13,7 +14,7 @@ import msgspec
 
 from agentic.tools._refusal import Misfit
 
-__all__ = ["convert", "schemas", "to_plain"]
+__all__ = ["convert", "order_sets", "schemas", "to_plain"]
 
 
 def convert(value: object, annotation: Any) -> Any:
@@ -49,10 +50,37 @@ def schemas(annotations: Sequence[object]) -> tuple[tuple[dict[str, Any], ...], 
         annotations, ref_template="#/$defs/{name}", schema_hook=_path_schema
     )
     # A definition's title is its name again: tokens that say nothing.
-    return found, {
+    named = {
         name: {key: value for key, value in definition.items() if key != "title"}
         for name, definition in definitions.items()
     }
+    for definition in named.values():
+        for field in definition.get("properties", {}).values():
+            if "default" in field:
+                field["default"] = order_sets(field["default"], field, named)
+    return found, named
+
+
+def order_sets(value: Any, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
+    """Return JSON data with the sets in it sorted: Python's order differs with the hash seed.
+
+    >>> order_sets(["b", "a"], {"type": "array", "uniqueItems": True}, {})
+    ['a', 'b']
+    """
+    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
+    for kind in (*schema.get("anyOf", ()), definitions.get(name, {})):
+        value = order_sets(value, kind, definitions) if kind else value
+    if isinstance(value, list):
+        items = schema.get("items") or {}
+        parts = [order_sets(item, items, definitions) for item in value]
+        return sorted(parts, key=json.dumps) if schema.get("uniqueItems") else parts
+    if isinstance(value, dict):
+        fields, others = schema.get("properties", {}), schema.get("additionalProperties") or {}
+        return {
+            key: order_sets(item, fields.get(key, others), definitions)
+            for key, item in value.items()
+        }
+    return value
 
 
 def to_plain(value: object) -> object:

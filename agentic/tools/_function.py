@@ -1,7 +1,8 @@
 """A typed function as a tool: its schema is its signature, its description its docstring.
 
 A sync function runs in a thread, so that it may block; an async one is awaited. Cancelling a call
-stops an async function; a thread goes on to its end, and its result is dropped.
+stops an async function; a thread goes on to its end, and its result is dropped. At most 32 sync
+functions are awaited at once in one event loop; further calls wait for their turn.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+from weakref import WeakKeyDictionary
 
 import attrs
 
@@ -161,12 +163,29 @@ async def _call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> o
     return await value if inspect.isawaitable(value) else value
 
 
-async def _in_thread(work: Callable[[], object]) -> object:
-    """Run in a thread that nobody waits for: one that hangs must not hold up the end of a program.
+_MOST_THREADS = 32
+"""As many as `asyncio.to_thread` has at most."""
+_slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+"""One for each loop: a tool that runs an agent must not wait for the thread that it is in."""
 
-    A pool's threads are joined when the event loop closes, and once more when Python ends.
+
+async def _in_thread(work: Callable[[], object]) -> object:
+    """Run in one of a bounded number of threads.
+
+    A call that is cancelled gives its place to the next, though its thread goes on: else tools that
+    hang would leave no thread to the others.
     """
     loop = asyncio.get_running_loop()
+    async with _slots.setdefault(loop, asyncio.Semaphore(_MOST_THREADS)):
+        return await _in_daemon(work, loop)
+
+
+async def _in_daemon(work: Callable[[], object], loop: asyncio.AbstractEventLoop) -> object:
+    """Run in a thread that nobody waits for: one that hangs must not hold up the end of a program.
+
+    The threads of `asyncio.to_thread` are joined when the event loop closes, and once more when
+    Python ends.
+    """
     future: asyncio.Future[object] = loop.create_future()
     context = contextvars.copy_context()
 

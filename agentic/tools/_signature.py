@@ -31,7 +31,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     schemas, definitions = _conversion.schemas([parameter.annotation for parameter in found])
     described = _docstring.describe_arguments(inspect.getdoc(function) or "")
     properties = {
-        parameter.name: _property(schema, parameter, described)
+        parameter.name: _property(schema, parameter, described, definitions)
         for parameter, schema in zip(found, schemas, strict=True)
     }
     parameters = tuple(
@@ -109,25 +109,30 @@ def _place(function: Callable[..., Any], parameter: inspect.Parameter) -> str:
 
 
 def _property(
-    schema: dict[str, Any], parameter: inspect.Parameter, described: Mapping[str, str]
+    schema: dict[str, Any],
+    parameter: inspect.Parameter,
+    described: Mapping[str, str],
+    definitions: Mapping[str, Any],
 ) -> dict[str, Any]:
     shown = dict(schema)
     if parameter.name in described:
         shown.setdefault("description", described[parameter.name])
     if parameter.default is not parameter.empty:
-        shown.update(_default(parameter))
+        shown.update(_default(parameter, schema, definitions))
     return shown
 
 
-def _default(parameter: inspect.Parameter) -> dict[str, object]:
+def _default(
+    parameter: inspect.Parameter, schema: dict[str, Any], definitions: Mapping[str, Any]
+) -> dict[str, object]:
     """Show a default that the model could have sent itself, and no other: a sentinel is private."""
     try:
         plain = _conversion.to_plain(parameter.default)
         _conversion.convert(plain, parameter.annotation)
         json.dumps(plain, allow_nan=False)
+        return {"default": _conversion.order_sets(plain, schema, definitions)}
     except (Misfit, TypeError, ValueError, RecursionError):
         return {}
-    return {"default": plain}
 
 
 def _object(

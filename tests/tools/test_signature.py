@@ -2,6 +2,9 @@
 
 import enum
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -255,3 +258,41 @@ def test_a_lambda_needs_a_name() -> None:
     with pytest.raises(ConfigError, match="<lambda>"):
         tools.tool(lambda: "noon")
     assert tools.tool(lambda: "noon", name="now").definition.name == "now"
+
+
+WITH_SETS = """
+import dataclasses
+from agentic import tools
+
+@dataclasses.dataclass(frozen=True)
+class Filter:
+    kinds: frozenset[str] | None = frozenset({"a", "b", "c"})
+
+@tools.tool
+def find(
+    only: set[str] = frozenset({"x", "y", "z"}),
+    each: dict[str, list[frozenset[str]]] = {"k": [frozenset({"p", "q", "r"})]},
+    by: Filter = Filter(),
+    mixed: frozenset[int | str] = frozenset({1, "a", "b"}),
+) -> str:
+    return ""
+
+print(find.definition.schema_hash, find.definition.parameters["properties"]["only"]["default"])
+"""
+
+
+def test_a_default_set_hashes_the_same_in_every_process() -> None:
+    """The order of a set depends on the hash seed, and is not shown."""
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", WITH_SETS],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "123"
+    }
+
+    assert len(printed) == 1
+    assert printed.pop().rstrip().endswith("['x', 'y', 'z']")
