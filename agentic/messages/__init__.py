@@ -7,6 +7,7 @@ from agentic.messages._plain import from_plain, to_plain
 from agentic.messages._rounds import (
     Round,
     close_open_rounds,
+    count_settled,
     find_task,
     leading_system_count,
     split_rounds,
@@ -26,6 +27,7 @@ __all__ = [
     "ToolResult",
     "close_open_rounds",
     "continues",
+    "count_settled",
     "find_summary",
     "find_task",
     "from_plain",

@@ -1,8 +1,8 @@
 """Which messages belong together: the one place where pairing is decided.
 
-A tool result answers a call of the nearest assistant message before it, and only the first result
-for a call counts. A result that answers nothing is an orphan: providers refuse a request that
-holds one, so a round with an orphan is never sent.
+A tool result answers a call of the nearest *run* before it: assistant messages with nothing between
+them. Only the first result for a call counts. A result that answers nothing is an orphan: providers
+refuse a request that holds one, so an orphan is never sent.
 """
 
 import operator
@@ -14,7 +14,14 @@ from agentic.errors import ConfigError
 from agentic.messages._message import Message
 from agentic.messages._parts import ToolCall, ToolFailure, ToolResult
 
-__all__ = ["Round", "close_open_rounds", "find_task", "leading_system_count", "split_rounds"]
+__all__ = [
+    "Round",
+    "close_open_rounds",
+    "count_settled",
+    "find_task",
+    "leading_system_count",
+    "split_rounds",
+]
 
 _INTERRUPTED = ToolFailure(
     "there is no result, because the run ended before this call did. Whether it took effect is "
@@ -31,7 +38,7 @@ class Round:
     positions: tuple[int, ...]
     """Where each message stands in the list that was split."""
     orphaned: bool = False
-    """Some result in it answers no call: leave the round out of what is sent."""
+    """Whether some result in it answers no call."""
 
     @property
     def pinned(self) -> bool:
@@ -39,16 +46,34 @@ class Round:
         return any(message.pinned for message in self.messages)
 
     @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls of all its assistant messages."""
+        return tuple([call for message in self.messages for call in message.tool_calls])
+
+    @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls that have no result."""
-        answers = _numbers(result.call_id for m in self.messages[1:] for result in m.tool_results)
-        return tuple(call for call in self.messages[0].tool_calls if not _take(answers, call.id))
+        calls = self.tool_calls
+        if not calls:
+            return ()
+        answers = _numbers([result.call_id for m in self.messages for result in m.tool_results])
+        return tuple([call for call in calls if not _take(answers, call.id)])
+
+    @property
+    def sendable(self) -> tuple[Message, ...]:
+        """What a view may hold of it: all of it, or nothing if a result in it is an orphan.
+
+        Where a message is pinned and calls are answered, only the orphaned results are removed.
+        """
+        if not self.orphaned:
+            return self.messages
+        return tuple(_without_orphans(self)) if self.pinned else ()
 
 
 def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
     """Split a conversation into rounds, ordered by their first message. No message is left out.
 
-    With a `start`, only what begins there: an assistant message is always a safe place to start.
+    With a `start`, only what begins there: `count_settled` returns a place where a split may go on.
 
     >>> call, result = ToolCall("c1", "read"), ToolResult("c1", "read", "text")
     >>> conversation = [
@@ -64,21 +89,33 @@ def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
     """
     if start < 0:
         raise ConfigError("start", start, "a position, 0 or more", "pass 0 for the whole")
-    rounds: list[_OpenRound] = []
-    caller: _OpenRound | None = None
+    splitter = _Splitter()
     for position in range(start, len(messages)):
-        message = messages[position]
-        if message.role == "tool":
-            answered = caller.take(message) if caller else 0
-            if caller and answered:
-                caller.positions.append(position)
-                caller.orphaned |= answered < len(message.tool_results)
-                continue
-        fresh = _OpenRound([position], message)
-        rounds.append(fresh)
-        if message.role == "assistant":
-            caller = fresh
-    return [found.close(messages) for found in rounds]
+        splitter.add(position, messages[position])
+    return [
+        Round(tuple([messages[at] for at in found.positions]), tuple(found.positions), found.orphaned)
+        for found in splitter.rounds
+    ]
+
+
+def count_settled(messages: Sequence[Message], rounds: Sequence[Round]) -> int:
+    """Return how many messages are in rounds that no later message can change.
+
+    `rounds` are those of the end of the conversation. Only calls in the last run of assistant
+    messages can still be answered.
+
+    >>> waiting = [Message("user", "Go."), Message("assistant", tool_calls=[ToolCall("c1", "run")])]
+    >>> count_settled(waiting, split_rounds(waiting))
+    1
+    """
+    for found in reversed(rounds):
+        first = found.positions[0]
+        if messages[first].tool_calls:
+            return first if found.open_calls else len(messages)
+        # A reply without calls may be the end of a run that has some.
+        if messages[first].role == "assistant" and messages[max(first - 1, 0)].role != "assistant":
+            break
+    return len(messages)
 
 
 def close_open_rounds(messages: list[Message]) -> list[Message]:
@@ -93,8 +130,8 @@ def close_open_rounds(messages: list[Message]) -> list[Message]:
     """
     closed: list[Message] = []
     for found in split_rounds(messages):
-        if found.messages[0].role != "tool":
-            closed += _close_round(found)
+        closed += _without_orphans(found) if found.orphaned else found.messages
+        closed += _made_up_results(found)
     same = len(closed) == len(messages) and all(map(operator.is_, closed, messages))
     return messages if same else closed
 
@@ -132,49 +169,97 @@ def _asks(message: Message) -> bool:
 
 @attrs.define
 class _OpenRound:
-    """A round that later results may still join."""
+    """A round that later messages may still join."""
 
     positions: list[int]
-    opener: Message
-    orphaned: bool = attrs.field(init=False)
-    waiting: dict[str, int] = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.orphaned = self.opener.role == "tool"
-        self.waiting = _numbers([call.id for call in self.opener.tool_calls])
-
-    def take(self, message: Message) -> int:
-        """Count the results of a tool message that answer a call of this round."""
-        return sum([_take(self.waiting, result.call_id) for result in message.tool_results])
-
-    def close(self, messages: Sequence[Message]) -> Round:
-        members = tuple([messages[position] for position in self.positions])
-        return Round(members, tuple(self.positions), self.orphaned)
+    orphaned: bool = False
 
 
-def _close_round(found: Round) -> Iterator[Message]:
-    opener = found.messages[0]
-    yield opener
-    waiting = _numbers(call.id for call in opener.tool_calls)
-    for message in found.messages[1:]:
+@attrs.define
+class _Splitter:
+    """Takes the messages of a conversation in order, and puts each into a round."""
+
+    rounds: list[_OpenRound] = attrs.field(factory=list)
+    in_run: bool = False
+    """Whether the last message was an assistant's."""
+    caller: _OpenRound | None = None
+    """The round of the latest run, if the run has calls."""
+    waiting: dict[str, int] = attrs.field(factory=dict)
+    """How many calls of each id that round has without a result."""
+    replies: int = 0
+    """How many messages without calls the run has had since its last call."""
+
+    def add(self, position: int, message: Message) -> None:
+        if message.role == "assistant":
+            self._add_reply(position, message)
+            return
+        if message.role == "tool":
+            self._add_results(position, message)
+        else:
+            self.rounds.append(_OpenRound([position]))
+        self.in_run = False
+
+    def _add_reply(self, position: int, message: Message) -> None:
+        if not self.in_run:
+            self.in_run, self.caller, self.replies = True, None, 0
+        if not message.tool_calls:
+            self.rounds.append(_OpenRound([position]))
+            self.replies += 1
+            return
+        if self.caller:
+            self._join(self.caller, position)
+        else:
+            self.caller, self.waiting, self.replies = _OpenRound([position]), {}, 0
+            self.rounds.append(self.caller)
+        _add_numbers(self.waiting, [call.id for call in message.tool_calls])
+
+    def _add_results(self, position: int, message: Message) -> None:
+        caller, results = self.caller, message.tool_results
+        answered = sum([_take(self.waiting, each.call_id) for each in results]) if caller else 0
+        if caller and answered:
+            self._join(caller, position)
+            caller.orphaned |= answered < len(results)
+        else:
+            self.rounds.append(_OpenRound([position], orphaned=True))
+
+    def _join(self, caller: _OpenRound, position: int) -> None:
+        """Let a message join, with the replies between it and the calls before."""
+        if self.in_run and self.replies:
+            for reply in self.rounds[-self.replies :]:
+                caller.positions += reply.positions
+            del self.rounds[-self.replies :]
+            self.replies = 0
+        caller.positions.append(position)
+
+
+def _without_orphans(found: Round) -> Iterator[Message]:
+    """Yield the messages of a round, edited where a result answers no call."""
+    waiting = _numbers([call.id for call in found.tool_calls])
+    for message in found.messages:
         fitting = [result for result in message.tool_results if _take(waiting, result.call_id)]
-        sound = len(fitting) == len(message.tool_results)
-        yield message if sound else message.replace(tool_results=fitting)
-    if found.open_calls:
-        yield Message(
-            "tool",
-            tool_results=[
-                ToolResult(call.id, call.name, error=_INTERRUPTED) for call in found.open_calls
-            ],
-        )
+        if len(fitting) == len(message.tool_results) and (fitting or message.role != "tool"):
+            yield message
+        elif fitting:
+            yield message.replace(tool_results=fitting)
+
+
+def _made_up_results(found: Round) -> Iterator[Message]:
+    """Yield a message that answers the open calls of a round, if it has any."""
+    if calls := found.open_calls:
+        made_up = [ToolResult(call.id, call.name, error=_INTERRUPTED) for call in calls]
+        yield Message("tool", tool_results=made_up)
 
 
 def _numbers(ids: Iterable[str]) -> dict[str, int]:
     """Count each id. There are few, mostly one: a `Counter` takes several times as long."""
     numbers: dict[str, int] = {}
+    _add_numbers(numbers, ids)
+    return numbers
+
+
+def _add_numbers(numbers: dict[str, int], ids: Iterable[str]) -> None:
     for each in ids:
         numbers[each] = numbers.get(each, 0) + 1
-    return numbers
 
 
 def _take(waiting: dict[str, int], call_id: str) -> bool:

@@ -1,7 +1,7 @@
 """Whole conversations for Hypothesis: the sound ones, and what real histories look like.
 
-A *sound* conversation is one that a provider accepts: every call is answered right after it and
-once, call ids are unique, no message is empty, every text can be encoded as UTF-8. A *damaged* one
+A *sound* conversation is one that a provider accepts: every call is answered once, right after the
+assistant messages that it is among, call ids are unique, no message is empty, every text can be encoded as UTF-8. A *damaged* one
 is a sound one with a few accidents, or no more than a heap of messages.
 """
 
@@ -80,7 +80,7 @@ _BESIDE: st.SearchStrategy[dict[str, Any]] = st.builds(dict) | st.fixed_dictiona
 def conversations(*, damaged: bool = True, max_rounds: int = 8) -> st.SearchStrategy[list[Message]]:
     """Generate conversations, from no message at all to a few dozen.
 
-    Both kinds hold parallel calls, results in any order and several in one message, pinned
+    Both kinds hold parallel calls in one message or several, results in any order and several in one message, pinned
     messages, leading system messages, media, a former summary, native payloads, and fields of the
     JSON form that nobody knows. With `damaged` (which leaves some sound), also: missing results,
     ids that repeat within a message and across, results that answer nothing, that come twice, or
@@ -164,17 +164,21 @@ def _former_summary(draw: _Draw, parts: _Parts) -> Message:
 
 
 def _tool_round(draw: _Draw, parts: _Parts, ids: "itertools.count[int]") -> list[Message]:
-    """Draw calls and their results: in any order, in as many messages as it pleases."""
-    caller = _calling(draw, parts, [f"call_{next(ids)}" for _ in range(draw(_ONE_TO_FOUR))])
+    """Draw calls and their results: both in as many messages as it pleases, results in any order."""
+    called = [_calling(draw, parts, [f"call_{next(ids)}" for _ in range(draw(_ONE_TO_FOUR))])]
+    if draw(_SELDOM):
+        if draw(_SELDOM):
+            called.append(_said(draw, parts, "assistant"))
+        called.append(_calling(draw, parts, [f"call_{next(ids)}"]))
     answers: list[list[ToolResult]] = []
-    for call in draw(st.permutations(caller.tool_calls)):
+    for call in draw(st.permutations([call for caller in called for call in caller.tool_calls])):
         result = _result(draw, parts, call.id, call.name)
         joins = draw(st.booleans())
         if answers and joins:
             answers[-1].append(result)
         else:
             answers.append([result])
-    return [caller, *(Message("tool", tool_results=each, **draw(_BESIDE)) for each in answers)]
+    return [*called, *(Message("tool", tool_results=each, **draw(_BESIDE)) for each in answers)]
 
 
 def _calling(draw: _Draw, parts: _Parts, ids: list[str]) -> Message:

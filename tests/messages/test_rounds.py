@@ -12,6 +12,7 @@ from agentic.messages import (
     ToolCall,
     ToolResult,
     close_open_rounds,
+    count_settled,
     find_task,
     leading_system_count,
     split_rounds,
@@ -19,20 +20,23 @@ from agentic.messages import (
 from agentic.testing import conversations
 
 
-def _caller(messages: list[Message], at: int) -> int | None:
-    """Find the nearest assistant message before a position."""
+def _run(messages: list[Message], at: int) -> list[int]:
+    """Return the positions of the last run of assistant messages before a position."""
     before = [i for i in range(at) if messages[i].role == "assistant"]
-    return before[-1] if before else None
+    run = before[-1:]
+    while run and run[0] - 1 in before:
+        run.insert(0, run[0] - 1)
+    return run
 
 
 def _answering(messages: list[Message], at: int) -> list[ToolResult]:
-    """Give the results of a message that are the first for a call of the message's caller."""
-    caller = _caller(messages, at)
-    if caller is None:
+    """Return the results of a message that are the first for a call of the run before it."""
+    run = _run(messages, at)
+    if not run or messages[at].role != "tool":
         return []
-    open_ids = [call.id for call in messages[caller].tool_calls]
+    open_ids = [call.id for position in run for call in messages[position].tool_calls]
     answering: list[ToolResult] = []
-    for position in range(caller + 1, at + 1):
+    for position in range(run[-1] + 1, at + 1):
         answering = []
         for result in messages[position].tool_results:
             if result.call_id in open_ids:
@@ -41,11 +45,25 @@ def _answering(messages: list[Message], at: int) -> list[ToolResult]:
     return answering
 
 
+def _home(messages: list[Message], at: int) -> int:
+    """Return the first position of the round that a message is in."""
+    if messages[at].role == "tool":
+        callers = [i for i in _run(messages, at) if messages[i].tool_calls]
+        return callers[0] if _answering(messages, at) else at
+    if messages[at].role != "assistant":
+        return at
+    end = at
+    while end < len(messages) and messages[end].role == "assistant":
+        end += 1
+    callers = [i for i in _run(messages, end) if messages[i].tool_calls]
+    answered = end < len(messages) and bool(_answering(messages, end))
+    inside = callers and callers[0] <= at and (at <= callers[-1] or answered)
+    return callers[0] if inside else at
+
+
 def _naive_rounds(messages: list[Message]) -> list[tuple[tuple[int, ...], bool]]:
-    """Give the positions of every round, and whether it holds an orphan."""
-    homes = [
-        _caller(messages, at) if _answering(messages, at) else at for at in range(len(messages))
-    ]
+    """Return the positions of every round, and whether it holds an orphan."""
+    homes = [_home(messages, at) for at in range(len(messages))]
     orphans = {
         at
         for at, message in enumerate(messages)
@@ -61,17 +79,23 @@ def _faults(messages: list[Message]) -> Iterator[str]:
     """Say what a provider would refuse: the rule of every provider, written once more."""
     position = 0
     while position < len(messages):
-        wanted = sorted(call.id for call in messages[position].tool_calls)
         if messages[position].role == "tool":
             yield f"no call before {position}"
-        given_ids: list[str] = []
+        wanted = [call.id for call in messages[position].tool_calls]
+        is_reply = messages[position].role == "assistant"
         position += 1
+        while wanted and is_reply and position < len(messages):
+            if messages[position].role != "assistant":
+                break
+            wanted += [call.id for call in messages[position].tool_calls]
+            position += 1
+        given_ids: list[str] = []
         while wanted and position < len(messages) and messages[position].role == "tool":
             if not messages[position].tool_results:
                 yield f"nothing in {position}"
             given_ids += [result.call_id for result in messages[position].tool_results]
             position += 1
-        if sorted(given_ids) != wanted:
+        if sorted(given_ids) != sorted(wanted):
             yield f"{wanted} answered by {given_ids} before {position}"
 
 
@@ -108,7 +132,7 @@ def test_positions_say_where_the_messages_stand(messages: list[Message]) -> None
 
 @given(messages=conversations())
 def test_rounds_agree_with_the_naive_rule(messages: list[Message]) -> None:
-    """A result answers a call of the nearest assistant message before it; the first one wins."""
+    """A result answers a call of the nearest run before it; the first one wins."""
     got = [(found.positions, found.orphaned) for found in split_rounds(messages)]
 
     assert got == _naive_rounds(messages)
@@ -120,25 +144,39 @@ def test_calls_are_open_until_they_have_a_result(messages: list[Message]) -> Non
     for found in split_rounds(messages):
         answered = [
             result.call_id
-            for position in found.positions[1:]
+            for position in found.positions
             for result in _answering(messages, position)
         ]
         still_open = [call.id for call in found.open_calls]
-        calls = [call.id for call in found.messages[0].tool_calls]
+        calls = [call.id for message in found.messages for call in message.tool_calls]
+        assert [call.id for call in found.tool_calls] == calls
         assert sorted(answered + still_open) == sorted(calls)
 
 
 @given(messages=conversations())
-def test_a_split_from_an_assistant_message_is_the_tail_of_the_whole(
-    messages: list[Message],
-) -> None:
-    """So that a conversation that grows need not be split from its start again."""
+def test_settled_messages_need_no_second_split(messages: list[Message]) -> None:
+    """Whatever comes later, the rounds of the settled part stay as they are."""
     whole = split_rounds(messages)
+    settled = 0
 
-    for start, message in enumerate(messages):
-        if message.role == "assistant":
-            tail = [found for found in whole if found.positions[0] >= start]
-            assert split_rounds(messages, start) == tail
+    for length in range(len(messages) + 1):
+        fresh = split_rounds(messages[:length], settled)
+        settled = count_settled(messages[:length], fresh)
+        early = [found for found in whole if found.positions[0] < settled]
+        assert early == [
+            found for found in split_rounds(messages[:length]) if found.positions[0] < settled
+        ]
+        assert split_rounds(messages, settled) == whole[len(early) :]
+
+
+@given(messages=conversations())
+def test_only_an_open_run_is_unsettled(messages: list[Message]) -> None:
+    """So that what follows an unanswered call of long ago is not worked out again."""
+    settled = count_settled(messages, split_rounds(messages))
+
+    runs = [found for found in split_rounds(messages) if found.open_calls]
+    open_now = [found for found in runs if found.positions[0] in _run(messages, len(messages))]
+    assert settled == (open_now[0].positions[0] if open_now else len(messages))
 
 
 def test_a_start_before_the_beginning_is_refused() -> None:
@@ -195,6 +233,93 @@ def test_closing_keeps_all_that_is_no_result(messages: list[Message]) -> None:
     assert list(map(id, kept)) == list(map(id, others))
     ids = {message.id for message in messages if message.role == "tool"}
     assert {message.id for message in closed if message.role == "tool"} <= ids | {None}
+
+
+def _calling(*ids: str) -> Message:
+    return Message("assistant", tool_calls=[ToolCall(call_id, "run") for call_id in ids])
+
+
+def _answered(*ids: str) -> Message:
+    return Message("tool", tool_results=[ToolResult(call_id, "run", "done") for call_id in ids])
+
+
+def test_a_round_holds_several_assistant_messages() -> None:
+    """Anthropic and Gemini take them as one turn, and a recording shows such a request served."""
+    messages = [_calling("a"), _calling("b"), _answered("a", "b")]
+
+    (found,) = split_rounds(messages)
+
+    assert found.positions == (0, 1, 2)
+    assert not found.orphaned
+    assert not found.open_calls
+    assert close_open_rounds(messages) is messages
+
+
+def test_a_reply_between_calls_joins_their_round() -> None:
+    """A result answers a call that a reply without calls stands behind, and nothing moves."""
+    between = [_calling("a"), Message("assistant", "And b."), _calling("b"), _answered("b", "a")]
+    behind = [_calling("a"), Message("assistant", "That is all."), _answered("a")]
+
+    assert [found.positions for found in split_rounds(between)] == [(0, 1, 2, 3)]
+    assert [found.positions for found in split_rounds(behind)] == [(0, 1, 2)]
+    assert close_open_rounds(behind) is behind
+
+
+def test_a_reply_after_open_calls_stays_apart() -> None:
+    """Nothing answers the call, so that the reply is no part of a tool round."""
+    messages = [_calling("a"), Message("assistant", "I was interrupted.")]
+
+    assert [found.positions for found in split_rounds(messages)] == [(0,), (1,)]
+    assert [message.role for message in close_open_rounds(messages)] == [
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+
+
+def test_one_id_in_a_run_is_answered_in_order() -> None:
+    """Two calls of one id in one run need two results, and a third answers nothing."""
+    messages = [_calling("a"), _calling("a"), _answered("a"), _answered("a"), _answered("a")]
+
+    rounds = split_rounds(messages)
+
+    assert [found.positions for found in rounds] == [(0, 1, 2, 3), (4,)]
+    assert [found.orphaned for found in rounds] == [False, True]
+
+
+def test_results_after_a_run_answer_no_earlier_run() -> None:
+    """Something else stands between the runs: the first call is answered by nobody."""
+    messages = [_calling("a"), Message("user", "Go on."), _calling("b"), _answered("a", "b")]
+
+    closed = close_open_rounds(messages)
+
+    assert [r.call_id for m in closed for r in m.tool_results] == ["a", "b"]
+    assert closed[1].tool_results[0].error is not None
+    assert closed[4].tool_results == messages[3].tool_results[1:]
+
+
+def test_a_pinned_round_loses_only_its_orphans() -> None:
+    """A round that nobody pinned is left out whole, and a lone orphan is in no view at all."""
+    call, mixed = _calling("a"), _answered("a", "z")
+    pinned = Message("assistant", tool_calls=call.tool_calls, pinned=True)
+
+    (plain,) = split_rounds([call, mixed])
+    (kept,) = split_rounds([pinned, mixed])
+    (lone,) = split_rounds([Message("tool", tool_results=mixed.tool_results, pinned=True)])
+
+    assert plain.sendable == ()
+    assert kept.sendable == (pinned, mixed.replace(tool_results=mixed.tool_results[:1]))
+    assert kept.sendable[0] is pinned
+    assert lone.sendable == ()
+
+
+@given(messages=conversations())
+def test_what_is_sendable_holds_no_orphan(messages: list[Message]) -> None:
+    """A sound round is sendable as it is."""
+    for found in split_rounds(messages):
+        if not found.orphaned:
+            assert found.sendable is found.messages
+        assert not any(again.orphaned for again in split_rounds(found.sendable))
 
 
 def test_a_result_moves_back_to_its_call() -> None:
