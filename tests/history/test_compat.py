@@ -1,0 +1,54 @@
+"""Sessions that earlier versions wrote are read by this one, and by every later one."""
+
+import asyncio
+import runpy
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentic.history import JsonlSessions, Sessions
+from agentic.history.sqlite import SqliteSessions
+
+COMPAT = Path(__file__).with_name("compat")
+VERSIONS = sorted(path for path in COMPAT.iterdir() if (path / "expected.json").exists())
+PARTS = runpy.run_path(str(COMPAT / "check.py"))
+
+
+@pytest.fixture(params=VERSIONS, ids=lambda path: path.name)
+def version(request: pytest.FixtureRequest) -> Path:
+    """Give the folder of a version."""
+    return Path(request.param)
+
+
+@pytest.fixture(params=["jsonl", "sessions.db"])
+def place(version: Path, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sessions]:
+    """Give a copy of what that version wrote."""
+    source, copy = version / request.param, tmp_path / request.param
+    if source.is_dir():
+        yield JsonlSessions(shutil.copytree(source, copy))
+    else:
+        yield SqliteSessions(shutil.copy(source, copy))
+
+
+def test_sessions_of_earlier_versions_are_read(place: Sessions, version: Path) -> None:
+    """Messages, views, diffs, undos, outputs and titles are as they were written."""
+    asyncio.run(PARTS["check"](place, PARTS["read_expected"](version)))
+
+
+def test_sessions_of_earlier_versions_are_moved(
+    place: Sessions, version: Path, tmp_path: Path
+) -> None:
+    """An export of what an earlier version wrote is a session like any other."""
+    other: list[Any] = [JsonlSessions(tmp_path / "copy"), SqliteSessions(tmp_path / "copy.db")]
+    expected = PARTS["read_expected"](version)
+
+    async def move(target: Any) -> None:
+        for session_id in expected:
+            await target.import_(session_id, place.export(session_id))
+        await PARTS["check"](target, expected)
+
+    for target in other:
+        asyncio.run(move(target))
