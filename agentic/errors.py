@@ -9,6 +9,7 @@
     ├── HistoryError        the store's side
     │   ├── HistoryConflict     somebody else is writing this session
     │   ├── HistoryDamaged      an entry cannot be read
+    │   │   └── HistoryTooNew       a newer version wrote it
     │   ├── HistoryNotWritten   the entry is not stored; the state is as before
     │   ├── HistoryUnavailable  the store cannot be reached, or refuses
     │   ├── NothingToRestore    no compaction is left to take back
@@ -33,6 +34,7 @@ __all__ = [
     "HistoryDamaged",
     "HistoryError",
     "HistoryNotWritten",
+    "HistoryTooNew",
     "HistoryUnavailable",
     "IncompleteReply",
     "NothingToRestore",
@@ -159,6 +161,18 @@ class HistoryDamaged(HistoryError):
             "changed: if this is a session, move the entry aside or restore the file from a copy; "
             "if not, choose another file"
         )
+
+
+@attrs.define
+class HistoryTooNew(HistoryDamaged):
+    """An entry with something in it that changes its meaning and that this version does not know.
+
+    >>> print(HistoryTooNew("monday.jsonl", 120, "an entry of type 'splice'"))
+    monday.jsonl needs a newer version of agentic-weave, which knows an entry of type 'splice'
+    """
+
+    def __str__(self) -> str:
+        return f"{self.session} needs a newer version of agentic-weave, which knows {self.problem}"
 
 
 @attrs.define

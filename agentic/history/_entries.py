@@ -10,6 +10,10 @@ Messages have the form of `messages.to_plain`. The version stands in every entry
 who starts at the end needs no header. An entry of another version or type is passed over if it says
 `"optional": true`, and refused otherwise. A blank line says nothing.
 
+Fields that this version does not know are kept and change nothing. A later version that adds one
+which does lists its name under `"must_understand"`, in the entry or in the message: a reader who
+does not know every name there refuses the entry.
+
 The text is UTF-8, and a lone surrogate the three bytes of its surrogatepass form: as escapes, two
 that stand side by side would be read as one character. NaN and infinities are written as Python's
 json writes them.
@@ -21,7 +25,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import attrs
 
-from agentic.errors import ConfigError, HistoryDamaged
+from agentic.errors import ConfigError, HistoryDamaged, HistoryTooNew
 from agentic.history._given import check_message
 from agentic.history._lines import Line
 from agentic.messages import Message, from_plain, to_plain
@@ -31,6 +35,7 @@ __all__ = ["BEGINNING", "Entry", "Kind", "decode", "encode_message", "encode_vie
 Kind: TypeAlias = Literal["message", "replace", "restore"]
 _KINDS: tuple[str, ...] = get_args(Kind)
 _VERSION = 1
+_FIELDS = {"v", "type", "message", "messages", "optional", "must_understand"}
 BEGINNING = b'{"v":'
 """How every entry begins, a torn one too as far as it goes."""
 
@@ -75,12 +80,15 @@ def decode(line: Line, session: str) -> Entry | None:
     True
 
     Raises:
-        HistoryDamaged: the line is complete and yet no entry that this version can read.
+        HistoryDamaged: the line is complete and yet no entry.
+        HistoryTooNew: it is one that only a newer version can read.
     """
     if not line.text.strip():
         return None
     try:
         return _read(json.loads(line.text.decode("utf-8", "surrogatepass")))
+    except _UnknownError as unknown:
+        raise HistoryTooNew(session, line.offset, str(unknown)) from unknown
     except (ValueError, RecursionError) as problem:
         raise HistoryDamaged(session, line.offset, str(problem)) from problem
 
@@ -109,18 +117,41 @@ def _encode(entry: dict[str, Any]) -> bytes:
     return text.encode("utf-8", "surrogatepass") + b"\n"
 
 
+class _UnknownError(ValueError):
+    """Something in an entry that changes its meaning and that this version does not know."""
+
+
 def _read(plain: Any) -> Entry | None:
     if not isinstance(plain, dict):
         raise ValueError("the line holds no JSON object")  # noqa: TRY004  any text that will not do
-    kind, version = plain.get("type"), plain.get("v")
-    if version != _VERSION or kind not in _KINDS:
+    try:
+        return _read_known(plain)
+    except _UnknownError:
         if plain.get("optional") is True:
             return None
-        raise ValueError(
-            f"an entry of type {kind!r} in version {version!r} of the format, which this version "
-            "of agentic-weave does not know; a newer one might"
-        )
+        if type(plain.get("v")) is not int:
+            raise ValueError("the line is no entry of a session") from None
+        raise
+
+
+def _read_known(plain: dict[str, Any]) -> Entry:
+    kind, version = plain.get("type"), plain.get("v")
+    if version != _VERSION or kind not in _KINDS:
+        raise _UnknownError(f"an entry of type {kind!r} in version {version!r} of the format")
+    needed = plain.get("must_understand", [])
+    if not isinstance(needed, list) or not all(name in _FIELDS for name in map(str, needed)):
+        raise _UnknownError(f"an entry of type {kind!r} with must_understand {needed!r}")
     found = [plain.get("message")] if kind == "message" else plain.get("messages")
     if not isinstance(found, list):
         raise ValueError(f"an entry of type {kind!r} without messages")  # noqa: TRY004  as above
-    return Entry(kind, tuple(map(from_plain, found)))
+    return Entry(kind, tuple(map(_read_message, found)))
+
+
+def _read_message(plain: Any) -> Message:
+    try:
+        return from_plain(plain)
+    except ConfigError as problem:
+        if problem.name in {"v", "must_understand"}:
+            told = f"a message with {problem.name} {problem.given!r}"
+            raise _UnknownError(told) from problem
+        raise

@@ -66,7 +66,7 @@ def read_rows(rows: Iterable[tuple[int, bytes]], name: str) -> list[Message]:
         try:
             entry = decode(Line(0, text), name)
         except HistoryDamaged as damage:
-            raise HistoryDamaged(f"entry {seq} of {name}", 0, damage.problem) from damage
+            raise type(damage)(f"entry {seq} of {name}", 0, damage.problem) from damage
         found += entry.messages if entry else ()
     return found
 

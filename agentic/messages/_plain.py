@@ -2,7 +2,8 @@
 
 A message is an object with `v`, the version of the form, and every field that is not at its
 default. Bytes are base64, times ISO 8601. Fields that this version does not know are kept: they
-come back from `to_plain` where they stood.
+come back from `to_plain` where they stood. A message that lists one under `must_understand` is
+refused: the field changes what the message means.
 """
 
 import base64
@@ -40,6 +41,8 @@ _NAMES: dict[type[attrs.AttrsInstance], frozenset[str]] = {
     cls: frozenset(field.name for field in attrs.fields(cls)) - {"extra"} for cls in _ALL
 }
 
+_UNDERSTOOD = _NAMES[Message] | {"v", "must_understand"}
+
 
 def to_plain(message: Message) -> dict[str, Any]:
     """Give the JSON form of a message.
@@ -57,7 +60,8 @@ def from_plain(plain: Mapping[str, Any]) -> Message:
     {'mood': 'curious'}
 
     Raises:
-        ConfigError: no object, a newer version of the form, or a field that cannot be read.
+        ConfigError: no object, a newer version of the form, a field that cannot be read, or one
+            that must be understood and is not known.
     """
     if not isinstance(plain, Mapping):
         raise ConfigError("plain", plain, "a JSON object", "pass what to_plain() gave")
@@ -69,6 +73,8 @@ def from_plain(plain: Mapping[str, Any]) -> Message:
             f"a version from 1 to {_VERSION}",
             "upgrade agentic-weave if a newer version wrote this message",
         )
+    if "must_understand" in plain:
+        _check_understood(plain["must_understand"])
     fields = {key: value for key, value in plain.items() if key != "v"}
     try:
         message: Message = _read_record(Message, fields)[0]
@@ -79,6 +85,16 @@ def from_plain(plain: Mapping[str, Any]) -> Message:
             "plain", dict(plain), "the JSON form of a message", f"mend the entry ({problem})"
         ) from problem
     return message
+
+
+def _check_understood(needed: Any) -> None:
+    if not isinstance(needed, list) or not all(name in _UNDERSTOOD for name in map(str, needed)):
+        raise ConfigError(
+            "must_understand",
+            needed,
+            "a list of fields that this version knows",
+            "upgrade agentic-weave: a newer version wrote this message",
+        )
 
 
 def _plain_record(record: attrs.AttrsInstance) -> dict[str, Any]:

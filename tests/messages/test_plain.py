@@ -215,3 +215,12 @@ def test_every_part_is_read_as_its_record() -> None:
     assert from_plain({"role": "assistant", "tool_calls": [{"id": "c1", "name": "ls"}]}) == Message(
         "assistant", tool_calls=[ToolCall("c1", "ls")]
     )
+
+
+@pytest.mark.parametrize("needed", [["mood"], ["content", "mood"], [[]], "mood", None])
+def test_a_field_that_must_be_understood_is_refused(needed: object) -> None:
+    """A message that says that an unknown field changes its meaning is not read without it."""
+    plain = {"v": 1, "role": "user", "mood": "ironic", "must_understand": needed}
+
+    with pytest.raises(ConfigError, match=r"must_understand .*upgrade agentic-weave"):
+        from_plain(plain)

@@ -36,6 +36,9 @@ _PUT = """
     ON CONFLICT (session, ref) DO UPDATE SET content = excluded.content
 """
 
+_APPENDED = "kind NOT IN ('replace', 'restore')"
+"""Not `= 'message'`: an entry of a kind that is not known is to be refused, not to be left out."""
+
 
 @attrs.frozen
 class Rows:
@@ -203,7 +206,7 @@ class Rows:
         return State(*found[0]) if found else NEW
 
     async def _read_appended(self, after: int) -> list[Message]:
-        return await self._read("AND seq > %s AND kind = 'message' ORDER BY seq", after)
+        return await self._read(f"AND seq > %s AND {_APPENDED} ORDER BY seq", after)
 
     async def _read(self, condition: str, *values: int) -> list[Message]:
         found = await self._fetch(f"{_TEXTS} {condition}", *values)

@@ -21,6 +21,9 @@ __all__ = ["Rows"]
 _STATES = "SELECT seq, view, standing, messages, summarized FROM entries WHERE session = ?"
 _TEXTS = "SELECT seq, text FROM entries WHERE session = ?"
 
+_APPENDED = "kind NOT IN ('replace', 'restore')"
+"""Not `= 'message'`: an entry of a kind that is not known is to be refused, not to be left out."""
+
 
 @attrs.frozen
 class Rows:
@@ -151,7 +154,7 @@ class Rows:
         return State(*row) if row else NEW
 
     def _read_appended(self, after: int) -> list[Message]:
-        return self._read("AND seq > ? AND kind = 'message' ORDER BY seq", after)
+        return self._read(f"AND seq > ? AND {_APPENDED} ORDER BY seq", after)
 
     def _read(self, condition: str, *values: int) -> list[Message]:
         found = self.connection.execute(f"{_TEXTS} {condition}", (self.session, *values))
