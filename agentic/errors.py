@@ -12,6 +12,7 @@
     │   │   └── HistoryTooNew       a newer version wrote it
     │   ├── HistoryNotWritten   the entry is not stored; the state is as before
     │   ├── HistoryUnavailable  the store cannot be reached, or refuses
+    │   ├── MessageNotFound     no message has that id
     │   ├── NothingToRestore    no compaction is left to take back
     │   ├── OutputMissing       no output is kept under that reference
     │   └── SessionMissing      there is no session of that name
@@ -37,6 +38,7 @@ __all__ = [
     "HistoryTooNew",
     "HistoryUnavailable",
     "IncompleteReply",
+    "MessageNotFound",
     "NothingToRestore",
     "OutputMissing",
     "ProviderError",
@@ -198,6 +200,22 @@ class HistoryUnavailable(HistoryError):
 
     def __str__(self) -> str:
         return f"{self.session} is not available: {self.problem}"
+
+
+@attrs.define
+class MessageNotFound(HistoryError):
+    """A message that was asked for by its id or its position and is not there.
+
+    >>> print(MessageNotFound("monday.jsonl", 12))
+    monday.jsonl has no message at position 12: look in full()
+    """
+
+    session: str
+    message_id: str | int
+
+    def __str__(self) -> str:
+        which = "at position" if isinstance(self.message_id, int) else "with the id"
+        return f"{self.session} has no message {which} {self.message_id!r}: look in full()"
 
 
 @attrs.define

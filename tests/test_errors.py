@@ -18,6 +18,7 @@ from agentic.errors import (
     HistoryTooNew,
     HistoryUnavailable,
     IncompleteReply,
+    MessageNotFound,
     NothingToRestore,
     OutputMissing,
     ProviderError,
@@ -46,6 +47,7 @@ EXAMPLES = [
     HistoryUnavailable("session.jsonl", "the server is gone"),
     OutputMissing("session.jsonl", "out-0123456789abcdef"),
     SessionMissing("monday", "sessions.db"),
+    MessageNotFound("session.jsonl", "m1"),
 ]
 
 
@@ -122,6 +124,7 @@ def test_one_root_catches_everything(error: AgenticError) -> None:
         (EXAMPLES[11], "not compacted: the summary is empty; the history is unchanged"),
         (EXAMPLES[12], "session.jsonl is not available: the server is gone"),
         (EXAMPLES[13], "session.jsonl keeps no output out-0123456789abcdef: look for the refere"),
+        (EXAMPLES[15], "session.jsonl has no message with the id 'm1': look in full()"),
         (EXAMPLES[14], "sessions.db holds no session 'monday': list the sessions to see their"),
     ],
 )

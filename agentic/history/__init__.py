@@ -7,7 +7,15 @@ from agentic.history._diff import Diff
 from agentic.history._folder import JsonlSessions
 from agentic.history._jsonl import JsonlStore
 from agentic.history._memory import MemoryStore
-from agentic.history._protocols import Archive, Keeper, Rewriter, SessionInfo, Sessions, Store
+from agentic.history._protocols import (
+    Archive,
+    Keeper,
+    Redactor,
+    Rewriter,
+    SessionInfo,
+    Sessions,
+    Store,
+)
 
 __all__ = [
     "Archive",
@@ -16,6 +24,7 @@ __all__ = [
     "JsonlStore",
     "Keeper",
     "MemoryStore",
+    "Redactor",
     "Rewriter",
     "SessionInfo",
     "Sessions",

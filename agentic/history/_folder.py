@@ -109,6 +109,26 @@ class JsonlSessions:
         """
         await in_thread(self._delete, self._find(session_id))
 
+    async def redact(
+        self,
+        session_id: str,
+        message_id: str | int,
+        replacement: str,
+        *,
+        secret: str | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Replace what a message of a session says, for good, as the store's `redact` does.
+
+        Raises:
+            SessionMissing: there is no such session.
+            ConfigError, HistoryConflict, HistoryDamaged, HistoryNotWritten, MessageNotFound: as the
+                store's `redact` raises them.
+        """
+        self._find(session_id)
+        async with self.open(session_id) as store:
+            await store.redact(message_id, replacement, secret=secret, by=by)
+
     async def export(self, session_id: str) -> AsyncIterator[bytes]:
         """Give a session as lines, as it is now: its entries, its title, its outputs.
 

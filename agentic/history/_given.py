@@ -16,6 +16,7 @@ __all__ = [
     "check_session_id",
     "check_title",
     "is_session_id",
+    "is_title",
 ]
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
@@ -101,11 +102,7 @@ def check_title(given: object) -> str:
     Raises:
         ConfigError: no text, more than one line, more than 200 characters, lone surrogates.
     """
-    if (
-        not isinstance(given, str)
-        or len(given) > _TITLE_CHARACTERS
-        or any(unicodedata.category(character) in _NO_LINE for character in given)
-    ):
+    if not isinstance(given, str) or not is_title(given):
         raise ConfigError(
             "title",
             given,
@@ -113,3 +110,14 @@ def check_title(given: object) -> str:
             'shorten it; "" takes a title away',
         )
     return given
+
+
+def is_title(text: str) -> bool:
+    r"""Return whether a text may be a title.
+
+    >>> is_title("two\nlines")
+    False
+    """
+    return len(text) <= _TITLE_CHARACTERS and not any(
+        unicodedata.category(character) in _NO_LINE for character in text
+    )

@@ -15,9 +15,11 @@ import attrs
 from agentic.errors import HistoryConflict, NothingToRestore
 from agentic.history._diff import Diff
 from agentic.history._entries import encode_message, encode_view
+from agentic.history._erasure import redact_file
 from agentic.history._given import absolute, check_messages
 from agentic.history._log import Log
 from agentic.history._outputs import outputs_beside
+from agentic.history._redaction import Request
 from agentic.history._replay import View, read_diff, read_full, read_restored, read_view
 from agentic.history._waiting import finish, in_thread
 from agentic.messages import Message, close_open_rounds
@@ -26,6 +28,8 @@ __all__ = ["JsonlStore"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_OUTDATED = -1
+"""Where nobody can be: what was loaded before a redaction still says what was removed."""
 
 
 @attrs.define(eq=False)
@@ -152,6 +156,26 @@ class JsonlStore:
         """
         return await asyncio.to_thread(outputs_beside(self.path, fsync=self.fsync).read, ref)
 
+    async def redact(
+        self,
+        message_id: str | int,
+        replacement: str,
+        *,
+        secret: str | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Replace what a message says, for good: the file is written anew and put in its place.
+
+        Raises:
+            ConfigError: an argument that cannot be meant.
+            HistoryConflict: somebody else is writing this session.
+            HistoryDamaged: an entry cannot be read.
+            HistoryNotWritten: not all of it is done; redacted again, it goes on.
+            MessageNotFound: there is no such message.
+        """
+        request = Request(message_id=message_id, replacement=replacement, secret=secret, by=by)
+        await self._do(self._redact, request)
+
     async def aclose(self) -> None:
         """Give the lock back, after what is being written is written."""
         await self._do(self._log.close)
@@ -184,6 +208,10 @@ class JsonlStore:
         if restored is None:
             raise NothingToRestore(str(self.path))
         self._seen = self._log.append(encode_view("restore", restored))
+
+    def _redact(self, request: Request) -> None:
+        redact_file(self._log, request)
+        self._seen = _OUTDATED
 
     def _read(self, reader: Callable[[BinaryIO, str], T], nothing: T) -> T:
         try:

@@ -15,7 +15,7 @@ from pathlib import Path
 import attrs
 
 from agentic.errors import HistoryDamaged
-from agentic.history._disk import open_private, reporting, sync_folders
+from agentic.history._disk import open_private, reporting, staged, sync_folders
 from agentic.history._entries import BEGINNING
 from agentic.history._lines import find_end
 from agentic.history._lock import open_locked, require_flock
@@ -79,6 +79,28 @@ class Log:
         self._unfinished = False
         self._end += len(line)
         return self._end
+
+    def rewrite(self, content: bytes) -> None:
+        """Put another file in the place of this one, whole or not at all, and be its writer.
+
+        It is on the disk before the old one goes, whatever `fsync` says: nothing would be left.
+
+        Raises:
+            HistoryConflict: somebody else is the writer.
+            HistoryNotWritten: the disk is full, the place read-only, the device broken.
+        """
+        self.claim()
+        path = self.path.resolve()  # the file itself has to go, not a link to it
+        with reporting(self.path), staged(path, content, fsync=True) as written:
+            with contextlib.ExitStack() as undo:
+                # locked before it has the name, so that nobody comes between
+                file = undo.enter_context(open_locked(written))
+                written.replace(path)
+                undo.pop_all()
+            self.close()
+            self._file, self._end, found = file, len(content), os.fstat(file.fileno())
+            self._identity = found.st_dev, found.st_ino
+            sync_folders([path.parent])
 
     def close(self) -> None:
         """Let somebody else write. The next claim takes the lock anew."""

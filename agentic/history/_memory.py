@@ -5,9 +5,12 @@ from typing import Self
 
 import attrs
 
-from agentic.errors import NothingToRestore, OutputMissing
+from agentic.errors import HistoryConflict, NothingToRestore, OutputMissing
 from agentic.history._diff import Diff, compare
+from agentic.history._entries import decode, encode_message, encode_view
 from agentic.history._given import check_message, check_messages
+from agentic.history._lines import Line
+from agentic.history._redaction import Request, log_redaction, redact_lines
 from agentic.history._refs import check_ref, decode_output, encode_output, make_ref
 from agentic.messages import Message, close_open_rounds
 
@@ -43,6 +46,8 @@ class MemoryStore:
     _appended: list[Message] = attrs.field(factory=list, init=False)
     _layers: list[_Layer] = attrs.field(factory=lambda: [_Layer([], 0)], init=False)
     _outputs: dict[str, bytes] = attrs.field(factory=dict, init=False)
+    _outdated: bool = attrs.field(default=False, init=False)
+    """What the caller loaded still says what a redaction removed."""
 
     async def append(self, message: Message) -> None:
         """Keep a message, after all others."""
@@ -51,11 +56,18 @@ class MemoryStore:
 
     async def load(self) -> list[Message]:
         """Give the history as a provider accepts it."""
+        self._outdated = False
         return close_open_rounds(self._layers[-1].messages.copy())
 
     async def replace(self, messages: Sequence[Message]) -> None:
-        """Make these messages the history."""
+        """Make these messages the history.
+
+        Raises:
+            HistoryConflict: a message was redacted since the history was loaded.
+        """
         view = check_messages(messages)
+        if self._outdated:
+            raise HistoryConflict(_NAME, "was redacted since it was loaded: load again")
         self._layers.append(_Layer(view, len(view)))
 
     async def full(self) -> list[Message]:
@@ -102,6 +114,36 @@ class MemoryStore:
             return decode_output(self._outputs[check_ref(ref)], ref)
         except KeyError:
             raise OutputMissing(_NAME, ref) from None
+
+    async def redact(
+        self,
+        message_id: str | int,
+        replacement: str,
+        *,
+        secret: str | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Replace what a message says, in the archive, every view and the kept outputs.
+
+        Raises:
+            ConfigError: a message that is not JSON data, or an argument that cannot be meant.
+            MessageNotFound: there is no such message.
+        """
+        request = Request(message_id=message_id, replacement=replacement, secret=secret, by=by)
+        count = len(self._appended)
+        lines = [encode_message(message)[:-1] for message in self._appended]
+        lines += [encode_view("replace", layer.messages)[:-1] for layer in self._layers]
+        redacted = redact_lines(lines, request, _NAME)
+        entries = [decode(Line(0, line), _NAME) for line in redacted.lines]
+        found = [list(entry.messages) if entry else [] for entry in entries]
+        self._appended = [message for each in found[:count] for message in each]
+        for layer, messages in zip(self._layers, found[count:], strict=True):
+            layer.messages = messages
+        gone = {ref for ref, kept in self._outputs.items() if redacted.must_go(ref, kept)}
+        for ref in gone:
+            del self._outputs[ref]
+        self._outdated = True
+        log_redaction(request, _NAME)
 
     async def aclose(self) -> None:
         """Do nothing: there is nothing to let go of."""

@@ -14,7 +14,7 @@ import attrs
 from agentic.history._diff import Diff
 from agentic.messages import Message
 
-__all__ = ["Archive", "Keeper", "Rewriter", "SessionInfo", "Sessions", "Store"]
+__all__ = ["Archive", "Keeper", "Redactor", "Rewriter", "SessionInfo", "Sessions", "Store"]
 
 
 @runtime_checkable
@@ -89,6 +89,40 @@ class Keeper(Protocol):
         ...
 
 
+@runtime_checkable
+class Redactor(Protocol):
+    """A store from which a leaked secret can be removed: the one thing that may be lost."""
+
+    async def redact(
+        self,
+        message_id: str | int,
+        replacement: str,
+        /,
+        *,
+        secret: str | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Replace what a message says, in the archive and in every view, for good.
+
+        The message keeps its place, its id and the ids and names of its calls and results. What
+        summaries quote of it goes too, and so do the kept outputs that it refers to or that hold a
+        line of it; they raise `OutputMissing` from then on. The session records who redacted which
+        message, and when. What was loaded before must be loaded again to be replaced.
+
+        Args:
+            message_id: `Message.id`, or the position of the message in `full()`, from 0. Messages
+                that are equal to it, or have the same id, are redacted with it.
+            replacement: the text that stands for what the message said.
+            secret: a text that is removed wherever else the session has it.
+            by: who redacts; by default the user of the operating system.
+
+        Raises:
+            MessageNotFound: there is no such message.
+            HistoryConflict: somebody else is writing this session, or is reading what is removed.
+        """
+        ...
+
+
 @attrs.frozen(kw_only=True)
 class SessionInfo:
     """One line of a list of sessions."""
@@ -131,6 +165,22 @@ class Sessions(Protocol):
         """Remove a session with its outputs and all that belongs to it.
 
         Raises `SessionMissing`, and `HistoryConflict` while somebody writes it.
+        """
+        ...
+
+    async def redact(
+        self,
+        session_id: str,
+        message_id: str | int,
+        replacement: str,
+        /,
+        *,
+        secret: str | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Replace what a message of a session says, for good, as `Redactor.redact` does.
+
+        Raises `SessionMissing`, and what that raises.
         """
         ...
 

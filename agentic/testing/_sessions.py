@@ -7,6 +7,8 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequen
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+import attrs
+
 from agentic.errors import (
     ConfigError,
     HistoryConflict,
@@ -211,6 +213,22 @@ async def _moves(place: Sessions, second: Sessions) -> None:
     expect_text((await second.list())[0].title, _TITLE)
 
 
+async def _redacts(place: Sessions, second: Sessions) -> None:
+    """redact() takes what a message says out of a session, its title and its exports."""
+    await _write(place, "a", [attrs.evolve(ASK, id="leak"), *TALK[1:]])
+    await place.rename("a", "sk-live-4f9c1a77 leaked")
+    step = place.redact("b", "leak", "[gone]")
+    await expect_refusal(SessionMissing, step, "A session that is not there")
+    await place.redact("a", "leak", "[gone]", secret="sk-live-4f9c1a77", by="Ann")  # noqa: S106
+    expect_text((await place.open("a").full())[0].content, "[gone]")
+    expect_text((await place.list())[0].title, "[gone] leaked")
+    lines = await _drain(place.export("a"))
+    if ASK.content.encode() in b"".join(lines) or b'"by":"Ann"' not in b"".join(lines):
+        raise AssertionError(f"It gave {lines}.")
+    await second.import_("a", lines)
+    _expect_info((await second.list())[0], messages=len(TALK) + 1, summarized=0)
+
+
 async def _imports_no_second(place: Sessions, second: Sessions) -> None:
     """import_() of an id that is there raises HistoryConflict, and changes nothing."""
     await _write(place, "a")
@@ -245,6 +263,7 @@ _PROMISES = [
     _deletes_nothing_that_is_being_written,
     _misses,
     _moves,
+    _redacts,
     _imports_no_second,
     _imports_no_damage,
 ]

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from agentic.errors import NothingToRestore
-from agentic.history import Archive, Keeper, Rewriter, Store
+from agentic.history import Archive, Keeper, Redactor, Rewriter, Store
 from agentic.messages import Message, close_open_rounds
 from agentic.testing._keeper import KEEPER_PROMISES
 from agentic.testing._promises import (
@@ -29,6 +29,7 @@ from agentic.testing._promises import (
     expect_refusal,
     expect_text,
 )
+from agentic.testing._redactor import REDACTOR_PROMISES
 
 __all__ = ["check_store"]
 
@@ -38,7 +39,7 @@ def check_store(
 ) -> None:
     """Hold a store to its promises, and to those of each protocol that it has the methods of.
 
-    These are `Rewriter`, `Archive` and `Keeper`.
+    These are `Rewriter`, `Archive`, `Keeper` and `Redactor`.
 
     Call it from a plain function: it runs event loops of its own.
 
@@ -319,6 +320,7 @@ _PROMISES: dict[type[Any], Sequence[Check]] = {
         _says_that_nothing_was_dropped,
     ],
     Keeper: KEEPER_PROMISES,
+    Redactor: REDACTOR_PROMISES,
 }
 
 

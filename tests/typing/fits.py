@@ -49,6 +49,15 @@ def places() -> list[history.Sessions]:
     ]
 
 
+def redactors() -> list[history.Redactor]:
+    return [
+        history.MemoryStore(),
+        history.JsonlStore("session.jsonl"),
+        sqlite.SqliteStore("sessions.db", "monday"),
+        postgres.PostgresStore("postgresql:///agents", "monday"),
+    ]
+
+
 def rewriters(archive: history.Archive) -> history.Rewriter:
     return archive
 

@@ -182,6 +182,21 @@ class Rows:
             async for _, text in cursor:
                 yield text
 
+    async def all_texts(self) -> tuple[list[int], list[bytes]]:
+        """Return every entry: the numbers, and the lines without their newlines."""
+        found = await self._fetch(f"{_TEXTS} ORDER BY seq")
+        return [seq for seq, _ in found], [text for _, text in found]
+
+    async def change(self, seq: int, text: bytes) -> None:
+        """Have an entry say something else, which only a redaction does."""
+        update = "UPDATE agentic.entries SET text = %b WHERE session = %s AND seq = %s"
+        await self.connection.execute(update, [text, self.session, seq])
+
+    async def remove_outputs(self, refs: Iterable[str]) -> None:
+        """Remove kept outputs."""
+        delete = "DELETE FROM agentic.outputs WHERE session = %s AND ref = ANY(%s)"
+        await self.connection.execute(delete, [self.session, [*refs]])
+
     async def title(self) -> str:
         """Give what people call the session."""
         found = await self._fetch("SELECT title FROM agentic.sessions WHERE number = %s")

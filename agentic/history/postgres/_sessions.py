@@ -98,6 +98,27 @@ class PostgresSessions:
         """
         await finish(asyncio.ensure_future(self._delete(check_session_id(session_id))))
 
+    async def redact(
+        self,
+        session_id: str,
+        message_id: str | int,
+        replacement: str,
+        *,
+        secret: str | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Replace what a message of a session says, for good, as the store's `redact` does.
+
+        Raises:
+            SessionMissing: there is no such session.
+            ConfigError, HistoryConflict, HistoryDamaged, HistoryNotWritten, MessageNotFound: as the
+                store's `redact` raises them.
+        """
+        async with self._reading(self._name(check_session_id(session_id))) as connection:
+            await self._find(connection, session_id)
+        async with self.open(session_id) as store:
+            await store.redact(message_id, replacement, secret=secret, by=by)
+
     async def export(self, session_id: str) -> AsyncIterator[bytes]:
         """Give a session as lines, as it is now: its entries, its title, its outputs.
 

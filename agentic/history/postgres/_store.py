@@ -13,10 +13,17 @@ from typing import Self, TypeVar
 import attrs
 import psycopg
 
-from agentic.errors import HistoryDamaged, HistoryError, NothingToRestore, OutputMissing
+from agentic.errors import (
+    HistoryDamaged,
+    HistoryError,
+    MessageNotFound,
+    NothingToRestore,
+    OutputMissing,
+)
 from agentic.history._diff import Diff
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._given import check_messages, check_session_id
+from agentic.history._redaction import Request
 from agentic.history._refs import check_ref, decode_output, encode_output
 from agentic.history.postgres._link import Link
 from agentic.history.postgres._rows import Rows
@@ -170,6 +177,30 @@ class PostgresStore:
         except ValueError as problem:
             name = f"output {ref} of {self._link.name}"
             raise HistoryDamaged(name, 0, str(problem)) from problem
+
+    async def redact(
+        self,
+        message_id: str | int,
+        replacement: str,
+        *,
+        secret: str | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Replace what a message says, for good: all tables are written anew, one after another.
+
+        What the server wrote to its own log, to replicas and to backups stays there.
+
+        Raises:
+            ConfigError: an argument that cannot be meant.
+            HistoryConflict: somebody else is writing this session.
+            HistoryDamaged: an entry cannot be read.
+            HistoryNotWritten: not all of it is done; redacted again, it goes on.
+            MessageNotFound: there is no such message.
+        """
+        request = Request(message_id=message_id, replacement=replacement, secret=secret, by=by)
+        if await self._do(partial(self._read, _itself, None)) is None:  # or a claim would make it
+            raise MessageNotFound(self._link.name, message_id)
+        await self._do(partial(self._writer.redact, request))
 
     async def aclose(self) -> None:
         """Give the lock and the connection back, after what is being written is written."""

@@ -15,12 +15,14 @@ import attrs
 import psycopg
 from psycopg import errors
 
-from agentic.errors import HistoryConflict, HistoryUnavailable, NothingToRestore
+from agentic.errors import HistoryConflict, HistoryUnavailable, MessageNotFound, NothingToRestore
 from agentic.history._entries import Entry, encode_view
+from agentic.history._redaction import Request, log_redaction
 from agentic.history._refs import make_ref
 from agentic.history._state import NEW, State
 from agentic.history.postgres._link import Link
 from agentic.history.postgres._lock import end_former, lock_session
+from agentic.history.postgres._redaction import check_owner, purge, redact_rows
 from agentic.history.postgres._rows import Rows
 from agentic.history.postgres._server import Connection, explain, writing
 from agentic.messages import Message
@@ -29,6 +31,8 @@ __all__ = ["NOWHERE", "Writer", "locate"]
 
 
 NOWHERE = (0, 0)
+_OUTDATED = (-1, 0)
+"""Where nobody can be: what was loaded before a redaction still says what was removed."""
 
 
 def locate(rows: Rows | None, seq: int) -> tuple[int, int]:
@@ -97,6 +101,12 @@ class Writer:
         ref = make_ref(content)
         await self._take(partial(self._keep, ref, content))
         return ref
+
+    async def redact(self, request: Request) -> None:
+        """Change the entries that hold a message, and the tables as they are stored."""
+        await self._take(partial(self._redact, request))
+        self.seen = _OUTDATED
+        log_redaction(request, self.link.name)
 
     async def settle(self) -> None:
         """Find out about what is in doubt, as far as that can be done now: the caller will look."""
@@ -188,6 +198,17 @@ class Writer:
             rows = await self._make(connection)
             await rows.put_output(ref, content)
         self._rows = rows
+
+    async def _redact(self, request: Request) -> None:
+        if self._rows is None:
+            raise MessageNotFound(self.link.name, request.message_id)
+        await check_owner(self._rows.connection, self.link.name)
+        try:
+            self._state = await redact_rows(self._rows, request, self._state, self._id)
+        except asyncio.CancelledError:
+            self._holder = None  # look again
+            raise
+        await purge(self._rows.connection)
 
     def _here(self, entry: Entry, line: bytes) -> tuple[int, int]:
         """Give where a step begins: before the same entry, if that one is stored already."""

@@ -6,7 +6,7 @@ state of the session after it, so that every question here reads only the rows o
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Self
 
 import attrs
@@ -131,6 +131,21 @@ class Rows:
         found = self.connection.execute(f"{_TEXTS} ORDER BY seq", (self.session,))
         while batch := found.fetchmany(batch_rows):
             yield [text + b"\n" for _, text in batch]
+
+    def texts(self) -> tuple[list[int], list[bytes]]:
+        """Return every entry: the numbers, and the lines without their newlines."""
+        found = self.connection.execute(f"{_TEXTS} ORDER BY seq", (self.session,)).fetchall()
+        return [seq for seq, _ in found], [text for _, text in found]
+
+    def change(self, seq: int, text: bytes) -> None:
+        """Have an entry say something else, which only a redaction does."""
+        update = "UPDATE entries SET text = ? WHERE session = ? AND seq = ?"
+        self.connection.execute(update, (text, self.session, seq))
+
+    def remove_outputs(self, refs: Iterable[str]) -> None:
+        """Remove kept outputs."""
+        delete = "DELETE FROM outputs WHERE session = ? AND ref = ?"
+        self.connection.executemany(delete, [(self.session, ref) for ref in refs])
 
     def title(self) -> str:
         """Give what people call the session."""

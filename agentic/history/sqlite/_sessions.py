@@ -108,6 +108,26 @@ class SqliteSessions:
         """
         await in_thread(self._delete, check_session_id(session_id))
 
+    async def redact(
+        self,
+        session_id: str,
+        message_id: str | int,
+        replacement: str,
+        *,
+        secret: str | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Replace what a message of a session says, for good, as the store's `redact` does.
+
+        Raises:
+            SessionMissing: there is no such session.
+            ConfigError, HistoryConflict, HistoryDamaged, HistoryNotWritten, MessageNotFound: as the
+                store's `redact` raises them.
+        """
+        await asyncio.to_thread(self._check_there, check_session_id(session_id))
+        async with self.open(session_id) as store:
+            await store.redact(message_id, replacement, secret=secret, by=by)
+
     async def export(self, session_id: str) -> AsyncIterator[bytes]:
         """Give a session as lines, as it is now: its entries, its title, its outputs.
 
@@ -149,6 +169,13 @@ class SqliteSessions:
     def _rename(self, session_id: str, title: str) -> None:
         with self._changing(session_id) as rows:
             rows.set_title(title)
+
+    def _check_there(self, session_id: str) -> None:
+        connection = connect_reader(self.path)
+        if connection is None:
+            raise self._missing(session_id)
+        with contextlib.closing(connection), reading(self.path):
+            self._find(connection, session_id)
 
     def _delete(self, session_id: str) -> None:
         with locked_session(self.path, session_id, self._name(session_id)):

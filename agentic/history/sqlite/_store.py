@@ -16,10 +16,11 @@ from typing import Any, Self, TypeVar
 
 import attrs
 
-from agentic.errors import HistoryDamaged, NothingToRestore, OutputMissing
+from agentic.errors import HistoryDamaged, MessageNotFound, NothingToRestore, OutputMissing
 from agentic.history._diff import Diff
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._given import absolute, check_messages, check_session_id
+from agentic.history._redaction import Request
 from agentic.history._refs import check_ref, decode_output, encode_output
 from agentic.history._state import State
 from agentic.history._waiting import finish
@@ -180,6 +181,28 @@ class SqliteStore:
         except ValueError as problem:
             name = f"output {ref} of {self._writer.name}"
             raise HistoryDamaged(name, 0, str(problem)) from problem
+
+    async def redact(
+        self,
+        message_id: str | int,
+        replacement: str,
+        *,
+        secret: str | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Replace what a message says, for good: all of the database is written anew.
+
+        Raises:
+            ConfigError: an argument that cannot be meant.
+            HistoryConflict: somebody else is writing this session, or did not stop reading.
+            HistoryDamaged: an entry cannot be read, or the file is no database of sessions.
+            HistoryNotWritten: nothing is changed, or it is not removed from the file yet.
+            MessageNotFound: there is no such message.
+        """
+        request = Request(message_id=message_id, replacement=replacement, secret=secret, by=by)
+        if not self.path.exists():  # or the claim would make it
+            raise MessageNotFound(self._writer.name, message_id)
+        await self._do_in_worker(partial(self._writer.redact, request))
 
     async def aclose(self) -> None:
         """Give the lock back, after what is being written is written."""

@@ -15,10 +15,12 @@ import attrs
 
 from agentic.errors import HistoryConflict, HistoryError
 from agentic.history._entries import Entry, encode_view
+from agentic.history._redaction import Request, log_redaction, redact_lines
 from agentic.history._refs import make_ref
 from agentic.history._state import NEW, State
 from agentic.history.sqlite._database import Busy, begin, connect_writer, not_written
 from agentic.history.sqlite._locks import lock_session, unlock
+from agentic.history.sqlite._purge import purge
 from agentic.history.sqlite._rows import Rows
 from agentic.messages import Message
 
@@ -26,6 +28,8 @@ __all__ = ["NOWHERE", "Writer", "locate"]
 
 
 NOWHERE = (0, 0)
+_OUTDATED = (-1, 0)
+"""Where nobody can be: what was loaded before a redaction still says what was removed."""
 
 
 def locate(rows: Rows, state: State) -> tuple[int, int]:
@@ -84,6 +88,13 @@ class Writer:
         self._take(lambda rows: rows.put_output(ref, content), wait_seconds)
         return ref
 
+    def redact(self, request: Request, wait_seconds: float) -> None:
+        """Change the entries that hold a message, and the rest of the database as it is stored."""
+        self._take(lambda rows: self._redact(rows, request), wait_seconds)
+        self.seen = _OUTDATED
+        purge(self.path, self.name)
+        log_redaction(request, self.name)
+
     def close(self) -> None:
         """Let somebody else write. The next step takes the lock anew."""
         connection, self._connection = self._connection, None
@@ -113,6 +124,18 @@ class Writer:
         before = rows.before_replace(self._state)
         self._add(rows, Entry("restore", tuple(restored)), encode_view("restore", restored), before)
         self.seen = self._here(rows)
+
+    def _redact(self, rows: Rows, request: Request) -> None:
+        numbers, texts = rows.texts()
+        redacted = redact_lines(texts, request, self.name)
+        for seq, before, after in zip(numbers, texts, redacted.lines, strict=True):
+            if after is not before:
+                rows.change(seq, after)
+        gone = [ref for ref in rows.refs() if redacted.must_go(ref, rows.output(ref) or b"")]
+        rows.remove_outputs(gone)
+        rows.set_title(request.hide_in_title(rows.title()))
+        self._state = self._state.follow(None)
+        rows.append("optional", request.record(gone), self._state)
 
     def _here(self, rows: Rows) -> tuple[int, int]:
         return locate(rows, self._state)

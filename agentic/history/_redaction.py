@@ -1,0 +1,259 @@
+r"""What a redaction makes of the entries of a session.
+
+The message is emptied, with every copy of it in a view. A text in a view that is no copy of an
+archived message, such as a summary, was made of many messages: it loses what it quotes of this one.
+A secret that is named is removed from every string of the session.
+
+The redaction is an entry of its own, which older readers pass over:
+
+    {"v":1,"type":"redact","optional":true,"message":"m1","by":"ann","at":"2026-...","outputs":[]}
+"""
+
+import getpass
+import json
+import logging
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Self, TypeAlias
+
+import attrs
+
+from agentic._given import must_be
+from agentic.errors import ConfigError, HistoryDamaged, MessageNotFound
+from agentic.history._entries import decode
+from agentic.history._given import is_title
+from agentic.history._lines import Line
+from agentic.history._quotations import Quotations, map_strings
+from agentic.messages import ToolCall, ToolFailure, ToolResult, from_plain, to_plain
+
+__all__ = ["Redacted", "Request", "log_redaction", "redact_lines"]
+
+_log = logging.getLogger(__name__)
+
+Plain: TypeAlias = dict[str, Any]
+_REF = re.compile(r"out-[0-9a-f]{16}")
+_DEPTHS = 3
+"""How often a text may have been put into JSON that was put into a text: arguments are, twice."""
+
+
+def _name_user(by: str | None) -> str:
+    if by is not None:
+        return by
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):  # no account has this number
+        return ""
+
+
+@attrs.frozen(kw_only=True)
+class Request:
+    """Which message is to be redacted, and how."""
+
+    message_id: str | int = attrs.field()
+    replacement: str = attrs.field()
+    secret: str | None = attrs.field(default=None, repr=False)
+    by: str = attrs.field(default=None, converter=_name_user, validator=must_be(str))
+    at: datetime = attrs.field(factory=lambda: datetime.now(UTC))
+
+    @message_id.validator
+    def _check_id(self, _: object, value: object) -> None:
+        is_position = type(value) is int and value >= 0
+        if not is_position and not (isinstance(value, str) and value):
+            remedy = "pass Message.id, or a position in full()"
+            raise ConfigError("message_id", value, "an id, or a position from 0", remedy)
+
+    @replacement.validator
+    def _check_replacement(self, _: object, value: object) -> None:
+        if not isinstance(value, str) or not value.strip():
+            raise ConfigError("replacement", value, "a text that is not blank", 'try "[removed]"')
+
+    @secret.validator
+    def _check_secret(self, _: object, value: object) -> None:
+        if value is None:
+            return
+        if not isinstance(value, str) or not value.strip() or value in self.replacement:
+            allowed = "a text that is not blank and not in the replacement"
+            raise ConfigError("secret", "***", allowed, "leave it out to redact the message only")
+
+    def hide(self, text: str, depth: int = 0) -> str:
+        """Return a text, or JSON at depth 1, with the replacement wherever the secret stands."""
+        if self.secret is None:
+            return text
+        found: dict[str, str] = {}
+        for ascii_only in (False, True):
+            secret, instead = self.secret, self.replacement
+            for at in range(_DEPTHS + 1):
+                if at >= depth:
+                    found.setdefault(secret, instead)
+                secret, instead = (
+                    json.dumps(each, ensure_ascii=ascii_only)[1:-1] for each in (secret, instead)
+                )
+        for each in sorted(found, key=len, reverse=True):
+            text = text.replace(each, found[each])
+        return text
+
+    def hide_in_title(self, title: str) -> str:
+        """Do the same for a title, which is empty if it is none any more."""
+        hidden = self.hide(title)
+        return hidden if is_title(hidden) else ""
+
+    def record(self, outputs: Iterable[str]) -> bytes:
+        """Return the entry that says what was done, without a newline."""
+        done = {"message": self.message_id, "by": self.by, "at": self.at.isoformat()}
+        plain = {"v": 1, "type": "redact", "optional": True, **done, "outputs": [*outputs]}
+        return _dump(plain).encode("utf-8", "surrogatepass")
+
+
+@attrs.frozen
+class Redacted:
+    """What is to be stored instead of the lines of a session."""
+
+    lines: list[bytes] = attrs.field(init=False, factory=list)
+    """One for each that was given, without newlines; the same object where nothing changes."""
+    request: Request
+    quotations: Quotations
+    refs: frozenset[str]
+    """Of the kept outputs that the message refers to."""
+
+    def hide_quotations(self, message: Plain) -> Plain:
+        """Return a message without what it quotes, and then without its native payload."""
+        rest = {key: value for key, value in message.items() if key != "native"}
+        instead = self.request.replacement
+        changed: Plain = map_strings(lambda text: self.quotations.hide(text, instead), rest)
+        native = message.get("native")
+        if changed == rest and not (native and self.quotations.are_in(_dump(native))):
+            return message
+        return changed
+
+    def must_go(self, ref: str, content: bytes) -> bool:
+        """Return whether a kept output has what is to be removed."""
+        text = content.decode("utf-8", "surrogatepass")
+        return ref in self.refs or self.quotations.are_in(text) or self.request.hide(text) != text
+
+
+def redact_lines(lines: Sequence[bytes], request: Request, session: str) -> Redacted:
+    """Return the entries of a session, without newlines, as a redaction leaves them.
+
+    Raises:
+        ConfigError: the secret is no text: an entry without it could not be read.
+        HistoryDamaged: an entry cannot be read.
+        MessageNotFound: no message has this id, or stands at this position.
+    """
+    steps = [_Step.read(line, session) for line in lines]
+    archive = [message for step in steps if step.kind == "message" for message in step.messages]
+    archived = {_key(message): message for message in archive}
+    wanted = {_key(message): message for message in _find(steps, archive, request, session)}
+    others = [message for key, message in archived.items() if key not in wanted]
+    quotations = Quotations.find(wanted.values(), [*others, request.replacement])
+    refs = {ref for message in wanted.values() for ref in _REF.findall(_dump(message))}
+    redacted = Redacted(request, quotations, frozenset(refs))
+
+    def change(message: Plain) -> Plain:
+        key = _key(message)
+        if key in wanted:
+            return _empty(message, request.replacement)
+        return message if key in archived else redacted.hide_quotations(message)
+
+    redacted.lines.extend(step.change(change, redacted, session) for step in steps)
+    return redacted
+
+
+def log_redaction(request: Request, session: str) -> None:
+    """Have the log of the process say what the session says."""
+    _log.info("%s: message %r redacted by %s", session, request.message_id, request.by or "?")
+
+
+@attrs.frozen
+class _Step:
+    """One line."""
+
+    line: bytes
+    plain: Plain
+    kind: str
+    """That of an entry; "" for a blank line, and for one that may be passed over."""
+
+    @classmethod
+    def read(cls, line: bytes, session: str) -> Self:
+        entry = decode(Line(0, line), session)
+        plain = json.loads(line.decode("utf-8", "surrogatepass")) if line.strip() else {}
+        return cls(line, plain, entry.kind if entry else "")
+
+    @property
+    def messages(self) -> list[Plain]:
+        if not self.kind:
+            return []
+        return [self.plain["message"]] if self.kind == "message" else self.plain["messages"]
+
+    def change(self, change: Callable[[Plain], Plain], redacted: Redacted, session: str) -> bytes:
+        """Give the line without what is to be removed; a blank one for an output that has it."""
+        changed = dict(self.plain)
+        if self.kind == "message":
+            changed["message"] = change(self.plain["message"])
+        elif self.kind:
+            changed["messages"] = list(map(change, self.plain["messages"]))
+        elif changed.get("type") == "output":
+            content = str(changed.get("text")).encode("utf-8", "surrogatepass")
+            return b"" if redacted.must_go(str(changed.get("ref")), content) else self.line
+        before, after = _dump(self.plain), redacted.request.hide(_dump(changed), 1)
+        if before == after:
+            return self.line
+        line = after.encode("utf-8", "surrogatepass")
+        try:
+            decode(Line(0, line), session)
+        except HistoryDamaged as problem:
+            remedy = "name the whole secret"
+            raise ConfigError("secret", "***", "a text of messages", remedy) from problem
+        return line
+
+
+def _find(
+    steps: Sequence[_Step], archive: Sequence[Plain], request: Request, session: str
+) -> Sequence[Plain]:
+    """Find the message, and all that have its id."""
+    wanted = request.message_id
+    if isinstance(wanted, int):
+        found = list(archive[wanted : wanted + 1])
+    else:
+        everything = (message for step in steps for message in step.messages)
+        found = [message for message in everything if message.get("id") == wanted]
+    if not found:
+        raise MessageNotFound(session, wanted)
+    return found
+
+
+def _key(message: Plain) -> str:
+    """Make equal texts of equal messages, however they are spelled."""
+    return json.dumps(to_plain(from_plain(message)), sort_keys=True, ensure_ascii=False)
+
+
+def _empty(plain: Plain, replacement: str) -> Plain:
+    """Return a message with the same place in its conversation, and nothing of what it said."""
+    message = from_plain(plain)
+    arguments = json.dumps({"redacted": replacement}, ensure_ascii=False)
+    calls = [ToolCall(call.id, call.name, arguments) for call in message.tool_calls]
+    results = [
+        ToolResult(
+            result.call_id,
+            result.name,
+            replacement if result.output or not result.error else "",
+            error=result.error and ToolFailure(replacement, result.error.kind),
+        )
+        for result in message.tool_results
+    ]
+    bare = attrs.evolve(
+        message,
+        content=replacement if message.content or not (calls or results) else "",
+        reasoning="",
+        tool_calls=calls,
+        tool_results=results,
+        media=(),
+        summary=message.summary and attrs.evolve(message.summary, content=replacement),
+        native=None,
+        extra={},
+    )
+    return to_plain(bare)
+
+
+def _dump(plain: Plain) -> str:
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,224 @@
+"""What a store promises from which a secret can be removed, as checks that `check_store` calls."""
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from agentic.errors import (
+    ConfigError,
+    HistoryConflict,
+    MessageNotFound,
+    NothingToRestore,
+    OutputMissing,
+)
+from agentic.history import Archive, Keeper, Rewriter
+from agentic.messages import (
+    ContextSummary,
+    Media,
+    Message,
+    Native,
+    ToolCall,
+    ToolResult,
+    to_plain,
+)
+from agentic.testing._promises import (
+    ANSWER,
+    ASK,
+    MORE,
+    TALK,
+    Check,
+    append_all,
+    expect,
+    expect_refusal,
+    expect_text,
+)
+
+__all__ = ["REDACTOR_PROMISES"]
+
+_SECRET = "sk-live-4f9c1a77"  # noqa: S105  nobody's
+_ODD = 'pass "word"\n\\ two'
+_MARK = '[a "key" was here]'
+_LEAK = Message(
+    "assistant",
+    f"The key is {_SECRET}.",
+    reasoning=f"I saw {_SECRET}.",
+    tool_calls=[ToolCall("c9", "login", f'{{"key": "{_SECRET}"}}', extra={"raw": _SECRET})],
+    media=[Media("text/plain", _SECRET.encode(), url=f"https://example.org/{_SECRET}")],
+    native=Native("anthropic", {"content": [{"text": _SECRET}]}),
+    id="leak",
+    extra={"nested": [_SECRET]},
+)
+_ECHO = Message("tool", tool_results=[ToolResult("c9", "login", "welcome")])
+
+
+async def _redacts_everywhere(store: Any) -> None:
+    """redact() leaves nothing of what a message said: in the archive, in views, through an undo."""
+    await append_all(store, [ASK, _LEAK, _ECHO])
+    await store.replace([ASK, _LEAK, _ECHO])
+    await store.append(MORE)
+    await store.replace([_summary(f"They used '{_SECRET}' to log in."), MORE])
+    await store.redact("leak", _MARK)
+    await _expect_none(store, _SECRET)
+    full = await store.full()
+    expect_text(full[1].content, _MARK)
+    expect([full[0], *full[2:]], [ASK, _ECHO, MORE], "The others:")
+    if "log in" not in (await store.load())[0].content:
+        raise AssertionError("The rest of the summary is gone.")
+    await store.restore()
+    await _expect_none(store, _SECRET)
+    await store.restore()
+    expect(await store.load(), full, "After two restores:")
+
+
+async def _keeps_rounds(store: Any) -> None:
+    """What redact() leaves of a message keeps its calls and results, so that they still pair."""
+    result = Message("tool", tool_results=[ToolResult("c9", "login", _SECRET, error=_SECRET)])
+    await append_all(store, [ASK, _LEAK, result])
+    await store.redact("leak", _MARK)
+    await store.redact(2, _MARK)
+    await _expect_none(store, _SECRET)
+    _, called, answered = await store.load()
+    if called.tool_calls[0].parse() != {"redacted": _MARK} or called.id != "leak":
+        raise AssertionError(f"It gave {called}.")
+    (found,) = answered.tool_results
+    if (found.call_id, found.output, found.error.message) != ("c9", _MARK, _MARK):
+        raise AssertionError(f"It gave {found}.")
+
+
+async def _redacts_a_named_secret(store: Any) -> None:
+    """redact() with a secret removes it from every other message, in whatever JSON it stands."""
+    shown = ToolCall("c1", "run", json.dumps({"text": _ODD}))
+    other = Message("assistant", f"see {_ODD}", tool_calls=[shown], extra={_ODD: json.dumps(_ODD)})
+    await append_all(store, [attrs.evolve(_LEAK, content=_ODD), other])
+    await store.replace([_summary(f"so far: {_ODD}")])
+    await store.redact("leak", "[gone]", secret=_ODD)
+    await _expect_none(store, _ODD)
+    await _expect_none(store, json.dumps(_ODD)[1:-1])
+    (call,) = (await store.full())[1].tool_calls
+    if call.parse() != {"text": "[gone]"}:
+        raise AssertionError(f"It gave {call}.")
+
+
+async def _redacts_outputs(store: Any) -> None:
+    """redact() removes the kept outputs that a message refers to, and those that say the same."""
+    if not _is(store, Keeper):
+        return
+    text = f"red\nexport KEY={_SECRET}\n"
+    whole, copy = await store.keep(text), await store.keep(f"{text}more")
+    other = await store.keep("nothing of it")
+    result = ToolResult("c1", "run", "red", notice=f"[see {whole}]", ref=whole)
+    await append_all(store, [*TALK[:2], Message("tool", tool_results=[result])])
+    await store.redact(2, _MARK)
+    await expect_refusal(OutputMissing, store.read(whole), "read() of what it refers to")
+    await store.read(copy)
+    await store.redact(0, _MARK, secret=_SECRET)
+    await expect_refusal(OutputMissing, store.read(copy), "read() of what holds the secret")
+    await store.read(other)
+
+
+async def _redacts_equal_messages(store: Any) -> None:
+    """redact() of one of two equal messages redacts both."""
+    await append_all(store, [ASK, ANSWER, ASK])
+    await store.redact(0, _MARK)
+    if [one.content for one in await store.full()] != [_MARK, ANSWER.content, _MARK]:
+        raise AssertionError(f"It gave {await store.full()}.")
+
+
+async def _misses_messages(store: Any) -> None:
+    """redact() of a message that is not there raises MessageNotFound, and changes nothing."""
+    await expect_refusal(MessageNotFound, store.redact(0, _MARK), "redact() of an empty store")
+    await append_all(store, TALK)
+    for wanted in ("leak", len(TALK)):
+        await expect_refusal(MessageNotFound, store.redact(wanted, _MARK), f"redact({wanted!r})")
+    expect(await store.full(), TALK)
+
+
+async def _goes_on(store: Any) -> None:
+    """After redact(), what is appended follows, and a second redact() works."""
+    await append_all(store, TALK)
+    await store.redact(0, _MARK)
+    await store.append(MORE)
+    await store.redact(4, "[more]")
+    expect(
+        await store.load(), [ASK.replace(content=_MARK), *TALK[1:], MORE.replace(content="[more]")]
+    )
+
+
+async def _refuses_what_is_outdated(store: Any) -> None:
+    """What was loaded before redact() cannot replace the history: it still has the secret."""
+    if not _is(store, Rewriter):
+        return
+    await append_all(store, [ASK, _LEAK, _ECHO])
+    loaded = await store.load()
+    await store.redact("leak", _MARK)
+    await expect_refusal(
+        HistoryConflict, store.replace(loaded[1:]), "replace() of what is outdated"
+    )
+    await _expect_none(store, _SECRET)
+    await store.load()
+    await store.replace([MORE])
+    expect(await store.load(), [MORE])
+
+
+async def _refuses_what_cannot_be_meant(store: Any) -> None:
+    """redact() with a blank replacement, or one that holds the secret, raises ConfigError."""
+    await append_all(store, TALK)
+    for wanted, replacement, secret in (
+        ("", _MARK, None),
+        (-1, _MARK, None),
+        (True, _MARK, None),
+        (0, " ", None),
+        (0, f"was {_SECRET}", _SECRET),
+        (0, _MARK, ""),
+    ):
+        step = store.redact(wanted, replacement, secret=secret)
+        await expect_refusal(ConfigError, step, f"redact({wanted!r}, {replacement!r})")
+    expect(await store.full(), TALK)
+
+
+REDACTOR_PROMISES: Sequence[Check] = [
+    _redacts_everywhere,
+    _keeps_rounds,
+    _redacts_a_named_secret,
+    _redacts_outputs,
+    _redacts_equal_messages,
+    _misses_messages,
+    _goes_on,
+    _refuses_what_is_outdated,
+    _refuses_what_cannot_be_meant,
+]
+
+
+def _is(store: Any, role: type[Any]) -> bool:
+    return isinstance(store, role)
+
+
+def _summary(text: str) -> Message:
+    return ContextSummary(text, 3).to_message()
+
+
+async def _expect_none(store: Any, secret: str) -> None:
+    """Fail if a message of the view, the archive or the latest difference has the secret."""
+    messages = [*await store.load()]
+    if isinstance(store, Archive):
+        messages += await store.full()
+        with contextlib.suppress(NothingToRestore):
+            diff = await store.diff()
+            messages += [*diff.dropped, *diff.added]
+    if any(secret in text for message in messages for text in _strings(to_plain(message))):
+        raise AssertionError(f"{secret!r} is in {messages}.")
+
+
+def _strings(plain: Any) -> Iterator[str]:
+    if isinstance(plain, dict):
+        for key, value in plain.items():
+            yield key
+            yield from _strings(value)
+    elif isinstance(plain, list):
+        for value in plain:
+            yield from _strings(value)
+    elif isinstance(plain, str):
+        yield plain

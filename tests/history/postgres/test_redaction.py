@@ -1,0 +1,69 @@
+"""What a redaction leaves in the files of the server's tables: nothing."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from agentic.errors import HistoryConflict
+from agentic.history.postgres import PostgresSessions
+from agentic.messages import ContextSummary, Message
+
+SECRET = "sk-live-4f9c1a77"  # noqa: S105  nobody's
+
+
+def _leaks(server: Any, dsn: str) -> list[str]:
+    """Name the files of tables that hold the secret, once all is on the disk."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("CHECKPOINT")
+    base: Path = server._folder / "data" / "base"
+    wanted = SECRET.encode()
+    return [str(path) for path in base.rglob("*") if path.is_file() and _has(path, wanted)]
+
+
+def _has(path: Path, wanted: bytes) -> bool:
+    try:
+        return wanted in path.read_bytes()
+    except FileNotFoundError:  # removed meanwhile
+        return False
+
+
+def test_no_byte_of_a_secret_is_left_in_the_tables(server: Any, dsn: str) -> None:
+    """Neither in rows, former or present, nor in what the planner sampled of them."""
+    place = PostgresSessions(dsn)
+
+    async def write() -> None:
+        async with place.open("monday") as store:
+            for number in range(30):
+                await store.append(Message("user", f"{number} {SECRET}"))
+            await store.append(Message("user", f"use {SECRET}", id="leak"))
+            await store.keep(f"KEY={SECRET}\n")
+            summary = ContextSummary(f"It was built with `{SECRET}`.", 20)
+            await store.replace([summary.to_message()])
+        await place.rename("monday", f"about {SECRET}")
+
+    asyncio.run(write())
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("ANALYZE")
+    assert _leaks(server, dsn)
+
+    asyncio.run(place.redact("monday", "leak", "[gone]", secret=SECRET))
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("VACUUM FULL pg_catalog.pg_statistic")  # the administrator's part
+
+    assert _leaks(server, dsn) == []
+
+
+def test_a_session_that_is_being_written_is_not_redacted(dsn: str) -> None:
+    """A writer who knows the secret would write it again."""
+    place = PostgresSessions(dsn)
+
+    async def write() -> None:
+        async with place.open("monday") as store:
+            await store.append(Message("user", SECRET, id="leak"))
+            with pytest.raises(HistoryConflict):
+                await place.redact("monday", "leak", "[gone]")
+
+    asyncio.run(write())

@@ -1,0 +1,184 @@
+"""What a redaction leaves in the files: nothing, wherever the secret was."""
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentic.errors import HistoryConflict, HistoryDamaged
+from agentic.history import JsonlSessions, JsonlStore
+from agentic.history.sqlite import SqliteSessions
+from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
+
+SECRET = "sk-live-4f9c1a77"  # noqa: S105  nobody's
+MARK = "[a key was here]"
+BULK = "".join(f"line {number} of a log\n" for number in range(400))
+
+
+def _leaks(folder: Path) -> list[str]:
+    """Name the files that hold the secret, whatever they are."""
+    wanted = SECRET.encode()
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return [str(path.relative_to(folder)) for path in files if wanted in path.read_bytes()]
+
+
+async def _fill(store: Any) -> None:
+    """Write the secret everywhere, between messages that move it about."""
+    for number in range(20):
+        await store.append(Message("user", f"{number} {BULK}"))
+    ref = await store.keep(f"{BULK}KEY={SECRET}\n")
+    call = ToolCall("c1", "run", json.dumps({"command": f"KEY={SECRET} make"}))
+    await store.append(Message("assistant", f"I use {SECRET}", tool_calls=[call], id="leak"))
+    result = ToolResult("c1", "run", f"KEY={SECRET}", ref=ref)
+    await store.append(Message("tool", tool_results=[result], id="result"))
+    await store.replace((await store.load())[10:])
+    await store.append(Message("user", BULK))
+    summary = ContextSummary(f"It was built with `{SECRET}` (see {ref}).", 20)
+    await store.replace([summary.to_message()])
+    await store.restore()
+    await store.replace([summary.to_message(), Message("user", BULK)])
+
+
+@pytest.mark.parametrize("fsync", [False, True])
+@pytest.mark.parametrize("kind", [JsonlSessions, SqliteSessions])
+def test_no_byte_of_a_secret_is_left(tmp_path: Path, kind: type[Any], *, fsync: bool) -> None:
+    """Not in entries, copies, outputs, titles, torn lines, free pages or a WAL."""
+    place = kind(tmp_path / "sessions", fsync=fsync)
+
+    async def write() -> None:
+        async with place.open("tuesday") as other, place.open("monday") as store:
+            await other.append(Message("user", "unconcerned"))
+            await _fill(store)
+            await place.rename("monday", f"about {SECRET}")
+            if kind is JsonlSessions:
+                (place.folder / "monday.jsonl.torn-1").write_text(f'{{"v":1,"x":"{SECRET}')
+                (place.folder / "monday.jsonl.title.xy.part").write_text(SECRET)
+            assert len(_leaks(tmp_path)) > 0
+            await store.redact("result", MARK)
+            await store.redact("leak", MARK, secret=SECRET, by="Ann")
+            assert _leaks(tmp_path) == []
+            await store.append(Message("user", "go on"))
+            assert await other.load() == [Message("user", "unconcerned")]
+        assert _leaks(tmp_path) == []
+
+    asyncio.run(write())
+
+    assert MARK in asyncio.run(place.open("monday").load())[0].content
+
+
+def test_a_redaction_is_an_entry_of_the_session(tmp_path: Path) -> None:
+    """It says which message, who and when, and older readers pass over it."""
+    place = JsonlSessions(tmp_path)
+
+    async def write() -> dict[str, Any]:
+        async with place.open("monday") as store:
+            await store.append(Message("user", SECRET, id="leak"))
+            await store.redact("leak", MARK, by="Ann")
+        lines = (place.folder / "monday.jsonl").read_bytes().splitlines()
+        found: dict[str, Any] = json.loads(lines[-1])
+        return found
+
+    entry = asyncio.run(write())
+
+    assert entry.pop("at").startswith("20")
+    expected = {"v": 1, "type": "redact", "optional": True, "message": "leak", "by": "Ann"}
+    assert entry == {**expected, "outputs": []}
+
+
+def test_the_writer_stays_the_writer(tmp_path: Path) -> None:
+    """The file that takes the place of the old one is locked before it is there."""
+    path = tmp_path / "monday.jsonl"
+
+    async def write() -> None:
+        async with JsonlStore(path) as store:
+            await store.append(Message("user", SECRET))
+            await store.redact(0, MARK)
+            with pytest.raises(HistoryConflict):
+                await JsonlStore(path).append(Message("user", "second writer"))
+            await store.append(Message("user", "go on"))
+
+    asyncio.run(write())
+
+    contents = [one.content for one in asyncio.run(JsonlStore(path).load())]
+    assert contents == [MARK, "go on"]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_to_a_session_is_followed(tmp_path: Path) -> None:
+    """The file itself is replaced, and the link stays."""
+    path, link = tmp_path / "real.jsonl", tmp_path / "link.jsonl"
+    link.symlink_to(path)
+
+    async def write() -> None:
+        async with JsonlStore(link) as store:
+            await store.append(Message("user", SECRET))
+            await store.redact(0, MARK)
+
+    asyncio.run(write())
+
+    assert link.is_symlink()
+    assert _leaks(tmp_path) == []
+
+
+def test_fields_that_are_not_known_survive_a_redaction(tmp_path: Path) -> None:
+    """Of the entry and of other messages; those of the message itself may hold the secret."""
+    place = JsonlSessions(tmp_path)
+    message = {"v": 1, "role": "user", "content": "hello", "mood": "calm"}
+    leak = {"v": 1, "role": "user", "content": SECRET, "mood": SECRET}
+    plain = [
+        {"v": 1, "type": "message", "message": message, "device": "phone"},
+        {"v": 1, "type": "message", "message": leak, "device": "phone"},
+        {"v": 7, "type": "bookmark", "optional": True},
+    ]
+
+    async def go_round() -> list[dict[str, Any]]:
+        await place.import_("monday", [json.dumps(one).encode() + b"\n" for one in plain])
+        await place.redact("monday", 1, MARK)
+        return [json.loads(line) async for line in place.export("monday")]
+
+    first, second, third, _ = asyncio.run(go_round())
+
+    assert [first, third] == [plain[0], plain[2]]
+    assert second == {**plain[1], "message": {"v": 1, "role": "user", "content": MARK}}
+
+
+def test_a_reader_that_stays_keeps_a_redaction_from_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody who reads former pages is waited for, and then it is said what is still there."""
+    monkeypatch.setattr("agentic.history.sqlite._purge.BUSY_SECONDS", 0.2)
+    place = SqliteSessions(tmp_path / "s.db")
+
+    async def write() -> None:
+        async with place.open("monday") as store:
+            await store.append(Message("user", SECRET))
+            reader = sqlite3.connect(place.path)
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM entries").fetchone()
+            with pytest.raises(HistoryConflict, match="redact again"):
+                await store.redact(0, MARK)
+            reader.close()
+            await store.redact(0, MARK)
+
+    asyncio.run(write())
+
+    assert _leaks(tmp_path) == []
+
+
+def test_a_damaged_session_is_not_redacted_in_part(tmp_path: Path) -> None:
+    """What cannot be read cannot be searched: nothing is changed, and the line is named."""
+    path = tmp_path / "monday.jsonl"
+    line = json.dumps({"v": 1, "type": "message", "message": {"role": "user", "content": SECRET}})
+    path.write_text(f"{line}\nno entry\n")
+
+    async def redact() -> None:
+        async with JsonlStore(path) as store:
+            await store.redact(0, MARK)
+
+    with pytest.raises(HistoryDamaged):
+        asyncio.run(redact())
+
+    assert path.read_text() == f"{line}\nno entry\n"
