@@ -17,6 +17,7 @@
     │   ├── OutputMissing       no output is kept under that reference
     │   └── SessionMissing      there is no session of that name
     └── CompactionRefused   a summary that is worse than no summary
+        └── HistoryChanged      the history became another one meanwhile
 
 Fields are positional, so that an error survives pickling. The text says what was given, what is
 allowed and what to do next.
@@ -31,6 +32,7 @@ __all__ = [
     "CompactionRefused",
     "ConfigError",
     "ContextOverflow",
+    "HistoryChanged",
     "HistoryConflict",
     "HistoryDamaged",
     "HistoryError",
@@ -264,3 +266,13 @@ class CompactionRefused(AgenticError):
 
     def __str__(self) -> str:
         return f"not compacted: {self.problem}; the history is unchanged"
+
+
+@attrs.define
+class HistoryChanged(CompactionRefused):
+    """A summary of a history that became another one while the summary was being made."""
+
+    problem: str = "another summary or an edit of the history came first"
+
+    def __str__(self) -> str:
+        return f"the summary was not used: {self.problem}"

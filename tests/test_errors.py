@@ -11,6 +11,7 @@ from agentic.errors import (
     CompactionRefused,
     ConfigError,
     ContextOverflow,
+    HistoryChanged,
     HistoryConflict,
     HistoryDamaged,
     HistoryError,
@@ -48,6 +49,7 @@ EXAMPLES = [
     OutputMissing("session.jsonl", "out-0123456789abcdef"),
     SessionMissing("monday", "sessions.db"),
     MessageNotFound("session.jsonl", "m1"),
+    HistoryChanged(),
 ]
 
 
@@ -126,6 +128,7 @@ def test_one_root_catches_everything(error: AgenticError) -> None:
         (EXAMPLES[13], "session.jsonl keeps no output out-0123456789abcdef: look for the refere"),
         (EXAMPLES[15], "session.jsonl has no message with the id 'm1': look in full()"),
         (EXAMPLES[14], "sessions.db holds no session 'monday': list the sessions to see their"),
+        (EXAMPLES[16], "the summary was not used: another summary or an edit of the history"),
     ],
 )
 def test_an_error_says_what_was_given_and_what_to_do(error: AgenticError, said: str) -> None:

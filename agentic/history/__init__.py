@@ -11,11 +11,13 @@ from agentic.history._protocols import (
     Archive,
     Keeper,
     Redactor,
+    Revisioned,
     Rewriter,
     SessionInfo,
     Sessions,
     Store,
 )
+from agentic.history._replace import counts_replaced, replace_known
 
 __all__ = [
     "Archive",
@@ -25,8 +27,11 @@ __all__ = [
     "Keeper",
     "MemoryStore",
     "Redactor",
+    "Revisioned",
     "Rewriter",
     "SessionInfo",
     "Sessions",
     "Store",
+    "counts_replaced",
+    "replace_known",
 ]

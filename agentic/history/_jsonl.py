@@ -17,12 +17,20 @@ from agentic.history._diff import Diff
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._erasure import redact_file
 from agentic.history._given import absolute, check_messages
+from agentic.history._known import Known, check_replaces, merge
 from agentic.history._log import Log
 from agentic.history._outputs import outputs_beside
 from agentic.history._redaction import Request
-from agentic.history._replay import View, read_diff, read_full, read_restored, read_view
+from agentic.history._replay import (
+    View,
+    read_diff,
+    read_full,
+    read_placed,
+    read_restored,
+    read_view,
+)
 from agentic.history._waiting import finish, in_thread
-from agentic.messages import Message, close_open_rounds
+from agentic.messages import Message, close_open_rounds, reopen_rounds
 
 __all__ = ["JsonlStore"]
 
@@ -67,6 +75,11 @@ class JsonlStore:
     _worker: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
     _seen: int | None = attrs.field(default=None, init=False, repr=False)
     """Up to where the caller knows the file: what it loaded, and what it wrote right after."""
+    _known: Known | None = attrs.field(factory=Known, init=False, repr=False)
+    """None from a replace or restore on until the next load."""
+    _revision: int = attrs.field(default=0, init=False, repr=False)
+    _revised: int | None = attrs.field(default=None, init=False, repr=False)
+    """Up to where the file was when the revision was found out."""
 
     @_log.default
     def _make_log(self) -> Log:
@@ -90,19 +103,32 @@ class JsonlStore:
             OSError: the file is there and cannot be opened.
         """
         view = await asyncio.to_thread(self._read, read_view, View([], 0))
-        self._seen = view.end
-        return close_open_rounds(view.messages)
+        closed = close_open_rounds(view.messages)
+        self._seen, self._known = view.end, Known(view.end, len(closed))
+        return closed
 
-    async def replace(self, messages: Sequence[Message]) -> None:
-        """Make these messages the history, as one more entry.
+    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
+        """Make these messages the history, or put them in the place of its first ones.
 
         Raises:
-            ConfigError: no messages, or one that is not JSON data.
-            HistoryConflict: somebody else is writing this session, or has written to it since
-                this store loaded it: the new view would hide what it does not know.
+            ConfigError: no messages, one that is not JSON data, or `replaces` is more than were
+                loaded and appended.
+            HistoryConflict: somebody else is writing this session. Without `replaces`, somebody
+                else has written to it since this store loaded it: the new view would hide what it
+                does not know. With `replaces`, the history was replaced since it was loaded.
             HistoryNotWritten: nothing is stored; the session is as it was.
         """
-        await self._do(self._replace, encode_view("replace", check_messages(messages)))
+        view = reopen_rounds(check_messages(messages))
+        line = encode_view("replace", view)
+        if replaces is None:
+            await self._do(self._replace, line)
+            return
+        known = check_replaces(replaces, self._known, str(self.path))
+        await self._do(self._replace_known, view, line, known, replaces)
+
+    async def revision(self) -> int:
+        """Return a number that every write to the file makes larger. Reads its size only."""
+        return await self._do(self._find_revision)
 
     async def full(self) -> list[Message]:
         """Give every message ever appended, raw and in order. Reads the whole file.
@@ -190,7 +216,9 @@ class JsonlStore:
         await self.aclose()
 
     def _append(self, line: bytes) -> None:
-        end = self._log.append(line)
+        end = self._write(line)
+        if self._known:
+            self._known.note(end - len(line))
         if self._seen == end - len(line):
             self._seen = end
 
@@ -199,7 +227,17 @@ class JsonlStore:
             raise HistoryConflict(
                 str(self.path), "has been written by somebody else since it was loaded: load again"
             )
-        self._seen = self._log.append(line)
+        self._write_view(line)
+
+    def _replace_known(
+        self, messages: list[Message], line: bytes, known: Known, replaces: int
+    ) -> None:
+        replaces_all = known is self._known and replaces == len(known)
+        if self._seen != self._log.claim() or not replaces_all:
+            nothing: list[tuple[int, Message]] = []
+            stored = self._read(read_placed, nothing)
+            line = encode_view("replace", merge(messages, known, replaces, stored, str(self.path)))
+        self._write_view(line)
 
     def _restore(self) -> None:
         if self.path.exists():  # or the claim would make the file
@@ -207,11 +245,27 @@ class JsonlStore:
         restored = self._read(read_restored, None)
         if restored is None:
             raise NothingToRestore(str(self.path))
-        self._seen = self._log.append(encode_view("restore", restored))
+        self._write_view(encode_view("restore", restored))
+
+    def _write_view(self, line: bytes) -> None:
+        self._seen, self._known = self._write(line), None
+
+    def _write(self, line: bytes) -> int:
+        end = self._log.append(line)
+        others = self._revised not in (None, end - len(line))
+        self._revision, self._revised = self._revision + 1 + others, end
+        return end
+
+    def _find_revision(self) -> int:
+        size = self.path.stat().st_size if self.path.exists() else 0
+        if size != self._revised:
+            self._revision, self._revised = self._revision + 1, size
+        return self._revision
 
     def _redact(self, request: Request) -> None:
         redact_file(self._log, request)
-        self._seen = _OUTDATED
+        self._seen, self._known = _OUTDATED, None
+        self._revision, self._revised = self._revision + 1, None
 
     def _read(self, reader: Callable[[BinaryIO, str], T], nothing: T) -> T:
         try:

@@ -9,10 +9,11 @@ from agentic.errors import HistoryConflict, NothingToRestore, OutputMissing
 from agentic.history._diff import Diff, compare
 from agentic.history._entries import decode, encode_message, encode_view
 from agentic.history._given import check_message, check_messages
+from agentic.history._known import Known, check_replaces, merge
 from agentic.history._lines import Line
 from agentic.history._redaction import Request, log_redaction, redact_lines
 from agentic.history._refs import check_ref, decode_output, encode_output, make_ref
-from agentic.messages import Message, close_open_rounds
+from agentic.messages import Message, close_open_rounds, reopen_rounds
 
 __all__ = ["MemoryStore"]
 
@@ -48,27 +49,49 @@ class MemoryStore:
     _outputs: dict[str, bytes] = attrs.field(factory=dict, init=False)
     _outdated: bool = attrs.field(default=False, init=False)
     """What the caller loaded still says what a redaction removed."""
+    _known: Known | None = attrs.field(factory=Known, init=False)
+    """None from a replace or restore on until the next load."""
+    _revision: int = attrs.field(default=0, init=False)
 
     async def append(self, message: Message) -> None:
         """Keep a message, after all others."""
         self._appended.append(check_message(message))
-        self._layers[-1].messages.append(message)
+        history = self._layers[-1].messages
+        history.append(message)
+        if self._known:
+            self._known.note(len(history) - 1)
+        self._revision += 1
 
     async def load(self) -> list[Message]:
         """Give the history as a provider accepts it."""
         self._outdated = False
-        return close_open_rounds(self._layers[-1].messages.copy())
+        raw = self._layers[-1].messages
+        closed = close_open_rounds(raw.copy())
+        self._known = Known(len(raw), len(closed))
+        return closed
 
-    async def replace(self, messages: Sequence[Message]) -> None:
-        """Make these messages the history.
+    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
+        """Make these messages the history, or put them in the place of its first ones.
 
         Raises:
-            HistoryConflict: a message was redacted since the history was loaded.
+            ConfigError: no messages, or `replaces` is more than were loaded and appended.
+            HistoryConflict: with `replaces`, the history was replaced since it was loaded; or a
+                message was redacted since then.
         """
-        view = check_messages(messages)
+        view = reopen_rounds(check_messages(messages))
         if self._outdated:
             raise HistoryConflict(_NAME, "was redacted since it was loaded: load again")
+        if replaces is not None:
+            known = check_replaces(replaces, self._known, _NAME)
+            stored = list(enumerate(self._layers[-1].messages))
+            view = merge(view, known, replaces, stored, _NAME)
         self._layers.append(_Layer(view, len(view)))
+        self._known = None
+        self._revision += 1
+
+    async def revision(self) -> int:
+        """Return how many times the session was written to."""
+        return self._revision
 
     async def full(self) -> list[Message]:
         """Give every message ever appended, raw and in order."""
@@ -84,6 +107,8 @@ class MemoryStore:
             raise NothingToRestore(_NAME)
         undone = self._layers.pop()
         self._layers[-1].messages += undone.messages[undone.given :]
+        self._known = None
+        self._revision += 1
 
     async def diff(self) -> Diff:
         """Give what the latest replace that still stands dropped, and what it brought in.
@@ -142,7 +167,8 @@ class MemoryStore:
         gone = {ref for ref, kept in self._outputs.items() if redacted.must_go(ref, kept)}
         for ref in gone:
             del self._outputs[ref]
-        self._outdated = True
+        self._outdated, self._known = True, None
+        self._revision += 1
         log_redaction(request, _NAME)
 
     async def aclose(self) -> None:

@@ -14,7 +14,16 @@ import attrs
 from agentic.history._diff import Diff
 from agentic.messages import Message
 
-__all__ = ["Archive", "Keeper", "Redactor", "Rewriter", "SessionInfo", "Sessions", "Store"]
+__all__ = [
+    "Archive",
+    "Keeper",
+    "Redactor",
+    "Revisioned",
+    "Rewriter",
+    "SessionInfo",
+    "Sessions",
+    "Store",
+]
 
 
 @runtime_checkable
@@ -41,8 +50,29 @@ class Store(Protocol):
 class Rewriter(Store, Protocol):
     """A store whose history can be replaced, which is what a compaction does."""
 
-    async def replace(self, messages: Sequence[Message], /) -> None:
-        """Make these messages the history, whole or not at all; what is appended comes after."""
+    async def replace(self, messages: Sequence[Message], /, *, replaces: int | None = None) -> None:
+        """Make these messages the history, whole or not at all; what is appended comes after.
+
+        With `replaces`, they take the place of that many messages only. It counts in the list that
+        this store loaded last, followed by what this store has appended since. All other messages
+        stay, after the new ones, whoever appended them: also one that arrives at this moment.
+        Raises `HistoryConflict` if the history was replaced or restored since that load.
+
+        Results that `load` made up are not stored: a real one can still take their place.
+        """
+        ...
+
+
+@runtime_checkable
+class Revisioned(Protocol):
+    """A store that can tell at little cost whether anybody wrote to it."""
+
+    async def revision(self) -> int:
+        """Return a number that every write to the session makes larger, whoever writes.
+
+        An append, replace or restore by this store adds 1. What others have written since the last
+        call, or since the last write by this store, adds at least 1.
+        """
         ...
 
 

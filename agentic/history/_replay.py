@@ -13,7 +13,7 @@ from agentic.history._entries import Entry, decode
 from agentic.history._lines import Line, find_end, read_backwards, read_forwards
 from agentic.messages import Message
 
-__all__ = ["View", "read_diff", "read_full", "read_restored", "read_view"]
+__all__ = ["View", "read_diff", "read_full", "read_placed", "read_restored", "read_view"]
 
 
 @attrs.frozen
@@ -33,12 +33,29 @@ def read_view(file: BinaryIO, session: str) -> View:
         HistoryDamaged: an entry on the way cannot be read.
     """
     end = find_end(file)
-    newer: list[Message] = []
-    for entry in _entries(read_backwards(file, end), session):
+    return View([message for _, message in _read_placed(file, session, end)], end)
+
+
+def read_placed(file: BinaryIO, session: str) -> list[tuple[int, Message]]:
+    """Read what `read_view` reads, each message with the offset of its entry.
+
+    Raises:
+        HistoryDamaged: an entry on the way cannot be read.
+    """
+    return _read_placed(file, session, find_end(file))
+
+
+def _read_placed(file: BinaryIO, session: str, end: int) -> list[tuple[int, Message]]:
+    newer: list[tuple[int, Message]] = []
+    for line in read_backwards(file, end):
+        entry = decode(line, session)
+        if entry is None:
+            continue
+        placed = [(line.offset, message) for message in entry.messages]
         if entry.kind != "message":
-            return View([*entry.messages, *reversed(newer)], end)
-        newer += entry.messages
-    return View(newer[::-1], end)
+            return [*placed, *reversed(newer)]
+        newer += placed
+    return newer[::-1]
 
 
 def read_full(file: BinaryIO, session: str) -> list[Message]:

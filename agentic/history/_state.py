@@ -14,7 +14,7 @@ from agentic.history._entries import Entry, decode
 from agentic.history._lines import Line
 from agentic.messages import Message
 
-__all__ = ["NEW", "State", "read_rows"]
+__all__ = ["NEW", "State", "read_placed", "read_rows"]
 
 
 @attrs.frozen
@@ -55,20 +55,27 @@ NEW = State(0, 0, 0, 0, 0)
 """A session that nobody has written."""
 
 
-def read_rows(rows: Iterable[tuple[int, bytes]], name: str) -> list[Message]:
-    """Give the messages of rows, each a sequence number and a line without its newline.
+def read_placed(rows: Iterable[tuple[int, bytes]], name: str) -> list[tuple[int, Message]]:
+    """Return the messages of rows, each with the sequence number of its row.
+
+    A row is a sequence number and a line without its newline.
 
     Raises:
         HistoryDamaged: one of them cannot be read.
     """
-    found: list[Message] = []
+    found: list[tuple[int, Message]] = []
     for seq, text in rows:
         try:
             entry = decode(Line(0, text), name)
         except HistoryDamaged as damage:
             raise type(damage)(f"entry {seq} of {name}", 0, damage.problem) from damage
-        found += entry.messages if entry else ()
+        found += [(seq, message) for message in (entry.messages if entry else ())]
     return found
+
+
+def read_rows(rows: Iterable[tuple[int, bytes]], name: str) -> list[Message]:
+    """Return the messages of rows alone. Raises what `read_placed` raises."""
+    return [message for _, message in read_placed(rows, name)]
 
 
 def count_summarized(messages: Sequence[Message]) -> int | None:

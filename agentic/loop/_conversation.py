@@ -7,8 +7,8 @@ from typing import Any
 import attrs
 
 from agentic import events
-from agentic.errors import ConfigError
-from agentic.history import Rewriter, Store
+from agentic.errors import ConfigError, HistoryChanged
+from agentic.history import Rewriter, Store, replace_known
 from agentic.loop._uninterrupted import uninterrupted
 from agentic.messages import Message, close_open_rounds
 
@@ -34,6 +34,8 @@ class Conversation:
     store: Store | None
     voice: Voice
     history: list[Message] = attrs.field(init=False, factory=list)
+    _revision: int | None = attrs.field(init=False, default=None)
+    """Of the store with exactly these messages; None where it cannot tell."""
     put_off: asyncio.CancelledError | None = attrs.field(init=False, default=None)
     """A cancellation that came during `replace`."""
 
@@ -43,7 +45,7 @@ class Conversation:
         Raises:
             ConfigError: a history was given, and the store holds one already.
         """
-        self.history = [] if self.store is None else list(await self.store.load())
+        await self._load()
         if given and self.history and self.history != list(given[: len(self.history)]):
             raise ConfigError(
                 "Request.history",
@@ -56,6 +58,11 @@ class Conversation:
         if cancelled is not None:
             raise cancelled
         self.history = close_open_rounds(self.history)
+
+    async def refresh(self) -> None:
+        """Take in what others have appended: a tool of this run, another task."""
+        if self._revision is not None and self._revision != await self._find_revision():
+            await self._load()
 
     async def append(self, message: Message, *, started: bool = False) -> None:
         """Add a message. `started` says that its beginning was told of before.
@@ -72,7 +79,7 @@ class Conversation:
             raise cancelled
 
     async def replace(self, messages: Iterable[Message]) -> None:
-        """Put a compacted history in the place of this one.
+        """Put a compacted history in the place of this one, before what others appended meanwhile.
 
         A cancellation meanwhile is kept in `put_off`: raised here, it would say that nothing has
         changed.
@@ -83,9 +90,34 @@ class Conversation:
         for message in messages:
             if self.store is not None:
                 await self.store.append(message)
+                if self._revision is not None:
+                    self._revision += 1
             self.history.append(message)
 
     async def _replace(self, messages: list[Message]) -> None:
-        if isinstance(self.store, Rewriter):
-            await self.store.replace(messages)
-        self.history = messages
+        if not isinstance(self.store, Rewriter):
+            self.history = messages
+            return
+        revision = await self._find_revision()
+        try:
+            self.history = await replace_known(self.store, self.history, messages)
+        except HistoryChanged:
+            await self._load()
+            raise
+        self._revision = None if revision is None else revision + 1
+
+    async def _load(self) -> None:
+        """Load the history, and know of everything that is written after this."""
+        if self.store is None:
+            return
+        self._revision = await self._find_revision()
+        loaded = list(await self.store.load())
+        # A store on disk makes new objects, whose texts would all be counted again.
+        pairs = enumerate(zip(self.history, loaded, strict=False))
+        shorter = min(len(self.history), len(loaded))
+        same = next((at for at, (known, new) in pairs if known != new), shorter)
+        self.history = [*self.history[:same], *loaded[same:]]
+
+    async def _find_revision(self) -> int | None:
+        find = getattr(self.store, "revision", None)
+        return await find() if callable(find) else None

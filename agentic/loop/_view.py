@@ -42,6 +42,7 @@ class View:
 
     async def prepare(self) -> list[Message]:
         """Give what to send, after compacting the history if it is due."""
+        await self.conversation.refresh()
         view = await self._through_strategies()
         if self.budget is not None and await self._compact(view, force=False):
             view = await self._through_strategies()
@@ -99,13 +100,14 @@ class View:
         return after
 
     async def _compact(self, view: list[Message], *, force: bool) -> bool:
-        """Compact the history; say whether it changed."""
+        """Compact the history; return whether it is another one now."""
         if self.budget is None:
             return False
+        history = self.conversation.history
         voice = self.conversation.voice
         store = self._store_smaller if force else self._store_fitting
         done = await self.budget.compact_if_needed(
-            self.conversation.history,
+            history,
             size=self.measure(view),
             overhead_tokens=self.overhead_tokens,
             force=force,
@@ -117,7 +119,8 @@ class View:
             self.summary = done.summary
         if self.conversation.put_off is not None:
             raise self.conversation.put_off
-        return done.changed
+        await self.conversation.refresh()
+        return self.conversation.history is not history
 
     async def _store_smaller(self, compacted: list[Message]) -> None:
         """Keep a compaction that a provider's refusal forced, if it makes the history smaller."""

@@ -10,6 +10,7 @@ from agentic.messages._rounds import (
     count_settled,
     find_task,
     leading_system_count,
+    reopen_rounds,
     split_rounds,
 )
 from agentic.messages._summaries import find_summary, prefix_length
@@ -33,6 +34,7 @@ __all__ = [
     "from_plain",
     "leading_system_count",
     "prefix_length",
+    "reopen_rounds",
     "split_rounds",
     "to_plain",
 ]

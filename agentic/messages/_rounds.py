@@ -20,6 +20,7 @@ __all__ = [
     "count_settled",
     "find_task",
     "leading_system_count",
+    "reopen_rounds",
     "split_rounds",
 ]
 
@@ -93,7 +94,9 @@ def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
     for position in range(start, len(messages)):
         splitter.add(position, messages[position])
     return [
-        Round(tuple([messages[at] for at in found.positions]), tuple(found.positions), found.orphaned)
+        Round(
+            tuple([messages[at] for at in found.positions]), tuple(found.positions), found.orphaned
+        )
         for found in splitter.rounds
     ]
 
@@ -134,6 +137,32 @@ def close_open_rounds(messages: list[Message]) -> list[Message]:
         closed += _made_up_results(found)
     same = len(closed) == len(messages) and all(map(operator.is_, closed, messages))
     return messages if same else closed
+
+
+def reopen_rounds(messages: list[Message]) -> list[Message]:
+    """Take out the results that `close_open_rounds` made up; it would make them up again.
+
+    They are known by their error, which nothing else writes, whatever became of their message. A
+    history without any comes back as the same list.
+
+    >>> cut_off = [Message("assistant", tool_calls=[ToolCall("c1", "run")])]
+    >>> reopen_rounds(close_open_rounds(cut_off)) == cut_off
+    True
+    """
+    if not any(_is_made_up(result) for message in messages for result in message.tool_results):
+        return messages
+    reopened: list[Message] = []
+    for message in messages:
+        real = [result for result in message.tool_results if not _is_made_up(result)]
+        if len(real) == len(message.tool_results):
+            reopened.append(message)
+        elif real:
+            reopened.append(message.replace(tool_results=real))
+    return reopened
+
+
+def _is_made_up(result: ToolResult) -> bool:
+    return result.error == _INTERRUPTED
 
 
 def leading_system_count(messages: Sequence[Message]) -> int:

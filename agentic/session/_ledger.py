@@ -1,13 +1,12 @@
 """The archive of a session, read so that a summary which cannot be right is passed over."""
 
-import contextlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
 
-from agentic.history import Archive, Diff
+from agentic.history import Archive, Diff, counts_replaced, replace_known
 from agentic.messages import (
     ContextSummary,
     Message,
@@ -33,26 +32,28 @@ class Ledger:
     _told: ContextSummary | None = attrs.field(default=None, init=False)
     """One that the log tells of already."""
     _loaded: list[Message] = attrs.field(factory=list, init=False, repr=False)
-    """What the store gave last."""
-    _followed: list[list[Message]] = attrs.field(factory=list, init=False)
+    """What the store gave last, or was given by a replace."""
+    _hidden: int = attrs.field(default=0, init=False)
+    """How many messages more the store's list has than the one that was given on."""
 
     async def append(self, message: Message) -> None:
         """Keep a message, after all others."""
         await self.store.append(message)
-        for history in self._followed:
-            history.append(message)
 
     async def load(self) -> list[Message]:
         """Give the history; every message there is where its summary points past them.
 
         A summary that comes from elsewhere is compared with the archive, once.
         """
+        revision = await self._find_revision()
         history = self._with_known_objects(await self.store.load())
         summary = find_summary(history)
-        self.ignored = None
+        self.ignored, self._hidden = None, 0
         if summary is None or summary == self._trusted:
             return history
         full = await self.store.full()
+        if revision != await self._find_revision():  # the archive may have more than the history
+            return await self.load()
         if not _points_past(summary, full):
             self._trusted = summary
             return history
@@ -61,9 +62,11 @@ class Ledger:
             self._told = summary
             told = "a summary of messages up to number %d is ignored: the archive has %d"
             _log.warning(told, summary.last_message_idx + 1, _countable(full))
-        return close_open_rounds(
+        given = close_open_rounds(
             [each for each in full if not (each.summary and _points_past(each.summary, full))]
         )
+        self._hidden = len(history) - len(given)
+        return given
 
     def _with_known_objects(self, history: list[Message]) -> list[Message]:
         """Put the messages of the last load in the place of their equals.
@@ -78,10 +81,17 @@ class Ledger:
         self._loaded = history.copy()
         return history
 
-    async def replace(self, messages: Sequence[Message]) -> None:
-        """Make these messages the history."""
-        await self.store.replace(messages)
-        self._trusted = find_summary(messages)
+    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
+        """Make these messages the history, or put them in the place of its first ones."""
+        if replaces is None:
+            await self.store.replace(messages)
+        else:
+            replaces = max(0, replaces + self._hidden)
+            if counts_replaced(self.store):
+                await self.store.replace(messages, replaces=replaces)
+            else:
+                await replace_known(self.store, self._loaded[:replaces], messages)
+        self._trusted, self._loaded = find_summary(messages), list(messages)
 
     async def full(self) -> list[Message]:
         """Give every message ever appended."""
@@ -96,19 +106,14 @@ class Ledger:
         return await self.store.diff()
 
     def __getattr__(self, name: str) -> Any:
-        # The abilities of a Keeper: here exactly where the store behind has them.
-        if name in {"keep", "read"}:
+        # What not every archive can do: here exactly where the store behind can.
+        if name in {"keep", "read", "revision"}:
             return getattr(self.store, name)
         raise AttributeError(name)
 
-    @contextlib.contextmanager
-    def follow(self, history: list[Message]) -> Iterator[None]:
-        """Add to `history` what is appended meanwhile, so that a slow summary hides none of it."""
-        self._followed.append(history)
-        try:
-            yield
-        finally:
-            self._followed = [each for each in self._followed if each is not history]
+    async def _find_revision(self) -> int | None:
+        find = getattr(self.store, "revision", None)
+        return await find() if callable(find) else None
 
 
 def _points_past(summary: ContextSummary, full: Sequence[Message]) -> bool:

@@ -14,8 +14,8 @@ from agentic._given import must_be, must_have
 from agentic.context import compactors
 from agentic.context.budget import Compaction, Compactor, Host, Manager, Policy
 from agentic.context.strategies import Chain
-from agentic.errors import ConfigError
-from agentic.history import Archive, Diff
+from agentic.errors import ConfigError, HistoryChanged
+from agentic.history import Archive, Diff, replace_known
 from agentic.loop import Decider, Executor, Runner
 from agentic.messages import Message, close_open_rounds, find_summary, prefix_length
 from agentic.session._ledger import Ledger
@@ -273,14 +273,22 @@ class Session:
     async def _compact(
         self, manager: Manager, history: list[Message], **options: Any
     ) -> Compaction:
-        with self._ledger.follow(history):
-            return await manager.compact_if_needed(
-                history,
-                size=self._measure(history),
-                overhead_tokens=self._overhead_tokens,
-                host=Host(self, "", self._ledger.replace),
-                **options,
-            )
+        known = history.copy()
+
+        async def store(messages: list[Message]) -> None:
+            await replace_known(self._ledger, known, messages)
+
+        done = await manager.compact_if_needed(
+            history,
+            size=self._measure(history),
+            overhead_tokens=self._overhead_tokens,
+            host=Host(self, "", store),
+            **options,
+        )
+        if done.reason is None:
+            return done
+        # Others may have appended meanwhile, or have summarized first.
+        return attrs.evolve(done, messages=await self._ledger.load())
 
     def _measure(self, history: list[Message]) -> int:
         view = self._view(history)
@@ -306,7 +314,7 @@ class Session:
             upto = self._ledger.ignored.last_message_idx + 1
             text = f"a summary of messages up to number {upto} is ignored: there are fewer"
             notes.append(Note("summary_ignored", text))
-        if done.error is not None:
+        if done.error is not None and not isinstance(done.error, HistoryChanged):
             problem = f"{type(done.error).__name__}: {done.error}"
             notes.append(Note("summary_failed", f"nothing was summarized ({problem})"))
         return notes

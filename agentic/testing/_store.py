@@ -5,11 +5,19 @@ A check is a coroutine function whose docstring is the promise; a failure says w
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
-from agentic.errors import NothingToRestore
-from agentic.history import Archive, Keeper, Redactor, Rewriter, Store
+from agentic.errors import HistoryConflict, NothingToRestore
+from agentic.history import (
+    Archive,
+    Keeper,
+    Redactor,
+    Revisioned,
+    Rewriter,
+    Store,
+    counts_replaced,
+)
 from agentic.messages import Message, close_open_rounds
 from agentic.testing._keeper import KEEPER_PROMISES
 from agentic.testing._promises import (
@@ -39,7 +47,8 @@ def check_store(
 ) -> None:
     """Hold a store to its promises, and to those of each protocol that it has the methods of.
 
-    These are `Rewriter`, `Archive`, `Keeper` and `Redactor`.
+    These are `Rewriter`, `Archive`, `Keeper`, `Redactor` and `Revisioned`. A `replace` that does
+    not accept `replaces` is held to the promises of a plain one.
 
     Call it from a plain function: it runs event loops of its own.
 
@@ -64,7 +73,7 @@ def check_store(
 
 async def _hold_to(role: type[Any], check: Check, factory: Callable[[], Store]) -> None:
     async with _opened(factory()) as store:
-        if not isinstance(store, role):
+        if not isinstance(store, role) or (check in _COUNTED and not counts_replaced(store)):
             return
         try:
             await check(store)
@@ -190,6 +199,94 @@ async def _copies_what_it_is_given(store: Rewriter) -> None:
     expect(await store.load(), [SUMMARY])
 
 
+async def _keeps_what_came_later(store: Rewriter) -> None:
+    """replace(replaces=n) leaves what was appended behind the first n, after the new messages."""
+    await append_all(store, TALK)
+    known = await store.load()
+    await append_all(store, [MORE, ASK])
+    await store.replace([SUMMARY], replaces=len(known))
+    await store.append(ANSWER)
+    expect(await store.load(), [SUMMARY, MORE, ASK, ANSWER])
+
+
+async def _counts_what_it_appended(store: Rewriter) -> None:
+    """`replaces` counts what was loaded last, and what this store has appended since."""
+    await append_all(store, TALK)
+    await store.load()
+    await append_all(store, [MORE, ASK])
+    await store.replace([SUMMARY], replaces=len(TALK) + 1)
+    expect(await store.load(), [SUMMARY, ASK])
+
+
+async def _stores_nothing_made_up(store: Rewriter) -> None:
+    """A result that load() made up is not stored by a replace(): a real one takes its place."""
+    await append_all(store, [ASK, CALL])
+    known = await store.load()
+    await store.replace([SUMMARY, *known[1:]], replaces=len(known))
+    await append_all(store, [RESULT, ANSWER])
+    expect(await store.load(), [SUMMARY, CALL, RESULT, ANSWER])
+
+
+async def _pairs_a_late_result(store: Rewriter) -> None:
+    """A result that comes while its call is summarized brings the call back."""
+    await append_all(store, [ASK, CALL])
+    known = await store.load()
+    await store.append(RESULT)
+    await store.replace([SUMMARY], replaces=len(known))
+    expect(await store.load(), [SUMMARY, CALL, RESULT])
+
+
+async def _lets_one_summary_win(store: Rewriter) -> None:
+    """Of two summaries of one history the first is kept; the second gets HistoryConflict."""
+    await append_all(store, TALK)
+    known = await store.load()
+    await store.replace([SUMMARY], replaces=len(known))
+    await store.append(MORE)
+    late = store.replace([OTHER_SUMMARY], replaces=len(known))
+    await expect_refusal(
+        HistoryConflict, late, "replace(replaces=n) of a history that was replaced"
+    )
+    expect(await store.load(), [SUMMARY, MORE])
+
+
+async def _takes_no_more_than_there_is(store: Rewriter) -> None:
+    """replace(replaces=n) raises a ValueError where there are fewer than n, and changes nothing."""
+    await append_all(store, TALK)
+    known = await store.load()
+    for wrong in (len(known) + 1, -1):
+        late = store.replace([SUMMARY], replaces=wrong)
+        await expect_refusal(ValueError, late, f"replace(replaces={wrong}) of {len(known)}")
+    expect(await store.load(), TALK)
+
+
+async def _restores_what_came_later(store: Archive) -> None:
+    """restore() and diff() are right after a replace(replaces=n) that kept later messages."""
+    await append_all(store, TALK)
+    known = await store.load()
+    await store.append(MORE)
+    await store.replace([SUMMARY], replaces=len(known))
+    await _expect_diff(store, TALK, [SUMMARY])
+    await store.append(ASK)
+    await store.restore()
+    expect(await store.load(), [*TALK, MORE, ASK])
+    expect(await store.full(), [*TALK, MORE, ASK])
+
+
+async def _counts_its_writes(store: Any) -> None:
+    """revision() grows by 1 with each write of this store, and with nothing else."""
+    find_revision: Callable[[], Awaitable[int]] = store.revision
+    before = await find_revision()
+    await append_all(store, [ASK, MORE])
+    await store.load()
+    _expect_number(await find_revision() - before, 2, "After two appends:")
+    if isinstance(store, Rewriter):
+        await store.replace([SUMMARY])
+        _expect_number(await find_revision() - before, 3, "After a replace():")
+    if isinstance(store, Archive):
+        await store.restore()
+        _expect_number(await find_revision() - before, 4, "After a restore():")
+
+
 async def _archives_all(store: Archive) -> None:
     """full() gives every message ever appended, in order, and none that only a replace brought."""
     await append_all(store, TALK)
@@ -305,7 +402,18 @@ _PROMISES: dict[type[Any], Sequence[Check]] = {
         _leaves_orphans_out,
         _stays_raw,
     ],
-    Rewriter: [_replaces, _replaces_again, _replaces_by_nothing, _copies_what_it_is_given],
+    Rewriter: [
+        _replaces,
+        _replaces_again,
+        _replaces_by_nothing,
+        _copies_what_it_is_given,
+        _keeps_what_came_later,
+        _counts_what_it_appended,
+        _stores_nothing_made_up,
+        _pairs_a_late_result,
+        _lets_one_summary_win,
+        _takes_no_more_than_there_is,
+    ],
     Archive: [
         _archives_all,
         _archives_raw,
@@ -318,10 +426,27 @@ _PROMISES: dict[type[Any], Sequence[Check]] = {
         _tells_equal_messages_apart,
         _tells_what_the_standing_replace_dropped,
         _says_that_nothing_was_dropped,
+        _restores_what_came_later,
     ],
     Keeper: KEEPER_PROMISES,
     Redactor: REDACTOR_PROMISES,
+    Revisioned: [_counts_its_writes],
 }
+_COUNTED = {
+    _keeps_what_came_later,
+    _counts_what_it_appended,
+    _stores_nothing_made_up,
+    _pairs_a_late_result,
+    _lets_one_summary_win,
+    _takes_no_more_than_there_is,
+    _restores_what_came_later,
+}
+"""What only a store whose `replace` accepts `replaces` is held to."""
+
+
+def _expect_number(found: int, expected: int, where: str) -> None:
+    if found != expected:
+        raise AssertionError(f"{where} Expected {expected}; got {found}.")
 
 
 async def _expect_diff(

@@ -107,20 +107,64 @@ class _Raising(_BareStore):
 
 
 class _Stacking(MemoryStore):
-    async def replace(self, messages: Sequence[Message]) -> None:
-        await super().replace([*await self.load(), *messages])
+    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
+        await super().replace([*await self.load(), *messages], replaces=replaces)
 
 
 class _Borrowing(MemoryStore):
-    async def replace(self, messages: Sequence[Message]) -> None:
-        await super().replace(messages)
+    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
+        await super().replace(messages, replaces=replaces)
         self._layers[-1].messages = messages  # type: ignore[assignment]
 
 
 class _ArchivingSummaries(MemoryStore):
-    async def replace(self, messages: Sequence[Message]) -> None:
-        await super().replace(messages)
+    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
+        await super().replace(messages, replaces=replaces)
         self._appended += messages
+
+
+class _ReplacingAll(MemoryStore):
+    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
+        await super().replace(messages)
+
+
+class _KeepingLateOnesOnly(MemoryStore):
+    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
+        loaded = self._known.loaded if self._known else 0
+        await super().replace(messages, replaces=loaded if replaces else replaces)
+
+
+class _StoringWhatIsMadeUp(MemoryStore):
+    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
+        await super().replace(messages, replaces=replaces)
+        self._layers[-1].messages[: len(messages)] = messages
+
+
+class _OrphaningResults(MemoryStore):
+    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
+        before = self._layers[-1].messages
+        await super().replace(messages, replaces=replaces)
+        if replaces == len(before) and before[-1].role == "tool":
+            self._layers[-1].messages[:] = [*messages, before[-1]]
+
+
+class _LettingTheLastSummaryWin(MemoryStore):
+    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
+        if self._known is None:
+            replaces = len(await self.load())
+        await super().replace(messages, replaces=replaces)
+
+
+class _UndoingTheTailToo(MemoryStore):
+    async def restore(self) -> None:
+        for layer in self._layers[-2:-1]:
+            layer.messages = layer.messages[:4]
+        await super().restore()
+
+
+class _CountingNothing(MemoryStore):
+    async def revision(self) -> int:
+        return 0
 
 
 class _DroppingArchive(MemoryStore):
@@ -208,6 +252,13 @@ class _AppendingOutputs(MemoryStore):
         (_Stacking, r"After replace\(\), the history is what was given"),
         (_Borrowing, r"The list given to replace\(\) stays the caller's"),
         (_ArchivingSummaries, "none that only a replace brought"),
+        (_ReplacingAll, "leaves what was appended behind the first n"),
+        (_KeepingLateOnesOnly, "what this store has appended since"),
+        (_StoringWhatIsMadeUp, "A result that load"),
+        (_OrphaningResults, "brings the call back"),
+        (_LettingTheLastSummaryWin, "Of two summaries of one history"),
+        (_UndoingTheTailToo, "are right after a replace"),
+        (_CountingNothing, "grows by 1 with each write"),
         (_DroppingArchive, "every message ever appended"),
         (_RepairingArchive, "open rounds are open"),
         (_RestoringTheTopOnly, r"A second restore\(\) takes back"),
@@ -226,6 +277,16 @@ def test_a_broken_store_is_told_which_promise_it_breaks(broken: type[Store], pro
     """The suite fails on every way of being broken, in words that name the promise."""
     with pytest.raises(AssertionError, match=promise):
         check_store(broken)
+
+
+class _Plain(MemoryStore):
+    async def replace(self, messages: Sequence[Message]) -> None:  # type: ignore[override]
+        await super().replace(messages)
+
+
+def test_a_plain_replace_is_enough() -> None:
+    """A store whose replace() accepts no `replaces` is held to the other promises."""
+    check_store(_Plain)
 
 
 def test_a_store_that_forgets_when_opened_again_is_found_out() -> None:

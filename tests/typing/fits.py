@@ -32,6 +32,15 @@ def stores() -> list[history.Archive]:
     ]
 
 
+def revisioned() -> list[history.Revisioned]:
+    return [
+        history.MemoryStore(),
+        history.JsonlStore("session.jsonl"),
+        sqlite.SqliteStore("sessions.db", "monday"),
+        postgres.PostgresStore("postgresql:///agents", "monday"),
+    ]
+
+
 def keepers() -> list[history.Keeper]:
     return [
         history.MemoryStore(),

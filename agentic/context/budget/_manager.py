@@ -11,7 +11,7 @@ from agentic.context.budget._compactor import Compactor, summarize
 from agentic.context.budget._plan import plan
 from agentic.context.budget._policy import Policy
 from agentic.context.budget._trigger import find_trigger
-from agentic.errors import CompactionRefused, ConfigError
+from agentic.errors import CompactionRefused, ConfigError, HistoryChanged
 from agentic.messages import Message, RecentConversations, find_summary
 from agentic.tokens import Counter, Tallies
 
@@ -180,6 +180,8 @@ class Manager:
             )
             done = attempt.replace(content)
             await attempt.host.store(done.messages)
+        except HistoryChanged as error:  # what was tried here says nothing of the new history
+            return self._unchanged(attempt.check, attempt.reason, error)
         except Exception as error:  # noqa: BLE001  a compactor is anybody's code
             return self._failed(attempt.check, attempt.reason, error)
         return attrs.evolve(done, fits=self._fits(done.tokens_after))

@@ -16,7 +16,8 @@ from psycopg.rows import TupleRow
 
 from agentic.errors import NothingToRestore
 from agentic.history._diff import Diff, compare
-from agentic.history._state import NEW, State, read_rows
+from agentic.history._known import Placed
+from agentic.history._state import NEW, State, read_placed, read_rows
 from agentic.history.postgres._server import Connection
 from agentic.messages import Message
 
@@ -118,7 +119,17 @@ class Rows:
         Raises:
             HistoryDamaged: one of its entries cannot be read.
         """
-        return await self._read("AND seq BETWEEN %s AND %s ORDER BY seq", state.view, state.seq)
+        return [message for _, message in await self.placed(state)]
+
+    async def placed(self, state: State) -> Placed:
+        """Return the same, each message with the sequence number of its entry.
+
+        Raises:
+            HistoryDamaged: one of its entries cannot be read.
+        """
+        condition = f"{_TEXTS} AND seq BETWEEN %s AND %s ORDER BY seq"
+        found = await self._fetch(condition, state.view, state.seq)
+        return await asyncio.to_thread(read_placed, found, self.name)
 
     async def full(self) -> list[Message]:
         """Give every message ever appended.

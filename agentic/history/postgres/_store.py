@@ -23,13 +23,15 @@ from agentic.errors import (
 from agentic.history._diff import Diff
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._given import check_messages, check_session_id
+from agentic.history._known import Known, check_replaces
 from agentic.history._redaction import Request
 from agentic.history._refs import check_ref, decode_output, encode_output
+from agentic.history._state import State
 from agentic.history.postgres._link import Link
 from agentic.history.postgres._rows import Rows
 from agentic.history.postgres._server import check_dsn, place, reading
 from agentic.history.postgres._writer import NOWHERE, Writer, locate
-from agentic.messages import Message, close_open_rounds
+from agentic.messages import Message, close_open_rounds, reopen_rounds
 
 __all__ = ["PostgresStore"]
 
@@ -97,22 +99,40 @@ class PostgresStore:
             HistoryDamaged: an entry of the present view cannot be read.
             HistoryUnavailable: the server cannot be reached, or refuses.
         """
-        messages, self._writer.seen = await self._do(self._load)
-        return close_open_rounds(messages)
+        messages, seen = await self._do(self._load)
+        closed, (session, seq) = close_open_rounds(messages), seen
+        known = Known(seq + 1, len(closed), session=session or None)
+        self._writer.seen, self._writer.known = seen, known
+        return closed
 
-    async def replace(self, messages: Sequence[Message]) -> None:
-        """Make these messages the history, as one more entry.
+    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
+        """Make these messages the history, or put them in the place of its first ones.
 
         Raises:
-            ConfigError: no messages, or one that is not JSON data.
-            HistoryConflict: somebody else is writing this session, or has written to it since
-                this store loaded it: the new view would hide what it does not know.
+            ConfigError: no messages, one that is not JSON data, or `replaces` is more than were
+                loaded and appended.
+            HistoryConflict: somebody else is writing this session. Without `replaces`, somebody
+                else has written to it since this store loaded it: the new view would hide what it
+                does not know. With `replaces`, the history was replaced since it was loaded.
             HistoryNotWritten: nothing is stored; the session is as it was.
-            HistoryUnavailable: as for `append`.
+            HistoryUnavailable: as for `append`. Called again with the same messages, it stores
+                them once, whatever arrived meanwhile.
         """
-        view = check_messages(messages)
+        view = reopen_rounds(check_messages(messages))
         line = encode_view("replace", view)
-        await self._do(partial(self._writer.replace, view, line))
+        if replaces is None:
+            await self._do(partial(self._writer.replace, view, line))
+            return
+        known = check_replaces(replaces, self._writer.known, self._link.name)
+        await self._do(partial(self._writer.replace_known, view, line, known, replaces))
+
+    async def revision(self) -> int:
+        """Return the number of the latest entry. Asks nobody while this store is the writer.
+
+        Raises:
+            HistoryUnavailable: the server cannot be reached, or refuses.
+        """
+        return await self._do(self._find_revision)
 
     async def full(self) -> list[Message]:
         """Give every message ever appended, raw and in order.
@@ -214,6 +234,12 @@ class PostgresStore:
         self._entered = False
         await self.aclose()
 
+    async def _find_revision(self) -> int:
+        if (seq := self._writer.seq) is not None:
+            return seq
+        state = await self._read(_state, None)
+        return state.seq if state else 0
+
     async def _load(self) -> tuple[list[Message], tuple[int, int]]:
         with contextlib.suppress(HistoryError):
             await self._writer.settle()
@@ -253,6 +279,10 @@ class PostgresStore:
 async def _load(rows: Rows) -> tuple[list[Message], tuple[int, int]]:
     state = await rows.state()
     return await rows.view(state), locate(rows, state.seq)
+
+
+async def _state(rows: Rows) -> State:
+    return await rows.state()
 
 
 async def _diff(rows: Rows) -> Diff:

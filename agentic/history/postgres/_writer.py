@@ -17,6 +17,7 @@ from psycopg import errors
 
 from agentic.errors import HistoryConflict, HistoryUnavailable, MessageNotFound, NothingToRestore
 from agentic.history._entries import Entry, encode_view
+from agentic.history._known import Known, Placed, merge
 from agentic.history._redaction import Request, log_redaction
 from agentic.history._refs import make_ref
 from agentic.history._state import NEW, State
@@ -47,6 +48,7 @@ class _Sent:
     seq: int
     kind: str
     line: bytes
+    """What the caller said: without what a replace keeps, which depends on the moment."""
 
     def is_meant_by(self, kind: str, line: bytes) -> bool:
         """Tell whether a step says this once more. What a restore leaves depends on the moment."""
@@ -66,6 +68,8 @@ class Writer:
     seen: tuple[int, int] | None = None
     """Up to where the caller knows the session, by its number and the latest entry: what it loaded,
     and what it wrote right after. A session without entries is `NOWHERE`."""
+    known: Known | None = attrs.field(factory=Known)
+    """What `replaces` counts in; None from a replace or restore on until the next load."""
     _id: int = attrs.field(factory=lambda: secrets.randbits(63), init=False)
     """By which it knows its own entries."""
     _holder: Connection | None = attrs.field(default=None, init=False)
@@ -84,6 +88,11 @@ class Writer:
         """Tell whether this is the writer already."""
         return self._holder is not None and not self._holder.closed
 
+    @property
+    def seq(self) -> int | None:
+        """The latest entry; None while somebody else may have written."""
+        return self._state.seq if self.is_ready else None
+
     async def append(self, message: Message, line: bytes) -> None:
         """Add a message."""
         await self._take(partial(self._append, Entry("message", (message,)), line))
@@ -91,6 +100,12 @@ class Writer:
     async def replace(self, messages: list[Message], line: bytes) -> None:
         """Add a view, unless it would hide what the caller does not know."""
         await self._take(partial(self._replace, Entry("replace", tuple(messages)), line))
+
+    async def replace_known(
+        self, messages: list[Message], line: bytes, known: Known, replaces: int
+    ) -> None:
+        """Add a view that holds these messages, and what they do not stand for."""
+        await self._take(partial(self._replace_known, messages, line, known, replaces))
 
     async def restore(self) -> None:
         """Add the view that the latest standing replace took away."""
@@ -105,7 +120,7 @@ class Writer:
     async def redact(self, request: Request) -> None:
         """Change the entries that hold a message, and the tables as they are stored."""
         await self._take(partial(self._redact, request))
-        self.seen = _OUTDATED
+        self.seen, self.known = _OUTDATED, None
         log_redaction(request, self.link.name)
 
     async def settle(self) -> None:
@@ -169,6 +184,8 @@ class Writer:
     async def _append(self, entry: Entry, line: bytes) -> None:
         before = self._here(entry, line)
         after = await self._add(entry, line)
+        if self.known:
+            self.known.note(after[1])
         if self.seen == before:
             self.seen = after
 
@@ -176,11 +193,29 @@ class Writer:
         if self.seen not in {None, self._here(entry, line)}:
             problem = "has been written by somebody else since it was loaded: load again"
             raise HistoryConflict(self.link.name, problem)
-        self.seen = await self._add(entry, line)
+        self.seen, self.known = await self._add(entry, line), None
+
+    async def _replace_known(
+        self, messages: list[Message], line: bytes, known: Known, replaces: int
+    ) -> None:
+        text = line
+        if not (self._late and self._late.is_meant_by("replace", line)):
+            replaces_all = known is self.known and replaces == len(known)
+            if self.seen != locate(self._rows, self._state.seq) or not replaces_all:
+                stored = await self._find_stored(known)
+                messages = merge(messages, known, replaces, stored, self.link.name)
+                text = await asyncio.to_thread(encode_view, "replace", messages)
+        entry = Entry("replace", tuple(messages))
+        self.seen, self.known = await self._add(entry, line, text=text), None
+
+    async def _find_stored(self, known: Known) -> Placed:
+        if self._rows is None or known.session not in {None, self._rows.session}:
+            return []
+        return await self._rows.placed(self._state)
 
     async def _restore(self) -> None:
         if self._late and self._late.kind == "restore":
-            self.seen = await self._add(Entry("restore", ()), b"")
+            self.seen, self.known = await self._add(Entry("restore", ()), b""), None
             return
         if self._rows is None:
             raise NothingToRestore(self.link.name)
@@ -188,6 +223,7 @@ class Writer:
         before = await self._rows.before_replace(self._state)
         line = await asyncio.to_thread(encode_view, "restore", restored)
         self.seen = await self._add(Entry("restore", tuple(restored)), line, before)
+        self.known = None
 
     async def _keep(self, ref: str, content: bytes) -> None:
         if self._rows:
@@ -216,15 +252,20 @@ class Writer:
             return locate(self._rows, self._late.seq - 1)
         return locate(self._rows, self._state.seq)
 
-    async def _add(self, entry: Entry, line: bytes, before: State | None = None) -> tuple[int, int]:
-        """Add an entry, unless it turned out to be stored, and give where that leaves us."""
+    async def _add(
+        self, entry: Entry, line: bytes, before: State | None = None, *, text: bytes | None = None
+    ) -> tuple[int, int]:
+        """Add an entry, unless it turned out to be stored, and give where that leaves us.
+
+        `text` is what is stored, where that is more than the caller said.
+        """
         late, self._late = self._late, None
         if late and late.is_meant_by(entry.kind, line):
             return locate(self._rows, late.seq)
         state = self._state.follow(entry, before)
         self._doubt = _Sent(state.seq, entry.kind, line)
         try:
-            await self._insert(entry.kind, line.removesuffix(b"\n"), state)
+            await self._insert(entry.kind, (text or line).removesuffix(b"\n"), state)
         except psycopg.Error as problem:
             if not self.link.is_lost(problem):  # a refusal: nothing was stored
                 self._doubt = None

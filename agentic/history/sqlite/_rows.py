@@ -13,7 +13,8 @@ import attrs
 
 from agentic.errors import NothingToRestore
 from agentic.history._diff import Diff, compare
-from agentic.history._state import NEW, State, read_rows
+from agentic.history._known import Placed
+from agentic.history._state import NEW, State, read_placed, read_rows
 from agentic.messages import Message
 
 __all__ = ["Rows"]
@@ -81,7 +82,16 @@ class Rows:
         Raises:
             HistoryDamaged: one of its entries cannot be read.
         """
-        return self._read("AND seq BETWEEN ? AND ? ORDER BY seq", state.view, state.seq)
+        return [message for _, message in self.placed(state)]
+
+    def placed(self, state: State) -> Placed:
+        """Return the same, each message with the sequence number of its entry.
+
+        Raises:
+            HistoryDamaged: one of its entries cannot be read.
+        """
+        condition = "AND seq BETWEEN ? AND ? ORDER BY seq"
+        return read_placed(self._find_texts(condition, state.view, state.seq), self.name)
 
     def full(self) -> list[Message]:
         """Give every message ever appended.
@@ -172,5 +182,7 @@ class Rows:
         return self._read(f"AND seq > ? AND {_APPENDED} ORDER BY seq", after)
 
     def _read(self, condition: str, *values: int) -> list[Message]:
-        found = self.connection.execute(f"{_TEXTS} {condition}", (self.session, *values))
-        return read_rows(found, self.name)
+        return read_rows(self._find_texts(condition, *values), self.name)
+
+    def _find_texts(self, condition: str, *values: int) -> sqlite3.Cursor:
+        return self.connection.execute(f"{_TEXTS} {condition}", (self.session, *values))

@@ -20,6 +20,7 @@ from agentic.errors import HistoryDamaged, MessageNotFound, NothingToRestore, Ou
 from agentic.history._diff import Diff
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._given import absolute, check_messages, check_session_id
+from agentic.history._known import Known, check_replaces
 from agentic.history._redaction import Request
 from agentic.history._refs import check_ref, decode_output, encode_output
 from agentic.history._state import State
@@ -34,7 +35,7 @@ from agentic.history.sqlite._database import (
 )
 from agentic.history.sqlite._rows import Rows
 from agentic.history.sqlite._writer import NOWHERE, Writer, locate
-from agentic.messages import Message, close_open_rounds
+from agentic.messages import Message, close_open_rounds, reopen_rounds
 
 __all__ = ["SqliteStore"]
 
@@ -103,23 +104,43 @@ class SqliteStore:
             HistoryDamaged: an entry of the present view cannot be read, or it is no database.
             OSError: the file is there and cannot be opened.
         """
-        messages, self._writer.seen = await asyncio.to_thread(self._read, _load, ([], NOWHERE))
-        return close_open_rounds(messages)
+        messages, seen = await asyncio.to_thread(self._read, _load, ([], NOWHERE))
+        closed, (session, seq) = close_open_rounds(messages), seen
+        known = Known(seq + 1, len(closed), session=session or None)
+        self._writer.seen, self._writer.known = seen, known
+        return closed
 
-    async def replace(self, messages: Sequence[Message]) -> None:
-        """Make these messages the history, as one more entry.
+    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
+        """Make these messages the history, or put them in the place of its first ones.
 
         Raises:
-            ConfigError: no messages, or one that is not JSON data.
-            HistoryConflict: somebody else is writing this session, or has written to it since
-                this store loaded it: the new view would hide what it does not know.
+            ConfigError: no messages, one that is not JSON data, or `replaces` is more than were
+                loaded and appended.
+            HistoryConflict: somebody else is writing this session. Without `replaces`, somebody
+                else has written to it since this store loaded it: the new view would hide what it
+                does not know. With `replaces`, the history was replaced since it was loaded.
             HistoryDamaged: the file is no database of sessions.
             HistoryNotWritten: nothing is stored; the session is as it was.
         """
-        view = check_messages(messages)
+        view = reopen_rounds(check_messages(messages))
         line = encode_view("replace", view)
-        await self._do(partial(self._writer.replace, view, line))
+        if replaces is None:
+            await self._do(partial(self._writer.replace, view, line))
+        else:
+            known = check_replaces(replaces, self._writer.known, self._writer.name)
+            await self._do(partial(self._writer.replace_known, view, line, known, replaces))
         self._count(len(line))
+
+    async def revision(self) -> int:
+        """Return the number of the latest entry. Reads nothing while this store is the writer.
+
+        Raises:
+            HistoryDamaged: it is no database.
+            OSError: the file is there and cannot be opened.
+        """
+        if (seq := self._writer.seq) is not None:
+            return seq
+        return await asyncio.to_thread(self._read, lambda _, state: state.seq, 0)
 
     async def full(self) -> list[Message]:
         """Give every message ever appended, raw and in order.

@@ -15,6 +15,7 @@ import attrs
 
 from agentic.errors import HistoryConflict, HistoryError
 from agentic.history._entries import Entry, encode_view
+from agentic.history._known import Known, merge
 from agentic.history._redaction import Request, log_redaction, redact_lines
 from agentic.history._refs import make_ref
 from agentic.history._state import NEW, State
@@ -51,6 +52,8 @@ class Writer:
     seen: tuple[int, int] | None = None
     """Up to where the caller knows the session, by its number and the latest entry: what it loaded,
     and what it wrote right after. A session without entries is `NOWHERE`."""
+    known: Known | None = attrs.field(factory=Known)
+    """What `replaces` counts in; None from a replace or restore on until the next load."""
     _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
     """Open while the lock is held."""
     _lock: io.FileIO | None = attrs.field(default=None, init=False)
@@ -70,17 +73,40 @@ class Writer:
         """Tell whether this is the writer already."""
         return self._connection is not None
 
+    @property
+    def seq(self) -> int | None:
+        """The latest entry; None while somebody else may have written."""
+        return self._state.seq if self._connection and self._rows else None
+
     def append(self, message: Message, line: bytes, wait_seconds: float) -> None:
         """Add a message."""
         self._take(lambda rows: self._append(rows, message, line), wait_seconds)
+        if self.known:
+            self.known.note(self._state.seq)
 
     def replace(self, messages: list[Message], line: bytes, wait_seconds: float) -> None:
         """Add a view, unless it would hide what the caller does not know."""
         self._take(lambda rows: self._replace(rows, messages, line), wait_seconds)
+        self.known = None
+
+    def replace_known(
+        self,
+        messages: list[Message],
+        line: bytes,
+        known: Known,
+        replaces: int,
+        wait_seconds: float,
+    ) -> None:
+        """Add a view that holds these messages, and what they do not stand for."""
+        self._take(
+            lambda rows: self._replace_known(rows, messages, line, known, replaces), wait_seconds
+        )
+        self.known = None
 
     def restore(self, wait_seconds: float) -> None:
         """Add the view that the latest standing replace took away."""
         self._take(self._restore, wait_seconds)
+        self.known = None
 
     def keep(self, content: bytes, wait_seconds: float) -> str:
         """Add an encoded output, and give its reference."""
@@ -91,7 +117,7 @@ class Writer:
     def redact(self, request: Request, wait_seconds: float) -> None:
         """Change the entries that hold a message, and the rest of the database as it is stored."""
         self._take(lambda rows: self._redact(rows, request), wait_seconds)
-        self.seen = _OUTDATED
+        self.seen, self.known = _OUTDATED, None
         purge(self.path, self.name)
         log_redaction(request, self.name)
 
@@ -116,6 +142,17 @@ class Writer:
         if self.seen not in {None, self._here(rows)}:
             problem = "has been written by somebody else since it was loaded: load again"
             raise HistoryConflict(self.name, problem)
+        self._add(rows, Entry("replace", tuple(messages)), line)
+        self.seen = self._here(rows)
+
+    def _replace_known(
+        self, rows: Rows, messages: list[Message], line: bytes, known: Known, replaces: int
+    ) -> None:
+        replaces_all = known is self.known and replaces == len(known)
+        if self.seen != self._here(rows) or not replaces_all:
+            stored = rows.placed(self._state) if known.session in {None, rows.session} else []
+            messages = merge(messages, known, replaces, stored, self.name)
+            line = encode_view("replace", messages)
         self._add(rows, Entry("replace", tuple(messages)), line)
         self.seen = self._here(rows)
 
