@@ -12,7 +12,15 @@ from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.loop import Decider
 
-__all__ = ["check_model", "check_summary_model", "connect", "is_served", "limits_of", "served_name"]
+__all__ = [
+    "check_model",
+    "check_summary_model",
+    "connect",
+    "is_served",
+    "limits_of",
+    "reply_tokens",
+    "served_name",
+]
 
 
 def is_served(model: str) -> bool:
@@ -92,6 +100,23 @@ def limits_of(decider: Decider) -> ModelLimits:
     told = getattr(decider, "limits", None)
     given: object = told() if callable(told) else None
     return given if isinstance(given, ModelLimits) else limits.lookup("")
+
+
+def reply_tokens(model: str | None, options: Mapping[str, Any], known: ModelLimits) -> int:
+    """Return how long a reply is asked for; 0 where it may take what is left of the window.
+
+    >>> reply_tokens("openai_chat:gpt-4o", {"max_tokens": 9_000}, ModelLimits(128_000, 16_384))
+    9000
+    """
+    if model is None or not is_served(model):
+        return 0
+    if model.startswith("anthropic:"):
+        asked: int = providers.anthropic.reply_tokens(known, options)
+        return asked
+    converse = options.get("inferenceConfig")
+    told = [options.get("max_tokens"), options.get("max_completion_tokens")]
+    told.append(converse.get("maxTokens") if isinstance(converse, Mapping) else None)
+    return max((number for number in told if isinstance(number, int)), default=0)
 
 
 def _made(model: str, found: Any, options: Mapping[str, Any]) -> Any:

@@ -33,14 +33,17 @@ def contradictions(data: Any) -> Iterator[Fault]:
         yield from _places(store)
 
 
-def make_policy(settings: ContextSettings, window: int, origin: Origin) -> Policy:
+def make_policy(settings: ContextSettings, window: int, origin: Origin, reply: int = 0) -> Policy:
     """Give the numbers of a budget over a window; 0 is no window.
+
+    `reply` is how long a reply each request asks for: some providers refuse a request that, with
+    the reply, is larger than the window.
 
     Raises:
         ConfigProblems: a reserve that was written fills the window.
         ConfigError: the numbers of settings that were made in Python contradict each other.
     """
-    settings = _give_way(settings, window, origin)
+    settings = _give_way(settings, window, origin, reply)
     reserve = settings.response_reserve
     if window and reserve >= window:
         raise origin.problems([_too_large(reserve, window)])
@@ -54,7 +57,9 @@ def make_policy(settings: ContextSettings, window: int, origin: Origin) -> Polic
     )
 
 
-def _give_way(settings: ContextSettings, window: int, origin: Origin) -> ContextSettings:
+def _give_way(
+    settings: ContextSettings, window: int, origin: Origin, reply: int
+) -> ContextSettings:
     """Move numbers that nobody wrote out of the way of the others."""
 
     def free(key: str) -> bool:
@@ -68,8 +73,8 @@ def _give_way(settings: ContextSettings, window: int, origin: Origin) -> Context
             changes["min_recent_messages"] = max(1, most - _TRIGGER_MARGIN)
         elif free("max_messages_before_summary"):
             changes["max_messages_before_summary"] = recent + _TRIGGER_MARGIN
-    if window and settings.response_reserve > window // 2 and free("response_reserve"):
-        changes["response_reserve"] = window // 2
+    if window and free("response_reserve"):
+        changes["response_reserve"] = min(max(settings.response_reserve, reply), window // 2)
     return attrs.evolve(settings, **changes)
 
 

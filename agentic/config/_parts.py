@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from agentic import limits, tokens
-from agentic.config._model import connect, is_served, limits_of, served_name
+from agentic.config._model import connect, is_served, limits_of, reply_tokens, served_name
 from agentic.config._numbers import make_policy
 from agentic.config._origin import Origin
 from agentic.config._problems import ConfigProblems, Fault
@@ -63,8 +63,10 @@ class Parts:
 
     def policy(self) -> Policy:
         """Give the numbers of the budget."""
+        known = self.limits()
+        reply = reply_tokens(self.config.model, self.config.model_options, known)
         with self._blaming("context"):
-            return make_policy(self.config.context, self.limits().context_window, self.origin)
+            return make_policy(self.config.context, known.context_window, self.origin, reply)
 
     def compactor(self) -> Compactor:
         """Give who summarizes."""

@@ -122,9 +122,10 @@ SOURCES = (
         },
     ),
     Source(
-        "https://developers.llamaindex.ai/typescript/framework-api-reference/variables/all_available_v4_models",
-        _READ,
-        {"claude-opus-4-1": ModelLimits(200_000, 0)},
+        # Others say 64,000 (Roo Code); the smaller number stands.
+        "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/models.generated.ts",
+        date(2026, 11, 22),
+        {"claude-opus-4-1": ModelLimits(200_000, 32_000)},
     ),
     Source(
         "https://docs.aihubmix.com/en/api/Claude-Native",

@@ -4,6 +4,7 @@ The SDK reads its own environment (OPENAI_API_KEY and OPENAI_BASE_URL, ANTHROPIC
 GEMINI_API_KEY, AWS_REGION and the rest of AWS's chain); nothing is read here.
 """
 
+import difflib
 import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -50,11 +51,21 @@ def _anthropic(sdk: Any) -> Any:
     return client
 
 
+def _gemini(sdk: Any) -> Any:
+    """Make a client that retries: without options this SDK does not, unlike the others.
+
+    Its own numbers: five attempts, 1 to 60 seconds apart, after 408, 429 and 5xx
+    (`google.genai._api_client.retry_args` of google-genai 3.4, read on 2026-11-22).
+    """
+    retry = sdk.types.HttpRetryOptions()
+    return sdk.Client(http_options=sdk.types.HttpOptions(retry_options=retry))
+
+
 _OPENAI = _Sdk("openai", "openai", lambda sdk: sdk.AsyncOpenAI())
 _SDKS: Mapping[str, _Sdk] = {
     "anthropic": _Sdk("anthropic", "anthropic", _anthropic),
     "bedrock": _Sdk("bedrock", "boto3", lambda sdk: sdk.client("bedrock-runtime")),
-    "gemini": _Sdk("gemini", "google.genai", lambda sdk: sdk.Client()),
+    "gemini": _Sdk("gemini", "google.genai", _gemini),
     "openai_chat": _OPENAI,
     "openai_responses": _OPENAI,
 }
@@ -74,11 +85,13 @@ def connect(model: str, **settings: Any) -> Connection:
     """
     provider, _, name = str(model).partition(":")
     if provider not in _SDKS or not name:
+        near = difflib.get_close_matches(provider, _SDKS, n=1) if name else []
+        example = "put the provider before the name that it gives the model, as in "
         raise ConfigError(
             "model",
             model,
             f"PROVIDER:NAME, the provider one of {', '.join(_SDKS)}",
-            "put the provider before the name that it gives the model, as in openai_chat:gpt-4.1",
+            f"write {near[0]}:{name}" if near else f"{example}openai_chat:gpt-4.1",
         )
     adapter = importlib.import_module(f"agentic.providers.{provider}")
     decider: Connection = adapter.Decider(_client(model, _SDKS[provider]), name, **settings)

@@ -1,4 +1,5 @@
 import statistics
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -72,6 +73,75 @@ def test_a_report_of_too_few_tokens_is_about_something_else() -> None:
 
     assert gauge.measure([*sent, reply]) == count_tokens([*sent, reply])
     assert gauge.estimate_within(10_000) == 10_000
+
+
+def _after_a_server_side_cut(gauge: Gauge, calls: int, kept: int) -> list[float]:
+    """Report `calls` calls that a server cut to `kept` tokens at once; give how far off each is."""
+    dialogue, errors = _dialogue(40), []
+    gauge.report(dialogue[:79], dialogue[79], Usage(79 * 300, 300))
+    for number in range(calls):
+        dialogue.append(_sized(300))
+        reported = kept + 600 * number
+        errors.append(gauge.measure(dialogue) / reported)
+        reply = _sized(300, "assistant")
+        gauge.report(dialogue, reply, Usage(reported, 300))
+        dialogue.append(reply)
+    return errors
+
+
+def test_a_server_side_cut_is_believed_soon() -> None:
+    """Three reports that agree are enough, and later ones are taken at once."""
+    errors = _after_a_server_side_cut(Gauge(CHARS), 20, kept=4_000)
+
+    assert errors[0] > 6
+    assert errors[3:] == pytest.approx([1.0] * 17, rel=0.01)
+
+
+def test_a_second_cut_is_believed_too() -> None:
+    """In between, the whole is estimated: rather too much than too little."""
+    gauge = Gauge(CHARS)
+    dialogue = _dialogue(40)
+    reports = [4_000, 4_600, 5_200, 5_800, 2_000, 2_600, 3_200, 3_800]
+    measured = []
+
+    for reported in reports:
+        gauge.report(dialogue, _sized(300, "assistant"), Usage(reported, 300))
+        dialogue += [_sized(300, "assistant"), _sized(300)]
+        measured.append(gauge.measure(dialogue) - reported)
+
+    assert [error == 600 for error in measured] == [*[False] * 2, *[True] * 2] * 2
+    assert min(measured) == 600
+
+
+@given(st.lists(st.integers(4, 3_000), min_size=8, max_size=20))
+def test_what_a_cache_left_is_never_taken_for_the_whole(tails: list[int]) -> None:
+    """A server that reports only what was not cached: its reports do not add up."""
+    gauge = Gauge(CHARS)
+    sent = [_sized(100_000)]
+
+    for tail in tails:
+        sent = [*sent, _sized(tail)]
+        gauge.report(sent, _sized(50, "assistant"), Usage(tail + 50, 50))
+        sent = [*sent, _sized(50, "assistant")]
+
+    grew = all(later > 5 * earlier for earlier, later in pairwise(tails[-3:]))
+    assert grew or gauge.measure(sent) >= 100_000
+
+
+def test_a_cut_by_half_is_no_calibration() -> None:
+    """A request reported smaller than one that it holds says nothing of what texts are worth."""
+    gauge = Gauge(CHARS)
+    dialogue = _dialogue(20)
+    _run(gauge, dialogue, factor=1, hidden=0)
+    more = [*dialogue, _sized(300)]
+
+    gauge.report(more, _sized(300, "assistant"), Usage(6_000, 300))
+    more += [_sized(300, "assistant"), _sized(300)]
+    gauge.report(more, _sized(300, "assistant"), Usage(6_600, 300))
+
+    assert gauge.measure([*more, _sized(300, "assistant")]) == 6_900
+    assert gauge.factor == pytest.approx(1)
+    assert gauge.estimate_within(9_000) == pytest.approx(9_000, rel=0.01)
 
 
 def test_a_report_counts_only_while_its_view_starts_the_present_one() -> None:

@@ -1,6 +1,6 @@
 """Anthropic's Messages API, wherever it is served: messages, usage, stop reasons, streams."""
 
-from agentic.providers.anthropic._decider import Decider
+from agentic.providers.anthropic._decider import Decider, reply_tokens
 from agentic.providers.anthropic._wire import (
     NAME,
     STOP_WORDS,
@@ -29,6 +29,7 @@ __all__ = [
     "encode_request",
     "encode_tools",
     "is_context_overflow",
+    "reply_tokens",
     "stop_reason",
     "usage",
     "validate",

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import attrs
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
         anthropic.AsyncAnthropic | anthropic.AsyncAnthropicBedrock | anthropic.AsyncAnthropicVertex
     )
 
-__all__ = ["Decider"]
+__all__ = ["Decider", "reply_tokens"]
 
 _DEFAULT_MAX_TOKENS = 4096
 """For a model whose longest reply nobody knows: the least that any of the catalog's gives."""
@@ -48,6 +49,10 @@ Models before Claude 4.5 refuse a request whose input and `max_tokens` are toget
 window (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons, 2026-11), so
 that their 64,000 would be lost to a conversation in 200,000. A file that an agent writes in one
 call seldom takes 32,000, and one that is cut off has to be written again."""
+
+_MOST_OF_WINDOW = 4
+"""A small window's part, also where the model could fill the whole window with its reply: what a
+`budget.Policy` reserves of it by default."""
 
 _PAUSES = {"pause_turn", "compaction"}
 _MOST_PAUSES = 5
@@ -148,14 +153,6 @@ class Decider:
             answer = await self.client.messages.count_tokens(**counted)
         return counted_tokens(answer, "input_tokens", NAME)
 
-    def _max_tokens(self) -> int:
-        """Give how long a reply may be if the options do not say."""
-        limits = self.limits()
-        budget = at(self.options, "thinking", "budget_tokens")
-        thinking = budget if isinstance(budget, int) else 0
-        most = max(_LARGE_REPLY, limits.context_window // _PARTS_OF_WINDOW) + thinking
-        return min(limits.max_output or _DEFAULT_MAX_TOKENS + thinking, most)
-
     def _errors(self, received: Callable[[], str] = str) -> AbstractContextManager[None]:
         return provider_errors(NAME, self.model, known_window(self.limits()), received)
 
@@ -167,13 +164,33 @@ class Decider:
         tools = [*self.options.get("tools", ()), *encoded.pop("tools", ())]
         body = {
             "model": self.model,
-            "max_tokens": self._max_tokens(),
+            "max_tokens": reply_tokens(self.limits(), self.options),
             **encoded,
             **self.options,
             **({"tools": tools} if tools else {}),
         }
         body.pop("stream", None)
         return body
+
+
+def reply_tokens(limits: ModelLimits, options: Mapping[str, Any] = MappingProxyType({})) -> int:
+    """Return how many tokens a reply may have that a `Decider` with these options asks for.
+
+    A budget has to reserve as many for a model before Claude 4.5.
+
+    >>> reply_tokens(ModelLimits(200_000, 64_000))
+    32000
+    """
+    told = options.get("max_tokens")
+    if isinstance(told, int):
+        return told
+    budget = at(options, "thinking", "budget_tokens")
+    thinking = budget if isinstance(budget, int) else 0
+    window = limits.context_window
+    most = max(_LARGE_REPLY, window // _PARTS_OF_WINDOW)
+    if limits.known and window:
+        most = min(most, window // _MOST_OF_WINDOW)
+    return min(limits.max_output or _DEFAULT_MAX_TOKENS + thinking, most + thinking)
 
 
 def _goes_on(responses: list[Any]) -> bool:

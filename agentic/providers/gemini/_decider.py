@@ -40,7 +40,8 @@ class Decider:
     """Asks one model by the official SDK's `aio.models.generate_content`."""
 
     client: "Client" = attrs.field(repr=False)
-    """For AI Studio or for Vertex AI; it brings the key, timeouts and retries."""
+    """For AI Studio or for Vertex AI; it brings the key, timeouts and retries. It retries nothing
+    unless it was made with `HttpOptions(retry_options=HttpRetryOptions())`, as by `connect`."""
     model: str
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
     """Fields of the SDK's GenerateContentConfig: temperature, max_output_tokens, thinking_config,
