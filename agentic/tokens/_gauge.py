@@ -28,6 +28,13 @@ _NOISE_TOKENS = 25
 less the nearer it is: the ratios of single tool outputs scatter that much, on recorded calls."""
 _FACTORS = (0.25, 8.0)
 """No tokenizer is further than this from the estimate; a report beyond it is no calibration."""
+_AGREEING = 3
+"""So many reports in a row below the least factor are believed if each follows from the former."""
+_TOLERANCE = 0.15
+"""How far a report may be from what the former one predicts. A server that reports only what was
+not in its cache passes if an addition is seven times as large as the one before, twice in a row."""
+_DROP = 0.9
+"""A request that holds the former one and is reported smaller than this share of it was cut."""
 
 
 @attrs.define(eq=False)
@@ -53,6 +60,11 @@ class Gauge:
     _reported: list[Message] = attrs.field(factory=list, init=False)
     """What the last report was about: the view that was sent, and the reply."""
     _reported_tokens: int = attrs.field(default=0, init=False)
+    _reported_input: int = attrs.field(default=0, init=False)
+    _server_cut: bool = attrs.field(default=False, init=False)
+    """Whether the server cut the view of the last report: its size says nothing of the whole."""
+    _doubtful: "_Doubtful | None" = attrs.field(default=None, init=False)
+    """The last report, if it was of too few tokens."""
     _reasoning_tokens: int = attrs.field(default=0, init=False)
     """The part of that which the reply took to think."""
     _reasoning_returns: bool = attrs.field(default=True, init=False)
@@ -91,15 +103,40 @@ class Gauge:
     def report(self, sent: list[Message], reply: Message, usage: Usage) -> None:
         """Take in what the provider said of a call: the view that was sent, and the reply to it.
 
-        A usage without input tokens says nothing and is ignored, as is one of so few that it cannot
-        be about all that was sent: some servers report only what they did not find in their cache.
+        A usage without input tokens says nothing and is ignored. One of so few that it cannot be
+        about all that was sent is believed from the third in a row on, if each grew by what the
+        conversation grew by: then the server cut the context. Other servers report only what they
+        did not find in their cache, which does not add up.
         """
-        if not usage.input or usage.input < _FACTORS[0] * self._tallies.tally(sent).total:
+        if not usage.input:
             return
-        self._calibrate(sent, usage.input)
+        if usage.input >= _FACTORS[0] * self._tallies.tally(sent).total:
+            self._doubtful = None
+            self._calibrate(sent, usage.input)
+        else:
+            self._doubtful = self._doubt([*sent, reply], usage)
+            if self._doubtful.agreeing < _AGREEING:
+                if self._server_cut:  # what was believed of it does not hold any more
+                    self._reported = []
+                return
+            self._server_cut = True
         self._reported = [*sent, reply]
         self._reported_tokens = usage.input + usage.output
+        self._reported_input = usage.input
         self._reasoning_tokens = usage.reasoning
+
+    def _doubt(self, messages: list[Message], usage: Usage) -> "_Doubtful":
+        """Return a report of too few tokens, and how many in a row it agrees with."""
+        former = self._doubtful
+        if former is None or not continues(messages[:-1], former.messages):
+            return _Doubtful(messages, usage, 1)
+        sums = self._tallies.tally(messages).sums
+        came_after = self.factor * (sums[-2] - sums[len(former.messages)])
+        most = former.usage.input + former.usage.output + came_after
+        least = most - former.usage.reasoning  # where it is not sent back
+        slack = _TOLERANCE * usage.input
+        agrees = least - slack <= usage.input <= most + slack
+        return _Doubtful(messages, usage, former.agreeing + 1 if agrees else 1)
 
     @property
     def _carried_tokens(self) -> int:
@@ -113,7 +150,11 @@ class Gauge:
 
     def _calibrate(self, sent: list[Message], input_tokens: int) -> None:
         sums = self._tallies.tally(sent).sums
-        if self._still_starts(sent):
+        if not self._still_starts(sent):
+            self._server_cut = False
+        elif input_tokens < _DROP * self._reported_input:
+            self._server_cut = True
+        else:
             came_after = sums[-1] - sums[len(self._reported)]
             if self._reasoning_tokens:
                 # Whichever is nearer to what was reported: with the reasoning, or without.
@@ -124,7 +165,8 @@ class Gauge:
             estimated += came_after
             self._growth = (reported, estimated)
             self.factor = _ratio(reported, estimated, otherwise=self.factor)
-        self._find_hidden(input_tokens, sums[-1])
+        if not self._server_cut:
+            self._find_hidden(input_tokens, sums[-1])
 
     def _find_hidden(self, reported: int, estimated: int) -> None:
         if self._smallest is None or estimated <= self._smallest[1]:
@@ -138,6 +180,17 @@ class Gauge:
             self._whole_factor = reported / estimated
         if self.factor * least > least_reported:
             self.factor = reported / estimated
+
+
+@attrs.frozen
+class _Doubtful:
+    """A report of fewer tokens than what was sent can be."""
+
+    messages: list[Message]
+    """What was sent, and the reply."""
+    usage: Usage
+    agreeing: int
+    """How many in a row agree, this one included."""
 
 
 def _ratio(reported: int, estimated: int, *, otherwise: float) -> float:

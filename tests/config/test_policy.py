@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic import config
+from agentic import config, limits
 from agentic.context.budget import Policy
 from agentic.errors import ConfigError
+from agentic.providers import anthropic
 
 
 def test_each_knob_has_its_place_in_the_policy() -> None:
@@ -77,6 +78,35 @@ def test_numbers_that_nobody_wrote_give_way(
         most,
         recent,
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "reserve"),
+    [
+        ("model: anthropic:claude-opus-4-1", 32_000),
+        ("model: anthropic:claude-opus-4-1\nmodel_options: {max_tokens: 1000}", 4_096),
+        ("model: anthropic:claude-opus-4-1\ncontext: {response_reserve: 5000}", 5_000),
+        ("model: anthropic:claude-sonnet-5", 125_000),
+        ("model: openai_chat:gpt-4o", 4_096),
+        ("model: openai_chat:gpt-4o\nmodel_options: {max_tokens: 16000}", 16_000),
+        ("model: openai_chat:gpt-oss-120b\nmodel_options: {max_tokens: 131072}", 65_536),
+        ("model: bedrock:x\nmodel_options: {inferenceConfig: {maxTokens: 6000}}", 4_096),
+        ("model: my_agent.py:Offline", 4_096),
+    ],
+)
+def test_the_reserve_has_room_for_the_reply(text: str, reserve: int, project: Path) -> None:
+    """As long as the request asks for it to be, but half the window at most."""
+    agent = config.loads(text, folder=project)
+    assert agent.policy().reserve_tokens == reserve
+
+
+@pytest.mark.parametrize("name", sorted(limits.CONTEXT_LIMITS))
+def test_every_model_has_a_policy_that_fits(name: str) -> None:
+    """Also one whose longest reply is as long as its window."""
+    agent = config.loads(f"model: anthropic:{name}")
+
+    asked = anthropic.reply_tokens(agent.limits())
+    assert agent.policy().available_tokens + asked <= agent.limits().context_window
 
 
 def test_a_k_over_a_small_window_leaves_the_trigger_to_the_window() -> None:

@@ -29,3 +29,14 @@ def test_every_model_is_known_and_has_a_window() -> None:
 
     assert all(entry.known for entry in limits)
     assert all(0 < entry.context_window >= entry.max_output for entry in limits)
+
+
+UNSTATED = {"gpt-4", "grok-4", "grok-4.7", "llama-3.1", "mistral-large", "mistral-small"}
+"""Models whose page does not state their longest reply."""
+
+
+def test_no_longest_reply_is_missing_by_accident() -> None:
+    """A new row without one is added here, or it is a slip."""
+    rows = [row for source in SOURCES for row in source.models.items()]
+
+    assert {name for name, entry in rows if not entry.max_output} == UNSTATED

@@ -65,6 +65,20 @@ def test_a_name_that_says_too_little_is_refused(name: str) -> None:
         providers.connect(name)
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("openai:gpt-4.1", "openai_chat:gpt-4.1"),
+        ("openai_response:gpt-5", "openai_responses:gpt-5"),
+        ("antropic:claude-opus-4-1", "anthropic:claude-opus-4-1"),
+    ],
+)
+def test_a_provider_misspelled_is_suggested(given: str, meant: str) -> None:
+    """With the name of the model, so that it can be pasted."""
+    with pytest.raises(ConfigError, match=f"write {meant}"):
+        providers.connect(given)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_client_without_its_key_is_told_before_any_request(
     name: str, monkeypatch: pytest.MonkeyPatch

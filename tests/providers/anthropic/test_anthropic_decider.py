@@ -349,6 +349,7 @@ def test_a_turn_that_pauses_again_and_again_is_given_up() -> None:
         (ModelLimits(1_000_000, 128_000), 125_000),
         (ModelLimits(200_000, 8_192), 8_192),
         (ModelLimits(0, 64_000), 32_000),
+        (ModelLimits(40_000, 40_000), 10_000),
         (ModelLimits(8_192, 0, known=False), 4_096),
     ],
 )

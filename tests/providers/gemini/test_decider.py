@@ -6,7 +6,7 @@ import pytest
 from google import genai
 from google.genai import types
 
-from agentic import limits
+from agentic import limits, providers
 from agentic.context import budget, compactors
 from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
 from agentic.history import MemoryStore
@@ -347,4 +347,38 @@ def test_calls_are_never_run_by_the_sdk(google: Any) -> None:
 
     assert [(call.name, call.arguments) for call in decision.tool_calls] == [("read", "{}")]
     assert isinstance(decision.tool_calls[0], ToolCall)
+    assert len(google.requests) == 1
+
+
+@pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+@pytest.mark.parametrize("streamed", [False, True])
+def test_connect_retries_what_may_pass(
+    google: Any, streamed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The SDK asks again after an overload, as it does only if it is told to."""
+    monkeypatch.setenv("GEMINI_API_KEY", "none")
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", google.url)
+    overload = _error(503, "UNAVAILABLE", "The model is overloaded.")
+    google.answers = [overload, [HELLO] if streamed else HELLO]
+
+    async def ask() -> Decision:
+        decider = providers.connect("gemini:gemini-3-flash-preview")
+        async with decider.client.aio:  # type: ignore[attr-defined]
+            if not streamed:
+                return await decider.decide(_input())
+            *_, decision = [item async for item in decider.stream(_input())]
+            assert isinstance(decision, Decision)
+            return decision
+
+    assert asyncio.run(ask()).reply == "Hello."
+    assert len(google.requests) == 2
+
+
+def test_a_client_of_ones_own_retries_as_it_says(google: Any) -> None:
+    """Without retry options, the SDK asks once."""
+    google.answers = [_error(503, "UNAVAILABLE", "The model is overloaded."), HELLO]
+
+    with pytest.raises(RequestFailed):
+        asyncio.run(google.decider().decide(_input()))
+
     assert len(google.requests) == 1
