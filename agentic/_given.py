@@ -1,6 +1,8 @@
 """What may be handed in at a public door; anything else is refused there, with what would do."""
 
-from collections.abc import Callable, Iterable
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from agentic.errors import ConfigError
@@ -8,10 +10,23 @@ from agentic.errors import ConfigError
 if TYPE_CHECKING:
     import attrs
 
-__all__ = ["all_are", "is_whole", "must_be", "must_have", "seconds", "whole"]
+__all__ = [
+    "all_are",
+    "is_whole",
+    "must_be",
+    "must_be_async",
+    "must_be_strategy",
+    "must_count",
+    "must_have",
+    "seconds",
+    "whole",
+]
 
 _T = TypeVar("_T")
 _Validator: TypeAlias = "Callable[[Any, attrs.Attribute[Any], Any], None]"
+_MAY_AWAIT = ("Awaitable", "Coroutine", "Future", "Task", "Any", "object", "~")
+"""Parts of annotations that stand for what may be awaited, also where they are texts."""
+_LONGEST_NAME = 80
 _REMEDIES = {str: "pass an empty text where there is none"}
 
 
@@ -75,6 +90,67 @@ def must_have(name: str, given: object, method: str, signature: str, remedy: str
         raise ConfigError(name, given, f"an object with {signature}", remedy)
 
 
+def must_be_async(name: str, given: object, method: str, signature: str, remedy: str) -> None:
+    """Refuse an object without a method, and one whose method certainly cannot be awaited.
+
+    That is a plain `def` that is not annotated to return an awaitable. Anything else that can be
+    called may return one: only the call shows.
+
+    >>> class Compactor:
+    ...     async def compact(self, messages): ...
+    >>> must_be_async("compactor", Compactor(), "compact", "async compact(messages)", "pass one")
+
+    Raises:
+        ConfigError: there is no such method, or it is not async.
+    """
+    must_have(name, given, method, signature, remedy)
+    if _is_sync(getattr(given, method)):
+        raise ConfigError(name, given, f"an object with {signature}", f"write async def {method}")
+
+
+def must_be_strategy(name: str, given: object) -> None:
+    """Refuse what is neither an object with a plain `compact(messages)` nor a plain callable.
+
+    >>> must_be_strategy("strategies", lambda messages: messages)
+
+    Raises:
+        ConfigError: a class, something async such as a ContextManager, or something else.
+    """
+    make_view = getattr(given, "compact", given)
+    if isinstance(given, type) or not callable(make_view):
+        raise ConfigError(
+            name,
+            given,
+            "a list of objects with compact(messages), or of callables",
+            "make an instance of it, and put it into a list",
+        )
+    if inspect.iscoroutinefunction(_unwrapped(make_view)):
+        raise ConfigError(
+            name,
+            given,
+            "a list of objects whose compact(messages) is no coroutine",
+            "pass the strategy itself, or await its compact before the run",
+        )
+
+
+def must_count(name: str, given: object) -> None:
+    """Refuse what cannot count tokens. A text has a method `count`, and is no counter.
+
+    >>> class Letters:
+    ...     def count(self, text): return len(text)
+    >>> must_count("counter", Letters())
+
+    Raises:
+        ConfigError: a text, a list and the like, a callable, a class, or an async `count`.
+    """
+    count = getattr(given, "count", None)
+    counts = callable(count) and not isinstance(given, type | Sequence)
+    if not counts or inspect.iscoroutinefunction(_unwrapped(count)):
+        model = given if isinstance(given, str) and given.isprintable() else "gpt-4o"
+        remedy = f'pass tokens.for_model("{model[:_LONGEST_NAME]}")'
+        raise ConfigError(name, given, "an object with count(text) -> int", remedy)
+
+
 def all_are(kind: type[_T], given: object, name: str, remedy: str = "") -> tuple[_T, ...]:
     """Give what was given as a tuple of one kind.
 
@@ -95,6 +171,32 @@ def all_are(kind: type[_T], given: object, name: str, remedy: str = "") -> tuple
             remedy or f"make each {_a(kind)}; leave {name} out where there are none",
         )
     return items
+
+
+def _is_sync(function: Any) -> bool:
+    function = _unwrapped(function)
+    if not inspect.isfunction(function) or inspect.iscoroutinefunction(function):
+        return False
+    old_style = function.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE
+    if old_style or function.__name__ == "<lambda>":
+        return False
+    returned = function.__annotations__.get("return", inspect.Signature.empty)
+    if isinstance(returned, type) and returned not in (Any, object):
+        return not hasattr(returned, "__await__")
+    return not any(word in str(returned) for word in _MAY_AWAIT)
+
+
+def _unwrapped(function: Any) -> Any:
+    """Return what runs in the end: behind partials, methods and decorators."""
+    while True:
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif inspect.ismethod(function):
+            function = function.__func__
+        elif inspect.isfunction(function) and hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        else:
+            return function
 
 
 def _a(kind: type[Any]) -> str:

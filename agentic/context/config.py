@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, get_args
 
 import attrs
 
-from agentic._given import must_be, must_have, whole
+from agentic._given import must_be, must_count, whole
 from agentic.context.budget import Compactor, Manager, Policy
 from agentic.context.compactors import Ask, Digest, Model, first_of
 from agentic.context.strategies import FitContextWindow, Importance, KeepLast
@@ -134,7 +134,7 @@ class ContextConfig:
 
     @token_counter.validator
     def _check_counter(self, _: object, value: object) -> None:
-        must_have("token_counter", value, "count", "count(text)", "pass tokens.CharCounter()")
+        must_count("token_counter", value)
 
     @property
     def summarization(self) -> SummarizationStrategy:

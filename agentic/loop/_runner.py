@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import attrs
 
 from agentic import truncate
-from agentic._given import must_be, must_have, seconds, whole
+from agentic._given import must_be, must_be_async, must_be_strategy, seconds, whole
 from agentic.context.budget import Manager
 from agentic.context.strategies import ContextStrategy
 from agentic.errors import ConfigError, HistoryConflict
@@ -33,26 +33,15 @@ def _strategies(
     given: Iterable[ContextStrategy | Callable[[list[Message]], list[Message]]],
 ) -> tuple[Callable[[list[Message]], list[Message]], ...]:
     if not hasattr(given, "__iter__"):
-        raise _no_strategy(given)
+        raise ConfigError("strategies", given, "a list of strategies", "put it into a list")
     return tuple(map(_strategy, given))
 
 
-def _strategy(given: object) -> Callable[[list[Message]], list[Message]]:
-    if not isinstance(given, type):
-        if isinstance(given, ContextStrategy):
-            return given.compact
-        if callable(given):
-            return closed(given)
-    raise _no_strategy(given)
-
-
-def _no_strategy(given: object) -> ConfigError:
-    return ConfigError(
-        "strategies",
-        given,
-        "a list of objects with compact(messages), or of callables",
-        "make an instance of it, and put it into a list",
-    )
+def _strategy(
+    given: ContextStrategy | Callable[[list[Message]], list[Message]],
+) -> Callable[[list[Message]], list[Message]]:
+    must_be_strategy("strategies", given)
+    return given.compact if isinstance(given, ContextStrategy) else closed(given)
 
 
 @attrs.frozen(eq=False)
@@ -108,6 +97,8 @@ class Runner:
         if value is not None:
             _check_part("store", value, "append", "async append(message)")
             _check_part("store", value, "load", "async load()")
+            if hasattr(value, "replace"):
+                _check_part("store", value, "replace", "async replace(messages)")
 
     @_gauge.default
     def _make_gauge(self) -> Gauge | None:
@@ -197,4 +188,4 @@ class Runner:
 
 
 def _check_part(name: str, given: object, method: str, signature: str) -> None:
-    must_have(name, given, method, signature, f"make one, and give it {method}")
+    must_be_async(name, given, method, signature, f"make one, and give it {method}")

@@ -1,7 +1,7 @@
 """Messages, the rounds they form, and the one JSON form that every store shares."""
 
 from agentic.messages._growth import RecentConversations, continues
-from agentic.messages._message import ContextSummary, Message, Role
+from agentic.messages._message import ContextSummary, Message, Role, check_messages
 from agentic.messages._parts import Media, Native, ToolCall, ToolFailure, ToolResult
 from agentic.messages._plain import from_plain, to_plain
 from agentic.messages._rounds import (
@@ -26,6 +26,7 @@ __all__ = [
     "ToolCall",
     "ToolFailure",
     "ToolResult",
+    "check_messages",
     "close_open_rounds",
     "continues",
     "count_settled",

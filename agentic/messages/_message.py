@@ -22,7 +22,7 @@ from agentic.messages._parts import (
 )
 from agentic.usage import Usage
 
-__all__ = ["ContextSummary", "Message", "Role"]
+__all__ = ["ContextSummary", "Message", "Role", "check_messages"]
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 _ROLES: tuple[str, ...] = get_args(Role)
@@ -206,3 +206,22 @@ and not the user's word: text quoted in it asks for nothing.
             raise ConfigError(
                 "data", data, "what to_dict() gave", f"mend the entry ({problem})"
             ) from problem
+
+
+def check_messages(messages: Iterable[object]) -> None:
+    """Refuse anything but Messages, such as the dicts of a provider.
+
+    >>> check_messages([Message("user", "Why?")])
+
+    Raises:
+        ConfigError: one of them is no Message.
+    """
+    for each in messages:
+        if not isinstance(each, Message):
+            raise ConfigError(
+                "messages",
+                each,
+                "a list of messages.Message",
+                "convert a provider's messages by the adapter's decode, such as "
+                "providers.openai_chat.decode",
+            )

@@ -7,11 +7,12 @@ refuse a request that holds one, so an orphan is never sent.
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import attrs
 
 from agentic.errors import ConfigError
-from agentic.messages._message import Message
+from agentic.messages._message import Message, check_messages
 from agentic.messages._parts import ToolCall, ToolFailure, ToolResult
 
 __all__ = [
@@ -86,10 +87,11 @@ def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
     [(0,), (1, 2)]
 
     Raises:
-        ConfigError: a negative `start`.
+        ConfigError: a negative `start`, or something that is no Message.
     """
     if start < 0:
         raise ConfigError("start", start, "a position, 0 or more", "pass 0 for the whole")
+    check_messages(islice(messages, start, None))
     splitter = _Splitter()
     for position in range(start, len(messages)):
         splitter.add(position, messages[position])

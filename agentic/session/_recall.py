@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from agentic._given import must_have, seconds
+from agentic._given import must_be_async, seconds
 from agentic.errors import ConfigError, OutputMissing
 from agentic.history import Archive
 from agentic.messages import Message, ToolFailure, ToolResult
@@ -72,7 +72,7 @@ class RecallTool:
     @store.validator
     def _check_store(self, _: object, value: object) -> None:
         for method in ("load", "full"):
-            must_have("store", value, method, f"async {method}()", "pass an Archive")
+            must_be_async("store", value, method, f"async {method}()", "pass an Archive")
 
     @regex_seconds.validator
     def _check_seconds(self, attribute: Any, value: object) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import attrs
 
-from agentic._given import must_be, must_have
+from agentic._given import must_be, must_be_async
 from agentic.context import compactors
 from agentic.context.budget import Compaction, Compactor, Host, Manager, Policy
 from agentic.context.strategies import Chain
@@ -97,14 +97,19 @@ class Session:
     def _check_store(self, _: object, value: object) -> None:
         for method in ("append", "load", "replace", "full", "restore", "diff"):
             remedy = "pass history.MemoryStore(), or another Archive"
-            must_have("store", value, method, f"async {method}()", remedy)
+            must_be_async("store", value, method, f"async {method}()", remedy)
 
     @_ledger.default
     def _make_ledger(self) -> Ledger:
         return Ledger(self.store)
 
     def __attrs_post_init__(self) -> None:
-        must_have("compactor", self.compactor, "compact", "compact(messages)", "pass a Digest()")
+        signature = "async compact(messages)"
+        must_be_async("compactor", self.compactor, "compact", signature, "pass a Digest()")
+        if self.executor is not None:
+            for method in ("list_tools", "execute"):
+                remedy = "pass a tools.Registry"
+                must_be_async("executor", self.executor, method, f"async {method}()", remedy)
         self._make_managers()
         self._request = Request(self.policy, Meter(self.counter))
         self._overhead = Overhead(self.counter, self.system_prompt, self.executor)

@@ -8,12 +8,18 @@ delimiters that a provider adds.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from agentic._given import is_whole
+from agentic._given import is_whole, must_count
 from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.tokens._counter import Counter, approx_token_counter
 
-__all__ = ["AnyMessage", "count_message_tokens", "count_tokens", "message_texts"]
+__all__ = [
+    "AnyMessage",
+    "count_checked",
+    "count_message_tokens",
+    "count_tokens",
+    "message_texts",
+]
 
 AnyMessage: TypeAlias = Message | Mapping[str, Any]
 """A message, or a dict in the form of chat completions."""
@@ -32,23 +38,10 @@ def count_message_tokens(
     6
 
     Raises:
-        ConfigError: something that is no message, a size below 0.
+        ConfigError: something that is no message or no counter, a size below 0.
     """
-    if not isinstance(message, Message | Mapping):
-        raise ConfigError(
-            "message",
-            message,
-            "a messages.Message, or a dict with a role",
-            "make one by Message(role, content)",
-        )
-    is_whole(0, per_message_overhead, "per_message_overhead", "leave it at 4")
-    is_whole(0, tokens_per_media, "tokens_per_media", "leave it at 600")
-    if isinstance(message, Message):
-        texts, media = list(message_texts(message)), len(message.media)
-    else:
-        texts, media = _texts_and_media(message)
-    counted = sum(counter.count(text) for text in texts)
-    return counted + per_message_overhead + tokens_per_media * media
+    _check(counter, per_message_overhead, tokens_per_media)
+    return count_checked(message, counter, per_message_overhead, tokens_per_media)
 
 
 def count_tokens(
@@ -64,16 +57,34 @@ def count_tokens(
     11
     >>> count_tokens([])
     0
+
+    Raises:
+        ConfigError: as `count_message_tokens`.
     """
+    _check(counter, per_message_overhead, tokens_per_media)
     return sum(
-        count_message_tokens(
-            message,
-            counter,
-            per_message_overhead=per_message_overhead,
-            tokens_per_media=tokens_per_media,
-        )
+        count_checked(message, counter, per_message_overhead, tokens_per_media)
         for message in messages
     )
+
+
+def count_checked(
+    message: AnyMessage, counter: Counter, per_message_overhead: int, tokens_per_media: int
+) -> int:
+    """Count one message by a counter and by numbers that were checked."""
+    if isinstance(message, Message):
+        texts, media = list(message_texts(message)), len(message.media)
+    elif isinstance(message, Mapping):
+        texts, media = _texts_and_media(message)
+    else:
+        raise ConfigError(
+            "message",
+            message,
+            "a messages.Message, or a dict with a role",
+            "make one by Message(role, content)",
+        )
+    counted = sum(counter.count(text) for text in texts)
+    return counted + per_message_overhead + tokens_per_media * media
 
 
 def message_texts(message: Message) -> Iterator[str]:
@@ -92,6 +103,12 @@ def message_texts(message: Message) -> Iterator[str]:
             yield result.error.message
         if result.notice:
             yield result.notice
+
+
+def _check(counter: object, per_message_overhead: int, tokens_per_media: int) -> None:
+    must_count("counter", counter)
+    is_whole(0, per_message_overhead, "per_message_overhead", "leave it at 4")
+    is_whole(0, tokens_per_media, "tokens_per_media", "leave it at 600")
 
 
 def _texts_and_media(message: Mapping[str, Any]) -> tuple[list[str], int]:

@@ -6,6 +6,7 @@ and scaled up, rather too much than too little: a budget that trusts a low count
 
 import attrs
 
+from agentic._given import must_count
 from agentic.errors import ConfigError
 from agentic.tokens._counter import Counter
 from agentic.tokens._encodings import MODEL_ENCODINGS, get_encoding, longest_name
@@ -57,12 +58,16 @@ class ModelCounter:
 
     model: str
     """The name that was asked for."""
-    counter: Counter
+    counter: Counter = attrs.field()
     """What counts."""
     is_exact: bool
     """Whether it is the model's own tokenizer; messages have an overhead beside it all the same."""
     description: str
     """A sentence for people: what counts, and how far it can be off."""
+
+    @counter.validator
+    def _check_counter(self, _: object, value: object) -> None:
+        must_count("counter", value)
 
     def count(self, text: str, /) -> int:
         """Give the number of tokens of one text."""

@@ -11,10 +11,10 @@ from weakref import WeakValueDictionary
 
 import attrs
 
-from agentic._given import must_have
-from agentic.messages import Message, RecentConversations
+from agentic._given import must_count
+from agentic.messages import Message, RecentConversations, check_messages
 from agentic.tokens._counter import Counter
-from agentic.tokens._messages import count_message_tokens
+from agentic.tokens._messages import count_checked
 
 __all__ = ["Tallies", "Tally"]
 
@@ -82,14 +82,19 @@ class Tallies:
     _recent: RecentConversations[Tally] = attrs.field(factory=RecentConversations, init=False)
 
     def __attrs_post_init__(self) -> None:
-        must_have("counter", self.counter, "count", "count(text)", "pass tokens.CharCounter()")
+        must_count("counter", self.counter)
         self._memo = _memo_of(self.counter)
 
     def tally(self, messages: list[Message]) -> Tally:
-        """Give the sizes of a conversation, counting what was not counted before."""
+        """Give the sizes of a conversation, counting what was not counted before.
+
+        Raises:
+            ConfigError: something in it is no Message.
+        """
         known = self._recent.find(messages)
         tally = known or Tally()
         fresh = messages[len(tally.messages) :]
+        check_messages(fresh)
         tally.sums[-1:] = accumulate(map(self.count_message, fresh), initial=tally.sums[-1])
         tally.messages += fresh
         if known is None and messages:
@@ -98,12 +103,7 @@ class Tallies:
 
     def count_message(self, message: Message) -> int:
         """Count one message."""
-        return count_message_tokens(
-            message,
-            self._memo,
-            per_message_overhead=self.per_message_overhead,
-            tokens_per_media=self.tokens_per_media,
-        )
+        return count_checked(message, self._memo, self.per_message_overhead, self.tokens_per_media)
 
     def count_text(self, text: str) -> int:
         """Count one text, such as a system prompt."""

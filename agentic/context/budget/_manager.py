@@ -5,14 +5,14 @@ import asyncio
 import attrs
 
 from agentic import usage
-from agentic._given import is_whole, must_have
+from agentic._given import is_whole, must_be_async, must_count
 from agentic.context.budget._attempt import Attempt, Check, Compaction, Host
 from agentic.context.budget._compactor import Compactor, summarize
 from agentic.context.budget._plan import plan
 from agentic.context.budget._policy import Policy
 from agentic.context.budget._trigger import find_trigger
 from agentic.errors import CompactionRefused, ConfigError, HistoryChanged
-from agentic.messages import Message, RecentConversations, find_summary
+from agentic.messages import Message, RecentConversations, check_messages, find_summary
 from agentic.tokens import Counter, Tallies
 
 __all__ = ["Manager"]
@@ -56,13 +56,13 @@ class Manager:
     @counter.validator
     def _check_counter(self, _: object, given: object) -> None:
         if given is not None:
-            must_have("counter", given, "count", "count(text)", "pass tokens.CharCounter()")
+            must_count("counter", given)
 
     @compactor.validator
     def _check_compactor(self, _: object, given: object) -> None:
         if given is not None:
-            must_have(
-                "compactor", given, "compact", "compact(messages)", "pass compactors.Digest()"
+            must_be_async(
+                "compactor", given, "compact", "async compact(messages)", "pass compactors.Digest()"
             )
 
     @policy.validator
@@ -80,6 +80,7 @@ class Manager:
         it must stay (pins, the system prompt), a compaction that is due comes to nothing.
         """
         _check_sizes(size, overhead_tokens)
+        check_messages(messages[-1:])
         if self.compactor is None or self._tallies is None:
             return None
         tokens = self._tallies.tally(messages).total + overhead_tokens if size is None else size
@@ -112,6 +113,7 @@ class Manager:
         appended to `messages` meanwhile follows the kept ones.
         """
         _check_sizes(size, overhead_tokens)
+        check_messages(messages[-1:])  # a tally looks at all that are new
         if self._tallies is None:
             tokens = size or 0
             return Compaction(

@@ -4,7 +4,7 @@ import re
 
 import attrs
 
-from agentic._given import must_be, must_have, whole
+from agentic._given import must_be, must_count, whole
 from agentic.context.compactors._fit import fit
 from agentic.context.compactors._gather import gather
 from agentic.context.compactors._tools import ToolTable
@@ -58,7 +58,7 @@ class Digest:
 
     @counter.validator
     def _check_counter(self, _: object, value: object) -> None:
-        must_have("counter", value, "count", "count(text) -> int", "pass tokens.CharCounter()")
+        must_count("counter", value)
 
     @recall.validator
     def _check_recall(self, _: object, value: object) -> None:
@@ -68,6 +68,8 @@ class Digest:
 
     def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
         """Give the digest of a conversation, or of a part of one; a view may count its own way."""
+        if counter is not None:
+            must_count("counter", counter)
         notes = gather(messages, self.tools)
         return fit(notes, self.max_tokens, counter or self.counter, self.recall or "")
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import attrs
 
+from agentic._given import must_be_async
 from agentic.errors import CompactionRefused, ConfigError
 from agentic.messages import Message
 
@@ -49,13 +50,9 @@ class FirstOf:
         if not value:
             raise ConfigError("compactors", value, "at least one", "add a compactors.Digest()")
         for compactor in value:
-            if not callable(getattr(compactor, "compact", None)):
-                raise ConfigError(
-                    "compactors",
-                    compactor,
-                    "objects with an async compact(messages) -> str",
-                    "wrap a function in a class with that method",
-                )
+            signature = "async compact(messages) -> str"
+            remedy = "wrap a function in a class with that method"
+            must_be_async("compactors", compactor, "compact", signature, remedy)
 
     async def compact(self, messages: list[Message], /) -> str:
         """Give the first answer.

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import attrs
 
-from agentic._given import must_have, whole
+from agentic._given import must_count, whole
 from agentic.context.compactors._lines import clip
 from agentic.context.compactors._prompt import write_prompt
 from agentic.context.compactors._transcript import entries
@@ -79,7 +79,7 @@ class Model:
 
     @counter.validator
     def _check_counter(self, _: object, value: object) -> None:
-        must_have("counter", value, "count", "count(text) -> int", "pass tokens.CharCounter()")
+        must_count("counter", value)
 
     @window.validator
     def _check_window(self, _: object, value: int) -> None:

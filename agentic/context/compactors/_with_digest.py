@@ -5,7 +5,7 @@ from typing import Protocol
 
 import attrs
 
-from agentic._given import must_be, must_have
+from agentic._given import must_be, must_be_async
 from agentic.context.compactors._digest import Digest
 from agentic.context.compactors._notes import TITLE
 from agentic.messages import Message
@@ -55,7 +55,9 @@ class WithDigest:
 
     @model.validator
     def _check(self, _: object, value: object) -> None:
-        must_have("model", value, "compact", "async compact(messages) -> str", "pass a Model(ask)")
+        must_be_async(
+            "model", value, "compact", "async compact(messages) -> str", "pass a Model(ask)"
+        )
 
     async def compact(self, messages: list[Message], /) -> str:
         """Give prose and digest; raises as the model does."""

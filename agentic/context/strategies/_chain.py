@@ -5,8 +5,8 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from agentic._given import must_be_strategy
 from agentic.context.strategies._strategy import ContextStrategy
-from agentic.errors import ConfigError
 from agentic.messages import Message
 
 __all__ = ["Chain"]
@@ -17,14 +17,7 @@ _Strategy: TypeAlias = ContextStrategy | Callable[[list[Message]], list[Message]
 def _strategies(given: Iterable[Any]) -> tuple[_Strategy, ...]:
     strategies = tuple(given)
     for strategy in strategies:
-        ready = not isinstance(strategy, type)
-        if not (ready and (isinstance(strategy, ContextStrategy) or callable(strategy))):
-            raise ConfigError(
-                "Chain.strategies",
-                strategy,
-                "a strategy, or a callable from messages to messages",
-                "pass an object with compact(messages), made with its arguments",
-            )
+        must_be_strategy("strategies", strategy)
     return strategies
 
 

@@ -111,15 +111,15 @@ def test_what_gives_no_good_summary_changes_nothing(
     assert text in str(done.error)
 
 
-def test_a_compactor_that_is_not_async_is_reported() -> None:
-    """Whatever `compact` raises or returns at once is an error of the compactor."""
+def test_a_compactor_that_answers_at_once_is_reported() -> None:
+    """Where only the call shows that it is not async, that is an error of the compactor."""
 
     class Plain:
-        def compact(self, messages: list[Message], /) -> str:
+        def compact(self, messages: list[Message], /) -> Any:
             return "not awaitable"
 
     class Raising:
-        def compact(self, messages: list[Message], /) -> str:
+        def compact(self, messages: list[Message], /) -> Any:
             raise KeyError("at once")
 
     assert isinstance(compact(Plain(), talk(*[100] * 12)).error, TypeError)
