@@ -10,8 +10,10 @@ import attrs
 
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
+from agentic.messages import leading_system_count
 from agentic.providers._failure import counted_tokens, known_window, provider_errors
 from agentic.providers._plain import at, plain, text_at
+from agentic.providers.anthropic._cache import mark_for_cache
 from agentic.providers.anthropic._wire import (
     NAME,
     StreamedResponse,
@@ -88,6 +90,10 @@ class Decider:
     """More arguments of the call. Without `max_tokens` a reply may be as long as the model allows,
     but no more than 32,000 tokens or an eighth of the window, whichever is more; `budget_tokens`
     for thinking come on top. `tools` stand before those of the request."""
+    prompt_cache: bool = attrs.field(default=True, kw_only=True)
+    """Whether the tools, the system prompt and the newest messages are marked for the cache, which
+    makes a long conversation cost a fifth. A request that already has a `cache_control` of yours
+    gets no other. Turn it off for single requests, whose writes to the cache nobody reads."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     @property
@@ -170,7 +176,10 @@ class Decider:
             **({"tools": tools} if tools else {}),
         }
         body.pop("stream", None)
-        return body
+        if not self.prompt_cache:
+            return body
+        leading = request.history[: leading_system_count(request.history)]
+        return mark_for_cache(body, summaries=sum(m.summary is not None for m in leading))
 
 
 def reply_tokens(limits: ModelLimits, options: Mapping[str, Any] = MappingProxyType({})) -> int:

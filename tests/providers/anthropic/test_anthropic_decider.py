@@ -226,7 +226,7 @@ def test_an_overflow_is_recovered_by_a_compaction() -> None:
     assert result.reply == "Done."
     assert result.summary is not None
     assert len(json.dumps(server.bodies[1])) < len(json.dumps(server.bodies[0]))
-    assert "[Context Summary" in server.bodies[1]["system"]
+    assert "[Context Summary" in server.bodies[1]["system"][0]["text"]
 
 
 def test_an_overflow_without_a_budget_is_told() -> None:
