@@ -232,7 +232,7 @@ class JsonlStore:
     def _replace_known(
         self, messages: list[Message], line: bytes, known: Known, replaces: int
     ) -> None:
-        replaces_all = known is self._known and replaces == len(known)
+        replaces_all = known is self._known and replaces == known.length
         if self._seen != self._log.claim() or not replaces_all:
             nothing: list[tuple[int, Message]] = []
             stored = self._read(read_placed, nothing)

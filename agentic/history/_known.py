@@ -36,7 +36,9 @@ class Known:
     session: int | None = None
     """The number of the session in its database; None where nothing was loaded."""
 
-    def __len__(self) -> int:
+    @property
+    def length(self) -> int:
+        """How many messages it has."""
         return self.loaded + len(self.appended)
 
     def note(self, position: int) -> None:
@@ -55,8 +57,8 @@ def check_replaces(replaces: int, known: Known | None, session: str) -> Known:
     is_whole(0, replaces, "replaces", "count the messages that the new ones stand for")
     if known is None:
         raise HistoryConflict(session, _REPLACED)
-    if replaces > len(known):
-        allowed = f"at most {len(known)}, as many as were loaded last and appended since"
+    if replaces > known.length:
+        allowed = f"at most {known.length}, as many as were loaded last and appended since"
         raise ConfigError("replaces", replaces, allowed, "load again")
     return known
 

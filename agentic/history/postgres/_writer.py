@@ -200,7 +200,7 @@ class Writer:
     ) -> None:
         text = line
         if not (self._late and self._late.is_meant_by("replace", line)):
-            replaces_all = known is self.known and replaces == len(known)
+            replaces_all = known is self.known and replaces == known.length
             if self.seen != locate(self._rows, self._state.seq) or not replaces_all:
                 stored = await self._find_stored(known)
                 messages = merge(messages, known, replaces, stored, self.link.name)

@@ -148,7 +148,7 @@ class Writer:
     def _replace_known(
         self, rows: Rows, messages: list[Message], line: bytes, known: Known, replaces: int
     ) -> None:
-        replaces_all = known is self.known and replaces == len(known)
+        replaces_all = known is self.known and replaces == known.length
         if self.seen != self._here(rows) or not replaces_all:
             stored = rows.placed(self._state) if known.session in {None, rows.session} else []
             messages = merge(messages, known, replaces, stored, self.name)
