@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -208,6 +209,43 @@ def test_a_replace_and_a_restore_in_doubt_take_place_once(dsn: str, cut: str) ->
             assert await store.load() == [HELLO]
             with pytest.raises(NothingToRestore):
                 await store.restore()
+
+    asyncio.run(write())
+
+
+@pytest.mark.parametrize("cut", ["before", "after"])
+def test_a_replace_in_doubt_ignores_its_tail(dsn: str, cut: str) -> None:
+    """What it kept of the history is no part of what is compared when it is repeated."""
+
+    async def write() -> None:
+        async with _network(dsn) as (network, store):
+            known = await store.load()
+            await store.append(THERE)
+            network.word = b"replace"
+            step = functools.partial(store.replace, [SUMMARY], replaces=len(known))
+            assert isinstance(await _during_a_cut(network, cut, step), HistoryUnavailable)
+            await step()
+            assert await store.load() == [SUMMARY, THERE]
+            await store.restore()
+            assert await store.load() == [HELLO, THERE]
+            with pytest.raises(NothingToRestore):
+                await store.restore()
+
+    asyncio.run(write())
+
+
+def test_an_append_under_way_survives_a_summary(dsn: str) -> None:
+    """The append waits for the server when the summary is ready: the view has both."""
+
+    async def write() -> None:
+        async with PostgresStore(dsn) as store:
+            await store.append(HELLO)
+            known = await store.load()
+            under_way = asyncio.create_task(store.append(THERE))
+            await asyncio.sleep(0)  # it has its turn now
+            await store.replace([SUMMARY], replaces=len(known))
+            await under_way
+            assert await store.load() == [SUMMARY, THERE]
 
     asyncio.run(write())
 
