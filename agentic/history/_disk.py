@@ -9,14 +9,26 @@ from pathlib import Path
 
 from agentic.errors import HistoryNotWritten
 
-__all__ = ["REMEDIES", "open_private", "reporting", "staged", "sync_folders", "write_private"]
+__all__ = [
+    "REMEDIES",
+    "make_folders",
+    "open_private",
+    "reporting",
+    "staged",
+    "sync_folders",
+    "write_private",
+]
 
+_NO_LOCKS = "the file system keeps no locks: choose a place on a local disk"
 REMEDIES = {
     errno.EACCES: "write access is missing: change the permissions, or choose another place",
     errno.EDQUOT: "the disk quota is used up: free some space",
     errno.EEXIST: "a file stands where a folder is needed: move it, or choose another path",
     errno.EFBIG: "the file may not grow further: raise the limit, or begin a new session",
     errno.EISDIR: "a folder stands where the file belongs: choose a path inside it",
+    errno.ENOLCK: _NO_LOCKS,
+    errno.ENOSYS: _NO_LOCKS,
+    errno.ENOTSUP: _NO_LOCKS,
     errno.ENOSPC: "the disk is full: free some space",
     errno.ENOTDIR: "a file stands where a folder is needed: move it, or choose another path",
     errno.EROFS: "the place is read-only: choose another one",
@@ -33,6 +45,20 @@ def reporting(path: Path) -> Iterator[None]:
         remedy = REMEDIES.get(problem.errno or 0, "the system refused")
         what = f"{problem.strerror or problem} ({remedy})"
         raise HistoryNotWritten(str(path), what) from problem
+
+
+def make_folders(folder: Path) -> list[Path]:
+    """Make a folder, and those on the way to it, their owner's only; return what was missing.
+
+    Raises:
+        OSError: a file stands in the way, or the place is read-only.
+    """
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        with contextlib.suppress(FileExistsError):  # made by somebody else just now
+            each.mkdir(mode=0o700)
+    folder.mkdir(exist_ok=True)  # complains about a file
+    return missing
 
 
 def open_private(path: str, flags: int) -> int:

@@ -20,6 +20,7 @@ from agentic.history._given import check_title
 from agentic.history._lines import Line
 from agentic.history._refs import check_ref, decode_output, encode_output
 from agentic.history._state import NEW, State
+from agentic.history._times import in_utc
 
 __all__ = ["Exported", "Lines", "Step", "encode_output_line", "encode_title_line", "read_export"]
 
@@ -58,7 +59,8 @@ class Exported:
     def take(self, text: bytes, entry: Entry | None) -> None:
         """Add an entry; None is one that this version passes over."""
         if entry and not self.steps and entry.messages:
-            self.created_at = entry.messages[0].timestamp
+            said = entry.messages[0].timestamp
+            self.created_at = in_utc(said) if said else None
         undone = self._states[self.state.standing - 1] if self.state.standing else None
         self._states.append(self.state.follow(entry, undone))
         self.steps.append(Step(entry.kind if entry else "optional", text, self.state))
@@ -88,7 +90,7 @@ async def read_export(lines: Lines, name: str) -> Exported:
 
     Raises:
         ConfigError: the lines are no bytes.
-        HistoryDamaged: a line cannot be read.
+        HistoryDamaged: a line cannot be read, or there is none.
     """
     found, offset = Exported(), 0
     async for text in _each(lines):
@@ -96,6 +98,8 @@ async def read_export(lines: Lines, name: str) -> Exported:
             raise ConfigError("lines", text, "bytes, a line each", "open the file with 'rb'")
         _read(found, Line(offset, text.removesuffix(b"\n")), name)
         offset += len(text)
+    if not found.steps and not found.outputs:
+        raise HistoryDamaged(name, 0, "there is no entry in it")
     return found
 
 

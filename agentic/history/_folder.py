@@ -9,14 +9,13 @@ import logging
 import re
 import shutil
 from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
 import attrs
 
 from agentic.errors import HistoryConflict, HistoryDamaged, SessionMissing
-from agentic.history._disk import reporting, staged, sync_folders, write_private
+from agentic.history._disk import make_folders, reporting, staged, sync_folders, write_private
 from agentic.history._export import (
     Exported,
     Lines,
@@ -30,7 +29,8 @@ from agentic.history._lines import find_end
 from agentic.history._lock import open_locked, require_flock
 from agentic.history._outputs import Outputs, outputs_beside
 from agentic.history._protocols import SessionInfo
-from agentic.history._survey import survey
+from agentic.history._survey import is_session, survey
+from agentic.history._times import from_timestamp, in_utc
 from agentic.history._waiting import in_thread
 
 __all__ = ["JsonlSessions"]
@@ -107,7 +107,7 @@ class JsonlSessions:
             HistoryNotWritten: it could not be removed, or not all of it.
             SessionMissing: there is no such session.
         """
-        await in_thread(self._delete, self._find(session_id))
+        await in_thread(self._delete, self._find(session_id, empty=True))
 
     async def redact(
         self,
@@ -161,18 +161,22 @@ class JsonlSessions:
             HistoryNotWritten: there is no new session.
         """
         path = self._path(session_id)
-        _check_new(path)
         found = await read_export(lines, f"the import of {session_id}")
         await in_thread(self._import, path, found)
 
     def _path(self, session_id: str) -> Path:
         return self.folder / f"{check_session_id(session_id)}{_SUFFIX}"
 
-    def _find(self, session_id: str) -> Path:
+    def _find(self, session_id: str, *, empty: bool = False) -> Path:
         path = self._path(session_id)
-        if not path.is_file():
-            raise SessionMissing(session_id, str(self.folder))
-        return path
+        if path.is_file():
+            with path.open("rb") as file:
+                found = is_session(file)
+            if found is False:
+                raise HistoryDamaged(str(path), 0, "it is no session")
+            if found or empty:
+                return path
+        raise SessionMissing(session_id, str(self.folder))
 
     def _list(self) -> Sequence[SessionInfo]:
         # not by glob, to which a folder that cannot be read is an empty one
@@ -197,9 +201,11 @@ class JsonlSessions:
             return None
 
     def _describe(self, path: Path) -> SessionInfo | None:
-        changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        changed = from_timestamp(path.stat().st_mtime)
         with path.open("rb") as file:
             seen = survey(file)
+        if seen.is_session is None:
+            return None
         if not seen.is_session:
             _log.warning("%s is not listed: no line of it is an entry of a session", path)
             return None
@@ -208,7 +214,7 @@ class JsonlSessions:
             title=self._title(path),
             messages=seen.messages,
             summarized=seen.summarized,
-            created_at=(seen.begun or changed).astimezone(UTC),
+            created_at=in_utc(seen.begun or changed),
             changed_at=changed,
         )
 
@@ -240,30 +246,36 @@ class JsonlSessions:
                 sync_folders([self.folder])
 
     def _import(self, path: Path, found: Exported) -> None:
+        """Make a session under its own lock: an empty file, which is none, until all is there."""
+        require_flock("JsonlSessions")
         with reporting(path):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            content = b"".join(step.text + b"\n" for step in found.steps)
-            with staged(path, content, fsync=self.fsync) as written:
-                _check_new(path)
-                outputs = outputs_beside(path, fsync=self.fsync)
-                for ref, output in found.outputs.items():
-                    outputs.put(ref, output)
-                self._set_title(path, found.title)
-                _link(written, path)  # last: only now there is a session
+            make_folders(self.folder)
+            with open_locked(path):
+                with path.open("rb") as file:
+                    if any(line.strip() for line in file):
+                        raise _there_already(path)
+                try:
+                    self._fill(path, found)
+                except BaseException:
+                    self._clear(path)
+                    path.unlink()
+                    raise
             if self.fsync:
                 sync_folders([self.folder])
 
+    def _fill(self, path: Path, found: Exported) -> None:
+        self._clear(path)  # what a killed import left
+        outputs = outputs_beside(path, fsync=self.fsync)
+        for ref, output in found.outputs.items():
+            outputs.put(ref, output)
+        self._set_title(path, found.title)
+        content = b"".join(step.text + b"\n" for step in found.steps)
+        with staged(path, content, fsync=self.fsync) as written:
+            written.replace(path)  # last: only now there is a session
 
-def _check_new(path: Path) -> None:
-    if path.exists():
-        raise _there_already(path)
-
-
-def _link(written: Path, path: Path) -> None:
-    try:
-        path.hardlink_to(written)
-    except FileExistsError as problem:
-        raise _there_already(path) from problem
+    def _clear(self, path: Path) -> None:
+        self._set_title(path, "")
+        shutil.rmtree(outputs_beside(path, fsync=self.fsync).folder, ignore_errors=True)
 
 
 def _there_already(path: Path) -> HistoryConflict:

@@ -1,5 +1,6 @@
 """What may be handed to a store: messages, names and titles, and nothing that only looks so."""
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -33,6 +34,13 @@ def absolute(path: Any) -> Path:
     """
     if not isinstance(path, str | Path) or not str(path):
         raise ConfigError("path", path, "a str or a Path", "name the place of the session")
+    try:
+        encoded = os.fsencode(path)
+    except UnicodeEncodeError:
+        encoded = b"\0"
+    if b"\0" in encoded:
+        allowed = "a path without NUL and without characters that no file name has"
+        raise ConfigError("path", path, allowed, "check where the name comes from")
     return Path(path).absolute()
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import attrs
 
 from agentic.errors import HistoryDamaged
-from agentic.history._disk import open_private, reporting, staged, sync_folders
-from agentic.history._entries import BEGINNING
+from agentic.history._disk import make_folders, open_private, reporting, staged, sync_folders
 from agentic.history._lines import find_end
 from agentic.history._lock import open_locked, require_flock
+from agentic.history._survey import is_session
 
 __all__ = ["Log"]
 
@@ -121,25 +121,32 @@ class Log:
 
     def _open(self) -> None:
         require_flock("JsonlStore")  # before anything is made
-        missing = [folder for folder in self.path.parents if not folder.exists()]
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        missing = make_folders(self.path.parent)
         with contextlib.ExitStack() as undo:
             file = undo.enter_context(open_locked(self.path))
             found = os.fstat(file.fileno())
             end = find_end(file)
+            if found.st_size:
+                self._check_session(file)
             if end < found.st_size:
-                self._check_session(file, end)
                 self._move_aside(file, end)
+            if end == 0:  # a title without entries is what a killed import left
+                Path(f"{self.path}.title").unlink(missing_ok=True)
             if self.fsync:
                 sync_folders([self.path.parent, *(folder.parent for folder in missing)])
             undo.pop_all()
         self._file, self._end, self._unfinished = file, end, False
         self._identity = found.st_dev, found.st_ino
 
-    def _check_session(self, file: io.FileIO, end: int) -> None:
-        """Refuse to move aside what was never the beginning of a session: somebody's own file."""
+    def _check_session(self, file: io.FileIO) -> None:
+        """Refuse what was never a session, or the beginning of one: somebody's own file."""
         file.seek(0)
-        if end == 0 and not BEGINNING.startswith(file.read(len(BEGINNING))):
+        reader = io.BufferedReader(file)
+        try:
+            foreign = is_session(reader) is False
+        finally:
+            reader.detach()
+        if foreign:
             raise HistoryDamaged(str(self.path), 0, "it is no session, choose another file")
 
     def _move_aside(self, file: io.FileIO, end: int) -> None:

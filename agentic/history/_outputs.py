@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 
 from agentic.errors import HistoryDamaged, OutputMissing
-from agentic.history._disk import reporting, sync_folders, write_private
+from agentic.history._disk import make_folders, reporting, sync_folders, write_private
 from agentic.history._refs import check_ref, decode_output, encode_output, is_ref, make_ref
 
 __all__ = ["Outputs", "outputs_beside"]
@@ -80,7 +80,7 @@ class Outputs:
 
     def _make_folder(self) -> None:
         if not self.folder.is_dir():
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folders(self.folder)
             if self.fsync:
                 sync_folders([self.folder.parent])
 

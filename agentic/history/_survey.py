@@ -12,11 +12,11 @@ from typing import BinaryIO
 import attrs
 
 from agentic.errors import HistoryDamaged
-from agentic.history._entries import Entry, decode
+from agentic.history._entries import BEGINNING, Entry, decode
 from agentic.history._lines import Line
 from agentic.history._state import count_summarized
 
-__all__ = ["Survey", "survey"]
+__all__ = ["Survey", "is_session", "survey"]
 
 _MESSAGE = b'{"v":1,"type":"message",'
 _SUMMARY = b'"summary":'
@@ -32,8 +32,8 @@ class Survey:
     """How many of them the summary in the history stands for."""
     begun: datetime | None = None
     """When the first message was said, if that says so."""
-    is_session: bool = True
-    """Whether any line is an entry, if only of another version; a file without lines may be one."""
+    is_session: bool | None = None
+    """As `is_session` says."""
 
 
 def survey(file: BinaryIO) -> Survey:
@@ -45,7 +45,7 @@ def survey(file: BinaryIO) -> Survey:
     """
     found = Survey(begun=_begun(file.readline()))
     file.seek(0)
-    found.is_session = _is_session(file)
+    found.is_session = is_session(file)
     file.seek(0)
     telling: list[int] = []  # where the lines begin in which a summary may stand
     begin = end = 0
@@ -65,11 +65,19 @@ def survey(file: BinaryIO) -> Survey:
     return found
 
 
-def _is_session(file: BinaryIO) -> bool:
-    """Look at lines until one is an entry: mostly that is the first."""
-    lines = (line for line in file if line.endswith(b"\n") and line.strip())
-    first = next(lines, None)
-    return first is None or _is_entry(first) or any(map(_is_entry, lines))
+def is_session(file: BinaryIO) -> bool | None:
+    r"""Return whether a line is an entry, if only of another version; None if the file is blank.
+
+    >>> import io
+    >>> is_session(io.BytesIO(b"hello\n")), is_session(io.BytesIO(b"\n"))
+    (False, None)
+    """
+    lines = (line for line in file if line.strip())
+    if (first := next(lines, None)) is None:
+        return None
+    if not first.endswith(b"\n"):  # perhaps the beginning of an entry, which a kill cut short
+        return first[: len(BEGINNING)] == BEGINNING[: len(first)]
+    return _is_entry(first) or any(map(_is_entry, lines))
 
 
 def _is_entry(line: bytes) -> bool:

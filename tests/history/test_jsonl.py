@@ -315,7 +315,7 @@ def test_a_damaged_entry_is_named_by_its_place(path: Path, line: bytes, problem:
 
 def test_what_was_damaged_before_the_present_view_does_not_matter(path: Path) -> None:
     """load() looks no further back than it must; full() tells."""
-    path.write_bytes(b"damaged\n")
+    path.write_bytes(b'damaged\n{"v":1,"type":"replace","messages":[]}\n')
 
     async def write() -> None:
         async with JsonlStore(path) as store:

@@ -32,7 +32,8 @@ _BATCH_ROWS = 500
 _NOBODY = 0
 """The writer of what was imported."""
 _LIST = """
-    SELECT id, title, coalesce(messages, 0), coalesce(summarized, 0), created_at,
+    SELECT id, title, coalesce(messages, 0), coalesce(summarized, 0),
+        least(greatest(created_at, '0001-01-02 00:00+00'), '9999-12-30 00:00+00'),
         coalesce(written_at, created_at) AS changed_at
     FROM agentic.sessions LEFT JOIN LATERAL (
         SELECT messages, summarized, written_at FROM agentic.entries

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from agentic.errors import HistoryDamaged, HistoryNotWritten
-from agentic.history._disk import reporting, staged, sync_folders
+from agentic.history._disk import make_folders, reporting, staged, sync_folders
 from agentic.history.sqlite._locks import locked_for_making
 
 __all__ = [
@@ -195,7 +195,7 @@ def writing(path: Path) -> Iterator[None]:
 def not_written(problem: sqlite3.Error, path: Path) -> HistoryDamaged | HistoryNotWritten:
     """Turn what SQLite says into an error that says what to do."""
     code = _code(problem)
-    if code in _DAMAGE:
+    if _is_damage(problem):
         return HistoryDamaged(str(path), 0, str(problem))
     what = f"{problem} ({_REMEDIES.get(code, 'the database refused')})"
     return HistoryNotWritten(str(path), what)
@@ -208,10 +208,15 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as problem:
         code = _code(problem)
-        if code in _DAMAGE:
+        if _is_damage(problem):
             raise HistoryDamaged(str(path), 0, str(problem)) from problem
         remedy = _REMEDIES.get(code, "the database refused")
         raise OSError(f"{path} cannot be read: {problem} ({remedy})") from problem
+
+
+def _is_damage(problem: sqlite3.Error) -> bool:
+    # the driver's own complaint about bytes that are no text has no code
+    return _code(problem) in _DAMAGE or "decode to UTF-8" in str(problem)
 
 
 def _code(problem: sqlite3.Error) -> int:
@@ -263,8 +268,7 @@ def _closing_on_error(connection: sqlite3.Connection) -> Iterator[None]:
 
 def _make(path: Path, *, fsync: bool) -> None:
     """Make a database under another name, complete, and give it its own."""
-    missing = [folder for folder in path.parents if not folder.exists()]
-    path.parent.mkdir(parents=True, exist_ok=True)
+    missing = make_folders(path.parent)
     with locked_for_making(path), staged(path, b"", fsync=False) as written:
         if path.exists():
             return

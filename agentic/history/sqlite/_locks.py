@@ -5,13 +5,12 @@ nothing: the lock itself has ended with its holder.
 """
 
 import contextlib
-import io
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from agentic.history._disk import reporting
-from agentic.history._lock import open_locked, require_flock
+from agentic.history._disk import make_folders, reporting
+from agentic.history._lock import LockedFile, open_locked, require_flock
 
 __all__ = ["lock_session", "locked_for_making", "locked_session", "unlock"]
 
@@ -19,7 +18,7 @@ _MAKING = ".making"
 """No session id begins with a dot."""
 
 
-def lock_session(database: Path, session_id: str, name: str) -> io.FileIO:
+def lock_session(database: Path, session_id: str, name: str) -> LockedFile:
     """Become the one writer of a session, called `name` in an error.
 
     Raises:
@@ -55,15 +54,18 @@ def locked_for_making(database: Path) -> Iterator[None]:
         unlock(lock)
 
 
-def unlock(lock: io.FileIO) -> None:
+def unlock(lock: LockedFile) -> None:
     """Let somebody else in."""
     path = Path(str(lock.name))
+    if not lock.is_ours:  # a forked child, which leaves the file to its parent
+        lock.close()
+        return
     with lock, contextlib.suppress(OSError):  # others are in the folder, or it is gone
         path.unlink()
         path.parent.rmdir()
 
 
-def _open(database: Path, lock: str, name: str, *, wait: bool) -> io.FileIO:
+def _open(database: Path, lock: str, name: str, *, wait: bool) -> LockedFile:
     folder = Path(f"{database}.locks")
     with reporting(database):
         while True:
@@ -74,7 +76,7 @@ def _open(database: Path, lock: str, name: str, *, wait: bool) -> io.FileIO:
 
 def _make(folder: Path) -> None:
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folders(folder)
     except FileExistsError:
         # taken away just now, or even made again: then it is no file that stands in the way
         if not stat.S_ISDIR(folder.lstat().st_mode):

@@ -5,7 +5,6 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Generator, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import attrs
@@ -20,6 +19,7 @@ from agentic.history._export import (
 )
 from agentic.history._given import absolute, check_session_id, check_title
 from agentic.history._protocols import SessionInfo
+from agentic.history._times import from_timestamp
 from agentic.history._waiting import in_thread
 from agentic.history.sqlite._database import (
     BUSY_SECONDS,
@@ -164,7 +164,10 @@ class SqliteSessions:
             return []
         with contextlib.closing(connection), reading(self.path):
             connection.row_factory = sqlite3.Row
-            return [_describe(row) for row in connection.execute(_LIST)]
+            try:
+                return [_describe(row) for row in connection.execute(_LIST)]
+            except TypeError as problem:  # a column may hold anything
+                raise HistoryDamaged(str(self.path), 0, str(problem)) from problem
 
     def _rename(self, session_id: str, title: str) -> None:
         with self._changing(session_id) as rows:
@@ -257,6 +260,6 @@ def _describe(row: sqlite3.Row) -> SessionInfo:
         title=row["title"],
         messages=row["messages"] or 0,
         summarized=row["summarized"] or 0,
-        created_at=datetime.fromtimestamp(row["created_at"], UTC),
-        changed_at=datetime.fromtimestamp(row["changed_at"], UTC),
+        created_at=from_timestamp(row["created_at"]),
+        changed_at=from_timestamp(row["changed_at"]),
     )

@@ -5,7 +5,6 @@ session, is already taken: entries are never interleaved.
 """
 
 import contextlib
-import io
 import sqlite3
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import attrs
 from agentic.errors import HistoryConflict, HistoryError
 from agentic.history._entries import Entry, encode_view
 from agentic.history._known import Known, merge
+from agentic.history._lock import LockedFile
 from agentic.history._redaction import Request, log_redaction, redact_lines
 from agentic.history._refs import make_ref
 from agentic.history._state import NEW, State
@@ -56,7 +56,7 @@ class Writer:
     """What `replaces` counts in; None from a replace or restore on until the next load."""
     _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
     """Open while the lock is held."""
-    _lock: io.FileIO | None = attrs.field(default=None, init=False)
+    _lock: LockedFile | None = attrs.field(default=None, init=False)
     _identity: tuple[int, int] = attrs.field(default=(0, 0), init=False)
     """Device and inode of the database."""
     _rows: Rows | None = attrs.field(default=None, init=False)
