@@ -15,15 +15,23 @@ async def in_thread(step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
     return await finish(asyncio.ensure_future(asyncio.to_thread(step, *args, **kwargs)))
 
 
-async def finish(work: asyncio.Future[T]) -> T:
-    """Wait for what cannot be stopped midway. A cancellation passes only when it is done."""
+async def finish(work: asyncio.Future[T], *, grace_seconds: float | None = None) -> T:
+    """Wait for what is not to be stopped midway. A cancellation passes only when it is done.
+
+    With a limit it is given that long from the cancellation on, and then stopped.
+    """
     cancelled: asyncio.CancelledError | None = None
     while not work.done():
         try:
-            await asyncio.wait([work])
+            await asyncio.wait([work], timeout=grace_seconds if cancelled else None)
         except asyncio.CancelledError as error:
             cancelled = error
+        else:
+            if not work.done():
+                work.cancel()
+                grace_seconds = None
     if cancelled is None:
         return work.result()
-    work.exception()  # nobody else asks, and asyncio would log it
+    if not work.cancelled():
+        work.exception()  # nobody else asks, and asyncio would log it
     raise cancelled

@@ -6,9 +6,12 @@ from typing import Any
 
 __all__ = ["uninterrupted"]
 
+_GRACE_SECONDS = 10.0
+"""How long work goes on after a cancellation: enough for all but a store that is stalled."""
+
 
 async def uninterrupted(work: Coroutine[Any, Any, None]) -> asyncio.CancelledError | None:
-    """Finish `work` even if the caller is cancelled meanwhile.
+    """Finish `work` even if the caller is cancelled meanwhile, unless it then takes too long.
 
     Gives the cancellation, for the caller to raise once it has told of what was done. Work that
     fails raises: its own error, or the cancellation if there was one.
@@ -17,9 +20,12 @@ async def uninterrupted(work: Coroutine[Any, Any, None]) -> asyncio.CancelledErr
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
-            await asyncio.wait({task})
+            await asyncio.wait({task}, timeout=_GRACE_SECONDS if cancelled else None)
         except asyncio.CancelledError as error:
             cancelled = error
+        else:
+            if not task.done():
+                task.cancel()
     if cancelled is not None and (task.cancelled() or task.exception()):
         raise cancelled
     task.result()

@@ -12,7 +12,7 @@ from agentic.errors import HistoryNotWritten
 from agentic.history._redaction import Redacted, Request, redact_lines
 from agentic.history._state import State
 from agentic.history.postgres._rows import Rows
-from agentic.history.postgres._server import Connection
+from agentic.history.postgres._server import Connection, without_limit
 
 __all__ = ["check_owner", "purge", "redact_rows"]
 
@@ -57,8 +57,9 @@ async def redact_rows(rows: Rows, request: Request, state: State, writer: int) -
 
 async def purge(connection: Connection) -> None:
     """Leave nothing in the tables' files but the rows that are there."""
-    for table in _TABLES:
-        await connection.execute(f"VACUUM (FULL, ANALYZE) agentic.{table}".encode())
+    async with without_limit(connection):
+        for table in _TABLES:
+            await connection.execute(f"VACUUM (FULL, ANALYZE) agentic.{table}".encode())
 
 
 async def _remove_outputs(rows: Rows, redacted: Redacted) -> list[str]:

@@ -1,14 +1,17 @@
 """The server: how it is reached, and what its errors mean. No error shows a password.
 
 A connection commits every statement by itself. It notices within half a minute when the other end
-is gone without a word, and so does the server, which then gives the locks of the session free.
+is gone without a word, and so does the server, which then gives the locks of the session free. A
+server that is there and does not answer is given up after a minute.
 """
 
+import asyncio
 import contextlib
 import os
 import re
-from collections.abc import Iterator
-from typing import TypeAlias
+import socket
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, TypeAlias
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -24,10 +27,54 @@ __all__ = [
     "is_over",
     "place",
     "reading",
+    "without_limit",
     "writing",
 ]
 
 Connection: TypeAlias = psycopg.AsyncConnection[TupleRow]
+
+
+class _Connection(psycopg.AsyncConnection[Any]):
+    """A connection that breaks off when the server is silent for too long."""
+
+    patience_seconds: float | None = None
+    """None is `ANSWER_SECONDS`; infinite for what may take as long as it takes."""
+
+    async def wait(self, *args: Any, **kwargs: Any) -> Any:
+        """Wait for the server, which every step does here."""
+        patience = ANSWER_SECONDS if self.patience_seconds is None else self.patience_seconds
+        if patience == float("inf"):
+            return await super().wait(*args, **kwargs)
+        watchdog = asyncio.get_running_loop().call_later(patience, self._break_off)
+        try:
+            return await super().wait(*args, **kwargs)
+        finally:
+            watchdog.cancel()
+
+    def _break_off(self) -> None:
+        # as if the other end had: whoever waits is told that the connection is lost
+        with (
+            contextlib.suppress(OSError, psycopg.Error),
+            socket.socket(fileno=os.dup(self.pgconn.socket)) as ours,
+        ):
+            ours.shutdown(socket.SHUT_RDWR)
+
+
+@contextlib.asynccontextmanager
+async def without_limit(connection: Connection) -> AsyncIterator[None]:
+    """Let the steps within take as long as they take: a long import, a table written anew."""
+    assert isinstance(connection, _Connection)  # noqa: S101  `connect` made it
+    row = await (await connection.execute("SHOW statement_timeout")).fetchone()
+    await connection.execute("SET statement_timeout = 0")
+    before, connection.patience_seconds = connection.patience_seconds, float("inf")
+    try:
+        yield
+    finally:
+        connection.patience_seconds = before
+        if not connection.closed:
+            reset = "SELECT set_config('statement_timeout', %s, false)"
+            await connection.execute(reset, row)
+
 
 _DEFAULTS: dict[str, str | int] = {
     "connect_timeout": 10,  # seconds
@@ -46,8 +93,19 @@ _SETTINGS = """
         set_config('synchronous_commit', CASE
             WHEN NOT %s THEN 'off'
             WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
-            ELSE current_setting('synchronous_commit') END, false)
+            ELSE current_setting('synchronous_commit') END, false),
+        set_config('statement_timeout', CASE
+            WHEN current_setting('statement_timeout') = '0' THEN %s
+            ELSE current_setting('statement_timeout') END, false)
 """
+_LIMIT = "SELECT extract(epoch FROM current_setting('statement_timeout')::interval)::float8"
+STATEMENT_SECONDS = 30.0
+"""How long the server tries to do what a statement says, unless it or the dsn sets another limit.
+
+An append takes milliseconds; what takes longer waits for somebody who holds a table.
+"""
+ANSWER_SECONDS = 60.0
+"""How long a silent server is waited for, which is longer than it takes to give up by itself."""
 _STATES = {
     "22P05": "its encoding lacks a character: use a database in UTF8",
     "25006": "it is read-only: connect to the primary server",
@@ -119,9 +177,13 @@ async def connect(dsn: str, *, fsync: bool) -> Connection:
     given = conninfo_to_dict(dsn)
     defaults = {name: value for name, value in _DEFAULTS.items() if name not in given}
     complete = make_conninfo(dsn, **defaults, client_encoding="UTF8")
-    connection = await psycopg.AsyncConnection.connect(complete, autocommit=True)
+    connection = await _Connection.connect(complete, autocommit=True)
     try:
-        await connection.execute(_SETTINGS, [fsync])
+        milliseconds = f"{STATEMENT_SECONDS * 1000:.0f}"
+        await connection.execute(_SETTINGS, [fsync, milliseconds])
+        row = await (await connection.execute(_LIMIT)).fetchone()
+        if row and row[0] > STATEMENT_SECONDS:  # somebody allows more, so more is no silence
+            connection.patience_seconds = 2.0 * row[0]
     except BaseException:
         await connection.close()
         raise

@@ -2,8 +2,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from datetime import UTC
+from typing import Any
 
 import attrs
 import psycopg
@@ -23,12 +24,22 @@ from agentic.history._waiting import finish
 from agentic.history.postgres._link import Link
 from agentic.history.postgres._lock import lock_session
 from agentic.history.postgres._rows import Rows
-from agentic.history.postgres._server import Connection, check_dsn, explain, place, reading, writing
+from agentic.history.postgres._server import (
+    Connection,
+    check_dsn,
+    explain,
+    place,
+    reading,
+    without_limit,
+    writing,
+)
 from agentic.history.postgres._store import PostgresStore
 
 __all__ = ["PostgresSessions"]
 
 _BATCH_ROWS = 500
+_GRACE_SECONDS = 10.0
+"""How long a step may go on after it was cancelled: enough for all but a server that is stalled."""
 _NOBODY = 0
 """The writer of what was imported."""
 _LIST = """
@@ -85,7 +96,7 @@ class PostgresSessions:
             SessionMissing: there is no such session.
         """
         check_session_id(session_id)
-        await finish(asyncio.ensure_future(self._rename(session_id, check_title(title))))
+        await self._finish(self._rename(session_id, check_title(title)))
 
     async def delete(self, session_id: str) -> None:
         """Remove a session with its outputs and its title.
@@ -97,7 +108,7 @@ class PostgresSessions:
             HistoryUnavailable: the connection was lost; it may be gone or not.
             SessionMissing: there is no such session.
         """
-        await finish(asyncio.ensure_future(self._delete(check_session_id(session_id))))
+        await self._finish(self._delete(check_session_id(session_id)))
 
     async def redact(
         self,
@@ -155,7 +166,11 @@ class PostgresSessions:
         """
         check_session_id(session_id)
         found = await read_export(lines, f"the import of {session_id}")
-        await finish(asyncio.ensure_future(self._import(session_id, found)))
+        await self._finish(self._import(session_id, found))
+
+    async def _finish(self, step: Coroutine[Any, Any, None]) -> None:
+        """Take a step to its end, cancelled or not, unless the server is silent then."""
+        await finish(asyncio.ensure_future(step), grace_seconds=_GRACE_SECONDS)
 
     async def _rename(self, session_id: str, title: str) -> None:
         async with self._writing(self._name(session_id)) as link:
@@ -176,7 +191,7 @@ class PostgresSessions:
             if await Rows.find(connection, session_id, name):
                 problem = "is there already: choose another id, or delete it first"
                 raise HistoryConflict(name, problem)
-            async with connection.transaction():
+            async with without_limit(connection), connection.transaction():
                 rows = await Rows.add(
                     connection, session_id, name, title=found.title, created_at=found.created_at
                 )
