@@ -1,10 +1,12 @@
 """Reading a provider's data, whether it came as JSON or as the objects of an SDK.
 
 Everything public in an adapter first makes its argument plain, so that the rest of it knows dicts,
-lists, texts and numbers only. Whatever is missing, null, of another type or nested more than 200
-levels deep reads as absent: what a provider sends is never a reason to raise.
+lists, texts and numbers only. Whatever is missing, null or of another type reads as absent, and
+what is nested more than 200 levels deep as its JSON text: what a provider sends is never a reason
+to raise.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 from typing import Any
@@ -27,7 +29,7 @@ def plain(item: Any, _depth: int = 0) -> Any:
     if isinstance(item, str | int | float | bytes | None):
         return item
     if _depth > _DEEPEST:
-        return None
+        return _text(item)
     dump = getattr(item, "model_dump", None)  # pydantic: the SDKs of OpenAI, Anthropic and Google
     if callable(dump):
         return _dumped(dump)
@@ -42,6 +44,13 @@ def plain(item: Any, _depth: int = 0) -> Any:
         same = all(new is old for new, old in zip(values, parts, strict=True))
         return item if same and type(item) is list else values
     return item
+
+
+def _text(item: Any) -> str | None:
+    try:
+        return json.dumps(item, default=str)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _dumped(dump: Callable[..., Any]) -> Any:

@@ -1,6 +1,7 @@
 """A decider that asks a model of Amazon Bedrock by Converse."""
 
 import contextlib
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from functools import partial
 from typing import Any
@@ -9,9 +10,11 @@ import attrs
 
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
+from agentic.messages import leading_system_count
 from agentic.providers._failure import counted_tokens, known_window, provider_errors
 from agentic.providers._plain import at
 from agentic.providers.bedrock._blocking import call, events
+from agentic.providers.bedrock._cache import mark_for_cache
 from agentic.providers.bedrock._wire import (
     NAME,
     StreamedResponse,
@@ -29,8 +32,11 @@ _COUNTED = ("messages", "system", "toolConfig", "additionalModelRequestFields")
 """https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseTokensRequest.html"""
 
 
-_REFUSAL = "cannot be provided in the same turn"
+_TWO_KINDS_REFUSED = "cannot be provided in the same turn"
 """What a model says that takes no words beside calls or results."""
+_MARKS_REFUSED = re.compile(r"did not allow prompt caching|\[?cachePoint\]? is not permitted")
+"""What a model says that has no prompt cache: https://github.com/NousResearch/hermes-agent/issues/97281
+and https://github.com/zeroclaw-labs/zeroclaw/pull/8943 (2026-11)."""
 
 
 @attrs.define(eq=False)
@@ -38,7 +44,8 @@ class Decider:
     """Asks one model by the client's `converse`, or `converse_stream` where the loop can watch.
 
     A model that refuses words beside calls or results in one turn is asked once more with such
-    turns parted, and so is every later call; families known to refuse them get none.
+    turns parted, and so is every later call; families known to refuse them get none. The same goes
+    for a model that refuses marks for the cache.
 
     A cancelled call of boto3 is not waited for, and its thread ends with it; a cancelled stream is
     closed. boto3 retries by itself, as its `Config` says.
@@ -51,9 +58,13 @@ class Decider:
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
     """More arguments of the call, such as `inferenceConfig`. Blocks of `system` and entries of
     `toolConfig.tools` are put after those of the conversation."""
+    prompt_cache: bool = attrs.field(default=True, kw_only=True)
+    """Whether the tools, the system prompt and the newest messages are marked for the cache, where
+    the `modelId` names a model with one. A request with a `cachePoint` of yours gets no other."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     _has_two_kinds: bool = attrs.field(default=True, init=False)
+    _takes_marks: bool = attrs.field(default=True, init=False)
 
     @property
     def name(self) -> str:
@@ -100,7 +111,7 @@ class Decider:
         Raises:
             RequestFailed: no count was given, as by some models.
         """
-        given = self._arguments(request)
+        given = self._arguments(request, marked=False)
         converse = {name: given[name] for name in _COUNTED if name in given}
         counting = partial(
             self.client.count_tokens, modelId=self.model, input={"converse": converse}
@@ -110,15 +121,24 @@ class Decider:
         return counted_tokens(answer, "inputTokens", NAME)
 
     async def _ask(self, method: Callable[..., Any], request: Input) -> Any:
-        try:
-            return await call(partial(method, **self._arguments(request)))
-        except Exception as error:
-            if not self._has_two_kinds or _REFUSAL not in str(error):
-                raise
-        self._has_two_kinds = False
-        return await call(partial(method, **self._arguments(request)))
+        while True:
+            try:
+                return await call(partial(method, **self._arguments(request)))
+            except Exception as error:
+                if not self._learn(str(error)):
+                    raise
 
-    def _arguments(self, request: Input) -> dict[str, Any]:
+    def _learn(self, refusal: str) -> bool:
+        """Leave out from now on what a refusal names; return whether it named anything."""
+        if self._has_two_kinds and _TWO_KINDS_REFUSED in refusal:
+            self._has_two_kinds = False
+        elif self.prompt_cache and self._takes_marks and _MARKS_REFUSED.search(refusal):
+            self._takes_marks = False
+        else:
+            return False
+        return True
+
+    def _arguments(self, request: Input, *, marked: bool = True) -> dict[str, Any]:
         conversation = encode_request(
             request.history,
             system_prompt=request.system_prompt,
@@ -128,6 +148,10 @@ class Decider:
         if not self._has_two_kinds:
             conversation["messages"] = part_turns(conversation["messages"])
         whole = with_options(conversation, self.options, offered=bool(request.tools))
+        if marked and self.prompt_cache and self._takes_marks:
+            leading = request.history[: leading_system_count(request.history)]
+            summaries = sum(message.summary is not None for message in leading)
+            whole = mark_for_cache(whole, self.model, summaries=summaries)
         return {"modelId": self.model, **for_boto3(whole)}
 
     def _errors(self, received: Callable[[], str] = str) -> contextlib.AbstractContextManager[None]:

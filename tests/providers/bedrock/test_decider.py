@@ -79,7 +79,8 @@ def test_a_run_with_tools_goes_through_two_rounds(server: Any, reply: Any, conve
     sent = server.bodies[2]["messages"][1]["content"]
     assert sent[:2] == [THOUGHT, {"text": "I look."}]
     assert sent[2] == {"toolUse": {"toolUseId": "t1", "name": "read", "input": {"path": "a"}}}
-    answers = server.bodies[1]["messages"][2]["content"]
+    *answers, mark = server.bodies[1]["messages"][2]["content"]
+    assert mark == {"cachePoint": {"type": "default"}}
     assert [block["toolResult"]["toolUseId"] for block in answers] == ["t1", "t2"]
 
 
@@ -124,7 +125,7 @@ def test_media_are_encoded_once(server: Any, reply: Any, converse: Any, data: by
     """boto3 encodes bytes itself: the body has the base64 text that a plain request would have."""
     server.play(reply(converse({"text": "A picture."})))
     message = Message("user", "What is it?", media=[Media("image/png", data)])
-    decider = Decider(server.client, MODEL)
+    decider = Decider(server.client, MODEL, prompt_cache=False)
 
     asyncio.run(decider.decide(asked(message)))
 

@@ -23,10 +23,7 @@ def as_json(item: Any) -> Any:
     >>> as_json({"redactedContent": b"abc", "n": [1]})
     {'redactedContent': 'YWJj', 'n': [1]}
     """
-    try:
-        return _without_bytes(plain(item))
-    except RecursionError:
-        return _without_bytes(plain(_flat(item, 100)))
+    return _without_bytes(plain(_flat(item, 100) if is_deep(item) else item))
 
 
 def _flat(item: Any, levels: int) -> Any:
