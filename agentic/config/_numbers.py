@@ -50,7 +50,7 @@ def make_policy(settings: ContextSettings, window: int, origin: Origin, reply: i
     return Policy(
         window,
         reserve,
-        _keep_recent(window, reserve) if window else None,
+        _keep_recent(window, reserve, settings.max_tokens_before_summary) if window else None,
         max_tokens=settings.max_tokens_before_summary,
         max_messages=settings.max_messages_before_summary,
         min_recent_messages=settings.min_recent_messages,
@@ -78,9 +78,10 @@ def _give_way(
     return attrs.evolve(settings, **changes)
 
 
-def _keep_recent(window: int, reserve: int) -> int:
+def _keep_recent(window: int, reserve: int, most: int | None) -> int:
     """Give what stays when the window is full: the budget's default, and room for a summary."""
-    return min(_KEEP_RECENT_TOKENS, window // 3, (window - reserve) * 2 // 3)
+    room = window - reserve if most is None else min(window - reserve, most)
+    return min(_KEEP_RECENT_TOKENS, window // 3, room * 2 // 3)
 
 
 def _messages(context: dict[str, Any]) -> Iterator[Fault]:
