@@ -45,15 +45,16 @@ class Ledger:
 
         A summary that comes from elsewhere is compared with the archive, once.
         """
-        revision = await self._find_revision()
         history = self._with_known_objects(await self.store.load())
         summary = find_summary(history)
         self.ignored, self._hidden = None, 0
         if summary is None or summary == self._trusted:
             return history
+        revision = await self._find_revision()
+        history = self._with_known_objects(await self.store.load())
         full = await self.store.full()
-        if revision != await self._find_revision():  # the archive may have more than the history
-            return await self.load()
+        if revision != await self._find_revision() or find_summary(history) != summary:
+            return await self.load()  # the archive may have more than the history
         if not _points_past(summary, full):
             self._trusted = summary
             return history

@@ -14,6 +14,7 @@ import attrs
 from agentic.context.budget import Compaction, Policy
 from agentic.errors import CompactionRefused, HistoryConflict, HistoryError
 from agentic.messages import (
+    ContextSummary,
     Message,
     ToolCall,
     ToolResult,
@@ -38,6 +39,12 @@ HISTORIES = {
     "a call is open": [*SOUND, Message("user", "Why?"), _call("c2")],
     "an open call is summarized": [*OLD[:1], _call("c2"), *OLD[1:], Message("user", "Why?")],
     "results are orphans": [RESULT, *SOUND, RESULT, Message("user", "Why?"), RESULT],
+    "a summary is ignored": [
+        ContextSummary("Of elsewhere.", 50, 0, 49).to_message(),
+        *SOUND,
+        Message("user", "Why?"),
+        _call("c2"),
+    ],
     "one of two calls is open": [
         *OLD,
         Message("assistant", tool_calls=[ToolCall("c1", "run"), ToolCall("c2", "run")]),
@@ -84,7 +91,7 @@ class Slow:
         """Return a view with all that its summary stands for, summaries of summaries included."""
         found = []
         for message in view:
-            inner = self.made[message.summary.content] if message.summary else None
+            inner = self.made.get(message.summary.content) if message.summary else None
             found += [message] if inner is None else self.unfold(inner)
         return found
 

@@ -1,0 +1,62 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.messages import (
+    Message,
+    ToolCall,
+    ToolFailure,
+    ToolResult,
+    close_open_rounds,
+    from_plain,
+    reopen_rounds,
+    to_plain,
+)
+
+IDS = st.sampled_from(["c1", "c2"])
+MESSAGES = st.one_of(
+    st.builds(Message, st.sampled_from(["system", "user"]), st.just("text")),
+    st.builds(
+        Message,
+        st.just("assistant"),
+        tool_calls=st.lists(st.builds(ToolCall, IDS, st.just("run")), max_size=2),
+    ),
+    st.builds(
+        Message,
+        st.just("tool"),
+        tool_results=st.lists(st.builds(ToolResult, IDS, st.just("run")), min_size=1, max_size=2),
+    ),
+)
+
+
+@given(st.lists(MESSAGES, max_size=8))
+def test_reopening_only_takes_out_what_was_made_up(messages: list[Message]) -> None:
+    """Closed again, the history is the same; raw messages are left as they are."""
+    closed = close_open_rounds(messages)
+    reopened = reopen_rounds(closed)
+
+    assert close_open_rounds(reopened) == closed
+    assert reopen_rounds(messages) is messages
+    real = [result for message in closed for result in message.tool_results if not result.error]
+    assert [result for message in reopened for result in message.tool_results] == real
+
+
+def test_a_made_up_result_is_known_after_an_edit() -> None:
+    """Neither another message around it nor the JSON form hides what it is."""
+    call = Message("assistant", tool_calls=[ToolCall("c1", "run"), ToolCall("c2", "run")])
+    _, made_up = close_open_rounds([call])
+    real = ToolResult("c1", "run", "ok")
+    edited = made_up.replace(tool_results=[real, made_up.tool_results[1]], pinned=True)
+
+    _, left = reopen_rounds([call, from_plain(to_plain(edited))])
+
+    assert left.tool_results == (real,)
+    assert left.pinned
+
+
+def test_other_failures_are_real() -> None:
+    """A run that was cancelled says so itself: that stays."""
+    failed = ToolResult("c1", "run", error=ToolFailure("cancelled", "interrupted"))
+    history = [Message("assistant", tool_calls=[ToolCall("c1", "run")])]
+    history.append(Message("tool", tool_results=[failed]))
+
+    assert reopen_rounds(history) is history
