@@ -17,7 +17,7 @@ from agentic.history._protocols import (
     Sessions,
     Store,
 )
-from agentic.history._replace import counts_replaced, replace_known
+from agentic.history._replace import begins_with, counts_replaced, replace_known
 
 __all__ = [
     "Archive",
@@ -32,6 +32,7 @@ __all__ = [
     "SessionInfo",
     "Sessions",
     "Store",
+    "begins_with",
     "counts_replaced",
     "replace_known",
 ]

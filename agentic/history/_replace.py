@@ -7,7 +7,7 @@ from agentic.errors import HistoryChanged, HistoryConflict
 from agentic.history._protocols import Rewriter
 from agentic.messages import Message, reopen_rounds
 
-__all__ = ["counts_replaced", "replace_known"]
+__all__ = ["begins_with", "counts_replaced", "replace_known"]
 
 
 async def replace_known(
@@ -49,6 +49,17 @@ async def replace_known(
     return [*messages, *late]
 
 
+def begins_with(history: Sequence[Message], known: Sequence[Message]) -> bool:
+    """Return whether a history begins with messages that say the same to a model.
+
+    Other fields are not compared: a store may lose some, and NaN equals nothing.
+
+    >>> begins_with([Message("user", "Why?"), Message("user", "How?")], [Message("user", "Why?")])
+    True
+    """
+    return len(history) >= len(known) and all(map(_say_the_same, known, history))
+
+
 def counts_replaced(store: Rewriter) -> bool:
     """Return whether `store.replace` accepts `replaces`."""
     parameters = inspect.signature(store.replace).parameters.values()
@@ -60,13 +71,12 @@ async def _load_after(store: Rewriter, known: Sequence[Message]) -> list[Message
     # The load comes last before a replace: by then another task may have loaded, and `replaces`
     # counts in what was loaded last.
     history = await store.load()
-    if len(history) < len(known) or not all(map(_say_the_same, known, history)):
+    if not begins_with(history, known):
         raise HistoryChanged
     return history[len(known) :]
 
 
 def _say_the_same(one: Message, other: Message) -> bool:
-    """Compare what a model reads: a store may lose other fields, and NaN equals nothing."""
     return one is other or _get_said(one) == _get_said(other)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from agentic.history import Archive, Diff, counts_replaced, replace_known
+from agentic.history import Archive, Diff, begins_with, counts_replaced, replace_known
 from agentic.messages import (
     ContextSummary,
     Message,
@@ -50,10 +50,10 @@ class Ledger:
         self.ignored, self._hidden = None, 0
         if summary is None or summary == self._trusted:
             return history
-        revision = await self._find_revision()
-        history = self._with_known_objects(await self.store.load())
         full = await self.store.full()
-        if revision != await self._find_revision() or find_summary(history) != summary:
+        # Loaded once more, and last: what `replaces` counts in is what was loaded last.
+        again = self._with_known_objects(await self.store.load())
+        if len(again) != len(history) or not begins_with(again, history):
             return await self.load()  # the archive may have more than the history
         if not _points_past(summary, full):
             self._trusted = summary
@@ -111,10 +111,6 @@ class Ledger:
         if name in {"keep", "read", "revision"}:
             return getattr(self.store, name)
         raise AttributeError(name)
-
-    async def _find_revision(self) -> int | None:
-        find = getattr(self.store, "revision", None)
-        return await find() if callable(find) else None
 
 
 def _points_past(summary: ContextSummary, full: Sequence[Message]) -> bool:
