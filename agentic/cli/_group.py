@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "compact": ("agentic.cli._stored:compact_command", "Summarize the older part of a session."),
     "diff": ("agentic.cli._stored:diff_command", "Show what the latest compaction dropped."),
     "restore": ("agentic.cli._stored:restore_command", "Take the latest compaction back."),
+    "redact": ("agentic.cli._redact:redact_command", "Remove a message's content for good."),
     "export": ("agentic.cli._exchange:export_command", "Write a session as JSON lines."),
     "import": ("agentic.cli._exchange:import_command", "Read a session from JSON lines."),
     "replay": (

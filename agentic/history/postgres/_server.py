@@ -141,12 +141,11 @@ def check_dsn(given: object) -> str:
     """
     shown: object = type(given).__name__
     if isinstance(given, str):
-        try:
+        shown = "***"  # its text may hold the password
+        with contextlib.suppress(psycopg.ProgrammingError, UnicodeEncodeError):
             conninfo_to_dict(given)
-        except psycopg.ProgrammingError:  # its text may hold the password
-            shown = "***"
-        else:
-            return given
+            if "\0" not in given:  # libpq reads no further
+                return given
     raise ConfigError(
         "dsn",
         shown,

@@ -485,3 +485,24 @@ def test_without_the_driver_the_error_says_how_to_install_it() -> None:
 
     assert "ImportError: history.postgres needs psycopg 3: pip install" in done.stderr
     assert "'agentic-weave[postgres]'" in done.stderr
+
+
+@pytest.mark.parametrize("dsn", ["postgresql://a\x00b/x", "host=\x00", "dbname=lone\ud83d"])
+def test_an_address_that_is_no_text_is_refused(dsn: str) -> None:
+    """A NUL or a lone surrogate is a mistake of the call, and told at once."""
+    for kind in (PostgresStore, PostgresSessions):
+        with pytest.raises(ConfigError, match="dsn"):
+            kind(dsn)
+
+
+@pytest.mark.parametrize("when", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+def test_times_at_the_ends_of_time_are_listed(dsn: str, when: str) -> None:
+    """A message may be of the year 1 or 9999, in any time zone: import and list go on."""
+    message = f'{{"v":1,"role":"user","timestamp":"{when}"}}'
+    line = f'{{"v":1,"type":"message","message":{message}}}\n'.encode()
+    place = PostgresSessions(f"{dsn} options='-c TimeZone=Asia/Tokyo'")
+
+    asyncio.run(place.import_("monday", [line]))
+
+    (info,) = asyncio.run(place.list())
+    assert info.created_at.year in {1, 9999}

@@ -1,0 +1,78 @@
+"""A leaked secret is removed by a command."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentic import history
+from agentic.messages import Message
+
+SECRET = "sk-live-4f9c1a77"  # noqa: S105  nobody's
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """Keep a session that says a secret twice."""
+
+    async def keep() -> None:
+        async with history.JsonlStore(tmp_path / "kept" / "monday.jsonl") as store:
+            await store.append(Message("user", f"The key is {SECRET}", id="leak"))
+            await store.append(Message("assistant", f"I use {SECRET} now."))
+
+    asyncio.run(keep())
+    return tmp_path / "kept"
+
+
+def _texts(folder: Path) -> list[str]:
+    found = asyncio.run(history.JsonlStore(folder / "monday.jsonl").full())
+    return [message.content for message in found]
+
+
+@pytest.mark.parametrize("message", ["leak", "0"])
+def test_a_message_is_redacted_by_id_or_position(agentic: Any, kept: Path, message: str) -> None:
+    """What is not named stays: another message that says the same is another message."""
+    done = agentic("redact", kept, message, "[gone]", "--yes")
+
+    assert (done.status, done.out) == (0, f"monday: message {message} is redacted.\n")
+    assert _texts(kept) == ["[gone]", f"I use {SECRET} now."]
+
+
+def test_a_secret_from_a_file_is_removed_everywhere(
+    agentic: Any, kept: Path, tmp_path: Path
+) -> None:
+    """No command line holds it, and the newline of an editor is no part of it."""
+    (tmp_path / "key.txt").write_text(f"{SECRET}\n")
+
+    file = ["--secret-file", tmp_path / "key.txt"]
+    done = agentic("redact", kept, "1", "[gone]", "-s", "monday", *file, "--yes")
+
+    assert done.status == 0
+    assert _texts(kept) == ["The key is [gone]", "[gone]"]
+
+
+def test_a_secret_can_come_from_a_pipe(agentic: Any, kept: Path) -> None:
+    """As from a password manager."""
+    arguments = ["redact", kept, "1", "[gone]", "--secret-file", "-", "--yes"]
+
+    assert agentic(*arguments, stdin=SECRET.encode()).status == 0
+    assert SECRET not in "".join(_texts(kept))
+
+
+def test_nothing_is_removed_without_being_asked(agentic: Any, kept: Path) -> None:
+    """Without a terminal to ask in, --yes says so."""
+    refused = agentic("redact", kept, "leak", "[gone]")
+
+    assert refused.status == 2
+    assert "add --yes" in refused.err
+    assert SECRET in _texts(kept)[0]
+
+
+@pytest.mark.parametrize("message", ["nobody", "7"])
+def test_a_message_that_is_not_there_is_told(agentic: Any, kept: Path, message: str) -> None:
+    """In one sentence."""
+    done = agentic("redact", kept, message, "[gone]", "--yes")
+
+    assert done.status == 1
+    assert "has no message" in done.err
