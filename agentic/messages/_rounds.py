@@ -95,12 +95,7 @@ def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
     splitter = _Splitter()
     for position in range(start, len(messages)):
         splitter.add(position, messages[position])
-    return [
-        Round(
-            tuple([messages[at] for at in found.positions]), tuple(found.positions), found.orphaned
-        )
-        for found in splitter.rounds
-    ]
+    return [found.close(messages) for found in splitter.rounds]
 
 
 def count_settled(messages: Sequence[Message], rounds: Sequence[Round]) -> int:
@@ -113,14 +108,16 @@ def count_settled(messages: Sequence[Message], rounds: Sequence[Round]) -> int:
     >>> count_settled(waiting, split_rounds(waiting))
     1
     """
+    settled = len(messages)
     for found in reversed(rounds):
         first = found.positions[0]
-        if messages[first].tool_calls:
-            return first if found.open_calls else len(messages)
-        # A reply without calls may be the end of a run that has some.
-        if messages[first].role == "assistant" and messages[max(first - 1, 0)].role != "assistant":
+        if messages[first].role != "assistant":
+            continue
+        if found.open_calls:
+            settled = first
+        if not first or messages[first - 1].role != "assistant":
             break
-    return len(messages)
+    return settled
 
 
 def close_open_rounds(messages: list[Message]) -> list[Message]:
@@ -205,62 +202,69 @@ class _OpenRound:
     positions: list[int]
     orphaned: bool = False
 
+    def close(self, messages: Sequence[Message]) -> Round:
+        members = tuple([messages[position] for position in self.positions])
+        return Round(members, tuple(self.positions), self.orphaned)
+
 
 @attrs.define
 class _Splitter:
-    """Takes the messages of a conversation in order, and puts each into a round."""
+    """Takes the messages of a conversation in order, and puts each into a round.
+
+    The messages of a run are rounds of their own until a result comes: its round begins with the
+    message that it answers, and goes on to the end of the run. So an open call is in no other
+    call's round, and leaving out what stands between two runs joins no rounds.
+    """
 
     rounds: list[_OpenRound] = attrs.field(factory=list)
     in_run: bool = False
     """Whether the last message was an assistant's."""
-    caller: _OpenRound | None = None
-    """The round of the latest run, if the run has calls."""
-    waiting: dict[str, int] = attrs.field(factory=dict)
-    """How many calls of each id that round has without a result."""
-    replies: int = 0
-    """How many messages without calls the run has had since its last call."""
+    run_start: int = 0
+    """Where in `rounds` those of the latest run begin."""
+    run_length: int = 0
+    """How many they are."""
+    waiting: dict[str, list[int]] = attrs.field(factory=dict)
+    """The positions of the latest run's calls without a result, by their ids."""
 
     def add(self, position: int, message: Message) -> None:
         if message.role == "assistant":
             self._add_reply(position, message)
             return
-        if message.role == "tool":
-            self._add_results(position, message)
-        else:
-            self.rounds.append(_OpenRound([position]))
         self.in_run = False
+        answered = self._answer(message.tool_results) if message.tool_results else []
+        if answered:
+            caller = self._join_rounds(min(answered))
+            caller.positions.append(position)
+            caller.orphaned |= len(answered) < len(message.tool_results)
+        else:
+            self.rounds.append(_OpenRound([position], message.role == "tool"))
 
     def _add_reply(self, position: int, message: Message) -> None:
         if not self.in_run:
-            self.in_run, self.caller, self.replies = True, None, 0
-        if not message.tool_calls:
-            self.rounds.append(_OpenRound([position]))
-            self.replies += 1
-            return
-        if self.caller:
-            self._join(self.caller, position)
-        else:
-            self.caller, self.waiting, self.replies = _OpenRound([position]), {}, 0
-            self.rounds.append(self.caller)
-        _add_numbers(self.waiting, [call.id for call in message.tool_calls])
+            self.in_run, self.waiting = True, {}
+            self.run_start, self.run_length = len(self.rounds), 0
+        self.rounds.append(_OpenRound([position]))
+        self.run_length += 1
+        for call in message.tool_calls:
+            self.waiting.setdefault(call.id, []).append(position)
 
-    def _add_results(self, position: int, message: Message) -> None:
-        caller, results = self.caller, message.tool_results
-        answered = sum([_take(self.waiting, each.call_id) for each in results]) if caller else 0
-        if caller and answered:
-            self._join(caller, position)
-            caller.orphaned |= answered < len(results)
-        else:
-            self.rounds.append(_OpenRound([position], orphaned=True))
+    def _answer(self, results: tuple[ToolResult, ...]) -> list[int]:
+        """Return where the answered calls stand; of calls with one id, the latest comes first."""
+        found = [self.waiting.get(result.call_id) for result in results]
+        return [places.pop() for places in found if places]
 
-    def _join(self, caller: _OpenRound, position: int) -> None:
-        """Let a message join, with the replies between it and the calls before."""
-        if self.in_run and self.replies:
-            for reply in self.rounds[-self.replies :]:
-                caller.positions += reply.positions
-            del self.rounds[-self.replies :]
-            self.replies = 0
-        caller.positions.append(position)
+    def _join_rounds(self, first: int) -> _OpenRound:
+        """Make one round of those of the run from this position on."""
+        at, end = self.run_start, self.run_start + self.run_length
+        while at + 1 < end and self.rounds[at + 1].positions[0] <= first:
+            at += 1
+        caller = self.rounds[at]
+        for other in self.rounds[at + 1 : end]:
+            caller.positions += other.positions
+            caller.orphaned |= other.orphaned
+        del self.rounds[at + 1 : end]
+        self.run_length = at + 1 - self.run_start
+        return caller
 
 
 def _without_orphans(found: Round) -> Iterator[Message]:
@@ -284,13 +288,9 @@ def _made_up_results(found: Round) -> Iterator[Message]:
 def _numbers(ids: Iterable[str]) -> dict[str, int]:
     """Count each id. There are few, mostly one: a `Counter` takes several times as long."""
     numbers: dict[str, int] = {}
-    _add_numbers(numbers, ids)
-    return numbers
-
-
-def _add_numbers(numbers: dict[str, int], ids: Iterable[str]) -> None:
     for each in ids:
         numbers[each] = numbers.get(each, 0) + 1
+    return numbers
 
 
 def _take(waiting: dict[str, int], call_id: str) -> bool:

@@ -1,8 +1,9 @@
 """Whole conversations for Hypothesis: the sound ones, and what real histories look like.
 
 A *sound* conversation is one that a provider accepts: every call is answered once, right after the
-assistant messages that it is among, call ids are unique, no message is empty, every text can be encoded as UTF-8. A *damaged* one
-is a sound one with a few accidents, or no more than a heap of messages.
+assistant messages that it is among, call ids are unique, no message is empty, every text can be
+encoded as UTF-8. A *damaged* one is a sound one with a few accidents, or no more than a heap of
+messages.
 """
 
 import itertools
@@ -20,6 +21,7 @@ from agentic.messages import (
     ToolCall,
     ToolFailure,
     ToolResult,
+    split_rounds,
 )
 from agentic.usage import Usage
 
@@ -80,12 +82,13 @@ _BESIDE: st.SearchStrategy[dict[str, Any]] = st.builds(dict) | st.fixed_dictiona
 def conversations(*, damaged: bool = True, max_rounds: int = 8) -> st.SearchStrategy[list[Message]]:
     """Generate conversations, from no message at all to a few dozen.
 
-    Both kinds hold parallel calls in one message or several, results in any order and several in one message, pinned
-    messages, leading system messages, media, a former summary, native payloads, and fields of the
-    JSON form that nobody knows. With `damaged` (which leaves some sound), also: missing results,
-    ids that repeat within a message and across, results that answer nothing, that come twice, or
-    that other messages part from their call, empty messages, tool messages without results,
-    arguments that are no JSON object, and lone surrogates.
+    Both kinds hold parallel calls in one message or several, results in any order and several in
+    one message, pinned messages, leading system messages, media, a former summary, native payloads,
+    and fields of the JSON form that nobody knows. With `damaged` (which leaves some sound), also:
+    missing results, ids that repeat within a message and across, results that answer nothing, that
+    come twice, or that other messages part from their call, empty messages, tool messages without
+    results, arguments that are no JSON object, and lone surrogates. A round in which only some
+    results are orphans holds no pinned message: a view would hold edited copies of its messages.
 
     >>> from hypothesis import given, settings
     >>> @given(conversations(damaged=False))
@@ -98,7 +101,8 @@ def conversations(*, damaged: bool = True, max_rounds: int = 8) -> st.SearchStra
     if not damaged:
         return _sound(_Parts(_TEXTS, _ARGUMENTS), max_rounds)
     parts = _Parts(st.one_of(_TEXTS, st.just(""), _LONE_SURROGATES), _ARGUMENTS | _NOT_JSON)
-    return _after_accidents(parts, max_rounds) | _heap(parts, 2 * max_rounds)
+    heaps = _heap(parts, 2 * max_rounds)
+    return (_after_accidents(parts, max_rounds) | heaps).map(_without_pins_on_orphans)
 
 
 @attrs.frozen
@@ -143,6 +147,14 @@ def _after_accidents(draw: _Draw, parts: _Parts, max_rounds: int) -> list[Messag
     return messages
 
 
+def _without_pins_on_orphans(messages: list[Message]) -> list[Message]:
+    for found in split_rounds(messages):
+        if found.orphaned and found.sendable:
+            for at in found.positions:
+                messages[at] = attrs.evolve(messages[at], pinned=False)
+    return messages
+
+
 def _said(draw: _Draw, parts: _Parts, role: Any) -> Message:
     """Draw a message without calls and results."""
     fields = draw(_BESIDE)
@@ -164,7 +176,7 @@ def _former_summary(draw: _Draw, parts: _Parts) -> Message:
 
 
 def _tool_round(draw: _Draw, parts: _Parts, ids: "itertools.count[int]") -> list[Message]:
-    """Draw calls and their results: both in as many messages as it pleases, results in any order."""
+    """Draw calls and their results, in any order, both in as many messages as it pleases."""
     called = [_calling(draw, parts, [f"call_{next(ids)}" for _ in range(draw(_ONE_TO_FOUR))])]
     if draw(_SELDOM):
         if draw(_SELDOM):

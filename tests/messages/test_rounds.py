@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from agentic.errors import ConfigError
 from agentic.messages import (
@@ -45,25 +46,41 @@ def _answering(messages: list[Message], at: int) -> list[ToolResult]:
     return answering
 
 
-def _home(messages: list[Message], at: int) -> int:
-    """Return the first position of the round that a message is in."""
-    if messages[at].role == "tool":
-        callers = [i for i in _run(messages, at) if messages[i].tool_calls]
-        return callers[0] if _answering(messages, at) else at
-    if messages[at].role != "assistant":
-        return at
-    end = at
-    while end < len(messages) and messages[end].role == "assistant":
-        end += 1
-    callers = [i for i in _run(messages, end) if messages[i].tool_calls]
-    answered = end < len(messages) and bool(_answering(messages, end))
-    inside = callers and callers[0] <= at and (at <= callers[-1] or answered)
-    return callers[0] if inside else at
+def _answered_calls(messages: list[Message], at: int) -> list[int]:
+    """Return where the calls stand that the results of a message answer, the nearest first."""
+    if messages[at].role != "tool" or not _run(messages, at):
+        return []
+    run = _run(messages, at)
+    waiting = [(call.id, position) for position in run for call in messages[position].tool_calls]
+    places: list[int] = []
+    for position in range(run[-1] + 1, at + 1):
+        places = []
+        for result in messages[position].tool_results:
+            fitting = [found for found in waiting if found[0] == result.call_id]
+            if fitting:
+                waiting.reverse()
+                waiting.remove(fitting[-1])
+                waiting.reverse()
+                places.append(fitting[-1][1])
+    return places
+
+
+def _homes(messages: list[Message]) -> list[int]:
+    """Return the first position of the round that each message is in."""
+    homes = list(range(len(messages)))
+    for at in range(len(messages)):
+        if answered := _answered_calls(messages, at):
+            first, last = homes[min(answered)], _run(messages, at)[-1]
+            for i in range(at):
+                if first <= homes[i] <= last:
+                    homes[i] = first
+            homes[at] = first
+    return homes
 
 
 def _naive_rounds(messages: list[Message]) -> list[tuple[tuple[int, ...], bool]]:
     """Return the positions of every round, and whether it holds an orphan."""
-    homes = [_home(messages, at) for at in range(len(messages))]
+    homes = _homes(messages)
     orphans = {
         at
         for at, message in enumerate(messages)
@@ -174,8 +191,9 @@ def test_only_an_open_run_is_unsettled(messages: list[Message]) -> None:
     """So that what follows an unanswered call of long ago is not worked out again."""
     settled = count_settled(messages, split_rounds(messages))
 
-    runs = [found for found in split_rounds(messages) if found.open_calls]
-    open_now = [found for found in runs if found.positions[0] in _run(messages, len(messages))]
+    last_run = _run(messages, len(messages))
+    rounds = [found for found in split_rounds(messages) if found.positions[0] in last_run]
+    open_now = [found for found in rounds if found.open_calls]
     assert settled == (open_now[0].positions[0] if open_now else len(messages))
 
 
@@ -311,6 +329,17 @@ def test_a_pinned_round_loses_only_its_orphans() -> None:
     assert kept.sendable == (pinned, mixed.replace(tool_results=mixed.tool_results[:1]))
     assert kept.sendable[0] is pinned
     assert lone.sendable == ()
+
+
+@given(messages=conversations(), data=st.data())
+def test_leaving_rounds_out_joins_no_others(messages: list[Message], data: st.DataObject) -> None:
+    """What a strategy keeps of a conversation has the same rounds as before."""
+    sound = [found for found in split_rounds(messages) if not found.orphaned]
+    kept = [found for found in sound if data.draw(st.booleans())]
+
+    view = [messages[at] for at in sorted(at for found in kept for at in found.positions)]
+
+    assert [found.messages for found in split_rounds(view)] == [found.messages for found in kept]
 
 
 @given(messages=conversations())
