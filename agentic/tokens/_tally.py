@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import attrs
 
 from agentic._given import must_count
-from agentic.messages import Message, RecentConversations, check_messages
+from agentic.messages import Message, RecentConversations, Round, check_messages
 from agentic.tokens._counter import Counter
 from agentic.tokens._messages import count_checked
 
@@ -104,6 +104,12 @@ class Tallies:
     def count_message(self, message: Message) -> int:
         """Count one message."""
         return count_checked(message, self._memo, self.per_message_overhead, self.tokens_per_media)
+
+    def size_of(self, found: Round, tally: Tally) -> int:
+        """Return the size of what may be sent of a round."""
+        if found.orphaned:
+            return sum(map(self.count_message, found.sendable))
+        return sum(map(tally.size, found.positions))
 
     def count_text(self, text: str) -> int:
         """Count one text, such as a system prompt."""

@@ -12,7 +12,7 @@ from functools import cached_property
 import attrs
 
 from agentic.cli.replay._text import argument_texts, text_of
-from agentic.messages import Message
+from agentic.messages import Message, split_rounds
 
 __all__ = ["POINTS", "Judgement", "Point", "points_of", "speaks_in_text", "terms_in"]
 
@@ -124,20 +124,17 @@ def points_of(messages: Sequence[Message], number: int = POINTS) -> Iterator[Poi
     [['a.py']]
     """
     in_text = speaks_in_text(messages)
+    starts = {found.positions[0] for found in split_rounds(messages)}
     for step in range(1, number + 1):
-        at = _before_a_reply(messages, step * len(messages) // (number + 1))
+        at = step * len(messages) // (number + 1)
+        while at < len(messages) and at not in starts:
+            at += 1
         past = list(messages[:at])
         text = text_of(past)
         used = {term: None for text in _calls(messages, at, in_text) for term in terms_in(text)}
         terms = [term for term in used if term in text]
         if terms:
             yield Point(past, terms, in_text)
-
-
-def _before_a_reply(messages: Sequence[Message], at: int) -> int:
-    while at < len(messages) and messages[at].role == "tool":
-        at += 1
-    return at
 
 
 def _calls(messages: Sequence[Message], at: int, in_text: bool) -> Iterator[str]:

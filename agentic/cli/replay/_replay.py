@@ -14,7 +14,7 @@ from agentic.cli.replay._reading import Transcript
 from agentic.cli.replay._records import Cut, Replayed, Request
 from agentic.cli.replay._text import text_of
 from agentic.cli.replay._validity import Validity
-from agentic.messages import Message
+from agentic.messages import Message, split_rounds
 from agentic.tokens import Tallies
 
 __all__ = ["replay"]
@@ -45,9 +45,10 @@ async def replay(
     size = _Sizes(Tallies(room.counter))
     runs = [_Run(policy, size, Validity(adapters)) for policy in policies]
     judged = {len(point.past): point for point in points_of(transcript.messages, points)}
+    starts = {found.positions[0] for found in split_rounds(transcript.messages)}
     said = 0
     for position, message in enumerate(transcript.messages):
-        if message.role == "assistant" and position:
+        if message.role == "assistant" and position in starts and position:
             point = judged.pop(position, None)
             for run in runs:
                 await run.turn(said, point)

@@ -123,8 +123,10 @@ class Attempt:
         check = self.check
         summary = self._describe(content)
         own_tokens = check.tallies.count_message(summary.to_message())
-        stays = (*self.plan.leading, *self.plan.kept)
+        edited = self.plan.edited
+        stays = [i for i in (*self.plan.leading, *self.plan.kept) if i not in edited]
         after = check.overhead_tokens + own_tokens + sum(map(check.tally.size, stays))
+        after += sum(map(check.tallies.count_message, edited.values()))
         if after >= check.estimate and self.reason != "force":
             raise CompactionRefused(
                 f"the summary makes {after} tokens of {check.estimate} and does not pay for itself"
@@ -145,7 +147,7 @@ class Attempt:
             messages=[
                 *map(pick, self.plan.leading),
                 summary.to_message(),
-                *map(pick, self.plan.kept),
+                *[edited.get(i) or pick(i) for i in self.plan.kept],
                 *late,
             ],
             summary=summary,

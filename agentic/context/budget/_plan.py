@@ -1,7 +1,7 @@
 """What a compaction keeps and what it drops."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import attrs
 
@@ -33,6 +33,8 @@ class Plan:
     """What the summary replaces, a former summary left out. An orphan is always among it."""
     former: tuple[int, ...]
     """Former summaries, to be folded into the new one."""
+    edited: Mapping[int, Message] = attrs.field(factory=dict)
+    """What stays of messages in `kept` that hold orphans beside results."""
 
 
 def plan(
@@ -50,7 +52,7 @@ def plan(
     leading = tuple(i for i in range(start) if not messages[i].summary)
     apart = {*leading, *former}
     rounds = [found for found in split if found.positions[0] not in apart]
-    sound = [found for found in rounds if not found.orphaned]
+    sound = [found for found in rounds if found.sendable]
     request = find_task(messages)[-1:]
     always = [found for found in sound if found.pinned or found.positions[0] in request]
     fixed = _positions(always)
@@ -58,7 +60,13 @@ def plan(
     recent = cut.recent(sound, by_window=by_window)
     kept = {*fixed, *_positions(recent)}
     dropped = tuple(i for i in _positions(rounds) if i not in kept)
-    return Plan(leading, tuple(sorted(kept)), dropped, tuple(former))
+    edited = {
+        i: message
+        for found in always
+        if found.orphaned
+        for i, message in zip(found.positions, found.sendable, strict=True)
+    }
+    return Plan(leading, tuple(sorted(kept)), dropped, tuple(former), edited)
 
 
 @attrs.frozen

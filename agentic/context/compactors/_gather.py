@@ -73,8 +73,9 @@ class _Gatherer:
             self.notes.mentions.read("the user", opener.content, SAID)
         elif opener.role == "system":
             self.notes.reminders.put_text(quoted(opener))
-        elif opener.role == "assistant":
-            self._take_reply(opener)
+        for message in taken.messages:
+            if message.role == "assistant" and message.summary is None:
+                self._take_reply(message, acts=bool(taken.tool_calls))
         for call, result in _answered(taken):
             self._take_call(call, result)
         for message in taken.messages:
@@ -83,8 +84,11 @@ class _Gatherer:
 
     def finish(self, last: Round) -> None:
         """Note what the last reply was about to do, and which of its calls have no result."""
-        if last.messages[0].tool_calls:
-            self.notes.progress.put_text(announced(last.messages[0].content))
+        if last.tool_calls:
+            for message in last.messages:
+                if message.role == "tool":
+                    break
+                self.notes.progress.put_text(announced(message.content))
             for call in last.open_calls:
                 label = read_action(call, self.table).label
                 self.notes.progress.put_text(f"Called, no result yet: {label}")
@@ -119,10 +123,10 @@ class _Gatherer:
                 read(note.label, note.label, SAID)
                 read(note.label, "\n".join([note.status, *note.lines]))
 
-    def _take_reply(self, reply: Message) -> None:
+    def _take_reply(self, reply: Message, *, acts: bool) -> None:
         self.notes.mentions.read("the assistant", reply.content, SAID)
         self.notes.progress = Quotes()
-        if reply.tool_calls:
+        if acts:
             self.notes.findings.put_texts(found(reply.content))
         else:
             self.notes.results.put_texts(result_of(reply.content))
@@ -187,7 +191,7 @@ def _answered(taken: Round) -> Iterator[tuple[ToolCall, ToolResult]]:
     for message in taken.messages:
         for result in message.tool_results:
             results[result.call_id].append(result)
-    for call in taken.messages[0].tool_calls:
+    for call in taken.tool_calls:
         if waiting := results[call.id]:
             yield call, waiting.popleft()
     for orphan in chain.from_iterable(results.values()):

@@ -26,9 +26,9 @@ def entries(messages: Sequence[Message], max_output_chars: int) -> Iterator[str]
     started = False
     for found in split_rounds(messages):
         started = started or found.messages[0].role != "system"
-        if not started or found.orphaned or found.messages[0].summary is not None:
+        if not started or found.messages[0].summary is not None:
             continue
-        for message in found.messages:
+        for message in found.sendable:
             entry = _entry(message, max_output_chars)
             if entry:
                 text = json.dumps(entry, ensure_ascii=False, default=str)

@@ -7,7 +7,6 @@ is until the budget is full again, so that the provider's prompt cache survives.
 
 import operator
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -18,7 +17,7 @@ from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.context.strategies._strategy import Fit
 from agentic.errors import ConfigError
 from agentic.messages import Message, RecentConversations, Round, ToolCall, ToolResult
-from agentic.tokens import Counter, Tallies, approx_token_counter
+from agentic.tokens import Counter, Tallies, Tally, approx_token_counter
 
 __all__ = ["ClearToolOutputs"]
 
@@ -88,18 +87,18 @@ class ClearToolOutputs:
 
     def fit(self, messages: list[Message], /) -> Fit:
         """Give the view with its size, and whether it is within `max_tokens`."""
-        rounds, size = self._known.of(messages), self._tallies.tally(messages).size
+        rounds, tally = self._known.of(messages), self._tallies.tally(messages)
         known = self._recent.find(messages)
         fold = known or _Fold(self)
         fold.add(
-            rounds.rounds[fold.rounds : rounds.settled], messages[: len(rounds.messages)], size
+            rounds.rounds[fold.rounds : rounds.settled], messages[: len(rounds.messages)], tally
         )
         fold.messages += messages[len(fold.messages) : len(rounds.messages)]
         if known is None and fold.messages:
             self._recent.add(fold)
         if rounds.open:
             fold = fold.copy()
-            fold.add(rounds.open, messages, size)
+            fold.add(rounds.open, messages, tally)
         view = rounds.view(fold.shown.copy() if fold.edits else messages, 0, set())
         return Fit(view, fold.tokens, fits=fold.tokens <= self.max_tokens)
 
@@ -110,7 +109,7 @@ class ClearToolOutputs:
 
     def clear_round(self, found: Round) -> "_Clearing":
         """Say what clearing a tool round would change, and what it would free."""
-        calls = {call.id: call for call in found.messages[0].tool_calls}
+        calls = {call.id: call for call in found.tool_calls}
         edits: dict[int, Message] = {}
         freed = 0
         for position, message in zip(found.positions, found.messages, strict=True):
@@ -167,14 +166,14 @@ class _Fold:
             self, shown=self.shown.copy(), waiting=self.waiting.copy(), ready=self.ready.copy()
         )
 
-    def add(self, fresh: list[Round], messages: list[Message], size: Callable[[int], int]) -> None:
+    def add(self, fresh: list[Round], messages: list[Message], tally: Tally) -> None:
         """Fold some more rounds of a conversation, one by one."""
         self.shown += messages[len(self.shown) :]
         for found in fresh:
             self.rounds += 1
-            if found.orphaned:
+            if not found.sendable:
                 continue
-            self.tokens += sum(map(size, found.positions))
+            self.tokens += self.strategy._tallies.size_of(found, tally)  # noqa: SLF001
             if found.messages[0].tool_calls and not found.pinned:
                 self.waiting.append(found)
             if self.tokens > self.strategy.max_tokens:

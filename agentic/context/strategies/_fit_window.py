@@ -93,7 +93,7 @@ class FitContextWindow:
         tally = self._tallies.tally(messages)
         known = self._recent.find(messages)
         fold = known or self._fold()
-        fit = fold.fit(messages, tally)
+        fit = fold.fit(messages, tally, self._tallies)
         if known is None and fold.messages:
             self._recent.add(fold)
         return fit

@@ -78,17 +78,17 @@ class Importance:
         (['Use tabs.', 'Use tabs.'], True)
         """
         rounds, tallies = self._known.of(messages), Tallies(counter)
-        size = tallies.tally(messages).size
+        tally = tallies.tally(messages)
         weighed = self._weigh(rounds, len(messages))
         gone = self._unimportant(weighed)
         left = [each for each in weighed.values() if each.index not in gone]
-        tokens = sum(size(place) for each in left for place in each.found.positions)
+        tokens = sum(tallies.size_of(each.found, tally) for each in left)
         if tokens > max_tokens:
             for each in sorted(left, key=lambda each: each.score):
                 asks = each.found.messages[0].role == "user"
                 if not each.stays and tokens > (1 if asks else _LOW_WATER) * max_tokens:
                     gone.add(each.index)
-                    tokens -= sum(map(size, each.found.positions))
+                    tokens -= tallies.size_of(each.found, tally)
             # What was referenced only by what is gone now may be unimportant.
             gone |= self._unimportant({at: weighed[at] for at in weighed if at not in gone})
         view = rounds.view(messages, 0, set(), frozenset(gone))
@@ -100,7 +100,7 @@ class Importance:
         always = {*rounds.pinned, *rounds.requests[-1:]}
         weighed = {}
         for index, found in enumerate(rounds.rounds):
-            if found.orphaned:  # it is in no view, and refers to nothing
+            if not found.sendable:  # it is in no view, and refers to nothing
                 continue
             stays = (
                 index in always
@@ -157,7 +157,7 @@ class _Weighed:
 
 def _names(found: Round) -> set[str]:
     """Give what a round names in what was said and called; what tools put out is not searched."""
-    opener = found.messages[0]
-    said = [opener.content, *(call.arguments for call in opener.tool_calls)]
+    said = [message.content for message in found.messages if message.role != "tool"]
+    said += [call.arguments for call in found.tool_calls]
     words = (word for text in said for word in _WORD.findall(text))
     return {word.strip(".-/") for word in words if _NAMES.search(word)}

@@ -1,12 +1,12 @@
 """The rounds of growing conversations, each split once, and the views that begin late in them."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import attrs
 
-from agentic.messages import Message, RecentConversations, Round, split_rounds
+from agentic.messages import Message, RecentConversations, Round, count_settled, split_rounds
 
-__all__ = ["KnownRounds", "Sorted", "settled_length"]
+__all__ = ["KnownRounds", "Sorted"]
 
 _T = TypeVar("_T")
 
@@ -29,6 +29,8 @@ class Sorted:
     """The last of `rounds`, which later messages may still change."""
     orphans: int = 0
     """How many rounds are left out because a result in them answers no call."""
+    edited: dict[int, Message] = attrs.field(factory=dict)
+    """Messages of pinned rounds without the orphaned results in them, by position."""
     ragged: bool = False
     """Whether other rounds stand between the messages of some round."""
 
@@ -48,14 +50,17 @@ class Sorted:
 
         The same list comes back if that is all of it.
         """
-        if not (start or drop or self.orphans):
+        if not (start or drop or self.orphans or self.edited):
             return messages
         early = sorted(index for index in always if index < start)
         late = range(start, len(self.rounds))
         kept = [self.rounds[index] for index in (*early, *late) if index not in drop]
-        positions = [at for found in kept if not found.orphaned for at in found.positions]
+        positions = [at for found in kept if found.sendable for at in found.positions]
         if self.ragged:
             positions.sort()
+        if self.edited:
+            edited: dict[int, Any] = self.edited
+            return [edited.get(at, messages[at]) for at in positions]
         if len(positions) == len(messages):
             return messages
         return [messages[at] for at in positions]
@@ -69,7 +74,7 @@ class Sorted:
         start, room = len(self.rounds), keep
         while start > after and room > 0:
             found = self.rounds[start - 1]
-            size = 0 if found.orphaned else len(found.messages)
+            size = len(found.sendable)
             if size > room and not stretch:
                 break
             start, room = start - 1, room - size
@@ -81,8 +86,11 @@ class Sorted:
         self.rounds.append(found)
         self.ragged |= found.positions[-1] - found.positions[0] >= len(found.positions)
         if found.orphaned:
-            self.orphans += 1
-            return
+            sendable = found.sendable
+            if not sendable:
+                self.orphans += 1
+                return
+            self.edited |= zip(found.positions, sendable, strict=True)
         if opener.role == "system" and len(self.leading) == index:
             self.leading.append(index)
         if found.pinned:
@@ -104,7 +112,7 @@ class KnownRounds:
         known = self._recent.find(messages)
         settled = known or Sorted()
         fresh = split_rounds(messages, len(settled.messages))
-        length = settled_length(messages, fresh)
+        length = count_settled(messages, fresh)
         for found in fresh:
             if found.positions[0] < length:
                 settled.add(found)
@@ -113,16 +121,6 @@ class KnownRounds:
             self._recent.add(settled)
         waiting = [found for found in fresh if found.positions[0] >= length]
         return _grown(settled, waiting) if waiting else settled
-
-
-def settled_length(messages: list[Message], fresh: list[Round]) -> int:
-    """Count the messages whose rounds are complete, whatever comes.
-
-    Only the last assistant message can still be given results.
-    """
-    callers = (found for found in reversed(fresh) if found.messages[0].role == "assistant")
-    latest = next(callers, None)
-    return latest.positions[0] if latest and latest.open_calls else len(messages)
 
 
 def _grown(settled: Sorted, waiting: list[Round]) -> Sorted:
@@ -134,6 +132,7 @@ def _grown(settled: Sorted, waiting: list[Round]) -> Sorted:
         pinned=settled.pinned.copy(),
         requests=settled.requests.copy(),
         tool_rounds=settled.tool_rounds.copy(),
+        edited=settled.edited.copy(),
         open=waiting,
     )
     for found in waiting:

@@ -8,11 +8,10 @@ next turn costs what its new messages cost.
 
 import attrs
 
-from agentic.context.strategies._known_rounds import settled_length
 from agentic.context.strategies._notebook import Note, Notebook
 from agentic.context.strategies._strategy import Fit
-from agentic.messages import Message, Round, split_rounds
-from agentic.tokens import Tally
+from agentic.messages import Message, Round, count_settled, split_rounds
+from agentic.tokens import Tallies, Tally
 
 __all__ = ["WindowFold"]
 
@@ -46,7 +45,7 @@ class _Cut:
     leading: bool = True
     """Only system messages so far."""
     ragged: bool = False
-    """Some round was left out as an orphan, or others stand between its messages."""
+    """Some round holds an orphan, or others stand between its messages."""
 
 
 @attrs.define(eq=False)
@@ -68,17 +67,17 @@ class WindowFold:
     def _room_beside_the_note(self) -> int:
         return self.target - (self.notebook.room if self.notebook else 0)
 
-    def fit(self, messages: list[Message], tally: Tally) -> Fit:
+    def fit(self, messages: list[Message], tally: Tally, tallies: Tallies) -> Fit:
         """Fold what is new of the conversation, and give the view of it."""
         fresh = split_rounds(messages, len(self.messages))
-        settled = settled_length(messages, fresh)
+        settled = count_settled(messages, fresh)
         cut, length = self.cut, len(self.rounds)
         at_settled = None
         try:
             for found in fresh:
                 if found.positions[0] == settled:
                     at_settled = cut, len(self.rounds)
-                cut = self._add(cut, found, sum(map(tally.size, found.positions)))
+                cut = self._add(cut, found, tallies.size_of(found, tally))
             view = self._view(messages, cut)
             self.cut, length = at_settled or (cut, len(self.rounds))
         finally:
@@ -89,7 +88,7 @@ class WindowFold:
         return Fit(view, size, fits=size <= self.budget)
 
     def _add(self, cut: _Cut, found: Round, tokens: int) -> _Cut:
-        if found.orphaned:
+        if not found.sendable:
             return attrs.evolve(cut, ragged=True)
         opener = found.messages[0]
         leading = cut.leading and opener.role == "system"
@@ -102,7 +101,7 @@ class WindowFold:
             tokens=cut.tokens + tokens,
             latest_request=len(self.rounds) - 1 if requests else cut.latest_request,
             leading=leading,
-            ragged=cut.ragged or last - first >= len(found.positions),
+            ragged=cut.ragged or found.orphaned or last - first >= len(found.positions),
         )
         # With the target at the budget there is no waiting for it to be full again.
         full = grown.tokens + _note_size(grown) > self.budget
@@ -172,7 +171,15 @@ class WindowFold:
         tail = self.rounds[cut.start :]
         if cut.ragged:
             kept = sorted([*kept, *(place for each in tail for place in each.found.positions)])
-            return messages if len(kept) == len(messages) else [messages[place] for place in kept]
+            edited = {
+                place: message
+                for index in (*cut.retained, *range(cut.start, len(self.rounds)))
+                if (found := self.rounds[index].found).orphaned
+                for place, message in zip(found.positions, found.sendable, strict=True)
+            }
+            if len(kept) == len(messages) and not edited:
+                return messages
+            return [edited.get(place) or messages[place] for place in kept]
         return [*map(messages.__getitem__, kept), *messages[tail[0].found.positions[0] :]]
 
 

@@ -84,7 +84,7 @@ def shape(found: Round) -> tuple[object, ...]:
     """Say what a round is apart from the outputs that a strategy may shorten."""
     return tuple(
         (each.role, each.content, each.tool_calls, [result.call_id for result in each.tool_results])
-        for each in found.messages
+        for each in found.sendable
     )
 
 
@@ -139,6 +139,25 @@ def test_prompt_request_and_pinned_are_always_there(
     pinned = [message for found in sound if found.pinned for message in found.messages]
     must += [each for each in pinned if name not in {"truncate", "chain"}]
     assert shown.issuperset(map(id, must))
+
+
+@EVERY
+@given(messages=CONVERSATIONS, n=SIZES, pins=st.sets(st.integers(0, 30)))
+@MANY
+def test_a_pinned_round_loses_only_its_orphans(
+    name: str, messages: list[Message], n: int, pins: set[int]
+) -> None:
+    """Pinning: the view is the one of a conversation whose pinned rounds never had orphans."""
+    pinned = [attrs.evolve(m, pinned=m.pinned or at in pins) for at, m in enumerate(messages)]
+    sound = pinned.copy()
+    for found in split_rounds(pinned):
+        for at, message in zip(found.positions, found.sendable, strict=False):
+            sound[at] = message
+
+    view = EACH[name](n).compact(pinned)
+
+    if name != "truncate":  # it edits message by message, and leaves none out
+        assert view == EACH[name](n).compact(sound)
 
 
 @EVERY
