@@ -81,7 +81,7 @@ class _Writer:
 
     contents: list[Any] = attrs.field(factory=list)
     _calls: "list[_Asked]" = attrs.field(factory=list)
-    """The calls of the latest model content."""
+    """The calls of the latest model contents that follow each other."""
     _used_ids: set[str] = attrs.field(factory=set)
     _open_share: Any = None
     """The content whose results were written as the latest content, and whose rest may follow."""
@@ -106,7 +106,8 @@ class _Writer:
             content = {"role": "model", "parts": model_parts(sent.message, wire_ids)}
         else:
             content = _native_content(sent)
-        self._calls = list(_asked(sent.message, content))
+        earlier = self._calls if self._follows_model() else []
+        self._calls = [*earlier, *_asked(sent.message, content, len(earlier))]
         self._used_ids |= {call.wire_id for call in self._calls}
         if self._joins(sent):
             before = self.contents[-1]
@@ -118,11 +119,13 @@ class _Writer:
 
     def _joins(self, sent: _Sent) -> bool:
         """Whether a model's content has to be one with the content before it."""
-        before = self.contents[-1] if self.contents else None
-        if text_of(before, "role") != "model":
+        if not self._follows_model():
             return False
         came_so = sent.payload is not None and bool(field(sent.payload, "after_model"))
         return self._rebuilt or not came_so
+
+    def _follows_model(self) -> bool:
+        return bool(self.contents) and text_of(self.contents[-1], "role") == "model"
 
     def add_results(self, group: list[_Sent]) -> None:
         """Write the results of one turn: as they came, or all in one content."""
@@ -180,9 +183,9 @@ class _Asked:
     name: str
 
 
-def _asked(message: Message, content: Any) -> Iterator[_Asked]:
+def _asked(message: Message, content: Any, first: int) -> Iterator[_Asked]:
     sent = [call for part in parts_of(content) if (call := field(part, "functionCall")) is not None]
-    for place, (call, wire) in enumerate(zip(message.tool_calls, sent, strict=False)):
+    for place, (call, wire) in enumerate(zip(message.tool_calls, sent, strict=False), first):
         yield _Asked(place, call.id, text_of(wire, "id"), text_of(wire, "name"))
 
 

@@ -7,19 +7,17 @@ from typing import Any
 import attrs
 
 from agentic.messages import Media, Message, ToolCall, ToolResult, close_open_rounds
-from agentic.providers._native import native_payload
 from agentic.providers._plain import text_at
 from agentic.providers._sendable import sendable, sendable_arguments
 from agentic.providers.openai_chat._wire._calls import (
     TOOL_NAMES,
-    has_object,
     legacy_of,
-    with_objects,
 )
 from agentic.providers.openai_chat._wire._decode import decode_message
 from agentic.providers.openai_chat._wire._ids import CallIds
 from agentic.providers.openai_chat._wire._name import NAME
 from agentic.providers.openai_chat._wire._parts import part_of
+from agentic.providers.openai_chat._wire._replies import join_replies, sendable_payload
 from agentic.tools import ToolDefinition
 
 __all__ = ["encode", "encode_request", "encode_tools"]
@@ -65,12 +63,14 @@ def encode_request(
 ) -> dict[str, Any]:
     """Write all that a request holds of a conversation, so that the provider accepts it.
 
-    Open rounds are closed, orphaned results left out, and so is what says nothing.
+    Open rounds are closed, orphaned results left out, and so is what says nothing. Assistant
+    messages whose calls are answered together become one.
 
     >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["messages"][0]
     {'role': 'system', 'content': 'Be brief.'}
     """
-    wire = [each for each in encode(close_open_rounds(list(messages))) if not _says_nothing(each)]
+    closed = join_replies(close_open_rounds(list(messages)))
+    wire = [each for each in encode(closed) if not _says_nothing(each)]
     untouched = all(message.native and message.native.provider == NAME for message in messages)
     if not (wire and untouched) and not any(text_at(each, "role") == "user" for each in wire):
         # The templates of local models refuse a conversation without a user:
@@ -108,7 +108,7 @@ class _Writer:
     media: list[Media] = attrs.field(factory=list)
 
     def write(self, message: Message) -> None:
-        payload = _payload(message)
+        payload = sendable_payload(message)
         if message.role == "tool":
             self._write_results(message, payload)
             return
@@ -177,14 +177,6 @@ class _Writer:
     def _answered(self, call_id: str) -> str:
         waiting = self.asked.get(call_id)
         return waiting.popleft() if waiting else str(sendable(call_id))
-
-
-def _payload(message: Message) -> Any:
-    """Find what may be sent back as it came, or as `decode_response` mended it."""
-    whole = native_payload(message, NAME, decode_message, TOOL_NAMES.wire)
-    if whole is None and message.tool_calls and not all(map(has_object, message.tool_calls)):
-        return native_payload(with_objects(message), NAME, decode_message, TOOL_NAMES.wire)
-    return whole
 
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")

@@ -23,7 +23,7 @@ __all__ = ["OpenCalls", "answer", "can_answer", "written_calls"]
 
 @attrs.define
 class OpenCalls:
-    """The calls of the assistant message that was written last: our id to the wire's item."""
+    """The calls of the latest run of assistant messages: our id to the wire's item."""
 
     _waiting: dict[str, deque[Mapping[str, Any]]] = attrs.field(
         factory=lambda: defaultdict(deque), init=False
@@ -37,6 +37,10 @@ class OpenCalls:
         """Give the item of a call; one that nobody wrote is taken for a function's."""
         waiting = self._waiting.get(call_id)
         return waiting.popleft() if waiting else {"type": "function_call", "call_id": call_id}
+
+    def is_waiting(self, call_id: str) -> bool:
+        """Return whether a call of this id was written and not answered."""
+        return bool(self._waiting.get(call_id))
 
     def awaits(self, call_id: str, output: Any) -> bool:
         """Tell whether an output answers its call as it was written, or one that nobody wrote.

@@ -21,6 +21,7 @@ import attrs
 from agentic.messages import Message, ToolCall, close_open_rounds
 from agentic.providers._native import native_payload
 from agentic.providers._plain import at, text_at
+from agentic.providers._runs import join_runs, written_as_one
 from agentic.providers._sendable import sendable, sendable_arguments
 from agentic.providers.openai_responses._wire._answers import (
     OpenCalls,
@@ -89,7 +90,7 @@ def encode_request(
     >>> encode_request([Message("user", "Hi.")], system_prompt="Be brief.")
     {'instructions': 'Be brief.', 'input': [{'role': 'user', 'content': 'Hi.'}]}
     """
-    closed = _close(list(messages))
+    closed = join_runs(_close(list(messages)), _join)
     leading = list(takewhile(_is_instruction, closed))
     request: dict[str, Any] = {**_instructions(leading, system_prompt)}
     request["input"] = _input(closed[len(leading) :])
@@ -109,6 +110,11 @@ def _close(messages: list[Message]) -> list[Message]:
         else:
             stretch.append(message)
     return [*closed, *close_open_rounds(stretch)]
+
+
+def _join(replies: list[Message]) -> list[Message]:
+    """Say first and call then: DeepSeek wants outputs beside their calls, as `validate` says."""
+    return replies if any(map(_payload, replies)) else [written_as_one(replies)]
 
 
 def _answers_unseen(message: Message) -> bool:
@@ -164,6 +170,9 @@ def _is_openais(item: Any) -> bool:
 
 
 def _answers_after(messages: list[Message], number: int) -> list[Message]:
+    """Return the tool messages after the run that a message is in."""
+    while number + 1 < len(messages) and messages[number + 1].role == "assistant":
+        number += 1
     end = number + 1
     while end < len(messages) and messages[end].role == "tool":
         end += 1
@@ -180,6 +189,8 @@ class _Writer:
     def write(self, messages: list[Message]) -> Iterator[Any]:
         for number, message in enumerate(messages):
             if message.role == "assistant":
+                if not number or messages[number - 1].role != "assistant":
+                    self._open = OpenCalls()
                 yield from self._assistant(message, _answers_after(messages, number))
             elif message.role == "tool":
                 yield from self._tool(message)
@@ -188,7 +199,6 @@ class _Writer:
 
     def _assistant(self, message: Message, answers: list[Message]) -> Iterator[Any]:
         payload = _payload(message)
-        self._open = OpenCalls()
         anew = [answer for answer in answers if _payload(answer) is None]
         if isinstance(payload, list) and can_answer(payload, anew) and self._are_free(payload):
             for call_id, item in written_calls(payload):
@@ -202,15 +212,22 @@ class _Writer:
             yield self._call(call)
 
     def _are_free(self, items: list[Any]) -> bool:
-        """Tell whether no item and no call has been written before, and note that they are now.
+        """Tell whether no item and no open call has been written, and note that they are now.
 
-        A call whose id is refused is not free either, and gets another.
+        An id may name a call of an earlier turn again. A call whose id is refused is not free
+        either, and gets another.
         """
         calls = written_calls(items)
         if any(type_of(item) in _FUNCTIONS and not is_id(call_id) for call_id, item in calls):
             return False
         named = [f"item {own_id(item)}" for item in items if own_id(item)]
-        return self._ids.free([*named, *(call_id for call_id, _ in calls)])
+        asked = [call_id for call_id, _ in calls]
+        if len({*asked}) < len(asked) or any(map(self._open.is_waiting, asked)):
+            return False
+        if not self._ids.free(named):
+            return False
+        self._ids.used.update(asked)
+        return True
 
     def _call(self, call: ToolCall) -> dict[str, Any]:
         item = {
