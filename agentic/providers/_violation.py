@@ -51,14 +51,15 @@ def find_unpaired(steps: Iterable[Step], source: str) -> list[Violation]:
 
     Steps are the request's messages in order, each with what it calls and answers; consecutive
     messages that count as one turn are one step. Rules: `orphaned_result`, `unanswered_call`,
-    `duplicate_id`.
+    `duplicate_id`. An id may name a call of an earlier step again: sessions go on after it, and
+    the refusals that are quoted name one message (https://github.com/BerriAI/litellm/issues/20048,
+    https://github.com/anthropics/claude-code/issues/20901).
 
     >>> [found.rule for found in find_unpaired([Step(0, calls=("a",)), Step(1)], "https://...")]
     ['unanswered_call']
     """
     found: list[Violation] = []
     asked = Step(-1)
-    seen: set[str] = set()
     for step in [*steps, Step(-1)]:
         for call in asked.calls:
             if call not in step.results:
@@ -73,10 +74,9 @@ def find_unpaired(steps: Iterable[Step], source: str) -> list[Violation]:
                 problem = f"the call {result!r} is answered twice"
                 found.append(Violation("duplicate_id", step.position, problem, source))
             answered.add(result)
-        for call in step.calls:
-            if call in seen:
+        for call in sorted({*step.calls}):
+            if step.calls.count(call) > 1:
                 problem = f"the id {call!r} names two calls"
                 found.append(Violation("duplicate_id", step.position, problem, source))
-            seen.add(call)
         asked = step
     return found

@@ -222,20 +222,24 @@ def test_an_id_that_came_from_the_wire_keeps_its_name() -> None:
     assert sent[3:] == ROUND
 
 
-def test_an_id_that_a_later_reply_uses_again_is_renamed_there() -> None:
-    """Calls and results alike, the same each time; the first reply goes back as it came."""
+def test_an_id_twice_in_one_turn_is_renamed_there() -> None:
+    """Calls and results alike, the same each time; a later turn may use the id of an earlier."""
     call, result = {**CALL, "id": "call_0"}, {**RESULT, "tool_use_id": "call_0"}
     round_ = [
         {"role": "assistant", "content": [THINKING, call, {**call, "id": "call_1"}]},
         {"role": "user", "content": [{**result, "tool_use_id": "call_1"}, result]},
     ]
-    wire = anthropic.decode([ASK, *round_, *round_])
+    twice = [
+        {"role": "assistant", "content": [THINKING, call, call]},
+        {"role": "user", "content": [result, result]},
+    ]
+    wire = anthropic.decode([ASK, *round_, *round_, *twice])
 
     sent = anthropic.encode_request(wire)["messages"]
 
-    assert sent[:3] == [ASK, *round_]
-    assert [block.get("id") for block in sent[3]["content"]] == [None, "call_0_2", "call_1_2"]
-    assert [block["tool_use_id"] for block in sent[4]["content"]] == ["call_1_2", "call_0_2"]
+    assert sent[:5] == [ASK, *round_, *round_]
+    assert [block.get("id") for block in sent[5]["content"]] == [None, "call_0", "call_0_2"]
+    assert [block["tool_use_id"] for block in sent[6]["content"]] == ["call_0", "call_0_2"]
     assert anthropic.validate({"messages": sent}) == []
     assert anthropic.encode_request(wire)["messages"] == sent
 

@@ -43,7 +43,6 @@ def _tool(name: str = "read", **schema: Any) -> dict[str, Any]:
     ("rule", "position", "messages"),
     [
         ("first_message", None, []),
-        ("first_message", 0, [YES, ASK]),
         ("first_message", None, [DIRECTIVE]),
         ("role", 1, [ASK, {"role": "tool", "content": "x"}]),
         ("role", 0, [_told(THINKING, TEXT)]),
@@ -59,11 +58,6 @@ def _tool(name: str = "read", **schema: Any) -> dict[str, Any]:
         ("orphaned_result", 0, [_told(_result())]),
         ("orphaned_result", 1, [ASK, _said(FOUND, TEXT), ASK]),
         ("duplicate_id", 2, [ASK, _said(_call()), _told(_result(), _result())]),
-        (
-            "duplicate_id",
-            3,
-            [ASK, _said(_call()), _told(_result()), _said(_call()), _told(_result())],
-        ),
         ("order", 2, [ASK, _said(_call()), _told(TEXT, _result())]),
         ("order", 0, [SYSTEM, ASK]),
         ("order", 2, [ASK, YES, SYSTEM, YES, ASK]),

@@ -339,8 +339,8 @@ def test_an_argument_that_looks_like_bytes_stays_text() -> None:
     assert bedrock.for_boto3(request) == request
 
 
-def test_an_id_that_comes_again_in_a_later_round_is_another() -> None:
-    """Some models count from the start in every reply, and Bedrock takes an id once only."""
+def test_an_id_twice_in_one_turn_is_another() -> None:
+    """Some models count from the start in every reply: only within a turn is that refused."""
     turn = [{"role": "assistant", "content": [CALL]}, {"role": "user", "content": [RESULT]}]
     wire = [ASKED, *turn, *turn, {"role": "assistant", "content": [CALL, CALL]}]
     wire.append({"role": "user", "content": [RESULT, RESULT]})
@@ -352,7 +352,7 @@ def test_an_id_that_comes_again_in_a_later_round_is_another() -> None:
     blocks = [block for message in request["messages"] for block in message["content"]]
     called = [block["toolUse"]["toolUseId"] for block in blocks if "toolUse" in block]
     told = [block["toolResult"]["toolUseId"] for block in blocks if "toolResult" in block]
-    assert called == told == ["t1", "t1_2", "t1_3", "t1_4"]
+    assert called == told == ["t1", "t1", "t1", "t1_2"]
 
 
 TALK = {"role": "assistant", "content": [{"text": "I look."}, CALL]}

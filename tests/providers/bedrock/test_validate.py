@@ -43,7 +43,6 @@ def request(*messages: Any, **fields: Any) -> dict[str, Any]:
     [
         ("first_message", request(SAID, ASKED)),
         ("first_message", request()),
-        ("alternation", request(ASKED, ASKED)),
         ("alternation", request(ASKED, SAID, SAID)),
         ("role", request(ASKED, {**SAID, "role": "tool"})),
         ("role", request({**call(), "role": "user"})),
@@ -56,7 +55,6 @@ def request(*messages: Any, **fields: Any) -> dict[str, Any]:
         ("unanswered_call", request(ASKED, call(), ASKED)),
         ("orphaned_result", request(ASKED, SAID, results("t1"))),
         ("duplicate_id", request(ASKED, call(), results("t1", "t1"))),
-        ("duplicate_id", request(ASKED, call(), results("t1"), call(), results("t1"))),
         ("id", request(ASKED, call("a b"), results("a b"))),
         ("name", request(ASKED, call(name="a.b"), results("t1"))),
         ("name", request(ASKED, toolConfig={"tools": [{"toolSpec": {"name": ""}}]})),

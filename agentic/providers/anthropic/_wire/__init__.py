@@ -13,8 +13,8 @@ Where each part of a conversation goes:
   citations, marks of the cache): stays in the payload of the message.
 - Arguments that are no JSON object: `{"INVALID_JSON": text}`. Ids and tools' names of other
   characters than the API takes: rewritten, calls and results alike. Lone surrogates: U+FFFD.
-- An id that a later reply uses again, as compatible servers do: `call_0_2` there, even in a reply
-  that otherwise goes back as it came.
+- An id that names two calls of one turn: `call_0_2` for the second, even in a reply that otherwise
+  goes back as it came. One that a later turn uses again, as compatible servers do, is kept there.
 - Messages that say nothing: left out. A conversation that a cut left without a first or a last
   word of the user's: "Continue.", said for the user.
 """

@@ -28,12 +28,12 @@ https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-
 
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
-    """Write a request's `messages`; a history that was cut is not repaired, see `encode_request`.
+    r"""Write a request's `messages`; a history that was cut is not repaired, see `encode_request`.
 
-    Leading system messages are not in it.
+    System messages are the user's words here, in tags: only a whole request has a field for them.
 
-    >>> encode([Message("system", "Be brief."), Message("user", "Why?")])
-    [{'role': 'user', 'content': 'Why?'}]
+    >>> encode([Message("system", "Be brief.")])
+    [{'role': 'user', 'content': '<system>\nBe brief.\n</system>'}]
     """
     return [_wire(turn) for turn in name_calls(join(_turns(messages)))]
 
@@ -59,19 +59,20 @@ def encode_request(
     {'system': 'Be brief.', 'messages': [{'role': 'user', 'content': 'Why?'}]}
     """
     closed = close_open_rounds(list(messages))
+    leading = leading_system_count(closed)
     request: dict[str, Any] = {}
-    system = _system(system_prompt, closed[: leading_system_count(closed)])
+    system = _system(system_prompt, closed[:leading])
     if system is not None:
         request["system"] = sendable(system)
-    turns = name_calls(join(settle(_turns(closed))), rename_reused=True)
+    turns = name_calls(join(settle(_turns(closed, leading))), rename_reused=True)
     request["messages"] = sendable([_wire(turn) for turn in turns])
     if tools:
         request["tools"] = encode_tools(tools)
     return request
 
 
-def _turns(messages: Sequence[Message]) -> Iterator[Turn]:
-    leading = leading_system_count(messages)
+def _turns(messages: Sequence[Message], leading: int = 0) -> Iterator[Turn]:
+    """Write messages; of those that lead, only what came from the wire's `messages`."""
     for position, message in enumerate(messages):
         payload = native_payload(message, NAME, read_payload, TOOL_NAMES.wire)
         wire = wire_message(payload)

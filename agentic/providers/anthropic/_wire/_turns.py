@@ -90,9 +90,10 @@ def _kind(block: Any) -> Any:
 def name_calls(turns: Sequence[Turn], *, rename_reused: bool = False) -> list[Turn]:
     """Give calls that were written anew ids that the API takes, each its own; results alike.
 
-    Calls that go back as they came keep theirs. With `rename_reused` only the first call of an id
-    does: compatible servers number the calls of each reply from 0, and the API refuses an id that
-    names two calls (https://github.com/anthropics/claude-code/issues/20901).
+    Calls that go back as they came keep theirs, also where a later turn uses an id again: servers
+    that number the calls of each reply from 0 take them back. With `rename_reused` only the first
+    call of an id in one turn does: there the API refuses an id that names two calls
+    (https://github.com/anthropics/claude-code/issues/20901).
     """
     ids = _Ids({call_id for turn in turns if turn.native for call_id in _call_ids(turn)})
     given: dict[str, list[str]] = {}
@@ -103,6 +104,7 @@ def name_calls(turns: Sequence[Turn], *, rename_reused: bool = False) -> list[Tu
             continue
         if not (named and named[-1].role == "assistant"):
             given = defaultdict(list)
+            ids.begin_turn()
         keep = turn.native and not rename_reused
         named.append(turn if keep else _renamed(turn, given, ids))
     return named
@@ -120,13 +122,22 @@ class _Ids:
     _theirs: set[str]
     """Those that came from the wire, wherever they stand."""
     _taken: set[str] = attrs.field(factory=set)
+    _kept: set[str] = attrs.field(factory=set)
+    """Those of this turn's calls that go back as they came."""
     _numbers: dict[str, int] = attrs.field(factory=dict)
     """The last number that was put behind an id."""
 
+    def begin_turn(self) -> None:
+        """Let calls that go back as they came use the ids of earlier turns."""
+        self._kept = set()
+
     def give(self, call_id: str, *, native: bool) -> str:
         """Give the id itself, or the next one of its name that is free."""
+        if native and call_id not in self._kept:
+            self._kept.add(call_id)
+            return call_id
         fresh = call_id
-        while fresh in self._taken or (fresh in self._theirs and not (native and fresh == call_id)):
+        while fresh in self._taken or fresh in self._theirs:
             number = self._numbers[call_id] = self._numbers.get(call_id, 1) + 1
             fresh = f"{call_id}_{number}"
         self._taken.add(fresh)

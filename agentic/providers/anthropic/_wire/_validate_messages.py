@@ -88,9 +88,8 @@ def find_misplaced(messages: list[Any]) -> Iterator[Violation]:
         for position, message in enumerate(messages)
         if not (at(message, "role") == "system" and directive_only(message))
     ]
-    if not spoken or at(spoken[0][1], "role") == "assistant":
-        problem = "the first message is to be the user's"
-        yield Violation("first_message", spoken[0][0] if spoken else None, problem, _FIRST)
+    if not spoken:
+        yield Violation("first_message", None, "nobody says anything", _FIRST)
     for place, (position, message) in enumerate(spoken):
         if at(message, "role") == "system":
             before = spoken[place - 1][1] if place else None

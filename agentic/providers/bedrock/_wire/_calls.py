@@ -77,7 +77,7 @@ class CallIds:
     _used: set[str]
     """Those of calls that are sent as they are, and those given since."""
     _kept: set[str] = attrs.field(init=False, factory=set)
-    """Those of calls that were sent as they are so far."""
+    """Those of the last run's calls that were sent as they are."""
     _times: defaultdict[str, int] = attrs.field(init=False, factory=lambda: defaultdict(int))
     _waiting: defaultdict[str, deque[str]] = attrs.field(
         init=False, factory=lambda: defaultdict(deque)
@@ -88,8 +88,8 @@ class CallIds:
         """Give the id of a call that is sent as it is: another only if it would be refused.
 
         Some models give ids that are too long to go back
-        (https://github.com/BerriAI/litellm/issues/34239), or the same ones in every round, and an
-        id is taken once (https://github.com/BerriAI/litellm/issues/20048).
+        (https://github.com/BerriAI/litellm/issues/34239), and a turn may hold an id once
+        (https://github.com/BerriAI/litellm/issues/20048); a later turn may use it again.
         """
         if not CALL_IDS.accept(call_id) or call_id in self._kept:
             return self.give(call_id)
@@ -113,5 +113,6 @@ class CallIds:
         return waiting.popleft() if waiting else CALL_IDS.wire(call_id)
 
     def close(self) -> None:
-        """Forget the calls of the last turn: only the next one may answer them."""
+        """Forget the calls of the last run: no later message may answer them."""
         self._waiting.clear()
+        self._kept.clear()

@@ -23,25 +23,34 @@ _NO_OUTPUT = "(no output)"
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     """Write a request's `messages`; a history that was cut is not repaired, see `encode_request`.
 
-    Leading system messages are not in it.
+    System messages are a user's words here, in tags: only a whole request has a field for them.
 
     >>> encode([Message("user", "Hi"), Message("user", "there")])
     [{'role': 'user', 'content': [{'text': 'Hi'}, {'text': 'there'}]}]
     """
-    _, rest = split_system(messages)
-    sent = [_Sent(message, _payload(message)) for message in rest]
+    sent = [_Sent(message, _payload(message)) for message in messages]
     kept = [one.payload for one in sent]
     writer = _Writer(CallIds(set(_call_ids(kept))), DocumentNames.beside(kept))
     turns: list[list[Any]] = []
+    last: _Sent | None = None
     for one in sent:
         part = writer.write(one)
         if part is None:
             continue
-        if turns and _joins(turns[-1][-1], part):
+        if turns and _joins(turns[-1][-1], part) and not (_is_own(one) and last and _is_own(last)):
             turns[-1].append(part)
         else:
             turns.append([part])
+        last = one
     return [_joined(turn) for turn in turns]
+
+
+def _is_own(one: "_Sent") -> bool:
+    """Whether this is a user's message that goes back as it came.
+
+    Two in a row are served. Results that stand beside a user's words are one message with them.
+    """
+    return one.payload is not None and one.message.role == "user"
 
 
 def split_system(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
@@ -77,7 +86,7 @@ def _call_ids(payloads: Iterable[Any]) -> Iterable[str]:
 
 
 def _joins(before: Any, part: Any) -> bool:
-    """Tell whether two wire messages must be one: roles have to alternate.
+    """Tell whether two wire messages are one turn. Older versions of the service refuse two users.
 
     https://github.com/langchain-ai/langchain-aws/issues/130
     """
@@ -114,12 +123,15 @@ class _Writer:
 
     ids: CallIds
     documents: DocumentNames
+    in_run: bool = False
+    """Whether the last message was an assistant's: results may answer all of a run."""
 
     def write(self, one: _Sent) -> Any | None:
         """Give the wire message for one of ours; None if there is nothing to say."""
         message = one.message
-        if message.role != "tool":
+        if message.role != "tool" and not (self.in_run and message.role == "assistant"):
             self.ids.close()
+        self.in_run = message.role == "assistant"
         if one.payload is not None and not isinstance(one.payload, list):
             return mend(one.payload, self.ids)
         role = "assistant" if message.role == "assistant" else "user"

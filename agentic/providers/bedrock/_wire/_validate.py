@@ -81,16 +81,16 @@ def _roles(_: Any, messages: list[Any]) -> Iterator[Violation]:
         if not isinstance(role, str) or role not in _ROLES:
             problem = f"{role!r} is no role"
             yield Violation("role", position, problem, f"{_API}Message.html")
-        elif role == before and role != "system":
+        elif role == before == "assistant":
             source = "https://github.com/langchain-ai/langchain-aws/issues/130"
-            yield Violation("alternation", position, f"a second {role} in a row", source)
+            yield Violation("alternation", position, "a second assistant in a row", source)
         before = role
 
 
 def _pairing(_: Any, messages: list[Any]) -> Iterator[Violation]:
     """Find calls and results that do not match.
 
-    The service names the ids that it misses, counts the results, and refuses an id twice:
+    The service names the ids that it misses, counts the results, and refuses an id twice in a turn:
     https://github.com/NousResearch/hermes-agent/issues/108584
     https://github.com/langgenius/dify-official-plugins/issues/765
     https://github.com/BerriAI/litellm/issues/20048

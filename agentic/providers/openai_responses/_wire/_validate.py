@@ -6,6 +6,7 @@ pair may be on the server, so pairs are not judged. An item that says it must st
 reasoning of its response cannot be told from one that was produced without any.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
@@ -38,6 +39,8 @@ _UNANSWERED_SOURCE = "https://github.com/openai/codex/issues/620"
 _ORPHAN_SOURCE = "https://github.com/continuedev/continue/issues/10092"
 _DUPLICATE_SOURCE = "https://github.com/continuedev/continue/issues/10723"
 _REASONING_SOURCE = "https://github.com/vercel/ai/issues/7099"
+_RESPONSE = re.compile(r"rs_([0-9a-f]{16})[0-9a-f]{16,}")
+"""An id of reasoning and what it has in common with the others of its response (recorded)."""
 _ORDER_SOURCE = "https://github.com/deepseek-ai/awesome-deepseek-integration/issues/740"
 
 
@@ -57,7 +60,7 @@ def validate(request: Mapping[str, Any], /) -> list[Violation]:
         problem = "there is no input, and no response or conversation to go on from"
         found.append(Violation("first_message", None, problem, _EMPTY_SOURCE))
     found += chain.from_iterable(check_item(i, item, model) for i, item in enumerate(items))
-    found += [*_duplicates(items), *_thinking(items)]
+    found += [*_duplicates(items), *_thinking(items, openais=is_openais(model))]
     if at(body, "store") is False and is_openais(model):
         found += _unsealed(items)
     if not elsewhere and not any(type_of(item) == "item_reference" for item in items):
@@ -72,7 +75,7 @@ def _position(violation: Violation) -> int:
 
 
 def _duplicates(items: list[Any]) -> Iterator[Violation]:
-    """Each id names one item, and each call id one call and one output."""
+    """Each id names one item, and each call id one call and one output until it is answered."""
     seen: set[tuple[str, str]] = set()
     for position, item in enumerate(items):
         side = "call" if type_of(item) in ANSWERS else "output"
@@ -84,18 +87,33 @@ def _duplicates(items: list[Any]) -> Iterator[Violation]:
                 problem = f"the id {name!r} names a second {what}"
                 yield Violation("duplicate_id", position, problem, _DUPLICATE_SOURCE)
             seen.add((what, name))
+            if what == "call" and ("output", name) in seen:
+                seen -= {("output", name)}
+            elif what == "output":
+                seen -= {("call", name)}
 
 
-def _thinking(items: list[Any]) -> Iterator[Violation]:
-    """Reasoning stands before what the model made of it. OpenAI's reasoning has ids in rs_."""
+def _thinking(items: list[Any], *, openais: bool) -> Iterator[Violation]:
+    """Reasoning stands before what the model made of it. OpenAI's reasoning has ids in rs_.
+
+    OpenAI's ids begin alike in one response: reasoning before that of another has lost its item.
+    """
     for position, item in enumerate(items):
-        if type_of(item) != "reasoning" or not text_at(item, "id").startswith("rs_"):
+        own = text_at(item, "id")
+        if type_of(item) != "reasoning" or not (own.startswith("rs_") or (openais and not own)):
             continue
         after = (later for later in items[position + 1 :] if type_of(later) != "reasoning")
         follower = next(after, None)
-        if follower is None or not _is_products(follower):
-            problem = f"the reasoning {item['id']!r} stands without the item that followed it"
+        next_ = items[position + 1] if follower is not None else None
+        if follower is None or not _is_products(follower) or _is_of_another(item, next_):
+            problem = f"the reasoning {own!r} stands without the item that followed it"
             yield Violation("thinking", position, problem, _REASONING_SOURCE)
+
+
+def _is_of_another(reasoning: Any, follower: Any) -> bool:
+    """Whether both are reasoning, by their ids of two responses."""
+    ids = [_RESPONSE.match(text_at(item, "id")) for item in (reasoning, follower)]
+    return all(ids) and len({found[1] for found in ids if found}) > 1
 
 
 def _unsealed(items: list[Any]) -> Iterator[Violation]:
