@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from agentic.errors import HistoryChanged, HistoryConflict
 from agentic.history._protocols import Rewriter
-from agentic.messages import Message, reopen_rounds
+from agentic.messages import Message, close_open_rounds, reopen_rounds
 
 __all__ = ["begins_with", "counts_replaced", "replace_known"]
 
@@ -46,7 +46,8 @@ async def replace_known(
     except HistoryConflict:
         await _load_after(store, known)
         raise
-    return [*messages, *late]
+    # As load() would return it: without what was made up, calls may be in other rounds.
+    return close_open_rounds(reopen_rounds([*messages, *late]))
 
 
 def begins_with(history: Sequence[Message], known: Sequence[Message]) -> bool:

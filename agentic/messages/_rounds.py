@@ -139,8 +139,9 @@ def close_open_rounds(messages: list[Message]) -> list[Message]:
 
 
 def reopen_rounds(messages: list[Message]) -> list[Message]:
-    """Take out the results that `close_open_rounds` made up; it would make them up again.
+    """Take out the results that `close_open_rounds` made up; it makes them up again.
 
+    Calls that only such a result kept apart are then one round, closed at its end.
     They are known by their error, which nothing else writes, whatever became of their message. A
     history without any comes back as the same list.
 
