@@ -111,23 +111,21 @@ def _trace(raw: list[Message]) -> list[int | None]:
 
 
 def _find_torn(messages: Sequence[Message], kept: list[int], raw: list[Message]) -> set[int]:
-    """Find the rounds whose results are kept, and whose calls nobody would find any more."""
-    results = [at for at in kept if raw[at].role == "tool"]
-    if not results:
+    """Find the rounds of which results are kept that would be orphans without their calls."""
+    if all(raw[at].role != "tool" for at in kept):
         return set()
-    start = len(messages)
-    after = [*messages, *[raw[at] for at in kept]]
-    answering = {
-        kept[position - start]
-        for found in split_rounds(after)
-        if found.messages[0].role != "tool"
-        for position in found.positions
-        if position >= start
-    }
-    torn = set(results) - answering
+    before = _find_answers(raw)
+    orphans = before - _find_answers([*messages, *[raw[at] for at in kept]])
+    torn = {at for at in kept if any(id(each) in orphans for each in raw[at].tool_results)}
     return {
         at
         for found in split_rounds(raw)
-        if found.messages[0].role != "tool" and not torn.isdisjoint(found.positions)
+        if not torn.isdisjoint(found.positions)
         for at in found.positions
     }
+
+
+def _find_answers(raw: list[Message]) -> set[int]:
+    """Return the identities of the results that answer a call."""
+    closed = close_open_rounds(raw)
+    return {id(result) for message in closed for result in message.tool_results}

@@ -1,6 +1,7 @@
 import asyncio
 import itertools
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,56 @@ def test_a_summary_of_a_replaced_history_is_refused(tmp_path: Path, kind: str) -
             assert [each.content for each in await first.load()] == ["1, 2", "three"]
 
     asyncio.run(summarize_twice())
+
+
+IDS = st.sampled_from("abc")
+DAMAGED = st.lists(
+    st.one_of(
+        st.just(Message("user", "text")),
+        st.builds(
+            Message,
+            st.just("assistant"),
+            tool_calls=st.lists(st.builds(ToolCall, IDS, st.just("run")), max_size=2),
+        ),
+        st.builds(
+            Message,
+            st.just("tool"),
+            tool_results=st.lists(
+                st.builds(ToolResult, IDS, st.just("run"), st.integers().map(str)),
+                min_size=1,
+                max_size=2,
+            ),
+        ),
+    ),
+    max_size=9,
+)
+
+
+@settings(max_examples=400)
+@given(DAMAGED, st.integers(0, 9), st.integers(0, 9), st.integers(0, 9))
+def test_what_was_seen_and_not_replaced_is_seen(
+    raw: list[Message], appended: int, dropped: int, kept: int
+) -> None:
+    """However damaged the history is, and whatever result comes for whichever call."""
+
+    async def replace() -> tuple[list[Message], list[Message], list[Message]]:
+        store, start = MemoryStore(), max(0, len(raw) - appended)
+        for message in raw[:start]:
+            await store.append(message)
+        known = await store.load()
+        for message in raw[start:]:
+            await store.append(message)
+        gone, stays = known[:dropped], known[dropped : dropped + kept]
+        await store.replace([Message("system", "1"), *stays], replaces=len(gone) + len(stays))
+        return close_open_rounds(raw), [*gone, *stays], await store.load()
+
+    before, replaced, after = asyncio.run(replace())
+    assert Counter(_outputs(before)) - Counter(_outputs(replaced)) <= Counter(_outputs(after))
+    assert close_open_rounds(after) is after
+
+
+def _outputs(view: list[Message]) -> list[str]:
+    return [result.output for message in view for result in message.tool_results if result.output]
 
 
 class _Plain:
