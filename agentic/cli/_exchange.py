@@ -75,9 +75,11 @@ async def _import(place: Place, session_id: str, lines: list[bytes], file: str) 
         )
     with tempfile.TemporaryDirectory() as folder:
         tried = JsonlSessions(folder)
-        await tried.import_(session_id, lines)
-        [found] = await tried.list()
-    if not found.messages:
+        tried.open(session_id)  # a mistaken id is told first
+        if any(line.strip() for line in lines):
+            await tried.import_(session_id, lines)
+        found = [each for each in await tried.list() if each.messages]
+    if not found:
         raise click.ClickException(f"there is no message in {file}: nothing is imported")
     await place.agent.sessions().import_(session_id, lines)
 

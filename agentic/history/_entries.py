@@ -30,7 +30,7 @@ from agentic.history._given import check_message
 from agentic.history._lines import Line
 from agentic.messages import Message, from_plain, to_plain
 
-__all__ = ["BEGINNING", "Entry", "Kind", "decode", "encode_message", "encode_view"]
+__all__ = ["BEGINNING", "REDACTION", "Entry", "Kind", "decode", "encode_message", "encode_view"]
 
 Kind: TypeAlias = Literal["message", "replace", "restore"]
 _KINDS: tuple[str, ...] = get_args(Kind)
@@ -38,6 +38,9 @@ _VERSION = 1
 _FIELDS = {"v", "type", "message", "messages", "optional", "must_understand"}
 BEGINNING = b'{"v":'
 """How every entry begins, a torn one too as far as it goes."""
+
+REDACTION = b'{"v":1,"type":"redact",'
+"""How the entry of a redaction begins: what was loaded before it still says what was removed."""
 
 
 @attrs.frozen

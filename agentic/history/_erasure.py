@@ -32,15 +32,24 @@ def redact_file(log: Log, request: Request) -> None:
     path, session = log.path, str(log.path)
     if not path.exists():  # or the claim would make it
         raise MessageNotFound(session, request.message_id)
-    log.claim()
+    end = log.claim()
     with reporting(path), path.open("rb") as file:
         lines = [line.text for line in read_forwards(file)]
     redacted = redact_lines(lines, request, session)
     gone = _remove_outputs(path, redacted)
     _remove_remains(path)
     _change_title(path, request)
-    log.rewrite(b"".join(line + b"\n" for line in [*redacted.lines, request.record(gone)]))
+    log.rewrite(_join(redacted.lines, end) + request.record(gone) + b"\n")
     log_redaction(request, session)
+
+
+def _join(lines: list[bytes], size: int) -> bytes:
+    """Put lines together, and blanks after them where they are shorter than they were.
+
+    So whoever knows the session up to its former end knows nothing that is there after it.
+    """
+    content = b"".join(line + b"\n" for line in lines)
+    return content if len(content) >= size else content.ljust(size - 1) + b"\n"
 
 
 def _remove_outputs(path: Path, redacted: Redacted) -> list[str]:

@@ -143,7 +143,7 @@ class JsonlSessions:
             left = await asyncio.to_thread(_rewind, file)
             while left > 0:
                 for line in await asyncio.to_thread(file.readlines, min(left, _BATCH_BYTES)):
-                    if left > 0:
+                    if left > 0 and line.strip():
                         yield line
                     left -= len(line)
         if title:

@@ -265,7 +265,7 @@ class JsonlStore:
     def _redact(self, request: Request) -> None:
         redact_file(self._log, request)
         self._seen, self._known = _OUTDATED, None
-        self._revision, self._revised = self._revision + 1, None
+        self._revision, self._revised = self._revision + 1, self._log.claim()
 
     def _read(self, reader: Callable[[BinaryIO, str], T], nothing: T) -> T:
         try:

@@ -9,7 +9,7 @@ from typing import BinaryIO
 import attrs
 
 from agentic.history._diff import Diff, compare
-from agentic.history._entries import Entry, decode
+from agentic.history._entries import REDACTION, Entry, decode
 from agentic.history._lines import Line, find_end, read_backwards, read_forwards
 from agentic.messages import Message
 
@@ -47,11 +47,14 @@ def read_placed(file: BinaryIO, session: str) -> list[tuple[int, Message]]:
 
 def _read_placed(file: BinaryIO, session: str, end: int) -> list[tuple[int, Message]]:
     newer: list[tuple[int, Message]] = []
+    redacted = 0  # to who loaded before the latest redaction, all that is older is unknown
     for line in read_backwards(file, end):
         entry = decode(line, session)
+        if line.text.startswith(REDACTION):
+            redacted = redacted or line.offset
         if entry is None:
             continue
-        placed = [(line.offset, message) for message in entry.messages]
+        placed = [(max(redacted, line.offset), message) for message in entry.messages]
         if entry.kind != "message":
             return [*placed, *reversed(newer)]
         newer += placed

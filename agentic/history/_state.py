@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import attrs
 
 from agentic.errors import HistoryDamaged
-from agentic.history._entries import Entry, decode
+from agentic.history._entries import REDACTION, Entry, decode
 from agentic.history._lines import Line
 from agentic.messages import Message
 
@@ -69,6 +69,8 @@ def read_placed(rows: Iterable[tuple[int, bytes]], name: str) -> list[tuple[int,
             entry = decode(Line(0, text), name)
         except HistoryDamaged as damage:
             raise type(damage)(f"entry {seq} of {name}", 0, damage.problem) from damage
+        if text.startswith(REDACTION):  # to who loaded before it, all of this is unknown
+            found = [(seq, message) for _, message in found]
         found += [(seq, message) for message in (entry.messages if entry else ())]
     return found
 

@@ -14,7 +14,7 @@ from agentic.errors import (
     NothingToRestore,
     OutputMissing,
 )
-from agentic.history import Archive, Keeper, Rewriter
+from agentic.history import Archive, Keeper, Rewriter, counts_replaced
 from agentic.messages import (
     ContextSummary,
     Media,
@@ -154,9 +154,10 @@ async def _refuses_what_is_outdated(store: Any) -> None:
     await append_all(store, [ASK, _LEAK, _ECHO])
     loaded = await store.load()
     await store.redact("leak", _MARK)
-    await expect_refusal(
-        HistoryConflict, store.replace(loaded[1:]), "replace() of what is outdated"
-    )
+    await expect_refusal(HistoryConflict, store.replace(loaded[1:]), "An outdated replace()")
+    if counts_replaced(store):
+        step = store.replace(loaded[1:], replaces=3)
+        await expect_refusal(HistoryConflict, step, "An outdated replace() with replaces")
     await _expect_none(store, _SECRET)
     await store.load()
     await store.replace([MORE])

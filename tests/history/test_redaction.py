@@ -182,3 +182,30 @@ def test_a_damaged_session_is_not_redacted_in_part(tmp_path: Path) -> None:
         asyncio.run(redact())
 
     assert path.read_text() == f"{line}\nno entry\n"
+
+
+@pytest.mark.parametrize("replacement", [MARK, "[" + "x" * 300 + "]", "-"])
+@pytest.mark.parametrize("kind", [JsonlSessions, SqliteSessions])
+def test_what_another_store_loaded_before_is_outdated(
+    tmp_path: Path, kind: type[Any], replacement: str
+) -> None:
+    """It still says what was removed, and a replace would write it again."""
+    place = kind(tmp_path / "sessions")
+
+    async def write() -> None:
+        async with place.open("monday") as first:
+            for number in range(3):
+                await first.append(Message("user", f"{number} {SECRET} {BULK}", id=f"m{number}"))
+            loaded = await first.load()
+        for number in range(3):
+            await place.redact("monday", f"m{number}", replacement)
+        async with first:
+            for given in ({"replaces": 2}, {"replaces": 3}, {}):
+                with pytest.raises(HistoryConflict, match="load again"):
+                    await first.replace(loaded[1:], **given)
+            loaded = await first.load()
+            await first.replace(loaded[1:], replaces=2)
+
+    asyncio.run(write())
+
+    assert _leaks(tmp_path) == []

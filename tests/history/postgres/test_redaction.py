@@ -67,3 +67,23 @@ def test_a_session_that_is_being_written_is_not_redacted(dsn: str) -> None:
                 await place.redact("monday", "leak", "[gone]")
 
     asyncio.run(write())
+
+
+def test_what_another_store_loaded_before_is_outdated(dsn: str) -> None:
+    """It still says what was removed, and a replace would write it again."""
+    place = PostgresSessions(dsn)
+
+    async def write() -> None:
+        async with place.open("monday") as first:
+            for number in range(3):
+                await first.append(Message("user", f"{number} {SECRET}", id=f"m{number}"))
+            loaded = await first.load()
+        await place.redact("monday", "m1", "[gone]")
+        async with first:
+            for given in ({"replaces": 2}, {"replaces": 3}, {}):
+                with pytest.raises(HistoryConflict, match="load again"):
+                    await first.replace(loaded[1:], **given)
+            loaded = await first.load()
+            await first.replace(loaded[1:], replaces=2)
+
+    asyncio.run(write())
