@@ -7,7 +7,12 @@ from agentic.testing._adapter._edits import check_edits
 from agentic.testing._adapter._errors import check_errors
 from agentic.testing._adapter._foreign import check_foreign
 from agentic.testing._adapter._protocol import Adapter
-from agentic.testing._adapter._replies import check_reply, check_stop_words, history_of
+from agentic.testing._adapter._replies import (
+    check_reply,
+    check_stop_words,
+    history_of,
+    read_example,
+)
 from agentic.testing._adapter._requests import check_request
 from agentic.testing._adapter._streams import check_stream
 from agentic.testing._adapter._validator import check_validator
@@ -32,8 +37,10 @@ def check_adapter(
     - An edited message goes out edited, though its native items still say what it said.
     - Another provider's items and its reasoning are never sent.
     - Whatever the history, what goes out is accepted by `validate`, and `validate` can tell.
-    - `input` includes the cache, `output` includes reasoning; every word is known; a reply that was
-      cut off is never `TOOL`; nothing missing, null or unknown raises.
+    - All of a history goes out, in order: system messages, a summary, what tools gave besides.
+    - `input` includes the cache, `output` includes reasoning; every word is known and kept; a reply
+      that was cut off is never `TOOL`; nothing missing, null or unknown raises.
+    - A reply that comes with its usage and stop reason is counted and read as they say.
     - A stream is a reply, or an IncompleteReply. An overflow is one, and a rate limit is not.
     - What is handed in is left as it was.
 
@@ -43,9 +50,11 @@ def check_adapter(
     Args:
         adapter: a module, or an object, that fits `Adapter`.
         requests: bodies that the provider accepted.
-        responses: replies that the provider gave, not streamed.
+        responses: replies that the provider gave, not streamed: `(response, usage, stop reason)`,
+            with the `Usage` and the `StopReason` that you worked out by hand. A bare response is
+            accepted too, and proves less: nobody else knows what its numbers mean.
         streams: the events of a whole stream, each with the response that would have come without
-            streaming, or None where it is not known.
+            streaming (bare, or with its usage and stop reason), or None where it is not known.
         overflows: errors that say that the request is larger than the window: bodies or exceptions.
         other_errors: errors that do not, a rate limit and a quota among them.
 
@@ -56,12 +65,13 @@ def check_adapter(
     histories = {}
     for where, request in _named("request", requests):
         histories[where] = check_request(adapter, where, request)
-    replies = _named("response", responses)
-    for where, response in replies:
-        histories[where] = history_of(check_reply(adapter, where, response))
-    check_stop_words(adapter, replies)
+    replies = [(where, read_example(given)) for where, given in _named("response", responses)]
+    for where, example in replies:
+        histories[where] = history_of(check_reply(adapter, where, example))
+    check_stop_words(adapter, [(where, example.response) for where, example in replies])
     for where, (events, unstreamed) in _named("stream", streams):
-        decision = check_stream(adapter, where, events, unstreamed)
+        whole = None if unstreamed is None else read_example(unstreamed)
+        decision = check_stream(adapter, where, events, whole)
         histories[where] = history_of(decision)
     for where, history in histories.items():
         check_edits(adapter, where, history)

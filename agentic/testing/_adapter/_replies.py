@@ -14,14 +14,33 @@ from agentic.testing._adapter._talk import ASK
 from agentic.testing._adapter._variations import replaced, strings, with_one_thing_wrong
 from agentic.usage import StopReason, Usage, normalize, unknown_words_raise
 
-__all__ = ["check_reply", "check_stop_words", "history_of"]
+__all__ = ["Example", "check_reply", "check_stop_words", "history_of", "read_example"]
 
 _JUNK: tuple[Any, ...] = ({}, None, [], "junk", 3)
 _UNHEARD_OF = "x_unheard_of"
 
 
-def check_reply(adapter: Adapter, where: str, response: Any) -> Decision:
+@attrs.frozen
+class Example:
+    """A reply of the provider's, and what it is known to say."""
+
+    response: Any
+    usage: Usage | None = None
+    stop_reason: StopReason | None = None
+
+
+def read_example(given: Any) -> Example:
+    """Return a reply with what is known of it: a response, or one with its usage and stop reason.
+
+    >>> read_example(({"parts": []}, Usage(3, 1), StopReason.STOP)).usage.input
+    3
+    """
+    return Example(*given) if isinstance(given, tuple) else Example(given)
+
+
+def check_reply(adapter: Adapter, where: str, example: Example) -> Decision:
     """Read one reply; give what it decided."""
+    response = example.response
     with unknown_words_raise():
         decision = ask(where, adapter.decode_response, response)
         reason = ask(where, adapter.stop_reason, response)
@@ -29,8 +48,9 @@ def check_reply(adapter: Adapter, where: str, response: Any) -> Decision:
     if decision.stop_reason is not reason:
         told = f"decode_response() and stop_reason() agree, but say {decision.stop_reason}"
         raise broken(where, f"{told} and {reason}")
-    _is_stopped_right(adapter, where, decision)
-    _is_counted_right(where, decision, used)
+    _is_stopped_right(adapter, where, decision, example)
+    _keeps_its_word(adapter, where, decision, response)
+    _is_counted_right(where, decision, used, example)
     _goes_back(adapter, where, response, decision)
     for place, wrong in with_one_thing_wrong(response):
         _never_raises(adapter, f"{where}, {place} wrong", wrong)
@@ -77,8 +97,11 @@ def check_stop_words(adapter: Adapter, replies: Sequence[tuple[str, Any]]) -> No
             _never_raises(adapter, f"{where}, with a stop word that nobody knows", unknown)
 
 
-def _is_stopped_right(adapter: Adapter, where: str, decision: Decision) -> None:
+def _is_stopped_right(adapter: Adapter, where: str, decision: Decision, example: Example) -> None:
     reason, word = decision.stop_reason, decision.stop_word
+    expected = example.stop_reason
+    if expected is not None and reason is not expected:
+        raise broken(where, f"the reply stopped for {expected.name}, but is {reason.name}")
     if decision.tool_calls and reason is StopReason.STOP:
         raise broken(where, f"a reply with calls is TOOL even where it says {word!r}, but is STOP")
     table = adapter.STOP_WORDS.reasons
@@ -87,7 +110,20 @@ def _is_stopped_right(adapter: Adapter, where: str, decision: Decision) -> None:
         raise broken(where, f"{promise}, but is {reason.name}")
 
 
-def _is_counted_right(where: str, decision: Decision, used: Usage) -> None:
+def _keeps_its_word(adapter: Adapter, where: str, decision: Decision, response: Any) -> None:
+    """Look for the stop word: it stands in the response, wherever one of the vocabulary does."""
+    texts = strings(response).values()
+    words = adapter.STOP_WORDS.reasons.keys() & set(texts)
+    if decision.stop_word not in texts and (words or decision.stop_word):
+        promise = "Decision.stop_word is the provider's own word"
+        raise broken(
+            where, f"{promise}, but is {decision.stop_word!r} where it says {sorted(words)}"
+        )
+
+
+def _is_counted_right(where: str, decision: Decision, used: Usage, example: Example) -> None:
+    if example.usage is not None and normalize(used) != normalize(example.usage):
+        raise broken(where, f"the reply used {normalize(example.usage)}, but usage() says {used}")
     if normalize(decision.usage) != normalize(used):
         raise broken(
             where, f"decode_response() and usage() agree, but say {decision.usage}, {used}"

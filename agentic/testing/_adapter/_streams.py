@@ -10,7 +10,7 @@ from agentic.errors import IncompleteReply
 from agentic.loop import Decision
 from agentic.testing._adapter._promise import ask, broken
 from agentic.testing._adapter._protocol import Adapter
-from agentic.testing._adapter._replies import check_reply
+from agentic.testing._adapter._replies import Example, check_reply
 from agentic.testing._adapter._variations import strings
 from agentic.usage import StopReason
 
@@ -21,10 +21,13 @@ _MOST = 100
 """Prefixes of one stream that are tried: it may have thousands of events."""
 
 
-def check_stream(adapter: Adapter, where: str, events: Sequence[Any], unstreamed: Any) -> Decision:
+def check_stream(
+    adapter: Adapter, where: str, events: Sequence[Any], unstreamed: Example | None
+) -> Decision:
     """Put one stream together, whole and broken off; give what it decided."""
     response, text = _assembled(adapter, where, events)
-    decision = check_reply(adapter, where, response)
+    known = unstreamed or Example(None)
+    decision = check_reply(adapter, where, Example(response, known.usage, known.stop_reason))
     if text != decision.reply:
         raise broken(where, f"the pieces make up the reply, but are {text!r:.60}")
     if unstreamed is not None:

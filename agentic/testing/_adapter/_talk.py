@@ -1,5 +1,7 @@
 """Conversations that an adapter is shown: plain ones, and what real histories look like."""
 
+import json
+
 from agentic.messages import (
     ContextSummary,
     Media,
@@ -13,7 +15,7 @@ from agentic.testing._adapter._promise import ask, broken
 from agentic.testing._adapter._protocol import Adapter
 from agentic.tools import ToolDefinition
 
-__all__ = ["ANSWER", "ASK", "CALL", "CONVERSATIONS", "READ", "RESULT", "find_talk"]
+__all__ = ["ANSWER", "ASK", "CALL", "CONVERSATIONS", "MARKED", "READ", "RESULT", "find_talk"]
 
 READ = ToolDefinition(
     "read_file",
@@ -101,6 +103,54 @@ CONVERSATIONS: dict[str, list[Message]] = {
     ],
 }
 """By what is special about them. What is damaged is repaired on the way out."""
+
+
+def _marked_call(name: str) -> ToolCall:
+    return ToolCall(f"call_{name}", "read_file", json.dumps({"path": f"mark-path-{name}"}))
+
+
+def _marked_result(name: str, *, error: str = "") -> ToolResult:
+    failure = ToolFailure(error) if error else None
+    output = "" if error else f"mark-output-{name}"
+    return ToolResult(
+        f"call_{name}", "read_file", output, error=failure, notice=f"mark-notice-{name}"
+    )
+
+
+_BEGUN = [
+    Message("system", "mark-rules-1"),
+    Message("system", "mark-rules-2"),
+    ContextSummary("mark-summary", 4).to_message(),
+    Message("user", "mark-task"),
+]
+MARKED: dict[str, list[Message]] = {
+    "a history in which everything is marked": [
+        *_BEGUN,
+        Message("assistant", "mark-look", tool_calls=[_marked_call("a")]),
+        Message("tool", tool_results=[_marked_result("a")]),
+        Message("system", "mark-later-rule"),
+        Message("user", "mark-pinned", pinned=True),
+        Message("assistant", "mark-again", tool_calls=[_marked_call("b")]),
+        Message(
+            "tool",
+            tool_results=[_marked_result("b", error="mark-error")],
+            media=[_PICTURE],
+        ),
+        Message("assistant", "mark-answer"),
+        Message("user", "mark-last", media=[Media("image/jpeg", b"\xff\xd8\xff\xe0")]),
+    ],
+    "a marked run of calls": [
+        *_BEGUN,
+        Message("assistant", "mark-one", tool_calls=[_marked_call("a")]),
+        Message("assistant", "mark-between"),
+        Message("assistant", "mark-two", tool_calls=[_marked_call("b")]),
+        Message("tool", tool_results=[_marked_result("a"), _marked_result("b")]),
+        Message("system", "mark-later-rule"),
+        Message("system", "mark-later-still"),
+        Message("user", "mark-last"),
+    ],
+}
+"""By what is special about them. Each text is found once, so that its place tells the order."""
 
 
 def find_talk(adapter: Adapter) -> str:

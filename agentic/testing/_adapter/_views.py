@@ -1,15 +1,27 @@
 """What an adapter promises of any view: the provider accepts it, and nothing in it is lost."""
 
-from collections.abc import Sequence
+import base64
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 import attrs
 
 from agentic.context.strategies import FitContextWindow
-from agentic.messages import Message, Native
-from agentic.testing._adapter._promise import MARK, ask, broken, is_accepted, shows
+from agentic.errors import ConfigError
+from agentic.messages import Message, Native, leading_system_count
+from agentic.testing._adapter._promise import MARK, as_text, ask, broken, is_accepted, shows
 from agentic.testing._adapter._protocol import Adapter
-from agentic.testing._adapter._talk import ANSWER, ASK, CALL, CONVERSATIONS, READ, RESULT
+from agentic.testing._adapter._talk import (
+    ANSWER,
+    ASK,
+    CALL,
+    CONVERSATIONS,
+    MARKED,
+    READ,
+    RESULT,
+    find_talk,
+)
 
 __all__ = ["check_views"]
 
@@ -40,6 +52,8 @@ _JUNK: list[Any] = [
 def check_views(adapter: Adapter) -> None:
     """Encode conversations that the suite makes, and read what nobody should send."""
     _shows_all(adapter)
+    for name, messages in MARKED.items():
+        _sends_all_in_order(adapter, name, messages)
     _leaves_orphans_out(adapter)
     for name, messages in CONVERSATIONS.items():
         _accepts(adapter, name, messages)
@@ -53,6 +67,56 @@ def _shows_all(adapter: Adapter) -> None:
     for part in _TEXTS:
         if not shows(text, part):
             raise broken(where, f"all of it goes out, but {part!r} does not")
+
+
+def _sends_all_in_order(adapter: Adapter, where: str, messages: Sequence[Message]) -> None:
+    """Find every marked text in the request, those of one message before those of the next."""
+    text = is_accepted(adapter, where, messages, tools=[READ])
+    talk = as_text(adapter.encode_request(list(messages), tools=[READ])[find_talk(adapter)])
+    leading = leading_system_count(messages)
+    for sent, part in ((text, messages[:leading]), (talk, messages[leading:])):
+        end = -1
+        for step in _steps(part):
+            places = [_find(where, sent, m) for message in step for m in _marks(message)]
+            if places and min(places) < end:
+                promise = f"a history goes out in its order, but {step[0].role} message does not"
+                raise broken(where, f"{promise}: {step[0].content!r}")
+            end = max([end, *places])
+    try:
+        bare = as_text(adapter.encode(list(messages)))
+    except ConfigError:
+        return  # it says that it cannot write these
+    for message in messages:
+        for marks in _marks(message):
+            _find(f"{where}, by encode()", bare, marks)
+
+
+def _steps(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    """Yield what has to go out in order: a run of assistant messages may go out as one."""
+    for role, group in groupby(messages, lambda message: message.role):
+        together = list(group)
+        yield from [together] if role == "assistant" else [[each] for each in together]
+
+
+def _find(where: str, text: str, marks: Sequence[str]) -> int:
+    """Return where a text stands that goes out in one of several forms."""
+    found = [text.find(mark) for mark in marks if mark in text]
+    if not found:
+        raise broken(where, f"nothing leaves a request silently, but {marks[0]!r} does")
+    return min(found)
+
+
+def _marks(message: Message) -> Iterator[tuple[str, ...]]:
+    """Yield what has to be found of a message: each in the forms that it may have."""
+    if message.content:
+        yield (message.summary.content if message.summary else message.content,)
+    for call in message.tool_calls:
+        yield (call.parse()["path"],)
+    for result in message.tool_results:
+        error = result.error.message if result.error else ""
+        yield from ((text,) for text in (result.output, error, result.notice) if text)
+    for media in message.media:
+        yield base64.b64encode(media.data).decode(), media.media_type
 
 
 def _accepts(adapter: Adapter, name: str, messages: Sequence[Message]) -> None:

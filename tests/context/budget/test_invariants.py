@@ -75,18 +75,24 @@ def compact(
 
 
 def answers(messages: Sequence[Message]) -> dict[int, Counter[str]]:
-    """Count, the plain way, the results that each assistant message gets; None for orphans."""
+    """Count, the plain way, the results that each assistant message gets; 0 for orphans."""
     found: dict[int, Counter[str]] = defaultdict(Counter)
-    caller: Message | None = None
+    run: list[Message] = []
+    before: Message | None = None
     for message in messages:
         if message.role == "assistant":
-            caller = message
-        for result in message.tool_results:
-            calls = Counter(call.id for call in caller.tool_calls) if caller else Counter[str]()
-            answered = (
-                caller is not None and found[id(caller)][result.call_id] < calls[result.call_id]
+            run = (
+                [*run, message] if before is not None and before.role == "assistant" else [message]
             )
-            found[id(caller) if answered else 0][result.call_id] += 1
+        for result in message.tool_results:
+            waiting = [
+                id(caller)
+                for caller in run
+                for calls in [[call.id for call in caller.tool_calls]]
+                if found[id(caller)][result.call_id] < calls.count(result.call_id)
+            ]
+            found[waiting[-1] if waiting else 0][result.call_id] += 1
+        before = message
     return found
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from agentic.messages import Message, close_open_rounds, leading_system_count
+from agentic.providers._as_text import text_with_media
 from agentic.providers._native import native_payload
 from agentic.providers._plain import at
 from agentic.providers._sendable import sendable
@@ -110,8 +111,8 @@ def _system(system_prompt: str, leading: Iterable[Message]) -> Any:
         part = system_part(payload)
         if part is not None:
             parts.append(part)
-        elif wire_message(payload) is None and message.content.strip():
-            parts.append(message.content)
+        elif wire_message(payload) is None and (text := text_with_media(message)).strip():
+            parts.append(text)
     if len(parts) < 2:  # noqa: PLR2004  one part stays what it is
         return parts[0] if parts else None
     return [block for part in parts for block in _system_blocks(part)]

@@ -7,6 +7,7 @@ Thinking is left out: only its author's signature makes it acceptable, and that 
 from typing import Any
 
 from agentic.messages import Message, ToolCall, ToolResult
+from agentic.providers._as_text import text_with_media
 from agentic.providers._sendable import sendable, sendable_object
 from agentic.providers.anthropic._wire._blocks import media_block, text_block
 from agentic.providers.anthropic._wire._calls import INVALID_JSON, TOOL_NAMES
@@ -24,9 +25,10 @@ def rebuild(message: Message) -> list[dict[str, Any]]:
     [{'type': 'text', 'text': '<system>\nBe brief.\n</system>'}]
     """
     blocks = [_result(result) for result in message.tool_results]
-    blocks += [media_block(media) for media in message.media]
-    if message.content.strip():
-        text = message.content
+    takes_media = message.role in {"user", "tool"}
+    blocks += [media_block(media) for media in message.media if takes_media]
+    text = message.content if takes_media else text_with_media(message)
+    if text.strip():
         marked = f"<system>\n{text}\n</system>" if message.role == "system" else text
         blocks.append(text_block(marked))
     blocks += [_call(call) for call in message.tool_calls]

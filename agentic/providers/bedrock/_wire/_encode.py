@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 
 from agentic.messages import Message, ToolResult
+from agentic.providers._as_text import text_with_media
 from agentic.providers._native import native_payload
 from agentic.providers._plain import at, items_at, text_at
 from agentic.providers._sendable import sendable
@@ -64,7 +65,7 @@ def split_system(messages: Sequence[Message]) -> tuple[list[Message], list[Messa
 def system_blocks(message: Message) -> list[Any]:
     """Give the blocks of a leading system message."""
     payload = _payload(message)
-    return payload if isinstance(payload, list) else _text_blocks(message.content)
+    return payload if isinstance(payload, list) else _text_blocks(text_with_media(message))
 
 
 @attrs.frozen
@@ -142,8 +143,8 @@ class _Writer:
         if message.role == "system":
             return _text_blocks(_as_user(message))
         results = [self._result(result) for result in message.tool_results]
-        said = _text_blocks(message.content)
         if message.role == "assistant":
+            said = _text_blocks(text_with_media(message))
             calls = [
                 {
                     "toolUse": {
@@ -155,7 +156,7 @@ class _Writer:
                 for call in message.tool_calls
             ]
             return said + calls
-        return results + self._beside(message, said)
+        return results + self._beside(message, _text_blocks(message.content))
 
     def _beside(self, message: Message, said: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Add media. A document needs a text in its message (API_runtime_Message)."""
@@ -173,6 +174,7 @@ class _Writer:
 
 
 def _as_user(message: Message) -> str:
-    if message.summary is not None or not message.content.strip():
-        return message.content
-    return f"<system>\n{message.content}\n</system>"
+    text = text_with_media(message)
+    if message.summary is not None or not text.strip():
+        return text
+    return f"<system>\n{text}\n</system>"

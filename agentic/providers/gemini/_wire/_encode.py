@@ -15,6 +15,7 @@ import attrs
 
 from agentic.messages import Message, ToolResult
 from agentic.providers._native import native_payload
+from agentic.providers._sendable import sendable
 from agentic.providers.gemini._wire._calls import TOOL_NAMES
 from agentic.providers.gemini._wire._decode import REST, RESULTS, read_message, shared_parts
 from agentic.providers.gemini._wire._fields import field, has_field, parts_of, text_of
@@ -138,8 +139,10 @@ class _Writer:
         parts = sorted(self._result_parts(group), key=lambda placed: placed[0])
         if parts:
             self._append(user_content([part for _, part in parts]), rebuilt=True)
-        media = [item for sent in group if sent.payload is None for item in sent.message.media]
-        if attached := media_parts(media):
+        anew = [sent.message for sent in group if sent.payload is None]
+        attached = [{"text": sendable(message.content)} for message in anew if message.content]
+        attached += media_parts([item for message in anew for item in message.media])
+        if attached:
             self._append(user_content(attached), rebuilt=True)
 
     def _result_parts(self, group: list[_Sent]) -> Iterator[tuple[int, Any]]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentic.messages import Media, Message, ToolCall, ToolResult
+from agentic.providers._as_text import media_note
 from agentic.providers._sendable import sendable, sendable_object
 from agentic.providers.gemini._wire._calls import TOOL_NAMES
 
@@ -62,7 +63,7 @@ def media_parts(media: Sequence[Media]) -> list[dict[str, Any]]:
     >>> media_parts([Media("image/png", url="gs://b/a.png")])
     [{'fileData': {'mimeType': 'image/png', 'fileUri': 'gs://b/a.png'}}]
     """
-    return [part for item in media if (part := _media_part(item))]
+    return [_media_part(item) or {"text": media_note(item)} for item in media]
 
 
 def _media_part(media: Media) -> dict[str, Any]:

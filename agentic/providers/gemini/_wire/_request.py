@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentic.messages import Message, close_open_rounds, leading_system_count
+from agentic.providers._as_text import text_with_media
 from agentic.providers._native import native_payload
 from agentic.providers._sendable import sendable
 from agentic.providers.gemini._wire._calls import TOOL_NAMES
@@ -53,7 +54,7 @@ def _instruction(system_prompt: str, messages: Sequence[Message]) -> dict[str, A
     payloads = [native_payload(message, NAME, _decode) for message in messages]
     if len(messages) == 1 and payloads[0] is not None and not system_prompt:
         return {payloads[0]["key"]: payloads[0]["instruction"]}
-    texts = [system_prompt, *(message.content for message in messages)]
+    texts = [system_prompt, *map(text_with_media, messages)]
     parts = [{"text": text} for text in texts if text]
     return {"systemInstruction": {"parts": parts}} if parts else {}
 

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 
 from agentic.messages import Media, Message, ToolCall, ToolResult, close_open_rounds
+from agentic.providers._as_text import media_note, results_with_content
 from agentic.providers._plain import text_at
 from agentic.providers._sendable import sendable, sendable_arguments
 from agentic.providers.openai_chat._wire._calls import (
@@ -162,7 +163,7 @@ class _Writer:
             return
         if payload is None or is_legacy:
             self.media += message.media
-            self.wire += [self._result(result) for result in message.tool_results]
+            self.wire += [self._result(result) for result in results_with_content(message)]
             return
         given = message.tool_results[0].call_id
         fresh = self._answered(given)
@@ -203,16 +204,12 @@ def _own_reasoning(message: Message) -> dict[str, Any]:
 def _content(text: str, media: Sequence[Media], role: str) -> Any:
     """Write a text, or a list of parts where media come with it and the role may send them."""
     parts = [part_of(each) if role == "user" else None for each in media]
-    notes = [_note(each) for each, part in zip(media, parts, strict=True) if part is None]
+    notes = [media_note(each) for each, part in zip(media, parts, strict=True) if part is None]
     text = sendable("\n".join([text] * bool(text) + notes))
     sent = [part for part in parts if part is not None]
     if not sent:
         return text
     return [{"type": "text", "text": text}, *sent] if text else sent
-
-
-def _note(media: Media) -> str:
-    return f"[{media.media_type}{': ' + media.url if media.url else ''}]"
 
 
 def _with_audio_by_id(payload: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 
 from agentic.messages import Message, ToolResult
+from agentic.providers._as_text import results_with_content
 from agentic.providers._plain import at, text_at
 from agentic.providers.openai_responses._wire._items import (
     ANSWERS,
@@ -72,7 +73,7 @@ def can_answer(items: list[Any], answers: list[Message]) -> bool:
 
 def answer(message: Message, calls: OpenCalls) -> Iterator[dict[str, Any]]:
     """Write the results of a tool message; its media go with the last of them."""
-    for number, result in enumerate(message.tool_results, 1):
+    for number, result in enumerate(results_with_content(message), 1):
         call = calls.take(result.call_id)
         media = parts_of(message.media) if number == len(message.tool_results) else []
         yield _WRITERS.get(type_of(call), _function)(call, result, media)

@@ -19,6 +19,7 @@ from typing import Any
 import attrs
 
 from agentic.messages import Message, ToolCall, close_open_rounds
+from agentic.providers._as_text import text_with_media
 from agentic.providers._native import native_payload
 from agentic.providers._plain import at, text_at
 from agentic.providers._runs import join_runs, written_as_one
@@ -130,7 +131,7 @@ def _instructions(leading: list[Message], system_prompt: str) -> dict[str, Any]:
     kept = [_payload(message) for message in leading]
     if len(kept) == 1 and kept[0] and not system_prompt:
         return {"instructions": kept[0]["instructions"]}
-    said = [system_prompt, *(message.content for message in leading)]
+    said = [system_prompt, *map(text_with_media, leading)]
     text = sendable("\n\n".join(text for text in said if text))
     return {"instructions": text} if text else {}
 
@@ -205,9 +206,9 @@ class _Writer:
                 self._open.add(call_id, item)
             yield from _without_loose_reasoning(payload)
             return
-        if message.content:
+        if text := text_with_media(message):
             # llama.cpp's server takes an assistant's short form only with its type.
-            yield {"type": "message", "role": "assistant", "content": message.content}
+            yield {"type": "message", "role": "assistant", "content": text}
         for call in message.tool_calls:
             yield self._call(call)
 
@@ -257,5 +258,5 @@ class _Writer:
         if parts:
             said = [{"type": "input_text", "text": message.content}] if message.content else []
             yield {"role": "user", "content": [*said, *parts]}
-        elif message.content:
-            yield {"role": message.role, "content": message.content}
+        elif text := text_with_media(message):
+            yield {"role": message.role, "content": text}
