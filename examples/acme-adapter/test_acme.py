@@ -36,6 +36,15 @@ SPEAKING = {
 CUT_OFF = {"parts": [{"text": "It is"}], "ended": "out_of_room", "spent": {"fresh": 9, "said": 2}}
 WITHHELD = {"parts": [], "ended": "withheld", "spent": {}}
 
+# Each with the usage and the stop reason that Acme's documents give for it.
+CALLED = (
+    CALLING,
+    Usage(input=110, output=37, cache_read=90, cache_write=8, reasoning=6),
+    StopReason.TOOL,
+)
+SPOKE = (SPEAKING, Usage(input=140, output=5), StopReason.STOP)
+HELD_BACK = (WITHHELD, Usage(), StopReason.CONTENT_FILTER)
+
 REQUEST = {
     "rules": "You mend builds.",
     "talk": [
@@ -86,8 +95,8 @@ def test_acme_keeps_every_promise() -> None:
     testing.check_adapter(
         acme,
         requests=[REQUEST],
-        responses=[CALLING, SPEAKING, CUT_OFF, WITHHELD],
-        streams=[(STREAM, CALLING), (SPOKEN, SPEAKING)],
+        responses=[CALLED, SPOKE, (CUT_OFF, Usage(9, 2), StopReason.MAX_TOKENS), HELD_BACK],
+        streams=[(STREAM, CALLED), (SPOKEN, SPOKE)],
         overflows=[TOO_LONG],
         other_errors=[SLOW_DOWN],
     )

@@ -143,7 +143,9 @@ MARKED: dict[str, list[Message]] = {
         *_BEGUN,
         Message("assistant", "mark-one", tool_calls=[_marked_call("a")]),
         Message("assistant", "mark-between"),
-        Message("assistant", "mark-two", tool_calls=[_marked_call("b")]),
+        Message(
+            "assistant", "mark-two", tool_calls=[ToolCall("call_b", "read_file", "mark-no-json")]
+        ),
         Message("tool", tool_results=[_marked_result("a"), _marked_result("b")]),
         Message("system", "mark-later-rule"),
         Message("system", "mark-later-still"),

@@ -1,6 +1,7 @@
 """What an adapter promises of any view: the provider accepts it, and nothing in it is lost."""
 
 import base64
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -25,6 +26,7 @@ from agentic.testing._adapter._talk import (
 
 __all__ = ["check_views"]
 
+_MARK = re.compile(r"mark-[a-z0-9-]+")
 _SOUND = [ASK, CALL, RESULT, ANSWER]
 _TEXTS = [
     ASK.content,
@@ -111,7 +113,7 @@ def _marks(message: Message) -> Iterator[tuple[str, ...]]:
     if message.content:
         yield (message.summary.content if message.summary else message.content,)
     for call in message.tool_calls:
-        yield (call.parse()["path"],)
+        yield (_MARK.findall(call.arguments)[0],)
     for result in message.tool_results:
         error = result.error.message if result.error else ""
         yield from ((text,) for text in (result.output, error, result.notice) if text)
