@@ -196,3 +196,11 @@ def test_a_seeded_bug_is_found(name: str) -> None:
 
     with pytest.raises(AssertionError, match="A promise of Adapter is broken on"):
         _check(_adapter(SOURCE.replace(old, new)))
+
+
+def test_a_lost_stop_word_is_found_without_expectations() -> None:
+    """Where no reply has a word at all, and the replies hold words that the table knows."""
+    old, new = SEEDS["the stop word is lost"]
+
+    with pytest.raises(AssertionError, match="stop_word is the provider's own word"):
+        testing.check_adapter(_adapter(SOURCE.replace(old, new)), responses=[wire.SPEAKING])

@@ -49,7 +49,8 @@ def check_reply(adapter: Adapter, where: str, example: Example) -> Decision:
         told = f"decode_response() and stop_reason() agree, but say {decision.stop_reason}"
         raise broken(where, f"{told} and {reason}")
     _is_stopped_right(adapter, where, decision, example)
-    _keeps_its_word(adapter, where, decision, response)
+    if example.stop_reason is not None:
+        _keeps_its_word(adapter, where, decision, response)
     _is_counted_right(where, decision, used, example)
     _goes_back(adapter, where, response, decision)
     for place, wrong in with_one_thing_wrong(response):
@@ -79,6 +80,9 @@ def history_of(decision: Decision) -> list[Message]:
 def check_stop_words(adapter: Adapter, replies: Sequence[tuple[str, Any]]) -> None:
     """Put other words into the replies: one that says cut off, and one that nobody knows."""
     decided = [(where, data, adapter.decode_response(data)) for where, data in replies]
+    if not any(decision.stop_word for _, _, decision in decided):
+        for where, data, decision in decided:
+            _keeps_its_word(adapter, where, decision, data)
     cut_off = [
         (_places(data, decision.stop_word), decision.stop_word)
         for _, data, decision in decided
@@ -111,14 +115,12 @@ def _is_stopped_right(adapter: Adapter, where: str, decision: Decision, example:
 
 
 def _keeps_its_word(adapter: Adapter, where: str, decision: Decision, response: Any) -> None:
-    """Look for the stop word: it stands in the response, wherever one of the vocabulary does."""
+    """Look for the stop word: a response that holds one of the vocabulary says why it stopped."""
     texts = strings(response).values()
     words = adapter.STOP_WORDS.reasons.keys() & set(texts)
-    if decision.stop_word not in texts and (words or decision.stop_word):
-        promise = "Decision.stop_word is the provider's own word"
-        raise broken(
-            where, f"{promise}, but is {decision.stop_word!r} where it says {sorted(words)}"
-        )
+    if words and decision.stop_word not in texts:
+        said = f"{decision.stop_word!r} where it says {sorted(words)}"
+        raise broken(where, f"Decision.stop_word is the provider's own word, but is {said}")
 
 
 def _is_counted_right(where: str, decision: Decision, used: Usage, example: Example) -> None:
