@@ -232,7 +232,13 @@ class _Splitter:
             self._add_reply(position, message)
             return
         self.in_run = False
-        answered = self._answer(message.tool_results) if message.tool_results else []
+        waiting = self.waiting
+        # Of calls with one id, the latest comes first.
+        answered = [
+            waiting[each.call_id].pop()
+            for each in message.tool_results
+            if waiting.get(each.call_id)
+        ]
         if answered:
             caller = self._join_rounds(min(answered))
             caller.positions.append(position)
@@ -247,15 +253,15 @@ class _Splitter:
         self.rounds.append(_OpenRound([position]))
         self.run_length += 1
         for call in message.tool_calls:
-            self.waiting.setdefault(call.id, []).append(position)
-
-    def _answer(self, results: tuple[ToolResult, ...]) -> list[int]:
-        """Return where the answered calls stand; of calls with one id, the latest comes first."""
-        found = [self.waiting.get(result.call_id) for result in results]
-        return [places.pop() for places in found if places]
+            if call.id in self.waiting:
+                self.waiting[call.id].append(position)
+            else:
+                self.waiting[call.id] = [position]
 
     def _join_rounds(self, first: int) -> _OpenRound:
         """Make one round of those of the run from this position on."""
+        if self.run_length == 1:
+            return self.rounds[self.run_start]
         at, end = self.run_start, self.run_start + self.run_length
         while at + 1 < end and self.rounds[at + 1].positions[0] <= first:
             at += 1
