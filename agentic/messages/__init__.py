@@ -8,12 +8,12 @@ from agentic.messages._rounds import (
     Round,
     close_open_rounds,
     count_settled,
-    find_task,
     leading_system_count,
     reopen_rounds,
     split_rounds,
 )
 from agentic.messages._summaries import find_summary, prefix_length
+from agentic.messages._task import Task, find_task
 
 __all__ = [
     "ContextSummary",
@@ -23,6 +23,7 @@ __all__ = [
     "RecentConversations",
     "Role",
     "Round",
+    "Task",
     "ToolCall",
     "ToolFailure",
     "ToolResult",

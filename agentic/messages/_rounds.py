@@ -19,7 +19,6 @@ __all__ = [
     "Round",
     "close_open_rounds",
     "count_settled",
-    "find_task",
     "leading_system_count",
     "reopen_rounds",
     "split_rounds",
@@ -175,25 +174,6 @@ def leading_system_count(messages: Sequence[Message]) -> int:
         if message.role != "system":
             return position
     return len(messages)
-
-
-def find_task(messages: Sequence[Message]) -> tuple[int, ...]:
-    """Find the positions of the task: the first user message and the latest, if there are any.
-
-    A summary is never the task, whatever role it was stored with.
-
-    >>> find_task([Message("user", "Fix it."), Message("assistant", "Done."), Message("user", "?")])
-    (0, 2)
-    """
-    first = next((i for i, message in enumerate(messages) if _asks(message)), None)
-    if first is None:
-        return ()
-    latest = next(i for i in reversed(range(len(messages))) if _asks(messages[i]))
-    return (first,) if first == latest else (first, latest)
-
-
-def _asks(message: Message) -> bool:
-    return message.role == "user" and message.summary is None
 
 
 @attrs.define

@@ -141,8 +141,8 @@ class Session:
         The system prompt, then the summary, shortened if it is over 30 % of what is available, then
         the newest rounds that fit the window less the reserve. At least the policy's
         `min_recent_messages` are among them; where they do not fit, their tool outputs are
-        truncated until they do. Beside them stay the first and the latest user message and what is
-        pinned.
+        truncated until they do. Beside them stay the latest user message, the request that the work
+        began with if there is room for it, and what is pinned.
         """
         given = self.system_prompt if system_prompt is None else system_prompt
         self._overhead.system_prompt = given

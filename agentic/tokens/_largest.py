@@ -39,5 +39,5 @@ def _named(found: Round, leading: int, task: tuple[int, ...]) -> str:
     if found.pinned:
         return "pinned messages"
     if at in task:
-        return "the latest request" if at == task[-1] else "the first request"
+        return "the latest request" if at == task[-1] else "the opening request"
     return "older messages"

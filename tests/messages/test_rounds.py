@@ -8,13 +8,11 @@ from hypothesis import strategies as st
 
 from agentic.errors import ConfigError
 from agentic.messages import (
-    ContextSummary,
     Message,
     ToolCall,
     ToolResult,
     close_open_rounds,
     count_settled,
-    find_task,
     leading_system_count,
     split_rounds,
 )
@@ -392,24 +390,6 @@ def test_the_leading_system_messages_are_counted_to_the_first_other(
 
     assert all(message.role == "system" for message in messages[:count])
     assert count == len(messages) or messages[count].role != "system"
-
-
-@given(messages=conversations())
-def test_the_task_is_the_first_and_the_latest_user_message(messages: list[Message]) -> None:
-    """None without a user message, one where both are the same."""
-    asked = [at for at, message in enumerate(messages) if message.role == "user"]
-
-    assert find_task(messages) == tuple(sorted({*asked[:1], *asked[-1:]}))
-
-
-def test_a_summary_is_never_the_task() -> None:
-    """Not even one that another system stored as a user message."""
-    summary = ContextSummary("They asked for a fix.", 4)
-    posing = Message("user", summary.content, summary=summary)
-    task = Message("user", "Fix it.")
-
-    assert find_task([posing, task, posing]) == (1,)
-    assert find_task([posing]) == ()
 
 
 def test_a_round_is_pinned_if_one_of_its_messages_is() -> None:

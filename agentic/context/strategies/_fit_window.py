@@ -17,8 +17,9 @@ __all__ = ["FitContextWindow"]
 class FitContextWindow:
     """Keep the conversation within `max_tokens - reserve_tokens`.
 
-    Always kept: leading system messages, the first and the latest user message, pinned messages,
-    and the newest round. Of the rest, the newest rounds that fit. Orphaned results are left out.
+    Always kept: leading system messages, the latest user message, pinned messages and the newest
+    round; also the request that the present work began with, unless these alone are over the
+    budget. Of the rest, the newest rounds that fit. Orphaned results are left out.
     With a `digest` it says what it leaves out, in a system message where that stood.
 
     >>> strategy = FitContextWindow(30, low_water=1.0)

@@ -97,7 +97,7 @@ class Importance:
 
     def _weigh(self, rounds: Sorted, length: int) -> "dict[int, _Weighed]":
         """Return what is known of each sound round, by its index, oldest first."""
-        always = {*rounds.pinned, *rounds.requests[-1:]}
+        always = {*rounds.pinned, *rounds.task.requests[-1:]}
         weighed = {}
         for index, found in enumerate(rounds.rounds):
             if not found.sendable:  # it is in no view, and refers to nothing

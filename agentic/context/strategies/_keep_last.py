@@ -33,7 +33,7 @@ class KeepLast:
     def compact(self, messages: list[Message], /) -> list[Message]:
         """Give the view: the same list if nothing is left out."""
         rounds = self._known.of(messages)
-        always = {*rounds.pinned, *rounds.requests[-1:]}
+        always = {*rounds.pinned, *rounds.task.requests[-1:]}
         system = rounds.leading if self.preserve_system else []
         start = rounds.start_of_last(
             self.keep_recent, after=len(system), stretch=self.preserve_tool_chains

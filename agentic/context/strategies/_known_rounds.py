@@ -4,7 +4,14 @@ from typing import Any, TypeVar
 
 import attrs
 
-from agentic.messages import Message, RecentConversations, Round, count_settled, split_rounds
+from agentic.messages import (
+    Message,
+    RecentConversations,
+    Round,
+    Task,
+    count_settled,
+    split_rounds,
+)
 
 __all__ = ["KnownRounds", "Sorted"]
 
@@ -21,8 +28,7 @@ class Sorted:
     leading: list[int] = attrs.field(factory=list)
     """The system messages at the start, a summary among them included."""
     pinned: list[int] = attrs.field(factory=list)
-    requests: list[int] = attrs.field(factory=list)
-    """What the user said; a summary is no request."""
+    task: Task = attrs.field(factory=Task)
     tool_rounds: list[int] = attrs.field(factory=list)
     """The rounds with tool calls."""
     open: list[Round] = attrs.field(factory=list)
@@ -85,6 +91,8 @@ class Sorted:
         index, opener = len(self.rounds), found.messages[0]
         self.rounds.append(found)
         self.ragged |= found.positions[-1] - found.positions[0] >= len(found.positions)
+        for message in found.messages:
+            self.task = self.task.after(message, index)
         if found.orphaned:
             sendable = found.sendable
             if not sendable:
@@ -95,8 +103,6 @@ class Sorted:
             self.leading.append(index)
         if found.pinned:
             self.pinned.append(index)
-        if opener.role == "user" and opener.summary is None:
-            self.requests.append(index)
         if opener.tool_calls:
             self.tool_rounds.append(index)
 
@@ -130,7 +136,6 @@ def _grown(settled: Sorted, waiting: list[Round]) -> Sorted:
         rounds=settled.rounds.copy(),
         leading=settled.leading.copy(),
         pinned=settled.pinned.copy(),
-        requests=settled.requests.copy(),
         tool_rounds=settled.tool_rounds.copy(),
         edited=settled.edited.copy(),
         open=waiting,

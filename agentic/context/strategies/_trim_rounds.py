@@ -13,7 +13,8 @@ __all__ = ["TrimRounds"]
 class TrimRounds:
     """Keep the system prompt, the task, and the newest tool rounds with what stands between them.
 
-    The task is the first user message and the latest one; pinned messages stay too.
+    The task is the latest user message, and the request that the work began with; pinned messages
+    stay too.
 
     >>> from agentic.messages import ToolCall, ToolResult
     >>> talk = [Message("user", "Count.")]
@@ -32,5 +33,5 @@ class TrimRounds:
         rounds = self._known.of(messages)
         cut = len(rounds.tool_rounds) > self.max_rounds
         start = rounds.tool_rounds[-self.max_rounds] if cut else 0
-        task = {*rounds.requests[:1], *rounds.requests[-1:]}
+        task = rounds.task.requests
         return rounds.view(messages, start, {*rounds.leading, *rounds.pinned, *task})

@@ -6,11 +6,13 @@ that the provider's prompt cache survives. What was worked out about a conversat
 next turn costs what its new messages cost.
 """
 
+from collections.abc import Iterable
+
 import attrs
 
 from agentic.context.strategies._notebook import Note, Notebook
 from agentic.context.strategies._strategy import Fit
-from agentic.messages import Message, Round, count_settled, split_rounds
+from agentic.messages import Message, Round, Task, count_settled, split_rounds
 from agentic.tokens import Tallies, Tally
 
 __all__ = ["WindowFold"]
@@ -41,7 +43,7 @@ class _Cut:
     """What was left out, and is not in the note yet: its writer failed."""
     shows_note: bool = False
     """Whether there was room for it at the cut: what must stay may leave none."""
-    latest_request: int | None = None
+    task: Task = attrs.field(factory=Task)
     leading: bool = True
     """Only system messages so far."""
     ragged: bool = False
@@ -61,7 +63,7 @@ class WindowFold:
     """The settled part. While the last assistant message waits for results, it and what follows it
     are folded anew each time."""
     rounds: list[_Sized] = attrs.field(factory=list)
-    cut: _Cut = _Cut()
+    cut: _Cut = attrs.field(factory=_Cut)
 
     @room.default
     def _room_beside_the_note(self) -> int:
@@ -88,18 +90,18 @@ class WindowFold:
         return Fit(view, size, fits=size <= self.budget)
 
     def _add(self, cut: _Cut, found: Round, tokens: int) -> _Cut:
+        task = cut.task
+        for message in found.messages:
+            task = task.after(message, len(self.rounds))
         if not found.sendable:
-            return attrs.evolve(cut, ragged=True)
-        opener = found.messages[0]
-        leading = cut.leading and opener.role == "system"
-        requests = opener.role == "user" and opener.summary is None
-        always = leading or found.pinned or (requests and cut.latest_request is None)
+            return attrs.evolve(cut, task=task, ragged=True)
+        leading = cut.leading and found.messages[0].role == "system"
         first, last = found.positions[0], found.positions[-1]
-        self.rounds.append(_Sized(found, tokens, always=always))
+        self.rounds.append(_Sized(found, tokens, always=leading or found.pinned))
         grown = attrs.evolve(
             cut,
             tokens=cut.tokens + tokens,
-            latest_request=len(self.rounds) - 1 if requests else cut.latest_request,
+            task=task,
             leading=leading,
             ragged=cut.ragged or found.orphaned or last - first >= len(found.positions),
         )
@@ -110,28 +112,40 @@ class WindowFold:
 
     def _cut_anew(self, cut: _Cut) -> _Cut:
         """Keep the newest rounds that the target has room for; the newest one in any case."""
-        retained = [index for index in cut.retained if self._stays(index, cut)]
-        gone = set(cut.retained).difference(retained)
-        start, tokens = cut.start, cut.tokens - sum(self.rounds[index].tokens for index in gone)
+        task = cut.task.requests
+        fresh = self._keep_newest(cut, task)
+        if fresh.tokens > self.budget and len(task) > 1:
+            # Rather the latest request alone than no request at all.
+            fresh = self._keep_newest(cut, task[1:])
+        if self.notebook is None:
+            return fresh
+        shown = {*fresh.retained, *range(fresh.start, len(self.rounds))}
+        before = (*cut.retained, *range(cut.start, len(self.rounds)))
+        left_out = [self.rounds[index].found.messages for index in before if index not in shown]
+        return self._write(fresh, [message for messages in left_out for message in messages])
+
+    def _keep_newest(self, cut: _Cut, task: tuple[int, ...]) -> _Cut:
+        """Move the cut, and keep before it only what always stays and these requests."""
+        # A request that was too large for an earlier cut may come back, but not from a digest.
+        back = [index for index in task if index < cut.start and index not in cut.retained]
+        if self.notebook:
+            task, back = tuple(index for index in task if index not in back), []
+        retained = sorted([*back, *(at for at in cut.retained if self._stays(at, task))])
+        start, tokens = cut.start, cut.tokens + self._size(retained) - self._size(cut.retained)
         while start < len(self.rounds) - 1 and tokens > self.room:
-            if self._stays(start, cut):
+            if self._stays(start, task):
                 retained.append(start)
             else:
-                gone.add(start)
                 tokens -= self.rounds[start].tokens
             start += 1
         # A large request that is no longer the latest leaves room for rounds before the cut; what
         # a digest holds already does not come back.
-        while self.notebook is None and start and tokens + self._cost(start - 1, cut) <= self.room:
+        while self.notebook is None and start and tokens + self._cost(start - 1, task) <= self.room:
             start -= 1
-            tokens += self._cost(start, cut)
+            tokens += self._cost(start, task)
             if retained and retained[-1] == start:
                 retained.pop()
-        left_out = [
-            message for index in sorted(gone) for message in self.rounds[index].found.messages
-        ]
-        cut = attrs.evolve(cut, start=start, retained=tuple(retained), tokens=tokens)
-        return self._write(cut, left_out) if self.notebook else cut
+        return attrs.evolve(cut, start=start, retained=tuple(retained), tokens=tokens)
 
     def _write(self, cut: _Cut, left_out: list[Message]) -> _Cut:
         """Write down what is left out from now on; if that fails, at the next cut."""
@@ -141,12 +155,15 @@ class WindowFold:
         shows = bool(note and note.tokens and cut.tokens + note.tokens <= self.budget)
         return attrs.evolve(cut, note=note, unwritten=unwritten, shows_note=shows)
 
-    def _cost(self, index: int, cut: _Cut) -> int:
-        """Give what it costs to begin the view at this round, and not at the next."""
-        return 0 if self._stays(index, cut) else self.rounds[index].tokens
+    def _cost(self, index: int, task: tuple[int, ...]) -> int:
+        """Return what it costs to begin the view at this round, and not at the next."""
+        return 0 if self._stays(index, task) else self.rounds[index].tokens
 
-    def _stays(self, index: int, cut: _Cut) -> bool:
-        return self.rounds[index].always or index == cut.latest_request
+    def _stays(self, index: int, task: tuple[int, ...]) -> bool:
+        return self.rounds[index].always or index in task
+
+    def _size(self, indices: Iterable[int]) -> int:
+        return sum(self.rounds[index].tokens for index in indices)
 
     def _view(self, messages: list[Message], cut: _Cut) -> list[Message]:
         view = self._rounds_in_view(messages, cut)

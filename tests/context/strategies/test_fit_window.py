@@ -118,7 +118,7 @@ def test_a_tool_round_stays_or_goes_whole() -> None:
     assert kept(fit_window(110), messages) == [0, 1, 2, 3, 4]
 
 
-def test_prompt_first_and_latest_request_and_pinned_stay() -> None:
+def test_prompt_latest_request_and_pinned_stay() -> None:
     """They stay where they stood, whatever the budget; so does the newest round."""
     messages = [
         Message("system", "prompt"),
@@ -130,7 +130,7 @@ def test_prompt_first_and_latest_request_and_pinned_stay() -> None:
         *say(20, 20),
     ]
 
-    assert kept(fit_window(1), messages) == [0, 1, 2, 4, 5, 7]
+    assert kept(fit_window(1), messages) == [0, 1, 4, 5, 7]
 
 
 def test_a_summary_is_never_the_task() -> None:
@@ -169,8 +169,8 @@ def test_a_request_that_was_large_makes_room_when_it_is_no_longer_the_latest() -
     strategy = fit_window(100)
     turns = [kept(strategy, messages[:length]) for length in range(1, 7)]
 
-    assert turns[4] == [0, 2, 4]
-    assert turns[5] == [0, 3, 4, 5]
+    assert turns[4] == [2, 4]
+    assert turns[5] == [3, 4, 5]
 
 
 def test_rounds_that_come_back_stand_in_order_around_what_never_went() -> None:
@@ -180,8 +180,39 @@ def test_rounds_that_come_back_stand_in_order_around_what_never_went() -> None:
 
     strategy = fit_window(100)
 
-    assert kept(strategy, messages[:5]) == [0, 1, 3, 4]
-    assert kept(strategy, messages) == [0, 2, 3, 4, 5]
+    assert kept(strategy, messages[:5]) == [1, 3, 4]
+    assert kept(strategy, messages) == [2, 3, 4, 5]
+
+
+def test_an_answered_request_goes() -> None:
+    """However large it was, it is not the task for ever; the request at work stays."""
+    long_ago = [Message("user", "x" * 96), *say(20)]
+    at_work = [USER, *call("a", 40), Message("user", "x" * 6), *call("b", 40), *call("c", 40)]
+    messages = [*long_ago, *at_work]
+
+    assert kept(fit_window(99), messages) == [2, 5, 8, 9]
+    assert fit_window(99).fit(messages).fits
+
+
+def test_an_opening_request_larger_than_the_window_goes_before_the_latest() -> None:
+    """One message makes not every later view unfit; it comes back where there is room for it."""
+    huge, more = Message("user", "x" * 196), Message("user", "x" * 6)
+    messages = [huge, *call("a", 40), more, *call("b", 40)]
+
+    assert kept(fit_window(260), messages) == [0, 3, 4, 5]
+    assert kept(fit_window(80), messages) == [3, 4, 5]
+    assert fit_window(80).fit(messages).fits
+    assert not fit_window(10).fit(messages).fits
+
+
+def test_the_opening_request_comes_back_when_there_is_room() -> None:
+    """A request that was too large for one cut is there again at the next."""
+    opening, large = Message("user", "x" * 26), Message("user", "x" * 76)
+    messages = [opening, *call("a", 20), large, *call("b", 20), USER, *call("c", 20)]
+    strategy = fit_window(100)
+
+    assert kept(strategy, messages[:6]) == [3, 4, 5]
+    assert kept(strategy, messages) == [0, 4, 5, 6, 7, 8]
 
 
 def test_the_reserve_is_left_free() -> None:

@@ -69,17 +69,24 @@ class _Oracle:
 
     def newest(self, rounds: list[Round]) -> list[Round]:
         """Leave out as few of the oldest as will do; the newest one stays in any case."""
-        seen = [message for found in rounds for message in found.messages[:1]]
-        task = {id(seen[place]) for place in find_task(seen)}
-        leading = set(map(id, seen[: leading_system_count(seen)]))
-        for start in range(len(rounds)):
-            shown = [
-                found
-                for place, found in enumerate(rounds)
-                if place >= start or found.pinned or id(found.messages[0]) in task | leading
-            ]
-            if self.size(shown) <= self.target:
-                break
+        last = max(place for found in rounds for place in found.positions)
+        seen = self.messages[: last + 1]
+        openers = [found.messages[0] for found in rounds]
+        leading = set(map(id, openers[: leading_system_count(openers)]))
+        task = [id(seen[place]) for place in find_task(seen)]
+        for least in (task, task[-1:]):
+            for start in range(len(rounds)):
+                shown = [
+                    found
+                    for place, found in enumerate(rounds)
+                    if place >= start
+                    or found.pinned
+                    or id(found.messages[0]) in leading.union(least)
+                ]
+                if self.size(shown) <= self.target:
+                    return shown
+            if self.size(shown) <= self.budget:
+                return shown
         return shown
 
     def size(self, rounds: list[Round]) -> int:
@@ -148,15 +155,22 @@ def test_a_view_is_a_subsequence_of_the_same_objects(
 def test_prompt_task_pinned_and_newest_are_always_there(
     messages: list[Message], budget: int, low_water: float
 ) -> None:
-    """What must stay does, whatever the budget; only an orphan goes even if pinned."""
+    """What must stay does, whatever the budget; only an orphan goes even if pinned.
+
+    The opening request goes if the rest of this is over the budget with it.
+    """
     shown = set(map(id, fit_window(budget, low_water).compact(messages)))
 
     sound = [found for found in split_rounds(messages) if not found.orphaned]
     must = messages[: leading_system_count(messages)]
-    must += [messages[position] for position in find_task(messages)]
     must += [message for found in sound if found.pinned for message in found.messages]
     must += sound[-1].messages if sound else ()
+    *opening, latest = [messages[position] for position in find_task(messages)] or [None]
+    must += [latest] if latest else []
     assert shown.issuperset(map(id, must))
+    least = {id(message): message for message in (*must, *opening) if message}
+    if count([*least.values()]) <= budget:
+        assert shown.issuperset(least)
 
 
 @given(CONVERSATIONS, BUDGETS, LOW_WATERS)
