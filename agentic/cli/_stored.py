@@ -59,8 +59,11 @@ def context_command(*, name: str, session_id: str | None, as_json: bool) -> None
 @place_argument
 @session_option
 @click.option("--focus", metavar="TEXT", help="What the summary is to dwell on.")
+@click.option("--allow-growth", is_flag=True, help="Take a summary larger than what it replaces.")
 @_json_option
-def compact_command(*, name: str, session_id: str | None, focus: str | None, as_json: bool) -> int:
+def compact_command(
+    *, name: str, session_id: str | None, focus: str | None, allow_growth: bool, as_json: bool
+) -> int:
     """Summarize all of a session but its newest messages, now.
 
     Nothing is lost: agentic diff shows what went, agentic restore takes it back. An agent's own
@@ -69,7 +72,9 @@ def compact_command(*, name: str, session_id: str | None, focus: str | None, as_
     Example: agentic compact agent.yaml --focus "what is still open"
     """
     place = Place.at(name)
-    given, done = _with_session(place, session_id, lambda session: session.summarize(focus))
+    given, done = _with_session(
+        place, session_id, lambda session: session.summarize(focus, allow_growth=allow_growth)
+    )
     if as_json:
         click.echo(json_line({"session": given, **_plain_compaction(done)}))
     else:

@@ -255,7 +255,12 @@ class ContextManager:
             min_recent_messages=max(1, keep),
         )
         manager = Manager(config.token_counter, compactor, policy)
-        done = await manager.compact_if_needed(messages, force=True, instructions=instructions)
+        done = await manager.compact_if_needed(
+            messages,
+            force=True,
+            instructions=instructions,
+            allow_growth=isinstance(compactor, _Given),  # somebody wants just this one
+        )
         return done.messages
 
     def _compactor(self) -> Compactor:

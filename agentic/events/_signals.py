@@ -172,15 +172,17 @@ context_compaction_start: NamedSignal = _namespace.signal(
 
 @attrs.frozen(kw_only=True)
 class ContextCompactionEnd(Event):
-    """A compaction succeeded and is stored, or failed and changed nothing."""
+    """A compaction succeeded and is stored, or it changed nothing."""
 
     summary: ContextSummary | None
-    """None where it failed."""
+    """None where it changed nothing."""
     tokens_before: int
     tokens_after: int
     dropped: tuple[Message, ...]
     reason: str
     error: BaseException | None
+    declined: str = ""
+    """Why it changed nothing although nothing failed: its summary was of no use."""
     usage: Usage = attrs.field(factory=Usage)
     """What the model calls of the summary used, as they reported it; also where it failed."""
 

@@ -74,3 +74,8 @@ class PatientManager(Manager):
         if reason != "force":
             self.patience.wait_beyond(check.tokens, error)
         return super()._failed(check, reason, error)
+
+    def _useless(self, check: Any, reason: str, problem: str) -> Compaction:
+        if reason != "force":
+            self.patience.wait_beyond(check.tokens, CompactionRefused(problem))
+        return super()._useless(check, reason, problem)

@@ -184,14 +184,19 @@ class Session:
         size = f"{len(full):,} message{'' if len(full) == 1 else 's'} in history"
         return f"Resuming session {self.session_id}\n{size}{covered}"
 
-    async def summarize(self, focus: str | None = None) -> Compaction:
+    async def summarize(
+        self, focus: str | None = None, *, allow_growth: bool = False
+    ) -> Compaction:
         """Summarize now: all but the policy's `min_recent_messages` newest, in whole rounds.
 
         `focus` says what to look at, for a compactor that can be told. One that fails changes
-        nothing, and the error is in the Compaction.
+        nothing, and the error is in the Compaction; so does a summary that is larger than what it
+        replaces, unless `allow_growth` takes that too.
         """
         history = await self._load()
-        return await self._compact(self._manager, history, force=True, instructions=focus)
+        return await self._compact(
+            self._manager, history, force=True, instructions=focus, allow_growth=allow_growth
+        )
 
     async def compact_if_due(self) -> Compaction:
         """Summarize if a trigger asks for it, as the next request would.

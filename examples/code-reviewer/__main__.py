@@ -22,7 +22,7 @@ from pathlib import Path
 from agentic import events, history, loop, providers, tokens, tools, truncate
 from agentic.context import budget, compactors
 from agentic.errors import AgenticError
-from agentic.messages import Message, ToolCall
+from agentic.messages import ContextSummary, Message, ToolCall
 from agentic.tools import tool
 
 PACKAGE = Path(__file__).parents[2] / "agentic"
@@ -115,11 +115,12 @@ class Screen:
                 self.largest = max(self.largest, size or 0)
             case events.ToolExecutionEnd(result=result):
                 self.files += result.output != DONE
-            case events.ContextCompactionEnd(tokens_before=before, tokens_after=after, error=None):
+            case events.ContextCompactionEnd(summary=ContextSummary()):
                 self.compactions += 1
-                print(f"  {self.files} files read; compacted: {before:,} -> {after:,} tokens")
-            case events.ContextCompactionEnd(error=error):
-                print(f"  {error}")
+                sizes = f"{event.tokens_before:,} -> {event.tokens_after:,} tokens"
+                print(f"  {self.files} files read; compacted: {sizes}")
+            case events.ContextCompactionEnd(error=error, declined=why):
+                print(f"  {error or why}")
 
 
 def make_reviewer(

@@ -23,7 +23,7 @@ from pathlib import Path
 from agentic import events, history, loop, providers, tokens, tools
 from agentic.context import budget, compactors
 from agentic.errors import AgenticError
-from agentic.messages import Message, ToolCall
+from agentic.messages import ContextSummary, Message, ToolCall
 from agentic.tools import tool
 
 PROMPT = """\
@@ -148,11 +148,12 @@ class Screen:
                 self.corrections += called.name == "correct" and not result.error
             case events.MessageEnd(message=message) if message.role == "assistant":
                 print(message.content, end="\n" if message.content else "")
-            case events.ContextCompactionEnd(tokens_before=before, tokens_after=after, error=None):
+            case events.ContextCompactionEnd(summary=ContextSummary()):
                 self.compactions += 1
-                print(f"  compacted: {before:,} -> {after:,} tokens")
-            case events.ContextCompactionEnd(error=error):
-                print(f"  {error}")
+                sizes = f"{event.tokens_before:,} -> {event.tokens_after:,} tokens"
+                print(f"  compacted: {sizes}")
+            case events.ContextCompactionEnd(error=error, declined=why):
+                print(f"  {error or why}")
 
 
 def make_editor(

@@ -152,7 +152,8 @@ class Screen:
                 size = len(result.output)
                 print(f"  {size:,} characters in {seconds:.1f} s.", failed, result.notice)
             case events.ContextCompactionEnd(tokens_before=before, tokens_after=after, error=error):
-                print(f"  {error}" if error else f"  compacted: {before:,} -> {after:,} tokens")
+                why = error or event.declined
+                print(f"  {why}" if why else f"  compacted: {before:,} -> {after:,} tokens")
             case events.AgentEnd(incomplete=why) if why:
                 print(f"  {why}")
 

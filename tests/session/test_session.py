@@ -1,6 +1,7 @@
 import asyncio
 import itertools
 import logging
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,7 @@ def test_the_request_is_prompt_summary_and_what_came_after_it() -> None:
     """In this order; a system prompt that the history begins with is not sent twice."""
     prompt = Message("system", "Be brief.")
     session = asyncio.run(_append(_session(), [prompt, *_talk(12)]))
-    asyncio.run(session.summarize())
+    asyncio.run(session.summarize(allow_growth=True))
 
     sent = asyncio.run(session.build_messages_for_llm("Be brief."))
 
@@ -171,6 +172,35 @@ def test_a_session_summarizes_by_itself_in_a_loop_of_your_own() -> None:
     assert prepared.compaction.reason == "messages"
     assert len(prepared.messages) == 8
     assert len(asyncio.run(session.store.full())) == 30
+
+
+def test_a_forced_summary_does_not_grow_the_context() -> None:
+    """Unless it is told to; either way both sizes are told."""
+    session = asyncio.run(_append(_session(), _talk(12)))
+
+    refused = asyncio.run(session.summarize())
+    grown = asyncio.run(session.summarize(allow_growth=True))
+
+    assert not refused.changed
+    assert re.search(r"larger than what it replaces \(\d+ > \d+ tokens\)", str(refused.error))
+    assert (grown.changed, grown.error) == (True, None)
+    assert grown.tokens_before == refused.tokens_before < grown.tokens_after
+
+
+def test_a_summary_that_would_not_pay_is_no_news() -> None:
+    """At no turn: nobody can do anything about it, and nothing is lost."""
+
+    class Verbose:
+        async def compact(self, messages: list[Message], /) -> str:
+            return "and then " * 5_000
+
+    session = asyncio.run(_append(_session(compactor=Verbose()), _talk(30)))
+
+    for _ in range(3):
+        prepared = asyncio.run(session.prepare("Be brief."))
+        assert prepared.notes == ()
+        asyncio.run(_append(session, _talk(12)))
+    assert len(asyncio.run(session.store.load())) == 66
 
 
 def test_a_long_summary_is_shortened_and_says_so() -> None:

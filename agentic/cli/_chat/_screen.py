@@ -124,6 +124,8 @@ class Screen:
             why = clip(str(event.error) or type(event.error).__name__, _MESSAGE_WIDTH)
             self.warn(ended(f"No summary was made, and nothing is lost: {why}"))
             return
+        if event.summary is None:  # it was of no use, which is no news
+            return
         sizes = f"{event.tokens_before:,} → {event.tokens_after:,} tokens"
         self.note(f"{len(event.dropped):,} messages summarized: {sizes}")
 

@@ -6,7 +6,6 @@ import attrs
 
 from agentic import events
 from agentic.context.budget._plan import Plan
-from agentic.errors import CompactionRefused
 from agentic.messages import ContextSummary, Message, find_summary, prefix_length
 from agentic.tokens import Tallies, Tally, largest_part
 from agentic.usage import Usage
@@ -36,7 +35,10 @@ class Compaction:
     fits: bool = True
     """Whether the context is within the window less the reserve, as far as anything measures it."""
     error: BaseException | None = None
-    """Why a triggered compaction changed nothing."""
+    """Why a compaction failed, or why a forced one changed nothing."""
+    declined: str = ""
+    """Why a triggered compaction changed nothing although nothing failed: a summary would have been
+    larger than what it replaces, or all of the messages must stay."""
     overhead_tokens: int = attrs.field(default=0, repr=False)
     """What is sent beside the messages, as the caller said."""
     usage: Usage = _NO_USAGE
@@ -108,6 +110,8 @@ class Attempt:
     plan: Plan
     reason: str
     host: Host
+    allow_growth: bool = False
+    """Whether a summary may be larger than what it replaces."""
 
     @property
     def summarized(self) -> list[Message]:
@@ -115,11 +119,7 @@ class Attempt:
         return [self.check.messages[i] for i in (*self.plan.former, *self.plan.dropped)]
 
     def replace(self, content: str) -> Compaction:
-        """Put the summary in the place of what it stands for.
-
-        Raises:
-            CompactionRefused: the context would not get smaller, and nobody forced it.
-        """
+        """Put the summary in the place of what it stands for, unless it is larger than that."""
         check = self.check
         summary = self._describe(content)
         own_tokens = check.tallies.count_message(summary.to_message())
@@ -127,10 +127,9 @@ class Attempt:
         stays = [i for i in (*self.plan.leading, *self.plan.kept) if i not in edited]
         after = check.overhead_tokens + own_tokens + sum(map(check.tally.size, stays))
         after += sum(map(check.tallies.count_message, edited.values()))
-        if after >= check.estimate and self.reason != "force":
-            raise CompactionRefused(
-                f"the summary makes {after} tokens of {check.estimate} and does not pay for itself"
-            )
+        if after >= check.estimate and not self.allow_growth:
+            replaced = own_tokens + check.estimate - after
+            return Compaction(messages=check.messages, declined=_compared(own_tokens, replaced))
         late = check.messages[check.length :]
         after += sum(map(check.tallies.count_message, late))
         tokens_after = round(after * check.tokens / max(1, check.estimate))
@@ -201,5 +200,14 @@ class Attempt:
             dropped=done.dropped,
             reason=self.reason,
             error=done.error,
+            declined=done.declined,
             usage=done.usage,
         )
+
+
+def _compared(own_tokens: int, replaced: int) -> str:
+    """Say why a summary is of no use."""
+    if own_tokens == replaced:
+        return f"the summary would be as large as what it replaces ({replaced:,} tokens)"
+    sizes = f"{own_tokens:,} > {replaced:,} tokens"
+    return f"the summary would be larger than what it replaces ({sizes})"

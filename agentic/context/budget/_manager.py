@@ -95,6 +95,7 @@ class Manager:
         overhead_tokens: int = 0,
         force: bool = False,
         instructions: str | None = None,
+        allow_growth: bool | None = None,
         host: Host | None = None,
     ) -> Compaction:
         """Compact the history if the policy or `force` says so.
@@ -104,13 +105,16 @@ class Manager:
             size: the view's size in tokens as a `Gauge` measured it. Without it the messages are
                 counted and `overhead_tokens` is added.
             overhead_tokens: what is sent beside the messages: system prompt, tools' schemas.
-            force: compact now, and take any summary that is not empty.
+            force: compact now, whatever the triggers and the waiting say.
             instructions: what the summary should look at, for a `GuidedCompactor`.
+            allow_growth: take a summary that is larger than what it replaces, too. By default only
+                under `force`.
             host: whoever this Manager works for; by default it acts for itself.
 
-        A compactor that fails, hangs, is cancelled or answers with nothing or too much changes
-        nothing: the error is in the Compaction. Cancelling the call changes nothing either. What is
-        appended to `messages` meanwhile follows the kept ones.
+        A compactor that fails, hangs, is cancelled or answers with nothing changes nothing: the
+        error is in the Compaction. A summary that is larger than what it replaces is not used; that
+        is no failure, but an error for whoever forced it. Cancelling the call changes nothing
+        either. What is appended to `messages` meanwhile follows the kept ones.
         """
         _check_sizes(size, overhead_tokens)
         check_messages(messages[-1:])  # a tally looks at all that are new
@@ -141,7 +145,9 @@ class Manager:
         )
         if not found.dropped:
             return self._nothing_to_drop(check, reason)
-        attempt = Attempt(check, found, reason, host or Host(self, "", _keep_nowhere))
+        host = host or Host(self, "", _keep_nowhere)
+        grows = force if allow_growth is None else allow_growth
+        attempt = Attempt(check, found, reason, host, grows)
         return await self._compact(attempt, self.compactor, instructions)
 
     def _waits(self, messages: list[Message], tokens: int) -> bool:
@@ -181,6 +187,8 @@ class Manager:
                 compactor, attempt.summarized, instructions, self.policy.timeout_seconds
             )
             done = attempt.replace(content)
+            if not done.changed:
+                return self._useless(attempt.check, attempt.reason, done.declined)
             await attempt.host.store(done.messages)
         except HistoryChanged as error:  # what was tried here says nothing of the new history
             return self._unchanged(attempt.check, attempt.reason, error)
@@ -203,15 +211,30 @@ class Manager:
 
     def _nothing_to_drop(self, check: Check, reason: str) -> Compaction:
         # No back-off: with the next message there may be something to drop.
-        return self._unchanged(check, reason, CompactionRefused("the policy keeps all of it"))
+        return self._declined(check, reason, "the policy keeps all of it")
+
+    def _declined(self, check: Check, reason: str, problem: str) -> Compaction:
+        """Change nothing. Only to whoever forced a compaction is that an error."""
+        if reason == "force":
+            return self._unchanged(check, reason, CompactionRefused(problem))
+        return attrs.evolve(self._unchanged(check, reason), declined=problem)
+
+    def _useless(self, check: Check, reason: str, problem: str) -> Compaction:
+        """Decline a summary that was made: the next one would hardly be better."""
+        self._back_off(check)
+        return self._declined(check, reason, problem)
 
     def _failed(self, check: Check, reason: str, error: Exception) -> Compaction:
+        self._back_off(check)
+        return self._unchanged(check, reason, error)
+
+    def _back_off(self, check: Check) -> None:
+        """Wait until this conversation has grown."""
         failure = self._failures.find(check.messages)
         if failure is None:
             failure = _Failure([], 0)
             self._failures.add(failure)
         failure.messages, failure.tokens = list(check.messages), check.tokens
-        return self._unchanged(check, reason, error)
 
     def _fits(self, tokens: int) -> bool:
         return not self.policy.context_window or tokens <= self.policy.available_tokens

@@ -51,31 +51,31 @@ To go on: agentic chat agent.yaml --session work
 """
 RESUMED = """
 Resuming session work
-6 messages in history (4 summarized)
+10 messages in history (6 summarized)
 > /context
 Context Status
-  Last summary: 4 messages → 93 tokens
+  Last summary: 6 messages → 149 tokens
   Created: 2024-01-15 10:30
 
 Summarization Triggers (N messages OR K tokens)
   Messages: 0 / 30 (0%)
            [░░░░░░░░░░░░░░░░░░░░]
-  Tokens:   208 / 128,000 (0%)
+  Tokens:   1,427 / 128,000 (1%)
            [░░░░░░░░░░░░░░░░░░░░]
 > /undo
 In the context again: 2 messages and the summary before.
 > /context
 Context Status
-  Last summary: 2 messages → 86 tokens
+  Last summary: 4 messages → 142 tokens
   Created: 2024-01-15 10:30
 
 Summarization Triggers (N messages OR K tokens)
-  Messages: 2 / 30 (7%)
-           [█░░░░░░░░░░░░░░░░░░░]
-  Tokens:   212 / 128,000 (0%)
+  Messages: 4 / 30 (13%)
+           [██░░░░░░░░░░░░░░░░░░]
+  Tokens:   1,431 / 128,000 (1%)
            [░░░░░░░░░░░░░░░░░░░░]
 > /undo
-In the context again: 2 messages.
+In the context again: 4 messages.
 >
 To go on: agentic chat agent.yaml --session work
 """
@@ -130,14 +130,15 @@ def test_ctrl_c_stops_a_tool_and_its_call_is_answered(terminal: Any) -> None:
     assert kept[3:] == ["m4 user       say next", "m5 assistant  next"]
 
 
-def test_a_session_is_resumed_in_another_process(terminal: Any) -> None:
+def test_a_session_is_resumed_in_another_process(terminal: Any, agent: Path) -> None:
     """It greets with what is there, and every summary can be taken back."""
+    (agent.parent / "note.txt").write_text("The build is red. " * 100)
     first = terminal("chat", "agent.yaml", "--session", "work")
     first.prompt()
-    first.ask("say one")
+    first.ask("read note.txt")
     first.ask("say two")
     first.ask("/summarize the numbers")
-    first.ask("say three")
+    first.ask("read note.txt")
     first.ask("/summarize")
     first.type("/quit\n")
     assert first.end() == 0

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from agentic.context.budget import Compaction, Host, Manager, Policy
 from agentic.errors import CompactionRefused
+from agentic.events import ContextCompactionEnd
 from agentic.messages import Message, from_plain, to_plain
 from agentic.testing import EventRecorder
 from agentic.tokens import CharCounter, count_tokens
@@ -91,7 +93,6 @@ def compact(compactor: Any, messages: list[Message], **options: Any) -> Compacti
         (answer(" \n\t"), CompactionRefused, "which is no summary"),
         (answer(None), CompactionRefused, "which is no summary"),
         (answer(b"bytes"), CompactionRefused, "which is no summary"),
-        (answer("x" * 1_000), CompactionRefused, "does not pay for itself"),
     ],
 )
 def test_what_gives_no_good_summary_changes_nothing(
@@ -145,6 +146,43 @@ def test_a_summary_is_stripped() -> None:
 
     assert done.summary is not None
     assert done.summary.content == "done"
+
+
+def test_a_summary_that_would_not_pay_is_no_failure() -> None:
+    """Nothing changes, the reason is told, and it is not tried again before the context grew."""
+    compactor, messages = _Compactor(answer("x" * 1_000)), talk(*[100] * 12)
+    manager = Manager(LETTERS, compactor, K)
+
+    with EventRecorder() as recorder:
+        done, later = (asyncio.run(manager.compact_if_needed(messages)) for _ in range(2))
+
+    assert done.messages is messages
+    assert (done.changed, done.summary, done.error, done.reason) == (False, None, None, "tokens")
+    assert re.fullmatch(r"the summary would be larger .* \(1,\d+ > 600 tokens\)", done.declined)
+    assert (later.reason, later.declined, compactor.calls) == (None, "", 1)
+    end = recorder.of(ContextCompactionEnd)[0]
+    assert (end.summary, end.error, end.declined) == (None, None, done.declined)
+
+
+def test_a_forced_summary_that_may_not_grow_the_context_is_refused() -> None:
+    """With both sizes, as an error: whoever asked for it has to know that there is none."""
+    messages = talk(*[10] * 12)
+
+    done = compact(_Compactor(answer("x" * 1_000)), messages, force=True, allow_growth=False)
+
+    assert done.messages is messages
+    assert isinstance(done.error, CompactionRefused)
+    assert re.search(r"larger than what it replaces \(1,\d+ > 60 tokens\)", str(done.error))
+
+
+def test_what_all_must_stay_is_no_failure_of_a_trigger() -> None:
+    """It is due at every turn, and comes to nothing each time, without an error."""
+    messages = [Message("user", "x" * 96, pinned=True) for _ in range(12)]
+
+    done = compact(_Compactor(answer("S")), messages)
+
+    assert (done.changed, done.error, done.reason) == (False, None, "tokens")
+    assert done.declined == "the policy keeps all of it"
 
 
 @pytest.mark.parametrize("length", [1_000, 100_000])
@@ -329,5 +367,5 @@ def test_another_conversation_that_begins_the_same_does_not_disturb() -> None:
 
     done = asyncio.run(main())
 
-    assert isinstance(done.error, CompactionRefused)
+    assert "larger than what it replaces" in done.declined
     assert (done.tokens_before, done.tokens_after) == (1_200, 1_200)

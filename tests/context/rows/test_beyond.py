@@ -163,7 +163,9 @@ def test_f8_a_summary_that_is_none_changes_nothing(act: Callable[[], Awaitable[s
 
     assert done.messages is messages
     assert messages == before
-    assert (done.changed, done.fits, done.error is None) == (False, False, False)
+    assert (done.changed, done.fits) == (False, False)
+    # Inflated is no failure: the compactor did what it could.
+    assert (done.error is None, bool(done.declined)) == (act is _inflate, act is _inflate)
 
 
 @pytest.mark.parametrize("act", [_raise, _nothing])
