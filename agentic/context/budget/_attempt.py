@@ -35,10 +35,10 @@ class Compaction:
     fits: bool = True
     """Whether the context is within the window less the reserve, as far as anything measures it."""
     error: BaseException | None = None
-    """Why a compaction failed, or why a forced one changed nothing."""
+    """Why a compaction that was due or forced changed nothing; None if it was only declined."""
     declined: str = ""
-    """Why a triggered compaction changed nothing although nothing failed: a summary would have been
-    larger than what it replaces, or all of the messages must stay."""
+    """Why a triggered compaction changed nothing although nothing failed: its summary would have
+    been larger than what it replaces."""
     overhead_tokens: int = attrs.field(default=0, repr=False)
     """What is sent beside the messages, as the caller said."""
     usage: Usage = _NO_USAGE

@@ -211,18 +211,14 @@ class Manager:
 
     def _nothing_to_drop(self, check: Check, reason: str) -> Compaction:
         # No back-off: with the next message there may be something to drop.
-        return self._declined(check, reason, "the policy keeps all of it")
+        return self._unchanged(check, reason, CompactionRefused("the policy keeps all of it"))
 
-    def _declined(self, check: Check, reason: str, problem: str) -> Compaction:
-        """Change nothing. Only to whoever forced a compaction is that an error."""
+    def _useless(self, check: Check, reason: str, problem: str) -> Compaction:
+        """Decline a summary that was made. Only to whoever forced it is that an error."""
+        self._back_off(check)
         if reason == "force":
             return self._unchanged(check, reason, CompactionRefused(problem))
         return attrs.evolve(self._unchanged(check, reason), declined=problem)
-
-    def _useless(self, check: Check, reason: str, problem: str) -> Compaction:
-        """Decline a summary that was made: the next one would hardly be better."""
-        self._back_off(check)
-        return self._declined(check, reason, problem)
 
     def _failed(self, check: Check, reason: str, error: Exception) -> Compaction:
         self._back_off(check)

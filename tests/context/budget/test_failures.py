@@ -175,16 +175,6 @@ def test_a_forced_summary_that_may_not_grow_the_context_is_refused() -> None:
     assert re.search(r"larger than what it replaces \(1,\d+ > 60 tokens\)", str(done.error))
 
 
-def test_what_all_must_stay_is_no_failure_of_a_trigger() -> None:
-    """It is due at every turn, and comes to nothing each time, without an error."""
-    messages = [Message("user", "x" * 96, pinned=True) for _ in range(12)]
-
-    done = compact(_Compactor(answer("S")), messages)
-
-    assert (done.changed, done.error, done.reason) == (False, None, "tokens")
-    assert done.declined == "the policy keeps all of it"
-
-
 @pytest.mark.parametrize("length", [1_000, 100_000])
 def test_force_takes_an_inflated_summary(length: int) -> None:
     """Whoever forces a compaction gets it, even if the context grows."""
