@@ -21,9 +21,10 @@ __all__ = [
     "estimate_tokens",
     "strategies",
     "truncate_messages",
+    "view",
 ]
 
-_ROOMS = {"budget", "compactors", "config", "strategies"}
+_ROOMS = {"budget", "compactors", "config", "strategies", "view"}
 
 
 def __getattr__(name: str) -> typing.Any:

@@ -10,7 +10,7 @@ weakly:
 >>> show = events.context_compaction_end.connect(show)
 """
 
-from agentic.events._send import send
+from agentic.events._send import send, send_sync
 from agentic.events._signals import (
     AgentEnd,
     AgentStart,
@@ -66,6 +66,7 @@ __all__ = [
     "message_start",
     "message_update",
     "send",
+    "send_sync",
     "signals",
     "tool_execution_end",
     "tool_execution_start",

@@ -8,10 +8,10 @@ import attrs
 
 from agentic.context.budget import Compaction, Policy
 from agentic.context.strategies import Fit, FitContextWindow, TruncateToolOutputs
+from agentic.context.view._summary_share import SUMMARY_SHARE, SummaryShare
 from agentic.errors import ConfigError
 from agentic.messages import Message, split_rounds
 from agentic.session._meter import Meter
-from agentic.session._share import SUMMARY_SHARE, SummaryShare
 from agentic.tokens import Gauge, largest_part
 
 __all__ = ["Note", "Prepared", "Request", "make_prompt"]

@@ -11,6 +11,8 @@ that matters, ask the provider, whose Decider has `count_tokens` if there is an 
 """
 
 import math
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import attrs
 
@@ -137,6 +139,45 @@ class Gauge:
         slack = _TOLERANCE * usage.input
         agrees = least - slack <= usage.input <= most + slack
         return _Doubtful(messages, usage, former.agreeing + 1 if agrees else 1)
+
+    def to_plain(self, digest: Callable[[list[Message]], str]) -> dict[str, Any]:
+        """Return the calibration as plain JSON, with a `digest` of what the last report was on."""
+        return {
+            "factor": self.factor,
+            "whole_factor": self._whole_factor,
+            "hidden_tokens": self._hidden_tokens,
+            "growth": self._growth,
+            "smallest": self._smallest,
+            "reported_messages": len(self._reported),
+            "reported_digest": digest(self._reported) if self._reported else "",
+            "reported_tokens": self._reported_tokens,
+            "reported_input": self._reported_input,
+            "server_cut": self._server_cut,
+            "reasoning_tokens": self._reasoning_tokens,
+            "reasoning_returns": self._reasoning_returns,
+        }
+
+    def read_plain(
+        self,
+        plain: Mapping[str, Any],
+        view: list[Message],
+        digest: Callable[[list[Message]], str],
+    ) -> None:
+        """Take a calibration over; its last report holds if the view begins with what it was on."""
+        self.factor, self._whole_factor = plain["factor"], plain["whole_factor"]
+        self._hidden_tokens = plain["hidden_tokens"]
+        reported, estimated = plain["growth"]
+        self._growth = reported, estimated
+        self._smallest = None if plain["smallest"] is None else tuple(plain["smallest"])
+        count = plain["reported_messages"]
+        start = view[:count]
+        if count and len(start) == count and digest(start) == plain["reported_digest"]:
+            self._reported = start
+            self._reported_tokens = plain["reported_tokens"]
+            self._reported_input = plain["reported_input"]
+            self._server_cut = plain["server_cut"]
+            self._reasoning_tokens = plain["reasoning_tokens"]
+            self._reasoning_returns = plain["reasoning_returns"]
 
     @property
     def _carried_tokens(self) -> int:

@@ -66,6 +66,10 @@ class Digest:
             allowed = "the name of a tool: letters, digits, dots, dashes, underscores; or None"
             raise ConfigError("recall", value, allowed, "name the tool, or leave it out")
 
+    def for_conversation(self, *, recall: str | None = None) -> "Digest":
+        """Return this digest, naming the recall tool of the conversation."""
+        return self if self.recall or not recall else attrs.evolve(self, recall=recall)
+
     def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
         """Give the digest of a conversation, or of a part of one; a view may count its own way."""
         if counter is not None:

@@ -54,6 +54,12 @@ class FirstOf:
             remedy = "wrap a function in a class with that method"
             must_be_async("compactors", compactor, "compact", signature, remedy)
 
+    def for_conversation(self, *, recall: str | None = None) -> "FirstOf":
+        """Return this chain, its digests naming the recall tool of the conversation."""
+        adapts = (getattr(each, "for_conversation", None) for each in self.compactors)
+        pairs = zip(self.compactors, adapts, strict=True)
+        return FirstOf(tuple(adapt(recall=recall) if adapt else each for each, adapt in pairs))
+
     async def compact(self, messages: list[Message], /) -> str:
         """Give the first answer.
 

@@ -59,6 +59,12 @@ class WithDigest:
             "model", value, "compact", "async compact(messages) -> str", "pass a Model(ask)"
         )
 
+    def for_conversation(self, *, recall: str | None = None) -> "WithDigest":
+        """Return this, its digest naming the recall tool of the conversation."""
+        adapt = getattr(self.model, "for_conversation", None)
+        model = self.model if adapt is None else adapt(recall=recall)
+        return WithDigest(model, self.digest.for_conversation(recall=recall))
+
     async def compact(self, messages: list[Message], /) -> str:
         """Give prose and digest; raises as the model does."""
         prose = await self.model.compact(_each(messages, 0))

@@ -34,6 +34,14 @@ class Chain:
 
     strategies: tuple[_Strategy, ...] = attrs.field(converter=_strategies)
 
+    def for_conversation(self, *, recall: str | None = None) -> "Chain":
+        """Return a chain for one conversation, each strategy with a memory of its own."""
+        adapted: list[_Strategy] = []
+        for strategy in self.strategies:
+            adapt = getattr(strategy, "for_conversation", None)
+            adapted.append(strategy if adapt is None else adapt(recall=recall))
+        return Chain(adapted)
+
     def compact(self, messages: list[Message], /) -> list[Message]:
         """Give the view: the same list if no strategy changed it."""
         view = messages

@@ -81,6 +81,10 @@ class ClearToolOutputs:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
             raise ConfigError("low_water", value, "above 0, up to 1.0", "leave it at 0.75")
 
+    def for_conversation(self, *, recall: str | None = None) -> "ClearToolOutputs":
+        """Return this for one conversation: with a memory of its own, naming the recall tool."""
+        return attrs.evolve(self, recall=self.recall or recall)
+
     def compact(self, messages: list[Message], /) -> list[Message]:
         """Give the view: the same list if nothing is cleared."""
         return self.fit(messages).messages

@@ -85,6 +85,11 @@ class FitContextWindow:
         """What the messages may take, in tokens."""
         return self.max_tokens - self.reserve_tokens
 
+    def for_conversation(self, *, recall: str | None = None) -> "FitContextWindow":
+        """Return this for one conversation: with a memory of its own, naming the recall tool."""
+        adapt = getattr(self.digest, "for_conversation", None)
+        return attrs.evolve(self, digest=self.digest if adapt is None else adapt(recall=recall))
+
     def compact(self, messages: list[Message], /) -> list[Message]:
         """Give the view: the same list if everything fits."""
         return self.fit(messages).messages

@@ -57,6 +57,10 @@ class Importance:
     min_score_threshold: float = attrs.field(default=0.3, validator=_score)
     _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
 
+    def for_conversation(self, *, recall: str | None = None) -> "Importance":
+        """Return this for one conversation, with a memory of its own."""
+        return attrs.evolve(self)
+
     def compact(self, messages: list[Message], /) -> list[Message]:
         """Give the view: the same list if nothing is left out."""
         rounds = self._known.of(messages)

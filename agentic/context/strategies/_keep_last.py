@@ -30,6 +30,10 @@ class KeepLast:
     """Whether a tool round that lies across the cut stays whole; otherwise it goes whole."""
     _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
 
+    def for_conversation(self, *, recall: str | None = None) -> "KeepLast":
+        """Return this for one conversation, with a memory of its own."""
+        return attrs.evolve(self)
+
     def compact(self, messages: list[Message], /) -> list[Message]:
         """Give the view: the same list if nothing is left out."""
         rounds = self._known.of(messages)

@@ -28,6 +28,10 @@ class TrimRounds:
     max_rounds: int = attrs.field(validator=whole(1, remedy="pass how many tool rounds to keep"))
     _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
 
+    def for_conversation(self, *, recall: str | None = None) -> "TrimRounds":
+        """Return this for one conversation, with a memory of its own."""
+        return attrs.evolve(self)
+
     def compact(self, messages: list[Message], /) -> list[Message]:
         """Give the view: the same list if nothing is left out."""
         rounds = self._known.of(messages)

@@ -44,6 +44,10 @@ class TruncateToolOutputs:
         factory=RecentConversations, init=False, repr=False
     )
 
+    def for_conversation(self, *, recall: str | None = None) -> "TruncateToolOutputs":
+        """Return this for one conversation: with a memory of its own, naming the recall tool."""
+        return attrs.evolve(self, recall=self.recall or recall)
+
     def compact(self, messages: list[Message], /) -> list[Message]:
         """Give the view: the same list if every output is short enough."""
         return self._known.of(messages).view(self._shortened(messages), 0, set())

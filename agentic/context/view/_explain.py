@@ -1,0 +1,123 @@
+"""What each part removed from the latest request, found by comparing what it got and what it gave.
+
+Parts return the objects that they leave alone, so messages are compared by identity. A message
+that a part wrote anew, with a shorter output, has the role and the calls of the one it replaces.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import attrs
+
+from agentic.context.view._lineage import Branch
+from agentic.context.view._records import Removal
+from agentic.messages import Message
+from agentic.tokens import Tallies
+
+__all__ = ["Stage", "explain"]
+
+
+@attrs.frozen(eq=False)
+class Stage:
+    """What one part did."""
+
+    part: str
+    reason: str
+    before: list[Message]
+    after: list[Message]
+
+
+def explain(branch: Branch, stages: Sequence[Stage], tallies: Tallies | None) -> list[Removal]:
+    """Return what the compaction replaced, then what each stage removed or shortened."""
+    removals = list(_compacted(branch, tallies))
+    history, places = branch.history, branch.positions
+    if stages and len(stages[0].before) != len(history):
+        # The history was repaired before: what was added has no place in the owner's list.
+        known = dict(zip(map(id, history), places, strict=True))
+        places = [known.get(id(message)) for message in stages[0].before]
+    for stage in stages:
+        if stage.after is stage.before:
+            continue
+        gone, shortened, places = _compare(stage, places)
+        for found, is_shortened in ((gone, False), (shortened, True)):
+            if found:
+                removals.append(
+                    Removal(
+                        part=stage.part,
+                        reason=stage.reason,
+                        positions=tuple(at for at, _, _ in found if at is not None),
+                        shortened=is_shortened,
+                        tokens=_saved(found, tallies),
+                        where=_where(found),
+                    )
+                )
+    return removals
+
+
+def _compacted(branch: Branch, tallies: Tallies | None) -> Iterator[Removal]:
+    found = branch.generation
+    if found is None:
+        return
+    gone = sorted(set(range(found.cut)).difference(found.kept))
+    count = tallies.count_message if tallies else lambda _: 0
+    summary = 0 if found.summary is None else count(found.summary)
+    yield Removal(
+        part="compaction",
+        reason=f"the {found.reason} trigger asked for it",
+        positions=tuple(gone),
+        tokens=sum(count(branch.read[at]) for at in gone) - summary,
+        where="in the summary; the whole is in the list itself",
+    )
+
+
+def _where(found: "list[_Change]") -> str:
+    """Return where the whole can be found: the references that stand in place of it, if any."""
+    refs = [
+        result.ref
+        for _, message, _ in found
+        for result in message.tool_results
+        if result.ref is not None
+    ]
+    return ", ".join(["the list itself", *refs])
+
+
+_Change = tuple[int | None, Message, Message | None]
+"""Where a message is in the owner's list, the message, and what stands in its place."""
+
+
+def _compare(
+    stage: Stage, places: Sequence[int | None]
+) -> tuple[list[_Change], list[_Change], list[int | None]]:
+    """Return what is gone, what was written anew, and where the messages that stayed come from."""
+    kept = {id(message) for message in stage.after}
+    known = {id(message) for message in stage.before}
+    rewritten = {_signature(m): m for m in stage.after if id(m) not in known and _signature(m)}
+    origin: dict[int, int | None] = {}
+    gone: list[_Change] = []
+    shortened: list[_Change] = []
+    for place, message in zip(places, stage.before, strict=True):
+        if id(message) in kept:
+            origin[id(message)] = place
+            continue
+        instead = rewritten.get(_signature(message))
+        if instead is None:
+            gone.append((place, message, None))
+        else:
+            origin[id(instead)] = place
+            shortened.append((place, message, instead))
+    return gone, shortened, [origin.get(id(message)) for message in stage.after]
+
+
+def _signature(message: Message) -> tuple[object, ...]:
+    """Return what a rewritten message shares with the original; empty if nothing names it."""
+    if message.summary is not None:
+        return ("summary", message.summary.created_at)
+    ids = [call.id for call in message.tool_calls]
+    ids += [result.call_id for result in message.tool_results]
+    return (message.role, *ids) if ids else ()
+
+
+def _saved(found: list[_Change], tallies: Tallies | None) -> int:
+    if tallies is None:
+        return 0
+    count = tallies.count_message
+    return sum(count(before) - (count(after) if after else 0) for _, before, after in found)

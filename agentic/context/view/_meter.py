@@ -1,0 +1,111 @@
+"""How large the next request is, from the usage that replies carry wherever it is known."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from agentic.context.view._lineage import digest_of, same_to_provider
+from agentic.messages import Message, find_summary, prefix_length
+from agentic.tokens import Counter, Gauge
+from agentic.usage import Usage, normalize
+
+__all__ = ["ReplyMeter"]
+
+
+@attrs.define(eq=False)
+class ReplyMeter:
+    """A gauge of one conversation that reads usage from the replies in its history.
+
+    A reply is about the request that was made before it, if the history has only grown since.
+    """
+
+    counter: Counter
+    _gauge: Gauge = attrs.field(init=False)
+    _fresh: bool = attrs.field(default=True, init=False)
+    """Whether no request was made yet: then the replies of an earlier process are looked for."""
+    _history: list[Message] = attrs.field(factory=list, init=False)
+    """The history of the latest request, whose reply is awaited."""
+    _sent: list[Message] = attrs.field(factory=list, init=False)
+    """What was sent of it; nothing if the reply was read already."""
+    _reported: tuple[Message, Usage] | None = attrs.field(default=None, init=False)
+    """A reply that was reported, and is not in the history yet."""
+    _stored: Mapping[str, Any] | None = attrs.field(default=None, init=False)
+    """What a former process had measured, until a view shows whether it still holds."""
+
+    def __attrs_post_init__(self) -> None:
+        self._gauge = Gauge(self.counter)
+
+    def sent(self, history: list[Message], view: list[Message]) -> None:
+        """Remember a request."""
+        self._settle()
+        self._history, self._sent = history.copy(), view.copy()
+
+    def report(self, reply: Message, usage: Usage | None) -> None:
+        """Remember the reply to the latest request."""
+        if usage is not None:
+            self._reported = reply, normalize(usage)
+
+    def read_replies(self, history: list[Message], view: list[Message]) -> None:
+        """Take in what is new in a history, before its view is measured."""
+        if self._fresh:
+            self._fresh = False
+            self._resume(history, view)
+            return
+        seen = len(self._history)
+        if not self._sent or len(history) <= seen or history[:seen] != self._history:
+            return
+        reply = history[seen]
+        if reply.role != "assistant":
+            return
+        if self._reported is not None and same_to_provider(self._reported[0], reply):
+            self._reported = reply, self._reported[1]
+        elif self._reported is None and reply.usage is not None:
+            self._reported = reply, normalize(reply.usage)
+        self._settle()
+
+    def measure(self, view: list[Message], overhead_tokens: int) -> int:
+        """Return the size of a view, in tokens."""
+        return self._gauge.measure(view, overhead_tokens=overhead_tokens)
+
+    def estimate_within(self, tokens: int, overhead_tokens: int) -> int:
+        """Return the size, by the counter, that a newly cut view may have to measure `tokens`."""
+        return self._gauge.estimate_within(tokens, overhead_tokens=overhead_tokens)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the JSON form: the calibration, and a hash of what the last report was about."""
+        self._settle()
+        return self._gauge.to_plain(digest_of)
+
+    def read_plain(self, plain: Mapping[str, Any]) -> None:
+        """Take over what a former process had measured."""
+        self._stored = plain
+
+    def _settle(self) -> None:
+        """Give the gauge the reply to the latest request, if it was reported."""
+        if self._reported is not None and self._sent:
+            self._gauge.report(self._sent, *self._reported)
+            self._sent = []
+        self._reported = None
+
+    def _resume(self, history: list[Message], view: list[Message]) -> None:
+        """Find the latest report about the start of a history that others began."""
+        if self._stored is not None:
+            self._gauge.read_plain(self._stored, view, digest_of)
+        at = _latest_reply(history)
+        if at is None or view[: at + 1] != history[: at + 1]:
+            return
+        usage = history[at].usage
+        if usage is not None:
+            self._gauge.report(history[:at], history[at], normalize(usage))
+
+
+def _latest_reply(history: list[Message]) -> int | None:
+    """Return where the latest reply is that carries the usage of a request like this one.
+
+    A reply that a compaction kept was about another request.
+    """
+    summary = find_summary(history)
+    start = prefix_length(history) + (summary.messages_kept if summary else 0)
+    late = range(len(history) - 1, start - 1, -1)
+    return next((i for i in late if history[i].role == "assistant" and history[i].usage), None)

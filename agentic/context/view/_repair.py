@@ -1,0 +1,37 @@
+"""A growing history, repaired as a provider accepts it; each message is looked at once."""
+
+import attrs
+
+from agentic.context.strategies._known_rounds import settled_length
+from agentic.messages import Message, close_open_rounds, continues, split_rounds
+
+__all__ = ["Repair"]
+
+
+@attrs.define(eq=False)
+class Repair:
+    """`close_open_rounds` of one conversation, at the cost of what is new in it."""
+
+    _settled: list[Message] = attrs.field(factory=list, init=False)
+    """The messages of the rounds that no later message can change."""
+    _closed: list[Message] = attrs.field(factory=list, init=False)
+    """The same, repaired."""
+    _sound: bool = attrs.field(default=True, init=False)
+    """Whether there was nothing to repair in them."""
+
+    def close(self, messages: list[Message]) -> list[Message]:
+        """Return the messages with every call answered; the same list if they are sound."""
+        if not continues(messages, self._settled):
+            self._settled, self._closed, self._sound = [], [], True
+        known = len(self._settled)
+        fresh = split_rounds(messages, known)
+        length = settled_length(messages, fresh)
+        settled, waiting = messages[known:length], messages[length:]
+        closed = close_open_rounds(settled)
+        self._settled += settled
+        self._closed += closed
+        self._sound = self._sound and closed is settled
+        end = close_open_rounds(waiting)
+        if self._sound and end is waiting:
+            return messages
+        return [*self._closed, *end]

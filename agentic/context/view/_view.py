@@ -1,0 +1,441 @@
+"""What to send of a history, and what is remembered of it between two turns.
+
+There is one View per conversation, whoever owns the list of messages. An owner who can rewrite the
+list stores `Prepared.history` after a compaction. An owner who only appends goes on appending: the
+View recognizes the list by how it begins, and puts the compaction in place again at every turn.
+"""
+
+import asyncio
+import concurrent.futures
+import logging
+import threading
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from agentic import events
+from agentic._given import must_be
+from agentic.context.budget import Compaction, Compactor, Host, Manager, Policy
+from agentic.context.strategies import Chain, FitContextWindow
+from agentic.context.view._explain import explain
+from agentic.context.view._look import Look, Looker
+from agentic.context.view._records import Check, Note, Prepared, Removal
+from agentic.context.view._state import read_state, write_state
+from agentic.context.view._strategies import as_chain, for_conversation
+from agentic.errors import ConfigError
+from agentic.messages import Message
+from agentic.tokens import Counter
+from agentic.usage import Usage
+
+if TYPE_CHECKING:
+    from agentic.tools import ToolDefinition
+
+__all__ = ["View"]
+
+_log = logging.getLogger(__name__)
+
+_AFTER_OVERFLOW = 0.75
+"""The most that a second request may have of the first one's size."""
+_DIGEST_TOKENS = 2_500
+"""The size of a digest that is made in place of a summary, where there is no window."""
+_AHEAD = 0.85
+"""`prepare_ahead` summarizes from this share of each limit on. One more turn seldom crosses the
+rest; a summary made much earlier would leave much of the window unused."""
+
+
+@attrs.define(eq=False)
+class View:
+    """Decides what is sent of one conversation. Not to be shared between conversations.
+
+    >>> from agentic.context import budget, compactors
+    >>> from agentic.tokens import EstimateCounter
+    >>> view = View(budget.Policy(1_000), counter=EstimateCounter(), compactor=compactors.Digest())
+    >>> talk = [Message("user", f"Remark {number}: " + "so it goes. " * 20) for number in range(40)]
+    >>> first = view.prepare_sync(talk)
+    >>> len(first.messages) < 20, first.fits
+    (True, True)
+    >>> talk.append(Message("user", "Go on."))  # the owner only appends
+    >>> view.prepare_sync(talk).compaction is None  # the summary still holds
+    True
+    """
+
+    policy: Policy = attrs.field(validator=must_be(Policy))
+    counter: Counter | None = attrs.field(default=None, kw_only=True)
+    """Without one nothing is measured or compacted: only the strategies work."""
+    compactor: Compactor | None = attrs.field(default=None, kw_only=True)
+    """Without one nothing is compacted: what is over the window is left out of the view."""
+    strategies: Chain = attrs.field(default=Chain(()), kw_only=True, converter=as_chain)
+    """What makes the view from the history, in this order: objects with `compact`, or callables."""
+    recall: str | None = attrs.field(
+        default=None, kw_only=True, validator=must_be(str, optional=True)
+    )
+    """The name of a tool that reads the conversation's past, if the model has one: placeholders and
+    digests name it then."""
+    automatic: bool = attrs.field(default=True, kw_only=True, validator=must_be(bool))
+    """Whether the policy's triggers compact. If not, only `compact` does."""
+    _state: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, alias="state")
+    """What `state()` returned for this conversation, perhaps in another process."""
+    _manager: Manager = attrs.field(init=False, repr=False)
+    _early: Manager | None = attrs.field(default=None, init=False, repr=False)
+    """The same with lower limits, for `prepare_ahead`."""
+    _looker: Looker = attrs.field(init=False, repr=False)
+    _latest: Look | None = attrs.field(default=None, init=False, repr=False)
+    """What the latest request was made of."""
+    _turns: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
+    _summaries: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
+    _threads: Any = attrs.field(factory=threading.RLock, init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        strategies = for_conversation(self.strategies, self.recall)
+        self.compactor = for_conversation(self.compactor, self.recall)
+        self._manager = Manager(self.counter, self.compactor, self.policy)
+        self._looker = Looker(self.policy, self.counter, strategies, self.recall)
+        if self._state is not None:
+            read_state(self._state, self._looker.lineage, self._looker.meter)
+
+    @classmethod
+    def of(cls, manager: Any, **options: Any) -> "View":
+        """Return the View of a conversation that is compacted as a Manager says.
+
+        `options` are the View's other ones. Something with a Manager's fields and methods will do,
+        too: it is used as it is.
+        """
+        view = cls(manager.policy, counter=manager.counter, compactor=manager.compactor, **options)
+        if type(manager) is not Manager:
+            view._manager = manager
+        return view
+
+    async def prepare(
+        self,
+        history: Sequence[Message],
+        *,
+        system_prompt: str = "",
+        tools: "Sequence[ToolDefinition]" = (),
+        target: Host | None = None,
+    ) -> Prepared:
+        """Return what to send of a history, after compacting it if that is due.
+
+        Args:
+            history: the owner's list. What is appended to it meanwhile is sent, too.
+            system_prompt: what is sent before the messages; here it is only measured.
+            tools: what is sent beside them; only measured, too.
+            target: an owner who can rewrite the history, and stores a compaction before anybody is
+                told about it. Without one the View remembers the compaction.
+
+        A compactor that fails changes nothing: see `Prepared.notes`. Two calls at once take turns.
+
+        Raises:
+            ConfigError: something in the history is not a Message.
+        """
+        async with self._turns:
+            look, compaction = self._looker.look(history, system_prompt, tools), None
+            if self._due(look):
+                async with self._summaries:
+                    # Meanwhile somebody else may have made the summary.
+                    look = self._looker.look(history, system_prompt, tools)
+                    if self._due(look):
+                        compaction = await self._compact(look, target)
+                        rewritten = target is not None and compaction.changed
+                        given = compaction.messages if rewritten else history
+                        look = self._looker.look(given, system_prompt, tools)
+            prepared = self._finish(self._looker.cut(look), compaction)
+            for record in self._changes(target):
+                await events.send(events.context_changed, **record)
+            return prepared
+
+    def prepare_sync(
+        self,
+        history: Sequence[Message],
+        *,
+        system_prompt: str = "",
+        tools: "Sequence[ToolDefinition]" = (),
+    ) -> Prepared:
+        """Return what `prepare` returns, for code that does not await.
+
+        A turn without a summary creates no event loop, thread or coroutine. A summary is made in an
+        event loop of its own. Where one is running already, a compactor that has to wait would
+        block it: a `Digest` is made instead, and a note says so.
+        """
+        with self._threads:
+            look, compaction = self._looker.look(history, system_prompt, tools), None
+            notes: tuple[Note, ...] = ()
+            busy = self._turns.locked() or self._summaries.locked()
+            if not busy and self._due(look):
+                compaction, notes = self._compact_sync(look)
+                look = self._looker.look(history, system_prompt, tools)
+            prepared = self._finish(self._looker.cut(look), compaction, notes)
+            for record in self._changes(None):
+                events.send_sync(events.context_changed, **record)
+            return prepared
+
+    async def prepare_ahead(
+        self,
+        history: Sequence[Message],
+        *,
+        system_prompt: str = "",
+        tools: "Sequence[ToolDefinition]" = (),
+        target: Host | None = None,
+    ) -> Compaction | None:
+        """Make the summary that will be due soon, so that no `prepare` has to wait for it.
+
+        Run it as a task while the user reads or types. It returns None if no limit is near. What is
+        appended to the history meanwhile stays behind the summary, and a `prepare` that needs the
+        summary before it is done waits for this one.
+        """
+        self._early = early = self._early or _early(self._manager)
+        if early is None or self._summaries.locked():
+            return None
+        async with self._summaries:
+            look = self._looker.look(history, system_prompt, tools)
+            if not self._due(look, early):
+                return None
+            return await self._compact(look, target, manager=early)
+
+    async def compact(
+        self,
+        history: Sequence[Message],
+        *,
+        system_prompt: str = "",
+        tools: "Sequence[ToolDefinition]" = (),
+        target: Host | None = None,
+        instructions: str | None = None,
+        force: bool = True,
+    ) -> Compaction:
+        """Compact the history now, or with `force=False` if a trigger asks for it.
+
+        `instructions` say what the summary should look at, for a `GuidedCompactor`.
+        """
+        async with self._summaries:
+            look = self._looker.look(history, system_prompt, tools)
+            if not force and not self._due(look):
+                return _nothing(look)
+            return await self._compact(look, target, force=force, instructions=instructions)
+
+    async def shrink(
+        self, sent: Sequence[Message], *, target: Host | None = None
+    ) -> Prepared | None:
+        """Return a strictly smaller request than one that a provider refused as too large.
+
+        The history that the latest request was made of is compacted once more; what is then still
+        over three quarters of the refused size is left out. None if there is nothing smaller.
+        """
+        latest, tallies = self._latest, self._looker.tallies
+        if latest is None or tallies is None or self.counter is None:
+            return None
+        before, given, compaction = tallies.tally(list(sent)).total, latest.branch.given, None
+        if self._manager.compactor is not None:
+            async with self._summaries:
+                look = self._looker.look(given, latest.system_prompt, latest.tools)
+                compaction = await self._compact(look, target, force=True)
+            if target is not None and compaction.changed:
+                given = compaction.messages
+        look = self._looker.cut(self._looker.look(given, latest.system_prompt, latest.tools))
+        most = int(_AFTER_OVERFLOW * before)
+        if tallies.tally(look.view).total > most:
+            fit = FitContextWindow(max(1, most), self.counter, low_water=1.0)
+            smaller = fit.compact(look.view)
+            look = self._looker.with_view(look, smaller, "the provider refused a larger request")
+        if tallies.tally(look.view).total >= before:
+            return None
+        return self._finish(look, compaction)
+
+    def report(self, reply: Message, usage: Usage | None = None) -> None:
+        """Take in what the provider said of the latest request: its reply, and the usage.
+
+        By default the usage is the one that the reply carries. Replies in the history that carry
+        their usage are read by themselves: reporting such a one changes nothing.
+        """
+        if self._looker.meter is not None:
+            self._looker.meter.report(reply, usage or reply.usage)
+
+    def check(
+        self,
+        history: Sequence[Message],
+        *,
+        system_prompt: str = "",
+        tools: "Sequence[ToolDefinition]" = (),
+        upcoming: Sequence[Message] = (),
+    ) -> Check:
+        """Return how large the next request would be, and which trigger would compact before it.
+
+        With `upcoming` messages, the trigger is that of the request after these were appended.
+        Nothing is changed or sent.
+        """
+        look = self._looker.look(history, system_prompt, tools)
+        tallies = self._looker.tallies
+        more = 0 if tallies is None else sum(map(tallies.count_message, upcoming))
+        due = self._due(look, tokens=look.tokens + more, upcoming=upcoming)
+        return Check(tokens=look.tokens, overhead_tokens=look.overhead_tokens, due=due)
+
+    def certain(
+        self,
+        history: Sequence[Message],
+        *,
+        system_prompt: str = "",
+        tools: "Sequence[ToolDefinition]" = (),
+    ) -> list[Message]:
+        """Return what of a history the model sees for sure, however strictly the window cuts."""
+        look = self._looker.look(history, system_prompt, tools)
+        window, room = self._looker.window, self._looker.room(look)
+        return look.view if window is None or room is None else window.certain(look.view, room)
+
+    def explain(self) -> list[Removal]:
+        """Return what the latest request does not contain, or contains in part, and why."""
+        if self._latest is None:
+            return []
+        return explain(self._latest.branch, self._latest.stages, self._looker.tallies)
+
+    def state(self) -> dict[str, Any]:
+        """Return what this View remembers, as plain JSON of a few kilobytes.
+
+        It holds the summary, how many messages of the owner's list that covers and a hash of them,
+        the calibration and the back-off, and no other message. Pass it to a new View.
+        """
+        generation = self._latest.branch.generation if self._latest else None
+        return write_state(generation or self._looker.lineage.latest, self._looker.meter)
+
+    def _due(
+        self,
+        look: Look,
+        manager: Manager | None = None,
+        *,
+        tokens: int | None = None,
+        upcoming: Sequence[Message] = (),
+    ) -> str | None:
+        if not self.automatic:
+            return None
+        history = [*look.branch.history, *upcoming] if upcoming else look.branch.history
+        size = look.tokens if tokens is None else tokens
+        return (manager or self._manager).due(history, size=size)
+
+    async def _compact(
+        self,
+        look: Look,
+        target: Host | None,
+        *,
+        manager: Manager | None = None,
+        force: bool = False,
+        instructions: str | None = None,
+    ) -> Compaction:
+        # A copy: the owner may append while the summary is made.
+        branch = self._looker.lineage.follow(list(look.branch.given))
+
+        async def store(messages: list[Message]) -> None:
+            if target is not None:
+                await target.store(messages)
+            else:
+                self._looker.lineage.add(branch.describe(messages))
+
+        sender, run_id = (self, "") if target is None else (target.sender, target.run_id)
+        host = Host(sender, run_id, store)
+        done = await (manager or self._manager).compact_if_needed(
+            branch.history,
+            size=look.tokens,
+            overhead_tokens=look.overhead_tokens,
+            force=force,
+            instructions=instructions,
+            host=host,
+        )
+        if done.changed and target is None and self._looker.lineage.latest is not None:
+            self._looker.lineage.latest.reason = done.reason or ""
+        return done
+
+    def _compact_sync(self, look: Look) -> tuple[Compaction, tuple[Note, ...]]:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return _run(self._compact(look, None)), ()
+        manager = self._manager
+        notes: tuple[Note, ...] = ()
+        if not hasattr(self.compactor, "write"):
+            from agentic.context.compactors import Digest  # noqa: PLC0415  few need it
+
+            window = self._looker.window
+            most = _DIGEST_TOKENS if window is None else window.summary_tokens(0)
+            # Its heading and mark count, too.
+            digest = Digest(max_tokens=max(50, int(0.8 * most)), recall=self.recall)
+            manager = attrs.evolve(manager, compactor=digest)
+            text = "an event loop is running, so the summary is a digest: use `await prepare`"
+            notes = (Note("summary_by_digest", text),)
+        return _run_elsewhere(self._compact(look, None, manager=manager)), notes
+
+    def _finish(
+        self, look: Look, compaction: Compaction | None, notes: Sequence[Note] = ()
+    ) -> Prepared:
+        """Remember what is sent, and return it."""
+        self._latest = look
+        if self._looker.meter is not None:
+            self._looker.meter.sent(look.branch.history, look.view)
+        return Prepared(
+            messages=look.view,
+            history=look.branch.history,
+            compaction=compaction if compaction is not None and compaction.reason else None,
+            tokens=look.tokens,
+            fits=look.fits,
+            notes=(*_failures(compaction), *notes, *look.notes),
+        )
+
+    def _changes(self, target: Host | None) -> list[dict[str, Any]]:
+        """Return what to tell: a strategy changed the view, the window cut it."""
+        stages = () if self._latest is None else self._latest.stages
+        return [
+            {
+                "sender": self if target is None else target.sender,
+                "record": events.ContextChanged,
+                "run_id": "" if target is None else target.run_id,
+                "messages_before": len(stage.before),
+                "messages_after": len(stage.after),
+            }
+            for stage in stages
+            if stage.after is not stage.before
+        ]
+
+
+def _early(manager: Manager) -> Manager | None:
+    """Return a Manager whose limits are reached a little earlier; None if there is no room."""
+    policy = manager.policy
+    early = {
+        name: int(_AHEAD * limit)
+        for name in ("max_tokens", "max_messages")
+        if (limit := getattr(policy, name)) is not None
+    }
+    if policy.context_window:
+        early["reserve_tokens"] = policy.context_window - int(_AHEAD * policy.available_tokens)
+    try:
+        return attrs.evolve(manager, policy=attrs.evolve(policy, **early))
+    except ConfigError:
+        return None
+
+
+def _run(work: Coroutine[Any, Any, Compaction]) -> Compaction:
+    """Run a coroutine to its end in an event loop of its own."""
+    done: list[Compaction] = []
+
+    async def keep() -> None:
+        # Not returned: asyncio.run writes the repr of its task's result, whatever its size, when
+        # it puts the signal handler back (CPython 3.11, signal._int_to_enum).
+        done.append(await work)
+
+    asyncio.run(keep())
+    return done[0]
+
+
+def _run_elsewhere(work: Coroutine[Any, Any, Compaction]) -> Compaction:
+    """Run a coroutine to its end in a thread of its own, where no event loop is running."""
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        return thread.submit(_run, work).result()
+
+
+def _nothing(look: Look) -> Compaction:
+    return Compaction(
+        messages=look.branch.history, tokens_before=look.tokens, tokens_after=look.tokens
+    )
+
+
+def _failures(compaction: Compaction | None) -> list[Note]:
+    if compaction is None or compaction.error is None:
+        return []
+    error = compaction.error
+    text = f"nothing was summarized ({type(error).__name__}: {error})"
+    return [Note("summary_failed", text)]

@@ -1,0 +1,130 @@
+"""How a view is cut to the window: the share of a summary, and the recent messages that fit.
+
+What is tried, in this order: the whole view; the view without its oldest rounds; the recent
+messages with shorter tool outputs; whatever fits. A cut is kept from turn to turn as long as it
+is good enough, so that the provider's prompt cache survives.
+"""
+
+import operator
+
+import attrs
+
+from agentic.context.budget import Policy
+from agentic.context.strategies import Fit, FitContextWindow, TruncateToolOutputs
+from agentic.context.view._records import Note
+from agentic.context.view._summary_share import SUMMARY_SHARE, SummaryShare
+from agentic.messages import Message, split_rounds
+from agentic.tokens import Counter, Tallies
+
+__all__ = ["WindowFitter"]
+
+_OUTPUT_CHARS = tuple(1 << power for power in range(15, 7, -1))
+"""What is tried for the outputs of recent messages that do not fit: powers of two, so that the
+choice changes seldom and the provider's prompt cache survives."""
+_STILL_GOOD = 0.8
+"""A cut is kept while its size is at least this share of what is allowed."""
+_FOR_SURE = 0.75 * _STILL_GOOD
+"""A view that is over what is allowed may be cut to this share of it: see `FitContextWindow`."""
+
+
+@attrs.define(eq=False)
+class WindowFitter:
+    """Cuts the views of one conversation to a policy's window. Sizes in tokens, by the counter."""
+
+    policy: Policy
+    counter: Counter
+    tallies: Tallies
+    recall: str | None = None
+    """The name of the tool that reads again what was cut, if the model has it."""
+    _share: SummaryShare | None = attrs.field(default=None, init=False)
+    _fit: FitContextWindow | None = attrs.field(default=None, init=False)
+
+    def shorten_summary(self, view: list[Message], overhead_tokens: int) -> list[Message]:
+        """Return the view with a summary of at most 30 % of what is available.
+
+        The same list if it is short enough, if there is none, or without a window.
+        """
+        if not self.policy.context_window:
+            return view
+        most = self.summary_tokens(overhead_tokens)
+        if self._share is None or self._share.max_tokens != most:
+            self._share = SummaryShare(most, self.tallies)
+        return self._share.compact(view)
+
+    def summary_tokens(self, overhead_tokens: int) -> int:
+        """Return the most that a summary may take beside so much."""
+        return max(0, int(SUMMARY_SHARE * (self.policy.available_tokens - overhead_tokens)))
+
+    def cut(self, view: list[Message], room: int) -> tuple[list[Message], list[Note]]:
+        """Return what fits into a room, the recent messages rather than older ones."""
+        if self._fit is None or not _STILL_GOOD * room <= self._fit.max_tokens <= room:
+            self._fit = FitContextWindow(room, self.counter)
+        recent = _recent(view, self.policy.min_recent_messages)
+        for strategy in (self._fit, FitContextWindow(room, self.counter, low_water=1.0)):
+            fit = strategy.fit(view)
+            if fit.tokens <= room and _holds(fit.messages, [view[at] for at in recent]):
+                return fit.messages, []
+        return self._shorten_outputs(view, room, recent)
+
+    def certain(self, view: list[Message], room: int) -> list[Message]:
+        """Return what of a view is in a request for sure, cut as strictly as `cut` may cut."""
+        room = max(1, int(_FOR_SURE * room))
+        recent = _recent(view, self.policy.min_recent_messages)
+        fit = FitContextWindow(room, self.counter, low_water=1.0).fit(view)
+        if fit.tokens <= room and _holds(fit.messages, [view[at] for at in recent]):
+            return fit.messages
+        return self._shorten_outputs(view, room, recent)[0]
+
+    def _shorten_outputs(
+        self, view: list[Message], room: int, recent: list[int]
+    ) -> tuple[list[Message], list[Note]]:
+        """Truncate the outputs of recent messages until all of those fit, or as many as can."""
+        strategy = FitContextWindow(room, self.counter, low_water=1.0)
+        fit, shorter = strategy.fit(view), view
+        for chars in _OUTPUT_CHARS:
+            truncate = TruncateToolOutputs(chars, recall=self.recall)
+            shorter = _truncate_outputs(view, recent, truncate)
+            fit = strategy.fit(shorter)
+            if fit.tokens <= room and _holds(fit.messages, [shorter[at] for at in recent]):
+                return fit.messages, [_outputs_truncated(chars)]
+        notes = []
+        if any(map(operator.is_not, shorter, view)):
+            notes.append(_outputs_truncated(_OUTPUT_CHARS[-1]))
+        if not _holds(fit.messages, [shorter[at] for at in recent]):
+            notes.append(_left_out(fit, recent))
+        return fit.messages, notes
+
+
+def _recent(view: list[Message], least: int) -> list[int]:
+    """Return the positions of the newest messages, in whole rounds, at least so many of them."""
+    positions: list[int] = []
+    for found in reversed(split_rounds(view)):
+        if len(positions) >= least or found.messages[0].summary:
+            break
+        positions += found.positions
+    return sorted(positions)
+
+
+def _holds(messages: list[Message], wanted: list[Message]) -> bool:
+    return {id(message) for message in wanted} <= {id(message) for message in messages}
+
+
+def _truncate_outputs(
+    view: list[Message], recent: list[int], strategy: TruncateToolOutputs
+) -> list[Message]:
+    """Shorten the outputs of these messages, pinned ones excepted."""
+    shorter = strategy.compact([view[at] for at in recent])
+    changed = view.copy()
+    for at, message in zip(recent, shorter, strict=True):
+        changed[at] = view[at] if view[at].pinned else message
+    return changed
+
+
+def _outputs_truncated(chars: int) -> Note:
+    text = f"the outputs in the newest messages are shown up to {chars:,} characters each"
+    return Note("outputs_truncated", text)
+
+
+def _left_out(fit: Fit, recent: list[int]) -> Note:
+    text = f"not even the {len(recent)} newest messages fit; {len(fit.messages)} in all are sent"
+    return Note("messages_left_out", text)
