@@ -23,7 +23,6 @@ from agentic.cli.replay._page import Report, render_page
 from agentic.cli.replay._policies import (
     POLICIES,
     Policy,
-    Prepared,
     Room,
 )
 from agentic.cli.replay._reading import (
@@ -55,7 +54,6 @@ __all__ = [
     "Judgement",
     "Point",
     "Policy",
-    "Prepared",
     "PromptCache",
     "Replayed",
     "Report",

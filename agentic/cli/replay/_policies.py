@@ -1,7 +1,6 @@
 """Policies by name: what makes a request of a history, with the options that each takes.
 
-The Runner does the same with the same parts: strategies make the view; if that is over the window
-less the reserve, the budget compacts the history; and what is still too large is left out.
+Each policy is the parts of a `View`, which decides here as it does for a Runner or a Session.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,10 +17,10 @@ from agentic.context.strategies import (
     TrimRounds,
     TruncateToolOutputs,
 )
-from agentic.messages import ContextSummary, Message
-from agentic.tokens import Counter, Tallies
+from agentic.context.view import View
+from agentic.tokens import Counter
 
-__all__ = ["POLICIES", "Parts", "Policy", "Prepared", "Room"]
+__all__ = ["POLICIES", "Parts", "Policy", "Room"]
 
 
 @attrs.frozen
@@ -37,52 +36,18 @@ class Room:
         return self.limits.available_tokens
 
 
-@attrs.frozen
-class Prepared:
-    """A request, and the history that it was made of."""
-
-    view: list[Message]
-    history: list[Message]
-    summary: ContextSummary | None = None
-    """The summary that was made on the way."""
-    problem: BaseException | None = None
-    """Why a compaction that was due changed nothing."""
-
-
 @attrs.frozen(eq=False)
 class Policy:
-    """What a session is replayed under. Holds caches only: it may serve many sessions."""
+    """What a session is replayed under. It may serve many sessions."""
 
     name: str
     strategies: tuple[ContextStrategy, ...] = ()
     manager: budget.Manager | None = None
-    _tallies: Tallies | None = attrs.field(init=False)
 
-    @_tallies.default
-    def _make_tallies(self) -> Tallies | None:
-        counter = self.manager.counter if self.manager else None
-        return Tallies(counter) if counter else None
-
-    async def prepare(self, history: list[Message]) -> Prepared:
-        """Make a request of a history, compacting it if it is due."""
-        view = self._view(history)
-        if self.manager is None or self._tallies is None:
-            return Prepared(view, history)
-        size = self._tallies.tally(view).total if self.strategies else None
-        done = await self.manager.compact_if_needed(history, size=size)
-        if done.changed:
-            view = self._view(done.messages)
-        available = self.manager.policy.available_tokens
-        if self._tallies.tally(view).total > available:
-            view = FitContextWindow(available, self._tallies.counter).compact(view)
-        summary = done.summary if done.changed else None
-        return Prepared(view, done.messages, summary, done.error)
-
-    def _view(self, history: list[Message]) -> list[Message]:
-        view = history
-        for strategy in self.strategies:
-            view = strategy.compact(view)
-        return view
+    def make_view(self) -> View:
+        """Return the View of one session."""
+        manager = budget.Manager() if self.manager is None else self.manager
+        return View.of(manager, strategies=self.strategies)
 
 
 Parts = tuple[Sequence[ContextStrategy], budget.Manager | None]

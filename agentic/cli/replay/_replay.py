@@ -14,6 +14,7 @@ from agentic.cli.replay._reading import Transcript
 from agentic.cli.replay._records import Cut, Replayed, Request
 from agentic.cli.replay._text import text_of
 from agentic.cli.replay._validity import Validity
+from agentic.context.view import View
 from agentic.messages import Message, split_rounds
 from agentic.tokens import Tallies
 
@@ -47,7 +48,7 @@ async def replay(
     judged = {len(point.past): point for point in points_of(transcript.messages, points)}
     starts = {found.positions[0] for found in split_rounds(transcript.messages)}
     said = 0
-    for position, message in enumerate(transcript.messages):
+    for position, message in enumerate(map(_without_usage, transcript.messages)):
         if message.role == "assistant" and position in starts and position:
             point = judged.pop(position, None)
             for run in runs:
@@ -58,6 +59,11 @@ async def replay(
         if progress:
             progress(1)
     return [run.replayed(room.limits.context_window) for run in runs]
+
+
+def _without_usage(message: Message) -> Message:
+    """Return a message without its usage, which is that of the request as it was really made."""
+    return message if message.usage is None else attrs.evolve(message, usage=None)
 
 
 @attrs.define(eq=False)
@@ -81,7 +87,11 @@ class _Run:
     policy: Policy
     size: _Sizes
     validity: Validity
+    decides: View = attrs.field(
+        default=attrs.Factory(lambda self: self.policy.make_view(), takes_self=True)
+    )
     history: list[Message] = attrs.field(factory=list)
+    """The transcript as far as it has come; only appended to."""
     view: list[Message] = attrs.field(factory=list)
     """The latest request."""
     seen: int = 0
@@ -98,21 +108,22 @@ class _Run:
     async def turn(self, said: int, point: Point | None) -> None:
         """Make the next request."""
         fresh = self.history[self.seen :]
-        prepared = await self.policy.prepare(self.history)
-        if prepared.problem is not None:
-            self.problems[f"{type(prepared.problem).__name__}: {prepared.problem}"] += 1
-        sent = self.cache.send(prepared.view)
+        prepared = await self.decides.prepare(self.history)
+        made = prepared.compaction
+        if made is not None and made.error is not None:
+            self.problems[f"{type(made.error).__name__}: {made.error}"] += 1
+        sent = self.cache.send(prepared.messages)
         self.requests.append(Request(said=said, tokens=int(sent.tokens), reused=int(sent.reused)))
         if sent.breaks:
             self.validity.conclude(self.view)
-            summary = prepared.summary.content if prepared.summary else ""
-            self.cuts.append(self._cut([*self.view, *fresh], prepared.view, summary))
+            summary = made.summary.content if made is not None and made.summary else ""
+            self.cuts.append(self._cut([*self.view, *fresh], prepared.messages, summary))
         if point is not None:
-            judgement = point.judge(text_of(prepared.view))
+            judgement = point.judge(text_of(prepared.messages))
             self.evidences.append(judgement.evidence)
             self.terms.append(judgement.known)
-        self.validity.note(len(prepared.view))
-        self._remember(prepared.view, prepared.history, breaks=sent.breaks)
+        self.validity.note(len(prepared.messages))
+        self._remember(prepared.messages, breaks=sent.breaks)
 
     def replayed(self, window: int) -> Replayed:
         """Say what became of it."""
@@ -144,12 +155,10 @@ class _Run:
             summary=summary,
         )
 
-    def _remember(self, view: list[Message], history: list[Message], *, breaks: bool) -> None:
-        """Hold what was sent; a history grows in place, and a view that only grew is extended."""
+    def _remember(self, view: list[Message], *, breaks: bool) -> None:
+        """Hold what was sent; a view that only grew is extended."""
         if breaks:
             self.view = list(view)
         else:
             self.view += view[len(self.view) :]
-        if history is not self.history:
-            self.history = list(history)
         self.seen = len(self.history)
