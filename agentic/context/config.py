@@ -8,14 +8,16 @@ not the size that is cut to.
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import attrs
 
+from agentic import events
 from agentic._given import must_be, must_count, whole
-from agentic.context.budget import Compactor, Manager, Policy
+from agentic.context.budget import Compaction, Compactor, Host, Manager, Policy
 from agentic.context.compactors import Ask, Digest, Model, first_of
 from agentic.context.strategies import FitContextWindow, Importance, KeepLast
+from agentic.context.view import View
 from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.tokens import Counter, Tallies, approx_token_counter
@@ -97,6 +99,8 @@ def _or_estimate(counter: Counter | None) -> Counter:
 class ContextConfig:
     """When a conversation is compacted, and how.
 
+    A `Runner` takes one in place of a budget.
+
     Raises:
         ConfigError: a target that is not below the window, an unknown strategy, no counter.
     """
@@ -135,6 +139,17 @@ class ContextConfig:
     @token_counter.validator
     def _check_counter(self, _: object, value: object) -> None:
         must_count("token_counter", value)
+
+    def make_view(self, **options: Any) -> View:
+        """Return a View of one conversation that compacts as this says; `options` are its own.
+
+        >>> talk = [Message("user", f"message {number}") for number in range(9)]
+        >>> options = TruncationStrategy(2)
+        >>> view = ContextConfig(40, 30, truncation_options=options).make_view()
+        >>> len(view.prepare_sync(talk).messages)
+        2
+        """
+        return View.of(_Rewriting(ContextManager(self)), **options)
 
     @property
     def summarization(self) -> SummarizationStrategy:
@@ -193,17 +208,34 @@ class ContextManager:
         Raises:
             ConfigError: the hook's answer is no CompactDecision.
         """
-        decision = await self._consult(messages, custom_instructions)
-        if decision.cancel:
-            return messages
-        instructions = decision.custom_instructions or custom_instructions
-        if decision.custom_summary is not None:
-            return await self._summarize(messages, instructions, _Given(decision.custom_summary))
-        if self.config.strategy == "summarization":
-            return await self._summarize(messages, instructions, self._compactor())
-        return self._fit.compact(self._drop(messages))
+        done = await self.carry_out(messages, custom_instructions)
+        return done.messages
 
-    def _drop(self, messages: list[Message]) -> list[Message]:
+    async def carry_out(
+        self,
+        messages: list[Message],
+        instructions: str | None = None,
+        *,
+        reason: str = "force",
+        tokens: int | None = None,
+        host: Host | None = None,
+    ) -> Compaction:
+        """Do what `compact` does for somebody else, and return what became of it.
+
+        `tokens` is the size of the context as somebody measured it; by default it is counted.
+        """
+        tokens = self.count_tokens(messages) if tokens is None else tokens
+        decision = await self._consult(messages, instructions)
+        if decision.cancel:
+            return Compaction(messages=messages, tokens_before=tokens, tokens_after=tokens)
+        focus = decision.custom_instructions or instructions
+        if decision.custom_summary is not None:
+            return await self._summarize(messages, focus, _Given(decision.custom_summary), host)
+        if self.config.strategy == "summarization":
+            return await self._summarize(messages, focus, self._compactor(), host)
+        return await self._drop(messages, reason, tokens, host)
+
+    def _kept(self, messages: list[Message]) -> list[Message]:
         """Return what the strategy keeps. What it says to keep may still be over the target."""
         dropping, config = self._dropping, self.config
         if isinstance(dropping, Importance):
@@ -243,8 +275,12 @@ class ContextManager:
         return self.config.truncation_options or KeepLast()
 
     async def _summarize(
-        self, messages: list[Message], instructions: str | None, compactor: Compactor
-    ) -> list[Message]:
+        self,
+        messages: list[Message],
+        instructions: str | None,
+        compactor: Compactor,
+        host: Host | None,
+    ) -> Compaction:
         config = self.config
         summarizes = config.strategy == "summarization"
         keep = (config.summarization if summarizes else self._dropping).keep_recent
@@ -255,13 +291,64 @@ class ContextManager:
             min_recent_messages=max(1, keep),
         )
         manager = Manager(config.token_counter, compactor, policy)
-        done = await manager.compact_if_needed(
+        return await manager.compact_if_needed(
             messages,
             force=True,
             instructions=instructions,
+            host=host,
             allow_growth=isinstance(compactor, _Given),  # somebody wants just this one
         )
-        return done.messages
+
+    async def _drop(
+        self, messages: list[Message], reason: str, tokens: int, host: Host | None
+    ) -> Compaction:
+        """Leave messages out, between the two events of a compaction."""
+        after = self._fit.compact(self._kept(messages))
+        if after is messages:
+            return Compaction(messages=messages, tokens_before=tokens, tokens_after=tokens)
+        stays = {id(message) for message in after}
+        dropped = tuple(message for message in messages if id(message) not in stays)
+        sender, run_id = (self, "") if host is None else (host.sender, host.run_id)
+        await events.send(
+            events.context_compaction_start,
+            sender,
+            events.ContextCompactionStart,
+            run_id=run_id,
+            reason=reason,
+            tokens_before=tokens,
+            messages=len(dropped),
+        )
+        tokens_after = max(0, tokens - sum(map(self._tallies.count_message, dropped)))
+        done = Compaction(
+            messages=after,
+            changed=True,
+            dropped=dropped,
+            tokens_before=tokens,
+            tokens_after=tokens_after,
+            reason=reason,
+            fits=tokens_after <= self.config.target_tokens,
+        )
+        try:
+            if host is not None:
+                await host.store(after)
+        except Exception as error:  # noqa: BLE001  a store is anybody's code
+            done = attrs.evolve(
+                done, messages=messages, changed=False, dropped=(), tokens_after=tokens, error=error
+            )
+        await events.send(
+            events.context_compaction_end,
+            sender,
+            events.ContextCompactionEnd,
+            run_id=run_id,
+            summary=None,
+            tokens_before=tokens,
+            tokens_after=done.tokens_after,
+            dropped=done.dropped,
+            reason=reason,
+            error=done.error,
+            usage=done.usage,
+        )
+        return done
 
     def _compactor(self) -> Compactor:
         options, counter = self.config.summarization, self.config.token_counter
@@ -278,3 +365,49 @@ class ContextManager:
             counter=counter,
         )
         return first_of(model, digest)
+
+
+@attrs.frozen(eq=False)
+class _Rewriting:
+    """What a View asks of a Manager, answered by a ContextManager."""
+
+    manager: ContextManager
+    policy: Policy = attrs.field(init=False)
+    compactor: None = attrs.field(default=None, init=False)
+    """What compacts is the configuration's own."""
+
+    @policy.default
+    def _make_policy(self) -> Policy:
+        config = self.manager.config
+        reserve = config.max_context_tokens - config.target_tokens
+        return Policy(config.max_context_tokens, reserve_tokens=reserve)
+
+    @property
+    def counter(self) -> Counter:
+        return self.manager.config.token_counter
+
+    def due(
+        self, messages: list[Message], *, size: int | None = None, overhead_tokens: int = 0
+    ) -> str | None:
+        """Return `window` if a conversation is over the target."""
+        counted = self.manager.count_tokens(messages) + overhead_tokens if size is None else size
+        return "window" if counted > self.manager.config.target_tokens else None
+
+    async def compact_if_needed(
+        self,
+        messages: list[Message],
+        *,
+        size: int | None = None,
+        overhead_tokens: int = 0,
+        force: bool = False,
+        instructions: str | None = None,
+        host: Host | None = None,
+    ) -> Compaction:
+        """Compact a history by the configuration's strategy, if it is over the target."""
+        tokens = self.manager.count_tokens(messages) + overhead_tokens if size is None else size
+        reason = "force" if force else self.due(messages, size=tokens)
+        if reason is None:
+            return Compaction(messages=messages, tokens_before=tokens, tokens_after=tokens)
+        return await self.manager.carry_out(
+            messages, instructions, reason=reason, tokens=tokens, host=host
+        )

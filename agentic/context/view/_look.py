@@ -125,8 +125,8 @@ class Looker:
             made = part.make_view(view)
             stages.append(Stage(part.name, "as it is configured", view, made))
             view = made
-        if any(stage.after is not stage.before for stage in stages):
-            _check_request(view)
+        if stages and view is not stages[0].before:
+            _check_request(stages[0].before, view)
         return view, stages
 
     def _measure(self, view: list[Message], overhead: int) -> int:
@@ -136,14 +136,18 @@ class Looker:
         return not self.policy.context_window or tokens <= self.policy.available_tokens
 
 
-def _check_request(view: list[Message]) -> None:
-    if not any(message.role == "user" for message in view):
+def _check_request(history: list[Message], view: list[Message]) -> None:
+    if not _has_user(view) and _has_user(history):
         raise ConfigError(
             "the strategy's view",
             f"{len(view)} messages",
             "a view with the current request in it",
             "keep the latest user message",
         )
+
+
+def _has_user(messages: list[Message]) -> bool:
+    return any(message.role == "user" for message in messages)
 
 
 def _over_window(look: Look, policy: Policy) -> Note:

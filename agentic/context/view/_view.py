@@ -223,13 +223,12 @@ class View:
         latest, tallies = self._latest, self._looker.tallies
         if latest is None or tallies is None or self.counter is None:
             return None
-        before, given, compaction = tallies.tally(list(sent)).total, latest.branch.given, None
-        if self._manager.compactor is not None:
-            async with self._summaries:
-                look = self._looker.look(given, latest.system_prompt, latest.tools)
-                compaction = await self._compact(look, target, force=True)
-            if target is not None and compaction.changed:
-                given = compaction.messages
+        before, given = tallies.tally(list(sent)).total, latest.branch.given
+        async with self._summaries:
+            look = self._looker.look(given, latest.system_prompt, latest.tools)
+            compaction = await self._compact(look, target, force=True)
+        if target is not None and compaction.changed:
+            given = compaction.messages
         look = self._looker.cut(self._looker.look(given, latest.system_prompt, latest.tools))
         most = int(_AFTER_OVERFLOW * before)
         if tallies.tally(look.view).total > most:
