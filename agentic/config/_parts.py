@@ -102,6 +102,7 @@ class Parts:
             strategies=self._strategies(counter),
             system_prompt=self.config.system_prompt,
             executor=tools,
+            recall=RECALL in self.config.tools,
         )
         if tools is not None:
             tools.session = session

@@ -14,7 +14,14 @@ import attrs
 
 from agentic import events
 from agentic._given import must_be, must_count, whole
-from agentic.context.budget import Compaction, Compactor, Host, Manager, Policy
+from agentic.context.budget import (
+    Backoff,
+    Compaction,
+    CompactionTarget,
+    Compactor,
+    Manager,
+    Policy,
+)
 from agentic.context.compactors import Ask, Digest, Model, first_of
 from agentic.context.strategies import FitContextWindow, Importance, KeepLast
 from agentic.context.view import View
@@ -218,7 +225,7 @@ class ContextManager:
         *,
         reason: str = "force",
         tokens: int | None = None,
-        host: Host | None = None,
+        target: CompactionTarget | None = None,
     ) -> Compaction:
         """Do what `compact` does for somebody else, and return what became of it.
 
@@ -230,10 +237,10 @@ class ContextManager:
             return Compaction(messages=messages, tokens_before=tokens, tokens_after=tokens)
         focus = decision.custom_instructions or instructions
         if decision.custom_summary is not None:
-            return await self._summarize(messages, focus, _Given(decision.custom_summary), host)
+            return await self._summarize(messages, focus, _Given(decision.custom_summary), target)
         if self.config.strategy == "summarization":
-            return await self._summarize(messages, focus, self._compactor(), host)
-        return await self._drop(messages, reason, tokens, host)
+            return await self._summarize(messages, focus, self._compactor(), target)
+        return await self._drop(messages, reason, tokens, target)
 
     def _kept(self, messages: list[Message]) -> list[Message]:
         """Return what the strategy keeps. What it says to keep may still be over the target."""
@@ -279,7 +286,7 @@ class ContextManager:
         messages: list[Message],
         instructions: str | None,
         compactor: Compactor,
-        host: Host | None,
+        target: CompactionTarget | None,
     ) -> Compaction:
         config = self.config
         summarizes = config.strategy == "summarization"
@@ -295,12 +302,12 @@ class ContextManager:
             messages,
             force=True,
             instructions=instructions,
-            host=host,
+            target=target,
             allow_growth=isinstance(compactor, _Given),  # somebody wants just this one
         )
 
     async def _drop(
-        self, messages: list[Message], reason: str, tokens: int, host: Host | None
+        self, messages: list[Message], reason: str, tokens: int, target: CompactionTarget | None
     ) -> Compaction:
         """Leave messages out, between the two events of a compaction."""
         after = self._fit.compact(self._kept(messages))
@@ -308,7 +315,7 @@ class ContextManager:
             return Compaction(messages=messages, tokens_before=tokens, tokens_after=tokens)
         stays = {id(message) for message in after}
         dropped = tuple(message for message in messages if id(message) not in stays)
-        sender, run_id = (self, "") if host is None else (host.sender, host.run_id)
+        sender, run_id = (self, "") if target is None else (target.sender, target.run_id)
         await events.send(
             events.context_compaction_start,
             sender,
@@ -329,8 +336,8 @@ class ContextManager:
             fits=tokens_after <= self.config.target_tokens,
         )
         try:
-            if host is not None:
-                await host.store(after)
+            if target is not None:
+                done = attrs.evolve(done, messages=await target.replace(messages, after))
         except Exception as error:  # noqa: BLE001  a store is anybody's code
             done = attrs.evolve(
                 done, messages=messages, changed=False, dropped=(), tokens_after=tokens, error=error
@@ -393,6 +400,13 @@ class _Rewriting:
         counted = self.manager.count_tokens(messages) + overhead_tokens if size is None else size
         return "window" if counted > self.manager.config.target_tokens else None
 
+    def backoff(self, messages: list[Message]) -> Backoff | None:
+        """Return None: nothing waits here."""
+        return None
+
+    def hold_off(self, messages: list[Message], backoff: Backoff) -> None:
+        """Do nothing: nothing waits here."""
+
     async def compact_if_needed(
         self,
         messages: list[Message],
@@ -401,7 +415,8 @@ class _Rewriting:
         overhead_tokens: int = 0,
         force: bool = False,
         instructions: str | None = None,
-        host: Host | None = None,
+        allow_growth: bool = False,
+        target: CompactionTarget | None = None,
     ) -> Compaction:
         """Compact a history by the configuration's strategy, if it is over the target."""
         tokens = self.manager.count_tokens(messages) + overhead_tokens if size is None else size
@@ -409,5 +424,5 @@ class _Rewriting:
         if reason is None:
             return Compaction(messages=messages, tokens_before=tokens, tokens_after=tokens)
         return await self.manager.carry_out(
-            messages, instructions, reason=reason, tokens=tokens, host=host
+            messages, instructions, reason=reason, tokens=tokens, target=target
         )

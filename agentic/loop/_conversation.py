@@ -1,7 +1,7 @@
 """The history of a run: in memory, in the store, and as events."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -78,13 +78,16 @@ class Conversation:
         if cancelled is not None:
             raise cancelled
 
-    async def replace(self, messages: Iterable[Message]) -> None:
-        """Put a compacted history in the place of this one, before what others appended meanwhile.
+    async def replace(self, known: list[Message], messages: list[Message]) -> list[Message]:
+        """Put messages in the place of the known ones, before what others appended meanwhile.
+
+        Return the history as it is then.
 
         A cancellation meanwhile is kept in `put_off`: raised here, it would say that nothing has
         changed.
         """
-        self.put_off = await uninterrupted(self._replace(list(messages)))
+        self.put_off = await uninterrupted(self._replace(known, messages))
+        return self.history
 
     async def _append(self, *messages: Message) -> None:
         for message in messages:
@@ -94,13 +97,13 @@ class Conversation:
                     self._revision += 1
             self.history.append(message)
 
-    async def _replace(self, messages: list[Message]) -> None:
+    async def _replace(self, known: list[Message], messages: list[Message]) -> None:
         if not isinstance(self.store, Rewriter):
-            self.history = messages
+            self.history = [*messages, *self.history[len(known) :]]
             return
         revision = await self._find_revision()
         try:
-            self.history = await replace_known(self.store, self.history, messages)
+            self.history = await replace_known(self.store, known, messages)
         except HistoryChanged:
             await self._load()
             raise

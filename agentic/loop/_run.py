@@ -11,12 +11,12 @@ import attrs
 from agentic import events, truncate
 from agentic.errors import ConfigError, ContextOverflow, IncompleteReply
 from agentic.loop._calls import Answer, Batch, make_unique, refuse
+from agentic.loop._context import RunContext
 from agentic.loop._conversation import Conversation, Voice
 from agentic.loop._protocols import Decision, Executor, Input
 from agentic.loop._records import Request, Result
 from agentic.loop._truncation import Shortened, keep_whole, shorten
 from agentic.loop._uninterrupted import uninterrupted
-from agentic.loop._view import View
 from agentic.messages import Message, ToolFailure
 from agentic.tools import ToolDefinition
 from agentic.usage import StopReason, Usage, normalize
@@ -66,12 +66,12 @@ class Run:
     request: Request
     voice: Voice
     conversation: Conversation
-    view: View
+    context: RunContext
     used_ids: set[str]
     """Of every call that a new one must not be taken for."""
     sent: list[Message] = attrs.field(init=False, factory=list)
     """The view of the latest request."""
-    tools: tuple[ToolDefinition, ...] | None = attrs.field(init=False, default=None)
+    tools: tuple[ToolDefinition, ...] = attrs.field(init=False, default=())
     answers: list[Answer] = attrs.field(init=False, factory=list)
     """Every call of the run with its result."""
     latest: list[Answer] = attrs.field(init=False, factory=list)
@@ -119,17 +119,18 @@ class Run:
 
     async def _take_turn(self) -> None:
         await self._list_tools()
-        self.sent = await self.view.prepare()
+        prepared = await self.context.prepare(self.setup.system_prompt, self.tools)
+        self.sent = prepared.messages.copy()  # the history grows, and what was sent stays
         await self.voice.send(
             events.turn_start,
             events.TurnStart,
             turn=self.turn,
-            context_tokens=self.view.measure(self.sent),
+            context_tokens=None if self.context.view.counter is None else prepared.tokens,
         )
         decision = self.decision = await self._decide()
         usage = normalize(decision.usage)
         self.usage += usage
-        self.latest = await self._settle(self._reply(decision), usage)
+        self.latest = await self._settle(self._reply(decision))
         self.answers += self.latest
         await self.voice.send(
             events.turn_end,
@@ -142,10 +143,7 @@ class Run:
 
     async def _list_tools(self) -> None:
         executor = self.setup.executor
-        tools = () if executor is None else tuple(await executor.list_tools())
-        if tools != self.tools:
-            self.tools = tools
-            self.view.count_overhead(self.setup.system_prompt, tools)
+        self.tools = () if executor is None else tuple(await executor.list_tools())
 
     async def _decide(self) -> Decision:
         """Ask, and ask once more with less if the request was too large."""
@@ -153,10 +151,10 @@ class Run:
         try:
             return await self._ask()
         except ContextOverflow:
-            smaller = await self.view.shrink(self.sent)
+            smaller = await self.context.shrink(self.sent)
             if smaller is None:
                 raise
-        self.sent = smaller
+        self.sent = smaller.messages.copy()
         return await self._ask()
 
     async def _ask(self) -> Decision:
@@ -164,7 +162,7 @@ class Run:
             system_prompt=self.setup.system_prompt,
             user_message=self.request.user_message,
             history=tuple(self.sent),
-            tools=self.tools or (),
+            tools=self.tools,
             tool_calls=tuple(answer.call for answer in self.latest),
             tool_results=tuple(answer.result for answer in self.latest),
             turn=self.turn,
@@ -203,15 +201,13 @@ class Run:
             native=decision.native if calls == decision.tool_calls else None,
         )
 
-    async def _settle(self, reply: Message, usage: Usage) -> list[Answer]:
+    async def _settle(self, reply: Message) -> list[Answer]:
         """Store the reply, and after it a result for each of its calls, whatever happens."""
         calls, refusal = reply.tool_calls, self._refusal()
         batch, unfinished = Batch(calls), _CANCELLED
         answers: list[Answer] = []
         try:
             await self.conversation.append(reply, started=True)
-            if self.view.gauge:
-                self.view.gauge.report(self.sent, reply, usage)
             if calls and self.setup.executor is not None and not refusal:
                 await self._start(batch, self.setup.executor)
                 await batch.wait(self.setup.tool_timeout_seconds)
@@ -238,7 +234,7 @@ class Run:
         for call in batch.calls:
             batch.announced += 1
             await self.voice.send(events.tool_execution_start, events.ToolExecutionStart, call=call)
-        batch.start(executor, [tool.name for tool in self.tools or ()])
+        batch.start(executor, [tool.name for tool in self.tools])
 
     async def _store(self, answers: list[Answer]) -> list[Answer]:
         """Store the results, cut to their limits, and tell of them."""
@@ -288,7 +284,7 @@ class Run:
             events.AgentEnd,
             reply=self.decision.reply,
             stop_reason=stop_reason,
-            usage=self.usage + self.view.usage,
+            usage=self.usage + self.context.usage,
             exhausted=self.exhausted,
             incomplete="" if error else self._result().incomplete,
             error=error,
@@ -298,10 +294,10 @@ class Run:
         return Result(
             reply=self.decision.reply,
             history=tuple(self.conversation.history),
-            summary=self.view.summary,
+            summary=self.context.summary,
             tool_calls=tuple(answer.call for answer in self.answers),
             tool_results=tuple(answer.result for answer in self.answers),
-            usage=self.usage + self.view.usage,
+            usage=self.usage + self.context.usage,
             stop_reason=self.decision.stop_reason,
             exhausted=self.exhausted,
         )

@@ -2,25 +2,24 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable, Iterable
+from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
 from agentic import truncate
-from agentic._given import must_be, must_be_async, must_be_strategy, seconds, whole
-from agentic.context.budget import Manager
-from agentic.context.strategies import ContextStrategy
+from agentic._given import must_be, must_be_async, seconds, whole
+from agentic.context.budget import Manager, Policy
+from agentic.context.strategies import Chain
+from agentic.context.view import View, as_chain
 from agentic.errors import ConfigError, HistoryConflict
 from agentic.history import Store
+from agentic.loop._context import RunContext
 from agentic.loop._conversation import Conversation, Voice
 from agentic.loop._protocols import Decider, Executor
 from agentic.loop._records import Request, Result
 from agentic.loop._run import Run, Setup
-from agentic.loop._view import View, closed
-from agentic.messages import Message
-from agentic.tokens import Gauge
 
-__all__ = ["Runner"]
+__all__ = ["Runner", "ViewMaker"]
 
 _BATCH = 4
 """The outputs of a turn may take as much as this many of the longest single output."""
@@ -29,19 +28,13 @@ _busy_stores: set[int] = set()
 """The ids of the stores that a run is writing to; the run keeps its store alive meanwhile."""
 
 
-def _strategies(
-    given: Iterable[ContextStrategy | Callable[[list[Message]], list[Message]]],
-) -> tuple[Callable[[list[Message]], list[Message]], ...]:
-    if not hasattr(given, "__iter__"):
-        raise ConfigError("strategies", given, "a list of strategies", "put it into a list")
-    return tuple(map(_strategy, given))
+@runtime_checkable
+class ViewMaker(Protocol):
+    """Something else than a Manager that decides what is sent: `context.config.ContextConfig`."""
 
-
-def _strategy(
-    given: ContextStrategy | Callable[[list[Message]], list[Message]],
-) -> Callable[[list[Message]], list[Message]]:
-    must_be_strategy("strategies", given)
-    return given.compact if isinstance(given, ContextStrategy) else closed(given)
+    def make_view(self, *, strategies: Any = ()) -> View:
+        """Return the View of one conversation."""
+        ...
 
 
 @attrs.frozen(eq=False)
@@ -60,14 +53,13 @@ class Runner:
     store: Store | None = attrs.field(default=None)
     """Where the conversation is kept. With a budget that compacts it must be a Rewriter. A Keeper
     also keeps the whole of each output that is cut."""
-    budget: Manager | None = attrs.field(default=None, validator=must_be(Manager, optional=True))
+    budget: Manager | ViewMaker | None = attrs.field(default=None)
+    """When and how the history is compacted: a Manager, or anything with `make_view()`."""
     truncation: truncate.Options | None = attrs.field(
         default=None, validator=must_be(truncate.Options, optional=True)
     )
     """How each tool output is cut before it enters the history; None leaves it whole."""
-    strategies: tuple[Callable[[list[Message]], list[Message]], ...] = attrs.field(
-        default=(), converter=_strategies
-    )
+    strategies: Chain = attrs.field(default=Chain(()), converter=as_chain)
     """What makes the view from the history, in this order: objects with `compact`, or callables."""
     max_turns: int = attrs.field(default=50, validator=whole(1))
     """How many decisions a run may take."""
@@ -77,7 +69,7 @@ class Runner:
     """What the outputs of a turn may take together. Unset, four times `truncation.max_bytes`, if
     that is a limit."""
     system_prompt: str = attrs.field(default="", validator=must_be(str))
-    _gauge: Gauge | None = attrs.field(init=False, repr=False)
+    _view: View = attrs.field(init=False, repr=False)
     """Of the conversation in the store."""
     _used_ids: set[str] = attrs.field(init=False, repr=False, factory=set)
     """Of the calls seen in the store by this Runner, those compacted away since included."""
@@ -100,20 +92,35 @@ class Runner:
             if hasattr(value, "replace"):
                 _check_part("store", value, "replace", "async replace(messages)")
 
-    @_gauge.default
-    def _make_gauge(self) -> Gauge | None:
-        counter = self.budget.counter if isinstance(self.budget, Manager) else None
-        return None if counter is None else Gauge(counter)
+    @budget.validator
+    def _check_budget(self, _: object, value: object) -> None:
+        if not (value is None or isinstance(value, Manager | ViewMaker)):
+            remedy = "make a Manager, or leave it out"
+            raise ConfigError("budget", value, "a budget.Manager, or a ContextConfig", remedy)
+
+    @_view.default
+    def _make_view(self) -> View:
+        if isinstance(self.budget, Manager):
+            return View.of(self.budget, strategies=self.strategies)
+        if isinstance(self.budget, ViewMaker):
+            return self.budget.make_view(strategies=self.strategies)
+        return View(Policy(0), strategies=self.strategies)
 
     def __attrs_post_init__(self) -> None:
-        compacts = self.budget and self._gauge and self.budget.compactor is not None
-        if compacts and self.store is not None and not hasattr(self.store, "replace"):
-            raise ConfigError(
-                "store",
-                self.store,
-                "a Rewriter, since the budget compacts the history",
-                "give the store an async replace(messages), or leave the budget out",
-            )
+        if self.store is None or hasattr(self.store, "replace") or not self._compacts:
+            return
+        raise ConfigError(
+            "store",
+            self.store,
+            "a Rewriter, since the budget compacts the history",
+            "give the store an async replace(messages), or leave the budget out",
+        )
+
+    @property
+    def _compacts(self) -> bool:
+        if isinstance(self.budget, Manager):
+            return self.budget.counter is not None and self.budget.compactor is not None
+        return self.budget is not None
 
     @property
     def output_budget(self) -> int | None:
@@ -151,9 +158,8 @@ class Runner:
     def _new_run(self, request: Request) -> Run:
         voice = Voice(self, uuid.uuid4().hex)
         conversation = Conversation(self.store, voice)
-        # What was measured in one conversation says little of another.
-        gauge = self._make_gauge() if self.store is None else self._gauge
-        view = View(conversation, self.strategies, self.budget, gauge)
+        # Without a store each run is a conversation of its own.
+        view = self._make_view() if self.store is None else self._view
         used_ids = set() if self.store is None else self._used_ids
         stream = getattr(self.decider, "stream", None)
         keep = getattr(self.store, "keep", None)
@@ -168,7 +174,8 @@ class Runner:
             tool_timeout_seconds=self.tool_timeout_seconds,
             keep=keep if callable(keep) else None,
         )
-        return Run(setup, request, voice, conversation, view, used_ids)
+        context = RunContext(conversation, view)
+        return Run(setup, request, voice, conversation, context, used_ids)
 
     def run_sync(self, request: Request | str) -> Result:
         """Serve one request from a script that has no event loop.

@@ -1,7 +1,7 @@
 """One agent's conversation across processes: its archive, its budget, its status, its memory."""
 
+from agentic.context.view import Note, Prepared
 from agentic.session._recall import RecallTool
-from agentic.session._request import Note, Prepared
 from agentic.session._session import Session
 from agentic.session._status import Status, render_context
 

@@ -13,6 +13,7 @@ from agentic.messages import (
     close_open_rounds,
     find_summary,
     leading_system_count,
+    reopen_rounds,
 )
 
 __all__ = ["Ledger"]
@@ -35,10 +36,41 @@ class Ledger:
     """What the store gave last, or was given by a replace."""
     _hidden: int = attrs.field(default=0, init=False)
     """How many messages more the store's list has than the one that was given on."""
+    _history: list[Message] = attrs.field(factory=list, init=False, repr=False)
+    """What `history` returned last; it grows with what is appended here."""
+    _revision: int | None = attrs.field(default=None, init=False)
+    """Of the store with exactly that history; None where it cannot tell, or was not asked."""
 
     async def append(self, message: Message) -> None:
         """Keep a message, after all others."""
+        before = self._revision
         await self.store.append(message)
+        # Meanwhile the history may have been loaded anew, with this message or without it.
+        if before is not None and before == self._revision:
+            self._revision = before + 1
+            self._history.append(message)
+            if message.role == "tool" and reopen_rounds(self._history) is not self._history:
+                self._revision = None  # it may take the place of a result that was made up
+
+    async def history(self) -> list[Message]:
+        """Return the history, which is not to be changed.
+
+        It is loaded when somebody else wrote to the store, and else costs nothing.
+        """
+        revision = await self._find_revision()
+        if revision is None or revision != self._revision:
+            # Whatever is written from here on makes another revision.
+            self._history = await self.load()
+            self._revision = revision
+        return self._history
+
+    async def compact(self, known: list[Message], messages: list[Message]) -> list[Message]:
+        """Put messages in the place of the known ones, before what others appended meanwhile.
+
+        Return the history as it is then.
+        """
+        await replace_known(self, known, messages)
+        return (await self.history()).copy()
 
     async def load(self) -> list[Message]:
         """Give the history; every message there is where its summary points past them.
@@ -111,6 +143,10 @@ class Ledger:
         if name in {"keep", "read", "revision"}:
             return getattr(self.store, name)
         raise AttributeError(name)
+
+    async def _find_revision(self) -> int | None:
+        find = getattr(self.store, "revision", None)
+        return await find() if callable(find) else None
 
 
 def _points_past(summary: ContextSummary, full: Sequence[Message]) -> bool:

@@ -5,28 +5,25 @@ The archive keeps everything; a compaction changes what stands for it. What is s
 
 import contextlib
 import logging
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
 import attrs
 
 from agentic._given import must_be, must_be_async
-from agentic.context import compactors
-from agentic.context.budget import Compaction, Compactor, Host, Manager, Policy
+from agentic.context.budget import Compaction, CompactionTarget, Compactor, Policy
 from agentic.context.strategies import Chain
-from agentic.errors import ConfigError, HistoryChanged
-from agentic.history import Archive, Diff, replace_known
+from agentic.context.view import Note, Prepared, View, as_chain, begins_with
+from agentic.errors import ConfigError
+from agentic.history import Archive, Diff
 from agentic.loop import Decider, Executor, Runner
-from agentic.messages import Message, close_open_rounds, find_summary, prefix_length
+from agentic.messages import Message, find_summary, prefix_length
 from agentic.session._ledger import Ledger
-from agentic.session._meter import Meter
-from agentic.session._overhead import Overhead
-from agentic.session._patience import Patience, PatientManager
 from agentic.session._recall import RecallTool
-from agentic.session._request import Note, Prepared, Request, make_prompt
-from agentic.session._status import EXCHANGE, EXCHANGE_TOKENS, Status, make_status
-from agentic.session._strategies import as_chain, name_recall
+from agentic.session._status import EXCHANGE, Status, make_status
 from agentic.tokens import Counter
+from agentic.tools import ToolDefinition
 
 __all__ = ["Session"]
 
@@ -80,15 +77,10 @@ class Session:
     last is part of the size."""
     executor: Executor | None = attrs.field(default=None, kw_only=True)
     """Serves the calls of Runners that are given no other. Its schemas are part of the size."""
+    recall: bool = attrs.field(default=False, kw_only=True, validator=must_be(bool))
+    """Whether the model is given `recall_tool()`: what is cut says then how to read it."""
     _ledger: Ledger = attrs.field(init=False, repr=False)
-    _manager: Manager = attrs.field(init=False, repr=False)
-    _automatic: Manager = attrs.field(init=False, repr=False)
-    """The manager as the triggers see it: without a compactor it only measures."""
-    _request: Request = attrs.field(init=False, repr=False)
-    _patience: Patience = attrs.field(factory=Patience, init=False, repr=False)
-    _overhead: Overhead = attrs.field(init=False, repr=False)
-    _overhead_tokens: int = attrs.field(default=0, init=False, repr=False)
-    """What was sent beside the messages when it was counted last."""
+    _view: View = attrs.field(init=False, repr=False)
     _entered: contextlib.AsyncExitStack = attrs.field(
         factory=contextlib.AsyncExitStack, init=False, repr=False
     )
@@ -110,16 +102,14 @@ class Session:
             for method in ("list_tools", "execute"):
                 remedy = "pass a tools.Registry"
                 must_be_async("executor", self.executor, method, f"async {method}()", remedy)
-        self._make_managers()
-        self._request = Request(self.policy, Meter(self.counter))
-        self._overhead = Overhead(self.counter, self.system_prompt, self.executor)
-
-    def _make_managers(self) -> None:
-        self._manager = PatientManager(
-            self.counter, self.compactor, self.policy, patience=self._patience
+        self._view = View(
+            self.policy,
+            counter=self.counter,
+            compactor=self.compactor,
+            strategies=self.strategies,
+            recall=RecallTool.name if self.recall else None,
+            automatic=self.auto_summarize,
         )
-        only_measures = Manager(self.counter, None, self.policy)
-        self._automatic = self._manager if self.auto_summarize else only_measures
 
     async def append(self, message: Message) -> None:
         """Keep a message, after all others; once this returns, it is not lost.
@@ -144,33 +134,31 @@ class Session:
         truncated until they do. Beside them stay the latest user message, the request that the work
         began with if there is room for it, and what is pinned.
         """
-        given = self.system_prompt if system_prompt is None else system_prompt
-        self._overhead.system_prompt = given
-        history = await self._load()
-        done = await self._compact(self._automatic, history)
-        view = self._view(done.messages)
-        gauge = self._request.meter.gauge(done.messages, view)
-        prompt = make_prompt(given, history)
-        tools_tokens = await self._overhead.count_tools()
-        made = self._request.make(prompt, view, gauge, tools_tokens=tools_tokens)
-        notes = (*self._notes(done), *made.notes)
+        if system_prompt is not None:
+            self.system_prompt = system_prompt
+        history = await self._ledger.history()
+        prepared = await self._view.prepare(history, target=self._target(), **await self._beside())
+        prompt = self.system_prompt
+        if prompt and not begins_with(prepared.messages, prompt):
+            messages = [Message("system", prompt), *prepared.messages]
+            prepared = attrs.evolve(prepared, messages=messages)
+        notes = (*self._ignored(), *prepared.notes)
         for note in notes:
             if note.kind != "summary_ignored":  # which is told when it is found
                 _log.warning("session %s: %s", self.session_id, note.text)
-        return attrs.evolve(made, notes=notes, compaction=done if done.reason else None)
+        return attrs.evolve(prepared, notes=notes)
 
     async def status(self) -> Status:
-        """Tell how near the next summary is. Counts only what was never counted before."""
-        history = await self._load()
-        tokens = self._measure(history)
-        later = [*history, *EXCHANGE]
+        """Return how near the next summary is. Counts only what was never counted before."""
+        history = await self._ledger.history()
+        found = self._view.check(history, upcoming=EXCHANGE, **await self._beside())
         return make_status(
             self.policy,
             summary=find_summary(history),
             messages=len(history) - prefix_length(history),
-            tokens=tokens,
+            tokens=found.tokens,
             automatic=self.auto_summarize,
-            will_trigger=self._automatic.due(later, size=tokens + EXCHANGE_TOKENS) is not None,
+            will_trigger=found.due is not None,
             ignored=self._ledger.ignored,
         )
 
@@ -193,10 +181,7 @@ class Session:
         nothing, and the error is in the Compaction; so does a summary that is larger than what it
         replaces, unless `allow_growth` takes that too.
         """
-        history = await self._load()
-        return await self._compact(
-            self._manager, history, force=True, instructions=focus, allow_growth=allow_growth
-        )
+        return await self._compact(force=True, instructions=focus, allow_growth=allow_growth)
 
     async def compact_if_due(self) -> Compaction:
         """Summarize if a trigger asks for it, as the next request would.
@@ -205,21 +190,20 @@ class Session:
         next request waits for no summary. One that fails changes nothing, and the error is in the
         Compaction; with none due `reason` is None.
         """
-        history = await self._load()  # first: it may replace the managers
-        return await self._compact(self._automatic, history)
+        return await self._compact(force=False)
 
     async def undo(self) -> Diff:
-        """Take the latest summary back, and tell what it had dropped; again for the one before.
+        """Take the latest summary back, and return what it had dropped; again for the one before.
 
-        In this process N and K then wait until the history has grown by a quarter, or the next
-        request would summarize again. The window does not wait.
+        N and K then wait until the history has grown by a quarter, or the next request would
+        summarize again. The window does not wait.
 
         Raises:
             NothingToRestore: there is none left.
         """
         diff = await self._ledger.diff()
         await self._ledger.restore()
-        self._patience.wait_after(await self._ledger.load())
+        self._view.hold_off(await self._ledger.history())
         return diff
 
     def runner(self, decider: Decider, executor: Executor | None = None, **options: Any) -> Runner:
@@ -233,31 +217,22 @@ class Session:
             if name in options:
                 remedy = "leave it out, or make a loop.Runner yourself"
                 raise ConfigError(name, options[name], "nothing: the session brings it", remedy)
-        system_prompt = options.pop("system_prompt", self.system_prompt)
-        prompt = make_prompt(system_prompt)
-        self._overhead.system_prompt = system_prompt
-        self._overhead.executor = executor = self.executor if executor is None else executor
-        share = self._request.share(sum(map(self._request.meter.tallies.count_message, prompt)))
+        self.system_prompt = options.pop("system_prompt", self.system_prompt)
+        self.executor = self.executor if executor is None else executor
         return Runner(
             decider,
-            executor,
-            system_prompt=system_prompt,
+            self.executor,
+            system_prompt=self.system_prompt,
             store=self._ledger,
-            budget=self._automatic,
-            strategies=[*self.strategies.strategies, *([share] if share else [])],
+            budget=_Shared(self._view),
             **options,
         )
 
     def recall_tool(self) -> RecallTool:
-        """Give the tool by which the model finds again what is out of its sight.
+        """Return the tool by which the model finds again what is out of its sight.
 
-        From now on the placeholders of cleared outputs name it, and the cuts in a digest.
+        Make the session with `recall=True`, so that what is cut says how to read it.
         """
-        self.strategies = name_recall(self.strategies, RecallTool.name)
-        if self._request.recall is None:  # a Manager remembers: it is replaced once
-            self._request.recall = RecallTool.name
-            self.compactor = compactors.name_recall(self.compactor, RecallTool.name)
-            self._make_managers()
         return RecallTool(self._ledger, self._load_seen)
 
     async def __aenter__(self) -> Self:
@@ -274,57 +249,45 @@ class Session:
     ) -> None:
         await self._entered.__aexit__(kind, error, trace)
 
-    async def _load(self) -> list[Message]:
-        """Give the history, and count what is sent beside it."""
-        history = await self._ledger.load()
-        self._overhead_tokens = await self._overhead.count(history)
-        return history
+    async def _compact(self, **options: Any) -> Compaction:
+        history = await self._ledger.history()
+        beside = await self._beside()
+        return await self._view.compact(history, target=self._target(), **beside, **options)
 
-    async def _compact(
-        self, manager: Manager, history: list[Message], **options: Any
-    ) -> Compaction:
-        known = history.copy()
+    def _target(self) -> CompactionTarget:
+        return CompactionTarget(self, "", self._ledger.compact)
 
-        async def store(messages: list[Message]) -> None:
-            await replace_known(self._ledger, known, messages)
+    async def _beside(self) -> dict[str, Any]:
+        """Return what is sent beside the messages."""
+        return {"system_prompt": self.system_prompt, "tools": await self._list_tools()}
 
-        done = await manager.compact_if_needed(
-            history,
-            size=self._measure(history),
-            overhead_tokens=self._overhead_tokens,
-            host=Host(self, "", store),
-            **options,
-        )
-        if done.reason is None:
-            return done
-        # Others may have appended meanwhile, or have summarized first.
-        return attrs.evolve(done, messages=await self._ledger.load())
-
-    def _measure(self, history: list[Message]) -> int:
-        view = self._view(history)
-        if share := self._request.share(self._overhead_tokens):
-            view = share.compact(view)  # as it is sent
-        gauge = self._request.meter.gauge(history, view)
-        return gauge.measure(view, overhead_tokens=self._overhead_tokens)
-
-    def _view(self, history: list[Message]) -> list[Message]:
-        """Give the history through the strategies, as a provider accepts it."""
-        return close_open_rounds(self.strategies.compact(history.copy()))
+    async def _list_tools(self) -> Sequence[ToolDefinition]:
+        """Return the tools; none if they cannot be listed, which the log says."""
+        if self.executor is None:
+            return ()
+        try:
+            return tuple(await self.executor.list_tools())
+        except Exception as error:  # noqa: BLE001  an executor is anybody's code, a request none of it
+            _log.warning("the tools are not counted: %s: %s", type(error).__name__, error)
+            return ()
 
     async def _load_seen(self) -> list[Message]:
-        """Give what the model sees for sure, whatever is cut for the window."""
-        history = await self._load()
-        view = self._view(history)
-        gauge = self._request.meter.gauge(history, view)
-        return self._request.see(view, gauge, self._overhead_tokens)
+        """Return what the model sees for sure, whatever is cut for the window."""
+        return self._view.certain(await self._ledger.history(), **await self._beside())
 
-    def _notes(self, done: Compaction) -> list[Note]:
-        notes = []
-        if self._ledger.ignored is not None:
-            upto = self._ledger.ignored.last_message_idx + 1
-            text = f"a summary of messages up to number {upto} is ignored: there are fewer"
-            notes.append(Note("summary_ignored", text))
-        if done.error is not None and not isinstance(done.error, HistoryChanged):
-            problem = f"{type(done.error).__name__}: {done.error}"
-            notes.append(Note("summary_failed", f"nothing was summarized ({problem})"))
-        return notes
+    def _ignored(self) -> list[Note]:
+        if self._ledger.ignored is None:
+            return []
+        upto = self._ledger.ignored.last_message_idx + 1
+        text = f"a summary of messages up to number {upto} is ignored: there are fewer"
+        return [Note("summary_ignored", text)]
+
+
+@attrs.frozen(eq=False)
+class _Shared:
+    """Gives a Runner the View of the session: what either measures, both know."""
+
+    view: View
+
+    def make_view(self, *, strategies: Any = ()) -> View:
+        return self.view

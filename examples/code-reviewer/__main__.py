@@ -134,7 +134,7 @@ def make_reviewer(
         decider,
         tools.Registry(tool(Shelf(folder).next_file)),
         store=store,
-        budget=budget.Manager(counter, compactor, budget.Policy(window)),
+        budget=budget.Manager(counter, compactor, budget.Policy(window, summary_share=0.5)),
         truncation=truncate.Options(mode=truncate.Mode.HEAD, max_bytes=max(1, window)),
         max_turns=10_000,
         system_prompt=PROMPT,

@@ -166,7 +166,7 @@ def make_editor(
         decider,
         tools.Registry(tool(desk.read), tool(desk.correct)),
         store=store,
-        budget=budget.Manager(counter, digest, budget.Policy(window)),
+        budget=budget.Manager(counter, digest, budget.Policy(window, summary_share=0.5)),
         system_prompt=PROMPT,
     )
 

@@ -173,16 +173,18 @@ def test_a_failed_compaction_changes_nothing_and_the_request_fits(
     assert count_tokens(decider.requests[0].history) <= 750
 
 
-def test_a_summary_that_fills_the_window_is_refused() -> None:
-    """It pays for itself, but no request would fit beside it; the untouched history is cut."""
+def test_a_summary_that_fills_the_window_is_shown_in_part() -> None:
+    """It pays for itself, but no request would fit beside it; nothing of it is lost."""
     store, decider = _session(), ScriptedDecider("Done.")
     budget = _budget(_Answering("word" * 760))
 
     result = Runner(decider, store=store, budget=budget).run_sync("hi")
 
-    assert result.summary is None
-    assert asyncio.run(store.load()) == asyncio.run(store.full())
-    assert count_tokens(decider.requests[0].history) <= 750
+    sent = decider.requests[0].history
+    assert result.summary is not None
+    assert asyncio.run(store.load())[0].summary == result.summary
+    assert "Shortened to fit" in sent[0].content
+    assert count_tokens(sent) <= 750
 
 
 def test_a_compactor_that_fails_for_ever_ends_no_run() -> None:

@@ -468,7 +468,9 @@ def test_a_second_run_compares_what_it_loads_only_once(tmp_path: Path) -> None:
     result = runner.run_sync("two")
     asyncio.run(store.aclose())
 
-    known = budget._tallies._recent._known[0].messages
+    window = runner._view._looker.meter
+    assert window is not None
+    known = window._gauge._tallies._recent._known[0].messages
     assert all(seen is message for seen, message in zip(known, result.history, strict=False))
 
 

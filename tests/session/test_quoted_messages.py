@@ -5,14 +5,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic.context.budget import Policy
 from agentic.context.compactors import Digest, first_of, message_ref, with_digest
-from agentic.context.strategies import Chain, FitContextWindow
+from agentic.context.strategies import FitContextWindow
 from agentic.history import MemoryStore
 from agentic.loop import Decision
 from agentic.messages import Media, Message, ToolCall, ToolResult
@@ -34,10 +33,14 @@ class _Failing:
         raise ConnectionError("the model is away")
 
 
-def _session(compactor: Any = None) -> Session:
+def _session(compactor: Any = None, **options: Any) -> Session:
     policy = Policy(32_000, max_messages=10, min_recent_messages=4)
-    compactor = compactor or Digest(max_tokens=800)
-    return Session("s", MemoryStore(), counter=CharCounter(), policy=policy, compactor=compactor)
+    options = {
+        "counter": CharCounter(),
+        "compactor": compactor or Digest(max_tokens=800),
+        **options,
+    }
+    return Session("s", MemoryStore(), policy=policy, **options)
 
 
 async def _summarized(session: Session, asked: Message) -> str:
@@ -81,7 +84,7 @@ def _ask(messages: Sequence[Message], **arguments: Any) -> Any:
 )
 def test_the_reference_in_a_digest_gives_the_whole_request(compactor: Any) -> None:
     """From the view of a model to the very text, page by page."""
-    session = _session(compactor)
+    session = _session(compactor, recall=True)
 
     async def ask() -> tuple[str, str]:
         tool = session.recall_tool()
@@ -98,10 +101,11 @@ def test_the_reference_in_a_digest_gives_the_whole_request(compactor: Any) -> No
 def test_without_the_tool_a_digest_names_no_place() -> None:
     """And what was given to a session is never changed."""
     given = first_of(with_digest(_Prose(), Digest(max_tokens=800)))
-    named = _session(given)
+    named, unnamed = _session(given, recall=True), _session(given)
 
     named.recall_tool()
-    shown = asyncio.run(_summarized(_session(given), Message("user", LONG)))
+    unnamed.recall_tool()
+    shown = asyncio.run(_summarized(unnamed, Message("user", LONG)))
 
     assert "characters left out ...] " in shown
     assert "ref=" not in shown
@@ -109,28 +113,27 @@ def test_without_the_tool_a_digest_names_no_place() -> None:
 
 def test_a_digest_that_names_a_tool_of_its_own_keeps_the_name() -> None:
     """Somebody may serve the archive under another name."""
-    session = _session(Digest(max_tokens=800, recall="look_up"))
+    session = _session(Digest(max_tokens=800, recall="look_up"), recall=True)
 
-    session.recall_tool()
     shown = asyncio.run(_summarized(session, Message("user", LONG)))
 
     assert 'look_up(ref="text-' in shown
 
 
-def test_to_ask_for_the_tool_again_changes_nothing() -> None:
-    """What the session knows of former attempts stays."""
-    session = _session(first_of(with_digest(_Prose())))
-    session.recall_tool()
-    compactor = session.compactor
+def test_to_ask_for_the_tool_changes_nothing() -> None:
+    """The order of calls does not matter, and the parts are those that were given."""
+    given = first_of(with_digest(_Prose()))
+    session = _session(given, recall=True)
 
     session.recall_tool()
+    session.recall_tool()
 
-    assert session.compactor is compactor
+    assert session.compactor is given
 
 
 def test_a_runner_of_the_session_names_the_tool_and_serves_it() -> None:
     """A trigger of the Runner's summarizes, and the model reads on."""
-    session = _session()
+    session = _session(recall=True)
     ref = message_ref(Message("user", LONG))
     call = ToolCall("c1", "recall", f'{{"ref": "{ref}", "limit": 16}}')
     model = ScriptedDecider(*["Yes."] * 6, Decision(tool_calls=[call]), "Now I know.")
@@ -186,15 +189,18 @@ def test_any_message_is_found_by_its_reference(text: str, role: Any) -> None:
 
 def test_the_digest_of_a_strategy_names_the_tool_too() -> None:
     """A window that says what it left out is asked for the whole of it in the same way."""
-    digest = Digest(max_tokens=800)
-    session = _session()
-    session.strategies = Chain([FitContextWindow(8_000, low_water=0.4, digest=digest)])
+    digest = Digest(max_tokens=300)
+    window = FitContextWindow(3_000, low_water=0.4, digest=digest)
+    session = _session(strategies=[window], recall=True)
 
-    session.recall_tool()
+    async def ask() -> list[Message]:
+        await session.append(Message("user", LONG))
+        for number in range(40):
+            role: Any = "user" if number % 2 else "assistant"
+            await session.append(Message(role, f"Step {number}. " + "so " * 200))
+        return await session.build_messages_for_llm()
 
-    [window] = session.strategies.strategies
-    assert isinstance(window, FitContextWindow)
-    assert window.digest == attrs.evolve(digest, recall="recall")
+    shown = asyncio.run(ask())
+
+    assert any("recall(ref=" in message.content for message in shown if message.summary)
     assert digest.recall is None
-    session.recall_tool()
-    assert session.strategies.strategies[0] is window

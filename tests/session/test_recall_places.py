@@ -50,6 +50,7 @@ def _full_session(*, outputs: int) -> tuple[Session, Any]:
         policy=Policy(4_000, reserve_tokens=400),
         compactor=Digest(),
         auto_summarize=False,
+        recall=True,
     )
 
     async def fill() -> None:

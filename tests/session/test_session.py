@@ -438,17 +438,18 @@ def test_a_runner_of_a_session_keeps_what_is_truncated() -> None:
     assert asyncio.run(MemoryStore.read(session.store, result.ref)) == "one\ntwo\nthree"  # type: ignore[arg-type]
 
 
-def test_placeholders_name_the_recall_tool_once_it_was_asked_for() -> None:
+def test_placeholders_name_the_recall_tool_of_the_model() -> None:
     """A model that has no such tool is not sent to it; one in a chain counts, too."""
     clear = ClearToolOutputs(60, keep_rounds=0, min_tokens=0)
-    session = _session(strategies=[Chain([clear])])
     call = Message("assistant", tool_calls=[ToolCall("c1", "read")])
     answer = Message("tool", tool_results=[ToolResult("c1", "read", "x" * 1_000)])
-    asyncio.run(_append(session, [Message("user", "Read."), call, answer]))
+    sent = []
+    for recall in (False, True):
+        session = _session(strategies=[Chain([clear])], recall=recall)
+        asyncio.run(_append(session, [Message("user", "Read."), call, answer]))
+        sent.append(asyncio.run(session.build_messages_for_llm())[-1])
 
-    before = asyncio.run(session.build_messages_for_llm())[-1]
-    session.recall_tool()
-    after = asyncio.run(session.build_messages_for_llm())[-1]
+    before, after = sent
 
     assert "Call it again if you need them." in before.tool_results[0].notice
     assert 'Read them again: recall(ref="c1")' in after.tool_results[0].notice

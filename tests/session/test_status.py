@@ -286,9 +286,9 @@ def test_the_size_is_what_the_provider_counted_where_replies_carry_it() -> None:
 
 def test_a_report_from_before_a_summary_counts_no_more() -> None:
     """What was reported of a large context says nothing of the small one it became."""
-    talk = _talk(20)
-    talk[-1] = talk[-1].replace(usage=Usage(input=9_000, output=100))
-    session = _session(talk, Policy(0, max_tokens=10_000))
+    talk = [message.replace(content="word " * 400) for message in _talk(20)]
+    talk[-1] = talk[-1].replace(usage=Usage(input=9_000, output=500))
+    session = _session(talk, Policy(0, max_tokens=10_000, min_recent_messages=1))
 
     asyncio.run(session.summarize())
 

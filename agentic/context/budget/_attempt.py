@@ -10,7 +10,7 @@ from agentic.messages import ContextSummary, Message, find_summary, prefix_lengt
 from agentic.tokens import Tallies, Tally, largest_part
 from agentic.usage import Usage
 
-__all__ = ["Attempt", "Check", "Compaction", "Host"]
+__all__ = ["Attempt", "Check", "Compaction", "CompactionTarget"]
 
 _NO_USAGE = Usage()
 _LOW_GAIN = 0.1
@@ -53,14 +53,16 @@ class Compaction:
 
 
 @attrs.frozen
-class Host:
-    """Whoever a Manager works for."""
+class CompactionTarget:
+    """Whoever a Manager works for, and where the compacted history goes."""
 
     sender: object
     """The events come from it."""
     run_id: str
-    store: Callable[[list[Message]], Awaitable[None]]
-    """Makes a compacted history last. If it raises, the compaction has not happened."""
+    replace: Callable[[list[Message], list[Message]], Awaitable[list[Message]]]
+    """Puts messages, its second argument, in the place of those that the compaction was made of,
+    its first one, and returns the history from now on: what arrived meanwhile follows. If it
+    raises, the compaction has not happened."""
 
 
 @attrs.frozen
@@ -109,7 +111,7 @@ class Attempt:
     check: Check
     plan: Plan
     reason: str
-    host: Host
+    target: CompactionTarget
     allow_growth: bool = False
     """Whether a summary may be larger than what it replaces."""
 
@@ -180,9 +182,9 @@ class Attempt:
     async def announce(self) -> None:
         await events.send(
             events.context_compaction_start,
-            self.host.sender,
+            self.target.sender,
             events.ContextCompactionStart,
-            run_id=self.host.run_id,
+            run_id=self.target.run_id,
             reason=self.reason,
             tokens_before=self.check.tokens,
             messages=len(self.plan.dropped),
@@ -191,9 +193,9 @@ class Attempt:
     async def conclude(self, done: Compaction) -> None:
         await events.send(
             events.context_compaction_end,
-            self.host.sender,
+            self.target.sender,
             events.ContextCompactionEnd,
-            run_id=self.host.run_id,
+            run_id=self.target.run_id,
             summary=done.summary,
             tokens_before=done.tokens_before,
             tokens_after=done.tokens_after,

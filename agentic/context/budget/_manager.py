@@ -6,7 +6,7 @@ import attrs
 
 from agentic import usage
 from agentic._given import is_whole, must_be_async, must_count
-from agentic.context.budget._attempt import Attempt, Check, Compaction, Host
+from agentic.context.budget._attempt import Attempt, Check, Compaction, CompactionTarget
 from agentic.context.budget._compactor import Compactor, summarize
 from agentic.context.budget._plan import plan
 from agentic.context.budget._policy import Policy
@@ -15,13 +15,26 @@ from agentic.errors import CompactionRefused, ConfigError, HistoryChanged
 from agentic.messages import Message, RecentConversations, check_messages, find_summary
 from agentic.tokens import Counter, Tallies
 
-__all__ = ["Manager"]
+__all__ = ["Backoff", "Manager"]
 
 _AFTER_FAILURE = 1.05
 """How much larger the context must be than at a failure before the next attempt."""
+_AFTER_USELESS = 1.25
+"""The same after a summary that was larger than what it replaces, within the window: the next one
+would hardly be better."""
 _AFTER_LOW_GAINS = 1.1
 """The same after two compactions in a row that freed less than a tenth."""
 _LOW_GAINS = 2
+
+
+@attrs.frozen
+class Backoff:
+    """How long a conversation is left alone after a compaction that came to nothing."""
+
+    tokens: int
+    """The size of the context then."""
+    growth: float
+    """How much larger it must be before the next attempt."""
 
 
 @attrs.define(eq=False)
@@ -29,7 +42,7 @@ class _Failure:
     """A conversation whose compaction failed."""
 
     messages: list[Message]
-    tokens: int
+    backoff: Backoff
 
 
 @attrs.frozen(eq=False)
@@ -95,8 +108,8 @@ class Manager:
         overhead_tokens: int = 0,
         force: bool = False,
         instructions: str | None = None,
-        allow_growth: bool | None = None,
-        host: Host | None = None,
+        allow_growth: bool = False,
+        target: CompactionTarget | None = None,
     ) -> Compaction:
         """Compact the history if the policy or `force` says so.
 
@@ -107,9 +120,8 @@ class Manager:
             overhead_tokens: what is sent beside the messages: system prompt, tools' schemas.
             force: compact now, whatever the triggers and the waiting say.
             instructions: what the summary should look at, for a `GuidedCompactor`.
-            allow_growth: take a summary that is larger than what it replaces, too. By default only
-                under `force`.
-            host: whoever this Manager works for; by default it acts for itself.
+            allow_growth: take a summary that is larger than what it replaces, too.
+            target: whoever this Manager works for; by default it acts for itself.
 
         A compactor that fails, hangs, is cancelled or answers with nothing changes nothing: the
         error is in the Compaction. A summary that is larger than what it replaces is not used; that
@@ -145,9 +157,8 @@ class Manager:
         )
         if not found.dropped:
             return self._nothing_to_drop(check, reason)
-        host = host or Host(self, "", _keep_nowhere)
-        grows = force if allow_growth is None else allow_growth
-        attempt = Attempt(check, found, reason, host, grows)
+        target = target or CompactionTarget(self, "", _keep_nowhere)
+        attempt = Attempt(check, found, reason, target, allow_growth)
         return await self._compact(attempt, self.compactor, instructions)
 
     def _waits(self, messages: list[Message], tokens: int) -> bool:
@@ -159,8 +170,24 @@ class Manager:
             and tokens < _AFTER_LOW_GAINS * former.tokens_after
         ):
             return True
+        backoff = self.backoff(messages)
+        if backoff is None:
+            return False
+        growth = backoff.growth if self._fits(tokens) else min(backoff.growth, _AFTER_FAILURE)
+        return tokens < growth * backoff.tokens
+
+    def backoff(self, messages: list[Message]) -> Backoff | None:
+        """Return how long a conversation is left alone; None if nothing failed in it."""
         failure = self._failures.find(messages)
-        return failure is not None and tokens < _AFTER_FAILURE * failure.tokens
+        return None if failure is None else failure.backoff
+
+    def hold_off(self, messages: list[Message], backoff: Backoff) -> None:
+        """Leave a conversation alone until it has grown."""
+        failure = self._failures.find(messages)
+        if failure is None:
+            failure = _Failure([], backoff)
+            self._failures.add(failure)
+        failure.messages, failure.backoff = list(messages), backoff
 
     async def _compact(
         self, attempt: Attempt, compactor: Compactor, instructions: str | None
@@ -189,12 +216,12 @@ class Manager:
             done = attempt.replace(content)
             if not done.changed:
                 return self._useless(attempt.check, attempt.reason, done.declined)
-            await attempt.host.store(done.messages)
+            stored = await attempt.target.replace(attempt.check.messages, done.messages)
         except HistoryChanged as error:  # what was tried here says nothing of the new history
             return self._unchanged(attempt.check, attempt.reason, error)
         except Exception as error:  # noqa: BLE001  a compactor is anybody's code
             return self._failed(attempt.check, attempt.reason, error)
-        return attrs.evolve(done, fits=self._fits(done.tokens_after))
+        return attrs.evolve(done, messages=stored, fits=self._fits(done.tokens_after))
 
     def _unchanged(
         self, check: Check, reason: str | None = None, error: BaseException | None = None
@@ -215,22 +242,15 @@ class Manager:
 
     def _useless(self, check: Check, reason: str, problem: str) -> Compaction:
         """Decline a summary that was made. Only to whoever forced it is that an error."""
-        self._back_off(check)
+        growth = _AFTER_FAILURE if reason == "force" else _AFTER_USELESS
+        self.hold_off(check.messages, Backoff(check.tokens, growth))
         if reason == "force":
             return self._unchanged(check, reason, CompactionRefused(problem))
         return attrs.evolve(self._unchanged(check, reason), declined=problem)
 
     def _failed(self, check: Check, reason: str, error: Exception) -> Compaction:
-        self._back_off(check)
+        self.hold_off(check.messages, Backoff(check.tokens, _AFTER_FAILURE))
         return self._unchanged(check, reason, error)
-
-    def _back_off(self, check: Check) -> None:
-        """Wait until this conversation has grown."""
-        failure = self._failures.find(check.messages)
-        if failure is None:
-            failure = _Failure([], 0)
-            self._failures.add(failure)
-        failure.messages, failure.tokens = list(check.messages), check.tokens
 
     def _fits(self, tokens: int) -> bool:
         return not self.policy.context_window or tokens <= self.policy.available_tokens
@@ -242,5 +262,6 @@ def _check_sizes(size: int | None, overhead_tokens: int) -> None:
         is_whole(0, size, "size", "pass tokens, or leave it out to have them counted")
 
 
-async def _keep_nowhere(_: list[Message]) -> None:
+async def _keep_nowhere(_: list[Message], messages: list[Message]) -> list[Message]:
     """Store nothing: a Manager that acts for itself gives the history back to its caller."""
+    return messages

@@ -1,6 +1,8 @@
 """What to send of a conversation: `View` decides, `Prepared` is what it decided."""
 
+from agentic.context.view._overhead import begins_with
 from agentic.context.view._records import Check, Note, Prepared, Removal
+from agentic.context.view._strategies import as_chain
 from agentic.context.view._view import View
 
-__all__ = ["Check", "Note", "Prepared", "Removal", "View"]
+__all__ = ["Check", "Note", "Prepared", "Removal", "View", "as_chain", "begins_with"]

@@ -22,7 +22,7 @@ class Overhead:
 
     >>> from agentic.tokens import CharCounter
     >>> Overhead(Tallies(CharCounter(1))).count("Be brief.", (), [])
-    13
+    9
     """
 
     tallies: Tallies
@@ -45,7 +45,7 @@ class Overhead:
             raise ConfigError("system_prompt", system_prompt, "a str", 'pass "" for none')
         size = self._count_tools(tuple(tools))
         if system_prompt and not begins_with(history, system_prompt):
-            size += self.tallies.count_message(Message("system", system_prompt))
+            size += self.tallies.count_text(system_prompt)
         return size
 
     def _count_tools(self, tools: "tuple[ToolDefinition, ...]") -> int:

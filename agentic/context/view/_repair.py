@@ -2,8 +2,7 @@
 
 import attrs
 
-from agentic.context.strategies._known_rounds import settled_length
-from agentic.messages import Message, close_open_rounds, continues, split_rounds
+from agentic.messages import Message, close_open_rounds, continues, count_settled, split_rounds
 
 __all__ = ["Repair"]
 
@@ -25,7 +24,7 @@ class Repair:
             self._settled, self._closed, self._sound = [], [], True
         known = len(self._settled)
         fresh = split_rounds(messages, known)
-        length = settled_length(messages, fresh)
+        length = count_settled(messages, fresh)
         settled, waiting = messages[known:length], messages[length:]
         closed = close_open_rounds(settled)
         self._settled += settled

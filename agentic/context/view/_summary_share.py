@@ -6,10 +6,7 @@ from agentic import truncate
 from agentic.messages import Message, prefix_length
 from agentic.tokens import Tallies
 
-__all__ = ["SUMMARY_SHARE", "SummaryShare"]
-
-SUMMARY_SHARE = 0.3
-"""Of what is available beside the system prompt; supyagent's limit."""
+__all__ = ["SummaryShare"]
 
 
 @attrs.define(eq=False)

@@ -6,24 +6,31 @@ View recognizes the list by how it begins, and puts the compaction in place agai
 """
 
 import asyncio
-import concurrent.futures
 import logging
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from agentic import events
 from agentic._given import must_be
-from agentic.context.budget import Compaction, Compactor, Host, Manager, Policy
+from agentic.context.budget import (
+    Backoff,
+    Compaction,
+    CompactionTarget,
+    Compactor,
+    Manager,
+    Policy,
+)
 from agentic.context.strategies import Chain, FitContextWindow
+from agentic.context.view._blocking import run, run_elsewhere
 from agentic.context.view._explain import explain
 from agentic.context.view._look import Look, Looker
 from agentic.context.view._records import Check, Note, Prepared, Removal
 from agentic.context.view._state import read_state, write_state
 from agentic.context.view._strategies import as_chain, for_conversation
-from agentic.errors import ConfigError
+from agentic.errors import ConfigError, HistoryChanged
 from agentic.messages import Message
 from agentic.tokens import Counter
 from agentic.usage import Usage
@@ -37,6 +44,8 @@ _log = logging.getLogger(__name__)
 
 _AFTER_OVERFLOW = 0.75
 """The most that a second request may have of the first one's size."""
+_GROWN = 1.25
+"""How much longer a history must be than when its summary was taken back before N or K counts."""
 _DIGEST_TOKENS = 2_500
 """The size of a digest that is made in place of a summary, where there is no window."""
 _AHEAD = 0.85
@@ -82,6 +91,10 @@ class View:
     _looker: Looker = attrs.field(init=False, repr=False)
     _latest: Look | None = attrs.field(default=None, init=False, repr=False)
     """What the latest request was made of."""
+    _backoff: Backoff | None = attrs.field(default=None, init=False, repr=False)
+    """That of a former process, until its history is seen."""
+    _held_off_below: int = attrs.field(default=0, init=False, repr=False)
+    """With fewer messages than this, N and K do not trigger."""
     _turns: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
     _summaries: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
     _threads: Any = attrs.field(factory=threading.RLock, init=False, repr=False)
@@ -92,7 +105,8 @@ class View:
         self._manager = Manager(self.counter, self.compactor, self.policy)
         self._looker = Looker(self.policy, self.counter, strategies, self.recall)
         if self._state is not None:
-            read_state(self._state, self._looker.lineage, self._looker.meter)
+            found = read_state(self._state, self._looker.lineage, self._looker.meter)
+            self._backoff, self._held_off_below = found
 
     @classmethod
     def of(cls, manager: Any, **options: Any) -> "View":
@@ -112,7 +126,7 @@ class View:
         *,
         system_prompt: str = "",
         tools: "Sequence[ToolDefinition]" = (),
-        target: Host | None = None,
+        target: CompactionTarget | None = None,
     ) -> Prepared:
         """Return what to send of a history, after compacting it if that is due.
 
@@ -175,7 +189,7 @@ class View:
         *,
         system_prompt: str = "",
         tools: "Sequence[ToolDefinition]" = (),
-        target: Host | None = None,
+        target: CompactionTarget | None = None,
     ) -> Compaction | None:
         """Make the summary that will be due soon, so that no `prepare` has to wait for it.
 
@@ -198,22 +212,30 @@ class View:
         *,
         system_prompt: str = "",
         tools: "Sequence[ToolDefinition]" = (),
-        target: Host | None = None,
+        target: CompactionTarget | None = None,
         instructions: str | None = None,
         force: bool = True,
+        allow_growth: bool = False,
     ) -> Compaction:
         """Compact the history now, or with `force=False` if a trigger asks for it.
 
-        `instructions` say what the summary should look at, for a `GuidedCompactor`.
+        `instructions` say what the summary should look at, for a `GuidedCompactor`. A summary that
+        is larger than what it replaces is only used if `allow_growth` says so.
         """
         async with self._summaries:
             look = self._looker.look(history, system_prompt, tools)
             if not force and not self._due(look):
                 return _nothing(look)
-            return await self._compact(look, target, force=force, instructions=instructions)
+            return await self._compact(
+                look,
+                target,
+                force=force,
+                instructions=instructions,
+                allow_growth=allow_growth,
+            )
 
     async def shrink(
-        self, sent: Sequence[Message], *, target: Host | None = None
+        self, sent: Sequence[Message], *, target: CompactionTarget | None = None
     ) -> Prepared | None:
         """Return a strictly smaller request than one that a provider refused as too large.
 
@@ -238,6 +260,13 @@ class View:
         if tallies.tally(look.view).total >= before:
             return None
         return self._finish(look, compaction)
+
+    def hold_off(self, history: Sequence[Message]) -> None:
+        """Let N and K wait until the history has grown by a quarter: its summary was taken back.
+
+        The window does not wait.
+        """
+        self._held_off_below = int(_GROWN * len(history)) + 1
 
     def report(self, reply: Message, usage: Usage | None = None) -> None:
         """Take in what the provider said of the latest request: its reply, and the usage.
@@ -292,7 +321,13 @@ class View:
         the calibration and the back-off, and no other message. Pass it to a new View.
         """
         generation = self._latest.branch.generation if self._latest else None
-        return write_state(generation or self._looker.lineage.latest, self._looker.meter)
+        history = self._latest.branch.history if self._latest else []
+        return write_state(
+            generation or self._looker.lineage.latest,
+            self._looker.meter,
+            self._manager.backoff(history) if history else None,
+            self._held_off_below,
+        )
 
     def _due(
         self,
@@ -304,47 +339,53 @@ class View:
     ) -> str | None:
         if not self.automatic:
             return None
+        if self._backoff is not None:
+            self._manager.hold_off(look.branch.history, self._backoff)
+            self._backoff = None
         history = [*look.branch.history, *upcoming] if upcoming else look.branch.history
         size = look.tokens if tokens is None else tokens
-        return (manager or self._manager).due(history, size=size)
+        reason = (manager or self._manager).due(history, size=size)
+        window = self.policy.context_window
+        fits = not window or size <= self.policy.available_tokens
+        return None if fits and len(history) < self._held_off_below else reason
 
     async def _compact(
         self,
         look: Look,
-        target: Host | None,
+        target: CompactionTarget | None,
         *,
         manager: Manager | None = None,
         force: bool = False,
         instructions: str | None = None,
+        allow_growth: bool = False,
     ) -> Compaction:
         # A copy: the owner may append while the summary is made.
         branch = self._looker.lineage.follow(list(look.branch.given))
 
-        async def store(messages: list[Message]) -> None:
-            if target is not None:
-                await target.store(messages)
-            else:
-                self._looker.lineage.add(branch.describe(messages))
+        async def remember(_: list[Message], messages: list[Message]) -> list[Message]:
+            self._looker.lineage.add(branch.describe(messages))
+            return messages
 
-        sender, run_id = (self, "") if target is None else (target.sender, target.run_id)
-        host = Host(sender, run_id, store)
         done = await (manager or self._manager).compact_if_needed(
             branch.history,
             size=look.tokens,
             overhead_tokens=look.overhead_tokens,
             force=force,
             instructions=instructions,
-            host=host,
+            allow_growth=allow_growth,
+            target=target or CompactionTarget(self, "", remember),
         )
         if done.changed and target is None and self._looker.lineage.latest is not None:
             self._looker.lineage.latest.reason = done.reason or ""
+        if done.changed:
+            self._held_off_below = 0
         return done
 
     def _compact_sync(self, look: Look) -> tuple[Compaction, tuple[Note, ...]]:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return _run(self._compact(look, None)), ()
+            return run(self._compact(look, None)), ()
         manager = self._manager
         notes: tuple[Note, ...] = ()
         if not hasattr(self.compactor, "write"):
@@ -357,7 +398,7 @@ class View:
             manager = attrs.evolve(manager, compactor=digest)
             text = "an event loop is running, so the summary is a digest: use `await prepare`"
             notes = (Note("summary_by_digest", text),)
-        return _run_elsewhere(self._compact(look, None, manager=manager)), notes
+        return run_elsewhere(self._compact(look, None, manager=manager)), notes
 
     def _finish(
         self, look: Look, compaction: Compaction | None, notes: Sequence[Note] = ()
@@ -375,7 +416,7 @@ class View:
             notes=(*_failures(compaction), *notes, *look.notes),
         )
 
-    def _changes(self, target: Host | None) -> list[dict[str, Any]]:
+    def _changes(self, target: CompactionTarget | None) -> list[dict[str, Any]]:
         """Return what to tell: a strategy changed the view, the window cut it."""
         stages = () if self._latest is None else self._latest.stages
         return [
@@ -407,25 +448,6 @@ def _early(manager: Manager) -> Manager | None:
         return None
 
 
-def _run(work: Coroutine[Any, Any, Compaction]) -> Compaction:
-    """Run a coroutine to its end in an event loop of its own."""
-    done: list[Compaction] = []
-
-    async def keep() -> None:
-        # Not returned: asyncio.run writes the repr of its task's result, whatever its size, when
-        # it puts the signal handler back (CPython 3.11, signal._int_to_enum).
-        done.append(await work)
-
-    asyncio.run(keep())
-    return done[0]
-
-
-def _run_elsewhere(work: Coroutine[Any, Any, Compaction]) -> Compaction:
-    """Run a coroutine to its end in a thread of its own, where no event loop is running."""
-    with concurrent.futures.ThreadPoolExecutor(1) as thread:
-        return thread.submit(_run, work).result()
-
-
 def _nothing(look: Look) -> Compaction:
     return Compaction(
         messages=look.branch.history, tokens_before=look.tokens, tokens_after=look.tokens
@@ -433,8 +455,8 @@ def _nothing(look: Look) -> Compaction:
 
 
 def _failures(compaction: Compaction | None) -> list[Note]:
-    if compaction is None or compaction.error is None:
+    error = None if compaction is None else compaction.error
+    if error is None or isinstance(error, HistoryChanged):  # somebody else's summary came first
         return []
-    error = compaction.error
     text = f"nothing was summarized ({type(error).__name__}: {error})"
     return [Note("summary_failed", text)]

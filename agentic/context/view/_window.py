@@ -12,7 +12,7 @@ import attrs
 from agentic.context.budget import Policy
 from agentic.context.strategies import Fit, FitContextWindow, TruncateToolOutputs
 from agentic.context.view._records import Note
-from agentic.context.view._summary_share import SUMMARY_SHARE, SummaryShare
+from agentic.context.view._summary_share import SummaryShare
 from agentic.messages import Message, split_rounds
 from agentic.tokens import Counter, Tallies
 
@@ -40,7 +40,7 @@ class WindowFitter:
     _fit: FitContextWindow | None = attrs.field(default=None, init=False)
 
     def shorten_summary(self, view: list[Message], overhead_tokens: int) -> list[Message]:
-        """Return the view with a summary of at most 30 % of what is available.
+        """Return the view with a summary of at most its share of what is available.
 
         The same list if it is short enough, if there is none, or without a window.
         """
@@ -53,7 +53,8 @@ class WindowFitter:
 
     def summary_tokens(self, overhead_tokens: int) -> int:
         """Return the most that a summary may take beside so much."""
-        return max(0, int(SUMMARY_SHARE * (self.policy.available_tokens - overhead_tokens)))
+        policy = self.policy
+        return max(0, int(policy.summary_share * (policy.available_tokens - overhead_tokens)))
 
     def cut(self, view: list[Message], room: int) -> tuple[list[Message], list[Note]]:
         """Return what fits into a room, the recent messages rather than older ones."""

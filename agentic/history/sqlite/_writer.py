@@ -62,6 +62,8 @@ class Writer:
     _rows: Rows | None = attrs.field(default=None, init=False)
     """Known while nobody else can have written."""
     _state: State = attrs.field(default=NEW, init=False)
+    _committed: int = attrs.field(default=0, init=False)
+    """The latest entry that others can read."""
 
     @property
     def name(self) -> str:
@@ -76,7 +78,7 @@ class Writer:
     @property
     def seq(self) -> int | None:
         """The latest entry; None while somebody else may have written."""
-        return self._state.seq if self._connection and self._rows else None
+        return self._committed if self._connection and self._rows else None
 
     def append(self, message: Message, line: bytes, wait_seconds: float) -> None:
         """Add a message."""
@@ -202,7 +204,7 @@ class Writer:
             if isinstance(problem, sqlite3.Error):
                 raise self._explain(problem) from problem
             raise
-        self._rows = rows
+        self._committed, self._rows = self._state.seq, rows
 
     def _explain(self, problem: sqlite3.Error) -> HistoryError:
         if isinstance(problem, sqlite3.IntegrityError):

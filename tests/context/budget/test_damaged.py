@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentic import history
 from agentic.context import compactors
-from agentic.context.budget import Compaction, Compactor, Host, Manager, Policy
+from agentic.context.budget import Compaction, CompactionTarget, Compactor, Manager, Policy
 from agentic.messages import (
     Message,
     close_open_rounds,
@@ -102,14 +102,18 @@ def live(
     manager, store = Manager(LETTERS, EACH[name], policy), history.MemoryStore()
     seen: Turns = []
 
+    async def replace(_: list[Message], messages: list[Message]) -> list[Message]:
+        await store.replace(messages)
+        return messages
+
     async def main() -> None:
-        host, now = Host(manager, "run", store.replace), list[Message]()
+        host, now = CompactionTarget(manager, "run", replace), list[Message]()
         for turn in range(turns):
             part = messages[len(messages) * turn // turns : len(messages) * (turn + 1) // turns]
             for message in part:
                 await store.append(message)
             now = [*now, *part]
-            done = await manager.compact_if_needed(now, force=force, host=host)
+            done = await manager.compact_if_needed(now, force=force, target=host)
             seen.append((now, done))
             now = done.messages
 

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentic.context.budget import Compaction, Host, Manager, Policy
+from agentic.context.budget import Compaction, CompactionTarget, Manager, Policy
 from agentic.errors import CompactionRefused
 from agentic.events import ContextCompactionEnd
 from agentic.messages import Message, from_plain, to_plain
@@ -219,13 +219,14 @@ def test_cancelling_the_call_changes_nothing_and_passes(
     before = list(messages)
     stored: list[list[Message]] = []
 
-    async def store(history: list[Message]) -> None:
+    async def store(_: list[Message], history: list[Message]) -> list[Message]:
         stored.append(history)
+        return history
 
     async def main() -> None:
         manager = Manager(LETTERS, _Compactor(act), Policy(0, max_tokens=1_000))
-        host = Host(manager, "run", store)
-        call = asyncio.create_task(manager.compact_if_needed(messages, host=host))
+        host = CompactionTarget(manager, "run", store)
+        call = asyncio.create_task(manager.compact_if_needed(messages, target=host))
         await asyncio.sleep(0.01)
         call.cancel()
         await call

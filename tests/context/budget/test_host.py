@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentic.context.budget import Host, Manager, Policy
+from agentic.context.budget import CompactionTarget, Manager, Policy
 from agentic.events import (
     ContextCompactionEnd,
     ContextCompactionStart,
@@ -107,11 +107,11 @@ def test_nothing_is_told_where_nothing_is_tried() -> None:
 def test_a_host_is_the_sender_and_gives_the_run() -> None:
     """A Manager that works for a Runner speaks in its name."""
     sender = object()
-    host = Host(sender, "run 1", keep_nowhere)
+    host = CompactionTarget(sender, "run 1", keep_nowhere)
 
     with EventRecorder(sender=sender) as recorder:
         manager = Manager(approx_token_counter, _Clerk(), N)
-        asyncio.run(manager.compact_if_needed(talk(12), host=host))
+        asyncio.run(manager.compact_if_needed(talk(12), target=host))
 
     assert recorder.names == ["context_compaction_start", "context_compaction_end"]
     assert {event.run_id for event in recorder.events} == {"run 1"}
@@ -121,8 +121,9 @@ def test_the_host_stores_before_anybody_hears_of_the_end() -> None:
     """The end event reports a state that is stored: exactly what comes back."""
     log: list[Any] = []
 
-    async def store(history: list[Message]) -> None:
+    async def store(_: list[Message], history: list[Message]) -> list[Message]:
         log.append(("stored", history))
+        return history
 
     def tell(_: object, event: object) -> None:
         log.append(type(event))
@@ -132,7 +133,9 @@ def test_the_host_stores_before_anybody_hears_of_the_end() -> None:
         context_compaction_end.connected_to(tell),
     ):
         manager = Manager(approx_token_counter, _Clerk(), N)
-        done = asyncio.run(manager.compact_if_needed(talk(12), host=Host("host", "", store)))
+        done = asyncio.run(
+            manager.compact_if_needed(talk(12), target=CompactionTarget("host", "", store))
+        )
 
     assert log == [ContextCompactionStart, ("stored", done.messages), ContextCompactionEnd]
 
@@ -142,11 +145,15 @@ def test_a_store_that_fails_means_no_compaction() -> None:
     manager = Manager(approx_token_counter, _Clerk(), N)
     messages = talk(12)
 
-    async def store(_: list[Message]) -> None:
+    async def store(*_: list[Message]) -> list[Message]:
         raise OSError("disk full")
 
-    done = asyncio.run(manager.compact_if_needed(messages, host=Host("host", "", store)))
-    again = asyncio.run(manager.compact_if_needed(messages, host=Host("host", "", store)))
+    done = asyncio.run(
+        manager.compact_if_needed(messages, target=CompactionTarget("host", "", store))
+    )
+    again = asyncio.run(
+        manager.compact_if_needed(messages, target=CompactionTarget("host", "", store))
+    )
 
     assert done.messages is messages
     assert (done.changed, done.summary, str(done.error)) == (False, None, "disk full")
@@ -156,13 +163,14 @@ def test_a_store_that_fails_means_no_compaction() -> None:
 def test_cancelling_while_it_is_stored_passes() -> None:
     """Whether the store had finished is the store's word; the end is told with the cancellation."""
 
-    async def store(_: list[Message]) -> None:
+    async def store(*_: list[Message]) -> list[Message]:
         await asyncio.sleep(60)
+        return []
 
     async def main() -> None:
         manager = Manager(approx_token_counter, _Clerk(), N)
         async with asyncio.timeout(0.02):
-            await manager.compact_if_needed(talk(12), host=Host("host", "", store))
+            await manager.compact_if_needed(talk(12), target=CompactionTarget("host", "", store))
 
     with EventRecorder(context_compaction_end) as recorder, pytest.raises(TimeoutError):
         asyncio.run(main())
