@@ -209,7 +209,7 @@ class Session:
     def runner(self, decider: Decider, executor: Executor | None = None, **options: Any) -> Runner:
         """Make a Runner of this session: its store, its budget, its strategies.
 
-        `options` are the Runner's others. Give the executor `recall_tool()` before: placeholders
+        `options` are the Runner's others. Give the executor `recall_tool()`: placeholders
         and digests then name it. Without executor or `system_prompt` they are those of the session;
         what is given here is what the session measures from now on.
         """

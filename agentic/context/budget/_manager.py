@@ -108,7 +108,7 @@ class Manager:
         overhead_tokens: int = 0,
         force: bool = False,
         instructions: str | None = None,
-        allow_growth: bool = False,
+        allow_growth: bool | None = None,
         target: CompactionTarget | None = None,
     ) -> Compaction:
         """Compact the history if the policy or `force` says so.
@@ -120,7 +120,8 @@ class Manager:
             overhead_tokens: what is sent beside the messages: system prompt, tools' schemas.
             force: compact now, whatever the triggers and the waiting say.
             instructions: what the summary should look at, for a `GuidedCompactor`.
-            allow_growth: take a summary that is larger than what it replaces, too.
+            allow_growth: take a summary that is larger than what it replaces, too. By default only
+                under `force`.
             target: whoever this Manager works for; by default it acts for itself.
 
         A compactor that fails, hangs, is cancelled or answers with nothing changes nothing: the
@@ -158,7 +159,8 @@ class Manager:
         if not found.dropped:
             return self._nothing_to_drop(check, reason)
         target = target or CompactionTarget(self, "", _keep_nowhere)
-        attempt = Attempt(check, found, reason, target, allow_growth)
+        grows = force if allow_growth is None else allow_growth
+        attempt = Attempt(check, found, reason, target, grows)
         return await self._compact(attempt, self.compactor, instructions)
 
     def _waits(self, messages: list[Message], tokens: int) -> bool:

@@ -6,7 +6,6 @@ Anything with `async compact(messages) -> str` is one; `testing.check_compactor`
 from agentic.context.compactors._digest import Digest
 from agentic.context.compactors._first_of import first_of
 from agentic.context.compactors._model import Ask, Model
-from agentic.context.compactors._name_recall import name_recall
 from agentic.context.compactors._quoted import message_ref
 from agentic.context.compactors._tools import ToolKind, ToolTable
 from agentic.context.compactors._with_digest import with_digest
@@ -19,6 +18,5 @@ __all__ = [
     "ToolTable",
     "first_of",
     "message_ref",
-    "name_recall",
     "with_digest",
 ]

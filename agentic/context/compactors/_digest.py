@@ -54,7 +54,7 @@ class Digest:
     tools: ToolTable = attrs.field(factory=ToolTable, validator=must_be(ToolTable))
     recall: str | None = attrs.field(default=None)
     """The name of a tool that reads a session's own past back, for the cuts in long texts to name;
-    None where the model has none. A `Session` sets it once its `recall_tool` was asked for."""
+    None where the model has none. A View sets it, where it knows of such a tool."""
 
     @counter.validator
     def _check_counter(self, _: object, value: object) -> None:

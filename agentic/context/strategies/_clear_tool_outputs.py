@@ -58,7 +58,7 @@ class ClearToolOutputs:
         default=None, kw_only=True, validator=must_be(str, optional=True)
     )
     """The name of a tool that reads a session's own past back, for the placeholders to name; None
-    where the model has none. A `Session` sets it once its `recall_tool` was asked for."""
+    where the model has none. A View sets it, where it knows of such a tool."""
     per_message_overhead: int = attrs.field(default=4, kw_only=True, validator=whole(0))
     tokens_per_media: int = attrs.field(default=600, kw_only=True, validator=whole(0))
     low_water: float = attrs.field(default=0.75, kw_only=True)

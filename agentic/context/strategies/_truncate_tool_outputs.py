@@ -38,7 +38,7 @@ class TruncateToolOutputs:
         default=None, kw_only=True, validator=must_be(str, optional=True)
     )
     """The name of a tool that reads a session's own past back, for the notices to name; None where
-    the model has none. A `Session` sets it once its `recall_tool` was asked for."""
+    the model has none. A View sets it, where it knows of such a tool."""
     _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
     _recent: RecentConversations[_Shortened] = attrs.field(
         factory=RecentConversations, init=False, repr=False

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic.context.compactors import Digest, first_of, message_ref, name_recall, with_digest
+from agentic.context.compactors import Digest, first_of, message_ref, with_digest
 from agentic.context.compactors._drafts import draft
 from agentic.context.compactors._entries import Quote
 from agentic.context.compactors._lines import clip
@@ -209,7 +209,7 @@ def test_the_digests_in_a_chain_are_told_the_name() -> None:
     asked = Message("user", LONG)
     given = first_of(with_digest(first_of(_Prose()), Digest(max_tokens=300)), Digest(recall="own"))
 
-    named = name_recall(given, "recall")
+    named = given.for_conversation(recall="recall")
 
     assert _place(asked) in asyncio.run(named.compact([asked]))
     assert named.compactors[1].recall == "own"
@@ -220,8 +220,7 @@ def test_a_compactor_of_ones_own_is_left_alone() -> None:
     """Nobody knows what is in it."""
     own = _Prose()
 
-    assert name_recall(own, "recall") is own
-    assert name_recall(with_digest(own), "recall").model is own
+    assert with_digest(own).for_conversation(recall="recall").model is own
 
 
 @pytest.mark.parametrize("name", [True, 3, "", "re call", 're"call', "recall\n"])

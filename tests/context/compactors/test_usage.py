@@ -8,7 +8,7 @@ import pytest
 
 from agentic import usage
 from agentic.context.budget import Compaction, Compactor, Manager, Policy
-from agentic.context.compactors import Digest, Model, first_of, name_recall, with_digest
+from agentic.context.compactors import Digest, Model, first_of, with_digest
 from agentic.errors import ContextOverflow
 from agentic.events import ContextCompactionEnd, context_compaction_end
 from agentic.messages import Message
@@ -50,7 +50,7 @@ def compact(compactor: Compactor, **policy: Any) -> tuple[Compaction, ContextCom
         lambda model: model,
         with_digest,
         lambda model: first_of(with_digest(model), Digest()),
-        lambda model: name_recall(first_of(with_digest(model), Digest()), "recall"),
+        lambda model: first_of(with_digest(model), Digest()).for_conversation(recall="recall"),
     ],
 )
 def test_every_composition_passes_usage_on(compose: Any) -> None:
