@@ -149,3 +149,8 @@ class Native:
     provider: str = attrs.field(validator=check_text)
     payload: Any = attrs.field(hash=False)
     """JSON data, in the provider's own shape. Treat it as read-only."""
+    joins_previous: bool = attrs.field(
+        default=False, kw_only=True, validator=must_be(bool), hash=False
+    )
+    """Whether the provider's item began in the message before: both stay or go together. A user's
+    item may hold the results of tools, which are a tool message, and words, which are another."""

@@ -94,6 +94,7 @@ def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
     splitter = _Splitter()
     for position in range(start, len(messages)):
         splitter.add(position, messages[position])
+    splitter.join_items()
     return [found.close(messages) for found in splitter.rounds]
 
 
@@ -131,8 +132,12 @@ def close_open_rounds(messages: list[Message]) -> list[Message]:
     """
     closed: list[Message] = []
     for found in split_rounds(messages):
-        closed += _without_orphans(found) if found.orphaned else found.messages
-        closed += _made_up_results(found)
+        sound = [*_without_orphans(found)] if found.orphaned else [*found.messages]
+        for made_up in _made_up_results(found):
+            # What the user says beside the results stays after all of them.
+            end = next((i for i, m in enumerate(sound) if m.role == "user"), len(sound))
+            sound.insert(end, made_up)
+        closed += sound
     same = len(closed) == len(messages) and all(map(operator.is_, closed, messages))
     return messages if same else closed
 
@@ -206,8 +211,13 @@ class _Splitter:
     """How many they are."""
     waiting: dict[str, list[int]] = attrs.field(factory=dict)
     """The positions of the latest run's calls without a result, by their ids."""
+    results_at: int | None = None
+    """The position of the last message, if that held results."""
+    shared: list[tuple[int, int]] = attrs.field(factory=list)
+    """The positions of the results and of the words of items that hold both."""
 
     def add(self, position: int, message: Message) -> None:
+        results_at, self.results_at = self.results_at, None
         if message.role == "assistant":
             self._add_reply(position, message)
             return
@@ -223,8 +233,22 @@ class _Splitter:
             caller = self._join_rounds(min(answered))
             caller.positions.append(position)
             caller.orphaned |= len(answered) < len(message.tool_results)
-        else:
-            self.rounds.append(_OpenRound([position], message.role == "tool"))
+            self.results_at = position
+            return
+        self.rounds.append(_OpenRound([position], message.role == "tool"))
+        if results_at is not None and message.native and message.native.joins_previous:
+            self.shared.append((results_at, position))
+
+    def join_items(self) -> None:
+        """Put what came from one item of a provider into one round.
+
+        Beside an orphan, which is never sent, the user's words stay on their own.
+        """
+        for results, words in self.shared:
+            joined = next(found for found in self.rounds if results in found.positions)
+            if not joined.orphaned:
+                joined.positions = sorted([*joined.positions, words])
+                self.rounds = [found for found in self.rounds if found.positions != [words]]
 
     def _add_reply(self, position: int, message: Message) -> None:
         if not self.in_run:

@@ -38,6 +38,6 @@ def _named(found: Round, leading: int, task: tuple[int, ...]) -> str:
         return "the system prompt"
     if found.pinned:
         return "pinned messages"
-    if at in task:
-        return "the latest request" if at == task[-1] else "the opening request"
+    if asked := set(task).intersection(found.positions):
+        return "the latest request" if task[-1] in asked else "the opening request"
     return "older messages"

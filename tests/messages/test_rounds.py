@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from agentic.errors import ConfigError
 from agentic.messages import (
     Message,
+    Native,
     ToolCall,
     ToolResult,
     close_open_rounds,
@@ -400,3 +401,36 @@ def test_a_round_is_pinned_if_one_of_its_messages_is() -> None:
     (found,) = split_rounds([call, result])
 
     assert found.pinned
+
+
+def _item_of_two() -> list[Message]:
+    """Build what a user's item is read as that holds results and words."""
+    result = Message("tool", tool_results=[ToolResult("c1", "run")], native=Native("x", [1]))
+    return [result, Message("user", "Go on.", native=Native("x", [1], joins_previous=True))]
+
+
+def test_words_beside_results_join_their_round() -> None:
+    """The two come from one item of a provider, which nothing can cut in two."""
+    call = Message("assistant", tool_calls=[ToolCall("c1", "run")])
+
+    rounds = split_rounds([Message("user", "Go."), call, *_item_of_two(), Message("user", "?")])
+
+    assert [found.positions for found in rounds] == [(0,), (1, 2, 3), (4,)]
+
+
+def test_words_beside_an_orphan_stay() -> None:
+    """An orphan is never sent; what the user said beside it is."""
+    rounds = split_rounds(_item_of_two())
+
+    assert [(found.positions, found.orphaned) for found in rounds] == [((0,), True), ((1,), False)]
+    assert close_open_rounds(_item_of_two()) == _item_of_two()[1:]
+
+
+def test_made_up_results_precede_the_words() -> None:
+    """All results of a round come before what the user says in the same item."""
+    calls = Message("assistant", tool_calls=[ToolCall("c1", "run"), ToolCall("c2", "run")])
+
+    closed = close_open_rounds([calls, *_item_of_two()])
+
+    assert [message.role for message in closed] == ["assistant", "tool", "tool", "user"]
+    assert closed[2].tool_results[0].call_id == "c2"

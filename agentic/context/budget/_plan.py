@@ -53,8 +53,8 @@ def plan(
     apart = {*leading, *former}
     rounds = [found for found in split if found.positions[0] not in apart]
     sound = [found for found in rounds if found.sendable]
-    request = find_task(messages)[-1:]
-    always = [found for found in sound if found.pinned or found.positions[0] in request]
+    request = set(find_task(messages)[-1:])
+    always = [found for found in sound if found.pinned or request.intersection(found.positions)]
     fixed = _positions(always)
     cut = _Cut(policy, sizes, overhead + sum(sizes[i] for i in leading), frozenset(fixed))
     recent = cut.recent(sound, by_window=by_window)

@@ -69,8 +69,7 @@ class _Gatherer:
         elif call := self.outputs.get(taken.positions[0]):
             self._take_call(call, ToolResult(call.id, call.name, opener.content))
         elif opener.role == "user":
-            self.notes.asked.put_text(quoted(opener))
-            self.notes.mentions.read("the user", opener.content, SAID)
+            self._take_words(opener)
         elif opener.role == "system":
             self.notes.reminders.put_text(quoted(opener))
         for message in taken.messages:
@@ -78,9 +77,21 @@ class _Gatherer:
                 self._take_reply(message, acts=bool(taken.tool_calls))
         for call, result in _answered(taken):
             self._take_call(call, result)
+        self._take_rest(taken)
+
+    def _take_rest(self, taken: Round) -> None:
+        """Note what the user said beside results, and what is pinned."""
+        for message in taken.messages[1:]:
+            self._take_words(message)
         for message in taken.messages:
             if message.pinned and message.role != "user":
                 self.notes.pinned.put_text(quoted(message))
+
+    def _take_words(self, message: Message) -> None:
+        """Note what the user said, perhaps beside the results of tools."""
+        if message.role == "user":
+            self.notes.asked.put_text(quoted(message))
+            self.notes.mentions.read("the user", message.content, SAID)
 
     def finish(self, last: Round) -> None:
         """Note what the last reply was about to do, and which of its calls have no result."""
