@@ -4,6 +4,7 @@ from agentic.providers.anthropic._decider import Decider, reply_tokens
 from agentic.providers.anthropic._wire import (
     NAME,
     STOP_WORDS,
+    IncrementalDecoder,
     StreamedResponse,
     decode,
     decode_request,
@@ -21,6 +22,7 @@ __all__ = [
     "NAME",
     "STOP_WORDS",
     "Decider",
+    "IncrementalDecoder",
     "StreamedResponse",
     "decode",
     "decode_request",

@@ -10,6 +10,7 @@ from agentic.providers.bedrock._decider import Decider
 from agentic.providers.bedrock._wire import (
     NAME,
     STOP_WORDS,
+    IncrementalDecoder,
     StreamedResponse,
     decode,
     decode_request,
@@ -28,6 +29,7 @@ __all__ = [
     "NAME",
     "STOP_WORDS",
     "Decider",
+    "IncrementalDecoder",
     "StreamedResponse",
     "decode",
     "decode_request",

@@ -8,6 +8,7 @@ from agentic.providers.gemini._decider import Decider
 from agentic.providers.gemini._wire import (
     NAME,
     STOP_WORDS,
+    IncrementalDecoder,
     StreamedResponse,
     decode,
     decode_request,
@@ -25,6 +26,7 @@ __all__ = [
     "NAME",
     "STOP_WORDS",
     "Decider",
+    "IncrementalDecoder",
     "StreamedResponse",
     "decode",
     "decode_request",

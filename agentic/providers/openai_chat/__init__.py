@@ -9,6 +9,7 @@ from agentic.providers.openai_chat._decider import Decider
 from agentic.providers.openai_chat._wire import (
     NAME,
     STOP_WORDS,
+    IncrementalDecoder,
     StreamedResponse,
     decode,
     decode_request,
@@ -26,6 +27,7 @@ __all__ = [
     "NAME",
     "STOP_WORDS",
     "Decider",
+    "IncrementalDecoder",
     "StreamedResponse",
     "decode",
     "decode_request",

@@ -19,7 +19,7 @@ Where each part of a conversation goes:
   word of the user's: "Continue.", said for the user.
 """
 
-from agentic.providers.anthropic._wire._decode import decode, decode_request
+from agentic.providers.anthropic._wire._decode import IncrementalDecoder, decode, decode_request
 from agentic.providers.anthropic._wire._encode import encode, encode_request, encode_tools
 from agentic.providers.anthropic._wire._name import NAME
 from agentic.providers.anthropic._wire._reply import (
@@ -35,6 +35,7 @@ from agentic.providers.anthropic._wire._validate import validate
 __all__ = [
     "NAME",
     "STOP_WORDS",
+    "IncrementalDecoder",
     "StreamedResponse",
     "decode",
     "decode_request",

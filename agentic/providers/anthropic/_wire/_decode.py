@@ -8,16 +8,20 @@ request's `system`.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import attrs
+
 from agentic.messages import Media, Message, Native, ToolCall, ToolFailure, ToolResult
+from agentic.providers._incremental import Decoded, KnownIds
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers.anthropic._wire._blocks import blocks_of, media_of, text_of
 from agentic.providers.anthropic._wire._calls import INVALID_JSON
 from agentic.providers.anthropic._wire._name import NAME
 
 __all__ = [
+    "IncrementalDecoder",
     "decode",
     "decode_request",
     "read_payload",
@@ -34,15 +38,41 @@ def decode(messages: Iterable[Any], /) -> list[Message]:
     """
     given = plain(messages)
     wire = given if isinstance(given, list) else []
-    decoded: list[Message] = []
-    names: dict[str, str] = {}
-    for position, item in enumerate(wire):
-        roles = _role_at(wire, position - 1), _role_at(wire, position + 1)
-        for payload in _payloads(item, list(roles)):
-            message = _read(wire_message(payload), names)
-            decoded.append(message.replace(native=Native(NAME, payload)))
-            names.update((call.id, call.name) for call in message.tool_calls)
-    return decoded
+    return [message for found in IncrementalDecoder().decode(wire) for message in found.messages]
+
+
+@attrs.define
+class IncrementalDecoder:
+    """Reads a growing list of messages, giving what `decode` gives for the whole."""
+
+    _names: KnownIds = attrs.field(factory=KnownIds, init=False)
+    """The tool of each call so far."""
+
+    def decode(self, messages: Sequence[Any], start: int = 0, /) -> list[Decoded]:
+        """Read what stands from `start` on; what stands before was read by earlier calls.
+
+        The last message is read once more when another follows it, if it is open.
+        """
+        self._names.rewind(start)
+        before = max(0, start - 1)
+        wire = [plain(each) for each in messages[before:]]
+        return [
+            self._read_item(position, wire, position - before)
+            for position in range(start, len(messages))
+        ]
+
+    def _read_item(self, position: int, wire: list[Any], at_: int) -> Decoded:
+        roles = [_role_at(wire, at_ - 1), _role_at(wire, at_ + 1)]
+        payloads = _payloads(wire[at_], roles)
+        decoded: list[Message] = []
+        for payload in payloads:
+            message = _read(wire_message(payload), self._names.values)
+            native = Native(NAME, payload, joins_previous=bool(decoded))
+            decoded.append(message.replace(native=native))
+            for call in message.tool_calls:
+                self._names.add(position, call.id, call.name)
+        is_open = at_ + 1 == len(wire) and at(payloads[0], "between") is not None
+        return Decoded(1, tuple(decoded), is_open)
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:

@@ -19,7 +19,7 @@ Where each part of a conversation goes:
 """
 
 from agentic.providers.bedrock._wire._blobs import for_boto3
-from agentic.providers.bedrock._wire._decode import decode, decode_request
+from agentic.providers.bedrock._wire._decode import IncrementalDecoder, decode, decode_request
 from agentic.providers.bedrock._wire._encode import encode
 from agentic.providers.bedrock._wire._name import NAME
 from agentic.providers.bedrock._wire._reply import STOP_WORDS, decode_response, stop_reason, usage
@@ -30,6 +30,7 @@ from agentic.providers.bedrock._wire._validate import validate
 __all__ = [
     "NAME",
     "STOP_WORDS",
+    "IncrementalDecoder",
     "StreamedResponse",
     "decode",
     "decode_request",

@@ -3,10 +3,13 @@
 The payload of a `Native` is a wire message, or the list of blocks of `system`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import attrs
+
 from agentic.messages import Message, Native
+from agentic.providers._incremental import Decoded, KnownIds
 from agentic.providers._plain import at, items_at
 from agentic.providers.bedrock._wire._blobs import as_json
 from agentic.providers.bedrock._wire._blocks import (
@@ -18,7 +21,13 @@ from agentic.providers.bedrock._wire._blocks import (
 )
 from agentic.providers.bedrock._wire._name import NAME
 
-__all__ = ["decode", "decode_message", "decode_payload", "decode_request"]
+__all__ = [
+    "IncrementalDecoder",
+    "decode",
+    "decode_message",
+    "decode_payload",
+    "decode_request",
+]
 
 
 def decode(messages: Iterable[Any], /) -> list[Message]:
@@ -28,13 +37,27 @@ def decode(messages: Iterable[Any], /) -> list[Message]:
     ['user']
     """
     items = as_json(messages)
-    names: dict[str, str] = {}
-    found = []
-    for item in items if isinstance(items, list) else []:
-        for message in decode_message(item, names):
-            names |= {call.id: call.name for call in message.tool_calls}
-            found.append(message)
-    return found
+    given = items if isinstance(items, list) else []
+    return [message for found in IncrementalDecoder().decode(given) for message in found.messages]
+
+
+@attrs.define
+class IncrementalDecoder:
+    """Reads a growing list of messages, giving what `decode` gives for the whole."""
+
+    _names: KnownIds = attrs.field(factory=KnownIds, init=False)
+    """The tool of each call so far."""
+
+    def decode(self, messages: Sequence[Any], start: int = 0, /) -> list[Decoded]:
+        """Read what stands from `start` on; what stands before was read by earlier calls."""
+        self._names.rewind(start)
+        decoded = []
+        for position in range(start, len(messages)):
+            found = decode_message(as_json(messages[position]), self._names.values)
+            for call in (call for message in found for call in message.tool_calls):
+                self._names.add(position, call.id, call.name)
+            decoded.append(Decoded(1, tuple(found)))
+        return decoded
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:
@@ -71,7 +94,7 @@ def decode_message(item: Any, names: Mapping[str, str]) -> list[Message]:
         return [_tool(item, blocks, names)]
     return [
         _tool({**item, "content": blocks[:end]}, blocks[:end], names),
-        _user({**item, "content": blocks[end:]}, blocks[end:]),
+        _user({**item, "content": blocks[end:]}, blocks[end:], joins_previous=True),
     ]
 
 
@@ -120,9 +143,10 @@ def _tool(item: Any, blocks: list[Any], names: Mapping[str, str]) -> Message:
     )
 
 
-def _user(item: Any, blocks: list[Any]) -> Message:
+def _user(item: Any, blocks: list[Any], *, joins_previous: bool = False) -> Message:
     text = item if isinstance(item, str) else _texts(blocks)
-    return Message("user", text, media=block_media(blocks), native=Native(NAME, item))
+    native = Native(NAME, item, joins_previous=joins_previous)
+    return Message("user", text, media=block_media(blocks), native=native)
 
 
 def _system(blocks: list[Any]) -> Message:

@@ -4,7 +4,7 @@ Pure, and without any SDK: JSON data or the objects of google-genai come in, key
 come out.
 """
 
-from agentic.providers.gemini._wire._decode import decode, decode_request
+from agentic.providers.gemini._wire._decode import IncrementalDecoder, decode, decode_request
 from agentic.providers.gemini._wire._encode import encode
 from agentic.providers.gemini._wire._name import NAME
 from agentic.providers.gemini._wire._reply import (
@@ -20,6 +20,7 @@ from agentic.providers.gemini._wire._validate import validate
 __all__ = [
     "NAME",
     "STOP_WORDS",
+    "IncrementalDecoder",
     "StreamedResponse",
     "decode",
     "decode_request",

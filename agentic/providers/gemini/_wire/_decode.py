@@ -5,12 +5,16 @@ a tool message and the rest is a message after it. Each carries in its native pa
 content, so that together they become that content again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import attrs
+
 from agentic.messages import Message, Native, Role
+from agentic.providers._incremental import Decoded
 from agentic.providers._plain import plain
 from agentic.providers.gemini._wire._fields import (
+    content_of,
     contents_of,
     field,
     has_field,
@@ -26,7 +30,15 @@ from agentic.providers.gemini._wire._read import (
     read_text,
 )
 
-__all__ = ["REST", "RESULTS", "decode", "decode_request", "read_message", "shared_parts"]
+__all__ = [
+    "REST",
+    "RESULTS",
+    "IncrementalDecoder",
+    "decode",
+    "decode_request",
+    "read_message",
+    "shared_parts",
+]
 
 RESULTS, REST = "results", "rest"
 """The two shares of a content that is two messages."""
@@ -39,20 +51,36 @@ def decode(contents: Iterable[Any], /) -> list[Message]:
     >>> [message.role for message in decode([{"role": "model", "parts": [{"text": "Hello."}]}])]
     ['assistant']
     """
-    names = CallNames()
-    messages: list[Message] = []
-    before: Any = None
-    for content in contents_of(contents):
-        ids = names.ids(content)
-        notes = {"content": content, **({"ids": ids} if ids else {}), **_place(before)}
-        messages += [_decoded({**notes, **share}) for share in _shares(content)]
-        before = content
-    return messages
+    found = IncrementalDecoder().decode(contents_of(contents))
+    return [message for each in found for message in each.messages]
+
+
+@attrs.define
+class IncrementalDecoder:
+    """Reads a growing list of contents, giving what `decode` gives for the whole."""
+
+    _names: CallNames = attrs.field(factory=CallNames, init=False)
+
+    def decode(self, contents: Sequence[Any], start: int = 0, /) -> list[Decoded]:
+        """Read what stands from `start` on; what stands before was read by earlier calls."""
+        self._names.rewind(start)
+        before = content_of(contents[start - 1]) if start else None
+        decoded = []
+        for item in contents[start:]:
+            content = content_of(item)
+            ids = self._names.ids(content)
+            notes = {"content": content, **({"ids": ids} if ids else {}), **_place(before)}
+            messages = [_decoded({**notes, **share}) for share in _shares(content)]
+            decoded.append(Decoded(1, tuple(messages)))
+            before = content
+        return decoded
 
 
 def _decoded(payload: dict[str, Any]) -> Message:
     """Read a message and keep its payload; a bare text is the SDK's shorthand and no content."""
-    native = Native(NAME, payload) if isinstance(payload["content"], Mapping) else None
+    native = None
+    if isinstance(payload["content"], Mapping):
+        native = Native(NAME, payload, joins_previous=payload.get("share") == REST)
     return read_message(payload).replace(native=native)
 
 

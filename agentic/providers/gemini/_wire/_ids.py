@@ -51,10 +51,19 @@ class CallNames:
     _waiting: list[tuple[str, str]] = attrs.field(factory=list)
     """The id and the name of each call of the latest model turn that has no result yet."""
     _seen: dict[str, int] = attrs.field(factory=dict)
+    _former: list[tuple[str, list[tuple[str, str]]]] = attrs.field(factory=list)
+    """For each content, what it was counted as, and the calls that waited before it."""
+
+    def rewind(self, contents: int) -> None:
+        """Forget all but the first so many contents."""
+        while len(self._former) > contents:
+            seed, self._waiting = self._former.pop()
+            self._seen[seed] -= 1
 
     def ids(self, content: Any) -> list[str]:
         """Give the ids of a content's calls and results, in the order of its parts."""
         seed = _seed(content, "")
+        self._former.append((seed, self._waiting.copy()))
         seed = _seed(content, str(self._count(seed))) if self._count(seed, 1) else seed
         given: list[str] = []
         asked: list[tuple[str, str]] = []

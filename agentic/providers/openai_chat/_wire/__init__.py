@@ -16,7 +16,7 @@ Where the rest goes when a message is written anew, that is, without a payload o
   JSON object, a lone surrogate: replaced, the same way every time.
 """
 
-from agentic.providers.openai_chat._wire._decode import decode, decode_request
+from agentic.providers.openai_chat._wire._decode import IncrementalDecoder, decode, decode_request
 from agentic.providers.openai_chat._wire._encode import encode, encode_request, encode_tools
 from agentic.providers.openai_chat._wire._name import NAME
 from agentic.providers.openai_chat._wire._reply import STOP_WORDS, decode_response, stop_reason
@@ -27,6 +27,7 @@ from agentic.providers.openai_chat._wire._validate import validate
 __all__ = [
     "NAME",
     "STOP_WORDS",
+    "IncrementalDecoder",
     "StreamedResponse",
     "decode",
     "decode_request",

@@ -1,16 +1,17 @@
 """From the wire's messages to ours, one for one."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentic.messages import Message, Native, ToolCall, ToolResult
+from agentic.providers._incremental import Decoded
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers.openai_chat._wire._calls import custom_of, legacy_of
 from agentic.providers.openai_chat._wire._name import NAME
 from agentic.providers.openai_chat._wire._parts import media_of, text_of, thinking_of
 
-__all__ = ["decode", "decode_message", "decode_request"]
+__all__ = ["IncrementalDecoder", "decode", "decode_message", "decode_request"]
 
 
 def decode(messages: Any, /) -> list[Message]:
@@ -21,6 +22,14 @@ def decode(messages: Any, /) -> list[Message]:
     """
     data = plain(messages)
     return [decode_message(each) for each in data] if isinstance(data, list) else []
+
+
+class IncrementalDecoder:
+    """Reads a growing list of messages, giving what `decode` gives for the whole."""
+
+    def decode(self, messages: Sequence[Any], start: int = 0, /) -> list[Decoded]:
+        """Read what stands from `start` on; what stands before was read by earlier calls."""
+        return [Decoded(1, (decode_message(plain(each)),)) for each in messages[start:]]
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:

@@ -4,7 +4,11 @@ Also spoken, with differences that are noted where they matter, by Azure, DeepSe
 mantle, xAI, OpenRouter, LM Studio, vLLM and llama.cpp.
 """
 
-from agentic.providers.openai_responses._wire._decode import decode, decode_request
+from agentic.providers.openai_responses._wire._decode import (
+    IncrementalDecoder,
+    decode,
+    decode_request,
+)
 from agentic.providers.openai_responses._wire._encode import encode, encode_request, encode_tools
 from agentic.providers.openai_responses._wire._name import NAME
 from agentic.providers.openai_responses._wire._reply import (
@@ -19,6 +23,7 @@ from agentic.providers.openai_responses._wire._validate import validate
 __all__ = [
     "NAME",
     "STOP_WORDS",
+    "IncrementalDecoder",
     "StreamedResponse",
     "decode",
     "decode_request",

@@ -4,13 +4,14 @@ The items that the model produced in a row are one assistant message, outputs in
 message, any other item is a message of its own. Every message keeps its items in `native`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import attrs
 
 from agentic.messages import Message, Native, ToolFailure, ToolResult
+from agentic.providers._incremental import Decoded, KnownIds
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers.openai_responses._wire._items import (
     ANSWERS,
@@ -27,7 +28,15 @@ from agentic.providers.openai_responses._wire._items import (
 from agentic.providers.openai_responses._wire._media import media_in
 from agentic.providers.openai_responses._wire._name import NAME
 
-__all__ = ["UNSEEN_CALLS", "decode", "decode_request", "kept_items", "message_of", "reply"]
+__all__ = [
+    "UNSEEN_CALLS",
+    "IncrementalDecoder",
+    "decode",
+    "decode_request",
+    "kept_items",
+    "message_of",
+    "reply",
+]
 
 UNSEEN_CALLS = "answers_calls_on_the_server"
 """In the payload of a tool message whose calls the provider holds: it is no orphan."""
@@ -107,7 +116,7 @@ def _decode(items: Any, *, unseen_calls: bool) -> list[Message]:
     shells = shell_ids(given)
     seen: set[str] = set()
     decoded = []
-    for role, run in _runs(given):
+    for role, run in _runs(given, _run_by_server(given)):
         message = _tool(run, shells) if role == "tool" else _MESSAGES[role](run)
         elsewhere = any(result.call_id not in seen for result in message.tool_results)
         unseen = elsewhere and (unseen_calls or referring)
@@ -115,6 +124,44 @@ def _decode(items: Any, *, unseen_calls: bool) -> list[Message]:
         seen.update(call.id for call in message.tool_calls)
         decoded.append(attrs.evolve(message, native=Native(NAME, payload)))
     return decoded
+
+
+@attrs.define
+class IncrementalDecoder:
+    """Reads a growing list of items, giving what `decode` gives for the whole.
+
+    It reads no references to items that the server holds.
+    """
+
+    _shells: KnownIds = attrs.field(factory=KnownIds, init=False)
+    """The call of each local shell's item so far."""
+    _on_server: KnownIds = attrs.field(factory=KnownIds, init=False)
+    """The calls so far that the provider answers itself."""
+
+    def decode(self, items: Sequence[Any], start: int = 0, /) -> list[Decoded]:
+        """Read what stands from `start` on, where a message begins.
+
+        What stands before was read by earlier calls. The last message is read once more when
+        another item follows it, if it is open.
+        """
+        fresh = [plain(each) for each in items[start:]]
+        self._shells.rewind(start)
+        self._on_server.rewind(start)
+        for position, item in enumerate(fresh, start):
+            for call_id in _run_by_server([item]):
+                self._on_server.add(position, call_id, "")
+            for item_id, call_id in shell_ids([item]).items():
+                self._shells.add(position, item_id, call_id)
+        decoded = []
+        for role, run in _runs(fresh, self._on_server.values):
+            shells = self._shells.values
+            message = _tool(run, shells) if role == "tool" else _MESSAGES[role](run)
+            payload = _answers_payload(run, shells, unseen=False) if role == "tool" else run
+            message = attrs.evolve(message, native=Native(NAME, payload))
+            decoded.append(Decoded(len(run), (message,)))
+        if decoded and decoded[-1].messages[0].role in {"assistant", "tool"}:
+            decoded[-1] = attrs.evolve(decoded[-1], is_open=True)
+        return decoded
 
 
 def _answers_payload(run: list[Any], shells: Mapping[str, str], *, unseen: bool) -> Any:
@@ -125,10 +172,14 @@ def _answers_payload(run: list[Any], shells: Mapping[str, str], *, unseen: bool)
     return {UNSEEN_CALLS if unseen else _ITEMS: run, **({_SHELLS: renamed} if renamed else {})}
 
 
-def _runs(items: list[Any]) -> Iterator[tuple[str, list[Any]]]:
+def _run_by_server(items: list[Any]) -> set[str]:
+    """Give the calls that the provider carries out, and answers, by itself."""
+    called = {call_id_of(item) for item in items if type_of(item) in ANSWERS}
+    return called - {call.id for call in map(tool_call, items) if call} - {""}
+
+
+def _runs(items: list[Any], on_server: Collection[str]) -> Iterator[tuple[str, list[Any]]]:
     """Split the items into messages, each with our role for it."""
-    on_server = {call_id_of(item) for item in items if type_of(item) in ANSWERS}
-    on_server -= {call.id for call in map(tool_call, items) if call} | {""}
     roles = [item_role(item, on_server=on_server) for item in items]
     starts = [0] + [
         at_
