@@ -24,10 +24,10 @@ from agentic.context.budget import (
     Policy,
 )
 from agentic.context.strategies import Chain, FitContextWindow
-from agentic.context.view._blocking import run, run_elsewhere
 from agentic.context.view._explain import explain
 from agentic.context.view._look import Look, Looker
 from agentic.context.view._records import Check, Note, Prepared, Removal
+from agentic.context.view._run import is_loop_running, run, run_elsewhere
 from agentic.context.view._state import read_state, write_state
 from agentic.context.view._strategies import as_chain, for_conversation
 from agentic.errors import ConfigError, HistoryChanged
@@ -242,13 +242,30 @@ class View:
         The history that the latest request was made of is compacted once more; what is then still
         over three quarters of the refused size is left out. None if there is nothing smaller.
         """
+        return await self._shrink(sent, target, self._manager)
+
+    def shrink_sync(self, sent: Sequence[Message]) -> Prepared | None:
+        """Return what `shrink` returns, for code that does not await.
+
+        Where an event loop is running, a compactor that has to wait gives way to a `Digest`.
+        """
+        with self._threads:
+            if is_loop_running():
+                manager, notes = self._manager_of_digests()
+                prepared = run_elsewhere(self._shrink(sent, None, manager))
+                return prepared and attrs.evolve(prepared, notes=(*notes, *prepared.notes))
+            return run(self._shrink(sent, None, self._manager))
+
+    async def _shrink(
+        self, sent: Sequence[Message], target: CompactionTarget | None, manager: Manager
+    ) -> Prepared | None:
         latest, tallies = self._latest, self._looker.tallies
         if latest is None or tallies is None or self.counter is None:
             return None
         before, given = tallies.tally(list(sent)).total, latest.branch.given
         async with self._summaries:
             look = self._looker.look(given, latest.system_prompt, latest.tools)
-            compaction = await self._compact(look, target, force=True)
+            compaction = await self._compact(look, target, manager=manager, force=True)
         if target is not None and compaction.changed:
             given = compaction.messages
         look = self._looker.cut(self._looker.look(given, latest.system_prompt, latest.tools))
@@ -313,6 +330,15 @@ class View:
         if self._latest is None:
             return []
         return explain(self._latest.branch, self._latest.stages, self._looker.tallies)
+
+    @property
+    def covered(self) -> int:
+        """How many messages of the owner's list stand before the cut of the latest request.
+
+        The compaction in force replaced them, but for those that it kept. 0 if none is in force.
+        """
+        generation = self._latest.branch.generation if self._latest else None
+        return 0 if generation is None else generation.cut
 
     def state(self) -> dict[str, Any]:
         """Return what this View remembers, as plain JSON of a few kilobytes.
@@ -382,23 +408,24 @@ class View:
         return done
 
     def _compact_sync(self, look: Look) -> tuple[Compaction, tuple[Note, ...]]:
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
+        if not is_loop_running():
             return run(self._compact(look, None)), ()
-        manager = self._manager
-        notes: tuple[Note, ...] = ()
-        if not hasattr(self.compactor, "write"):
-            from agentic.context.compactors import Digest  # noqa: PLC0415  few need it
-
-            window = self._looker.window
-            most = _DIGEST_TOKENS if window is None else window.summary_tokens(0)
-            # Its heading and mark count, too.
-            digest = Digest(max_tokens=max(50, int(0.8 * most)), recall=self.recall)
-            manager = attrs.evolve(manager, compactor=digest)
-            text = "an event loop is running, so the summary is a digest: use `await prepare`"
-            notes = (Note("summary_by_digest", text),)
+        manager, notes = self._manager_of_digests()
         return run_elsewhere(self._compact(look, None, manager=manager)), notes
+
+    def _manager_of_digests(self) -> tuple[Manager, tuple[Note, ...]]:
+        """Return a Manager that waits for nothing, and a note if it is not the usual one."""
+        if self.compactor is None or hasattr(self.compactor, "write"):
+            return self._manager, ()
+        from agentic.context.compactors import Digest  # noqa: PLC0415  few need it
+
+        window = self._looker.window
+        most = _DIGEST_TOKENS if window is None else window.summary_tokens(0)
+        # Its heading and mark count, too.
+        digest = Digest(max_tokens=max(50, int(0.8 * most)), recall=self.recall)
+        text = "an event loop is running, so the summary is a digest: use `await prepare`"
+        note = Note("summary_by_digest", text)
+        return attrs.evolve(self._manager, compactor=digest), (note,)
 
     def _finish(
         self, look: Look, compaction: Compaction | None, notes: Sequence[Note] = ()
