@@ -8,6 +8,7 @@ import importlib
 import types
 
 __all__ = [
+    "bridges",
     "cli",
     "config",
     "context",

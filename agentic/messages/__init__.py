@@ -12,7 +12,7 @@ from agentic.messages._rounds import (
     reopen_rounds,
     split_rounds,
 )
-from agentic.messages._summaries import find_summary, prefix_length
+from agentic.messages._summaries import find_summary, prefix_length, read_summary
 from agentic.messages._task import Task, find_task
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "from_plain",
     "leading_system_count",
     "prefix_length",
+    "read_summary",
     "reopen_rounds",
     "split_rounds",
     "to_plain",

@@ -9,6 +9,7 @@ import importlib
 import types
 
 from agentic.providers._connect import PROVIDERS, Connection, connect
+from agentic.providers._incremental import Decoded
 from agentic.providers._native import native_payload
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers._violation import Step, Violation, find_unpaired
@@ -16,6 +17,7 @@ from agentic.providers._violation import Step, Violation, find_unpaired
 __all__ = [
     "PROVIDERS",
     "Connection",
+    "Decoded",
     "Step",
     "Violation",
     "anthropic",

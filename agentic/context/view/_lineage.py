@@ -10,20 +10,18 @@ branch costs no second summary.
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
 
 from agentic.errors import ConfigError
-from agentic.messages import ContextSummary, Message, from_plain, to_plain
+from agentic.messages import Message, from_plain, read_summary, to_plain
 
 __all__ = ["Branch", "Generation", "Lineage", "digest_of", "same_to_provider"]
 
 _MOST_GENERATIONS = 8
 """A branch is seldom returned to after several more summaries; each one holds a summary's text."""
-_HEADING = re.compile(r"\[Context Summary - (\d{1,9}) previous messages\]\n")
 
 
 @attrs.define(eq=False)
@@ -205,17 +203,14 @@ class Lineage:
         """
         if message.role != "system" or message.summary is not None:
             return message
-        found = _HEADING.match(message.content)
+        found = read_summary(message.content)
         if found is None:
             return message
         for generation in self._generations:
             known = generation.summary
             if known is not None and known.content == message.content:
                 return attrs.evolve(message, summary=known.summary)
-        content = message.content[found.end() :]
-        # Below the heading `to_message` puts a mark, which is no part of the summary.
-        text = content.partition("\n\n")[2] or content
-        return attrs.evolve(message, summary=ContextSummary(text, int(found.group(1))))
+        return attrs.evolve(message, summary=found)
 
 
 def same_to_provider(one: Message, other: Message) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 
+from agentic.errors import ConfigError
 from agentic.messages import Message, Native, ToolFailure, ToolResult
 from agentic.providers._incremental import Decoded, KnownIds
 from agentic.providers._plain import at, items_at, plain, text_at
@@ -130,7 +131,7 @@ def _decode(items: Any, *, unseen_calls: bool) -> list[Message]:
 class IncrementalDecoder:
     """Reads a growing list of items, giving what `decode` gives for the whole.
 
-    It reads no references to items that the server holds.
+    It refuses references to items that the server holds.
     """
 
     _shells: KnownIds = attrs.field(factory=KnownIds, init=False)
@@ -143,8 +144,13 @@ class IncrementalDecoder:
 
         What stands before was read by earlier calls. The last message is read once more when
         another item follows it, if it is open.
+
+        Raises:
+            ConfigError: an item is a reference to one that the server holds.
         """
         fresh = [plain(each) for each in items[start:]]
+        if reference := next((one for one in fresh if type_of(one) == "item_reference"), None):
+            raise ConfigError("items", reference, "whole items", "send each item itself")
         self._shells.rewind(start)
         self._on_server.rewind(start)
         for position, item in enumerate(fresh, start):

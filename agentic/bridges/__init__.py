@@ -1,0 +1,17 @@
+"""Bridges between a View and whoever holds a conversation; each loads when it is first used."""
+
+import importlib
+import types
+
+__all__ = ["dicts"]
+
+
+def __getattr__(name: str) -> types.ModuleType:
+    if name in __all__:
+        return importlib.import_module(f"{__name__}.{name}")
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return __all__

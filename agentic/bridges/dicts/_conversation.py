@@ -1,0 +1,307 @@
+"""One conversation, kept by its owner as a list of a wire's items."""
+
+import asyncio
+import json
+import logging
+import operator
+import threading
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import attrs
+
+from agentic import limits, tokens
+from agentic.bridges.dicts._items import ItemReader, SystemSummary
+from agentic.bridges.dicts._requests import FORMS, RequestForm, describe_tools
+from agentic.bridges.dicts._write import ItemWriter, Written
+from agentic.context.budget import Compactor, Policy
+from agentic.context.compactors import Digest
+from agentic.context.strategies import Chain, ContextStrategy
+from agentic.context.view import Prepared, Removal, View
+from agentic.errors import ConfigError, ContextOverflow
+from agentic.messages import Message, from_plain
+from agentic.tokens import Counter
+from agentic.tools import ToolDefinition
+
+__all__ = ["Conversation"]
+
+_log = logging.getLogger(__name__)
+
+_VERSION = 1
+_DIGEST_TOKENS = 2_000
+_DIGEST_SHARE = 0.24
+"""Of what is available: a View shows 30 % of it whole, and heading and mark count, too."""
+
+
+@attrs.define(eq=False)
+class Conversation:
+    """Keeps the requests of one conversation within the window. The owner's list stays as it is.
+
+    >>> from agentic.providers import openai_chat
+    >>> conversation = Conversation(openai_chat, 1_000)
+    >>> remarks = (f"Remark {n}: " + "so it goes. " * 20 for n in range(40))
+    >>> history = [{"role": "user", "content": remark} for remark in remarks]
+    >>> sent = conversation.fit(history)
+    >>> len(history), len(sent) < 20, sent[-1] is history[-1], sent[0]["role"]
+    (40, True, True, 'system')
+
+    Args:
+        wire: an adapter of `agentic.providers`: openai_chat, openai_responses, anthropic, gemini or
+            bedrock.
+        window: the name of a model, the size of its window in tokens, or a whole Policy.
+        compactor: what writes the summaries; a Digest by default, which needs no model.
+        strategies: what makes the view from the history.
+        counter: by default the best that is installed for the model, else an estimate.
+        state: what `state()` returned for this conversation, perhaps in another process.
+
+    Raises:
+        ConfigError: an unknown wire, a model whose window is not known, a damaged state.
+    """
+
+    wire: ModuleType = attrs.field()
+    window: Policy | int | str = attrs.field()
+    compactor: Compactor | None = attrs.field(default=None, kw_only=True)
+    strategies: Chain | Sequence[ContextStrategy] = attrs.field(default=(), kw_only=True)
+    counter: Counter | None = attrs.field(default=None, kw_only=True)
+    _state: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, alias="state")
+    latest: Prepared | None = attrs.field(default=None, init=False, repr=False)
+    """What was decided on the latest request: its size, whether it fits, what happened. Its
+    messages and positions are ours, not the owner's items."""
+    _view: View = attrs.field(init=False, repr=False)
+    _reader: ItemReader = attrs.field(init=False, repr=False)
+    _writer: ItemWriter = attrs.field(init=False, repr=False)
+    _form: RequestForm = attrs.field(init=False, repr=False)
+    _tools: tuple[str, tuple[ToolDefinition, ...]] = attrs.field(default=("", ()), init=False)
+    _threads: Any = attrs.field(factory=threading.RLock, init=False, repr=False)
+    _turns: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
+
+    @wire.validator
+    def _check_wire(self, _: object, wire: object) -> None:
+        if getattr(wire, "NAME", None) not in FORMS:
+            names = ", ".join(sorted(FORMS))
+            raise ConfigError("wire", wire, f"an adapter: {names}", "import it from providers")
+
+    def __attrs_post_init__(self) -> None:
+        name = self.wire.NAME
+        policy = _policy(self.window)
+        if self.counter is None:
+            model = self.window if isinstance(self.window, str) else None
+            self.counter = tokens.for_model(model) if model else tokens.EstimateCounter()
+        if self.compactor is None:
+            self.compactor = Digest(max_tokens=_digest_tokens(policy), counter=self.counter)
+        self._form = FORMS[name]
+        self._reader = ItemReader(self.wire.IncrementalDecoder())
+        has_system_role = name in {"openai_chat", "openai_responses"}
+        self._writer = ItemWriter(self.wire, has_system_role, parts_users=name == "bedrock")
+        self._view = View(
+            policy,
+            counter=self.counter,
+            compactor=self.compactor,
+            strategies=self.strategies,
+            state=None if self._state is None else self._read_state(self._state),
+        )
+
+    def fit(self, messages: Sequence[Any], *, refused: bool = False) -> list[Any]:
+        """Return what to send of a list of messages, after summarizing it if that is due.
+
+        The list is not changed, and what is not touched is returned as the same object. The same
+        list comes back if nothing has to be left out. On a wire without a system role, the summary
+        is a message of the user's; `fit_request` puts it into the system prompt.
+
+        Args:
+            messages: dicts or objects of the provider's SDK.
+            refused: whether the provider refused the latest request as too large. What is returned
+                then is strictly smaller.
+
+        Raises:
+            ConfigError: something in the list cannot be read, or the provider holds a part of it.
+            ContextOverflow: `refused`, and nothing smaller can be sent.
+        """
+        with self._threads:
+            self._read(messages)
+            self._prepare_sync(refused=refused)
+            written = self._write(is_request=False)
+        return _same_or(messages, written.items)
+
+    async def fit_async(self, messages: Sequence[Any], *, refused: bool = False) -> list[Any]:
+        """Return what `fit` returns; a compactor that waits does not block the event loop."""
+        items = list(messages)
+        async with self._turns:
+            self._read(items)
+            await self._prepare(refused=refused)
+            self._read(items)  # meanwhile somebody may have called `fit` with another list
+            written = self._write(is_request=False)
+        return _same_or(messages, written.items)
+
+    def fit_request(
+        self, request: Mapping[str, Any], /, *, refused: bool = False
+    ) -> dict[str, Any]:
+        """Return a whole request, or the arguments of an SDK's call, with a fitting list in it.
+
+        The system prompt and the tools count, and the summary stands where the wire expects it. The
+        request that is passed stays as it is.
+        """
+        opened = self._form.open(request)
+        items = opened.items if opened.summary is None else [opened.summary, *opened.items]
+        with self._threads:
+            self._read(items)
+            beside = opened.system_text, self._read_tools(opened.tools)
+            self._prepare_sync(*beside, refused=refused)
+            written = self._write(is_request=True)
+        return self._form.close(request, opened, written.items, written.system_summary)
+
+    async def fit_request_async(
+        self, request: Mapping[str, Any], /, *, refused: bool = False
+    ) -> dict[str, Any]:
+        """Return what `fit_request` returns, without blocking the event loop."""
+        opened = self._form.open(request)
+        items = opened.items if opened.summary is None else [opened.summary, *opened.items]
+        async with self._turns:
+            self._read(items)
+            beside = opened.system_text, self._read_tools(opened.tools)
+            await self._prepare(*beside, refused=refused)
+            self._read(items)
+            written = self._write(is_request=True)
+        return self._form.close(request, opened, written.items, written.system_summary)
+
+    def report(self, response: Any) -> None:
+        """Take in how large the provider says that the latest request was.
+
+        `response` is what the SDK returned, or its JSON data. Without this the size is estimated.
+        """
+        decision = self.wire.decode_response(response)
+        reply = Message("assistant", decision.reply, tool_calls=decision.tool_calls)
+        self._view.report(reply, decision.usage)
+
+    def explain(self) -> list[Removal]:
+        """Return what the latest request does not contain, or contains in part, and why.
+
+        Positions count the owner's items.
+        """
+        return [
+            attrs.evolve(each, positions=self._reader.items_of(each.positions))
+            for each in self._view.explain()
+        ]
+
+    def state(self) -> dict[str, Any]:
+        """Return what must be kept between processes, as plain JSON of a few kilobytes.
+
+        It holds the latest summary, how many items that covers and which of them were kept, a hash
+        of them, the calibration and the back-off, and nothing else that was said.
+        """
+        if not self._reader.items and self._state is not None:
+            return dict(self._state)
+        view, covered = self._view.state(), self._view.covered
+        kept = view["compaction"]["kept"] if covered else ()
+        return {
+            "v": _VERSION,
+            "wire": self.wire.NAME,
+            "covered": self._reader.items_before(covered) if covered else 0,
+            "kept": list(self._reader.items_of(kept)),
+            "summaries": list(self._reader.summaries)[-1:],
+            "view": view,
+        }
+
+    def _read_state(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Take over a state, and return the part of it that is the View's."""
+        known: Any = state
+        if not isinstance(known, Mapping) or known.get("v") != _VERSION:
+            expected = f"what state() returned, of version {_VERSION}"
+            raise ConfigError("state", state, expected, "leave it out")
+        if known.get("wire") != self.wire.NAME:
+            expected = f"the state of a conversation on {self.wire.NAME}"
+            raise ConfigError("state", dict(state), expected, "leave it out")
+        try:
+            stored = known["view"].get("compaction", {}).get("summary")
+            summary = from_plain(stored).summary if stored else None
+            if summary is not None:
+                self._reader.summaries.update(dict.fromkeys(known["summaries"], summary))
+            view: Mapping[str, Any] = known["view"]
+        except (AttributeError, KeyError, TypeError) as problem:
+            expected = "what state() returned"
+            raise ConfigError("state", dict(state), expected, "leave it out") from problem
+        return view
+
+    def _read(self, items: Sequence[Any]) -> None:
+        self._reader.read(items, self._reader.items_before(self._view.covered))
+        first = next((m for m in self._reader.messages if m.role != "system"), None)
+        if self._form.on_server and first is not None and first.role == "tool":
+            raise ConfigError(
+                "messages",
+                first.tool_results[0].call_id,
+                "a list that holds the calls of all its results",
+                "send the whole history, or leave it to the provider (previous_response_id)",
+            )
+
+    def _read_tools(self, tools: Any) -> tuple[ToolDefinition, ...]:
+        text = describe_tools(tools)
+        if text != self._tools[0]:
+            parameters = {"type": "object", "tools": json.loads(text)} if text else {}
+            described = (ToolDefinition("tools", parameters=parameters),) if text else ()
+            self._tools = text, described
+        return self._tools[1]
+
+    def _prepare_sync(
+        self, system: str = "", tools: Sequence[ToolDefinition] = (), *, refused: bool
+    ) -> None:
+        if refused and self.latest is not None:
+            self._take(self._view.shrink_sync(self.latest.messages))
+        else:
+            messages = self._reader.messages
+            self._take(self._view.prepare_sync(messages, system_prompt=system, tools=tools))
+
+    async def _prepare(
+        self, system: str = "", tools: Sequence[ToolDefinition] = (), *, refused: bool
+    ) -> None:
+        if refused and self.latest is not None:
+            self._take(await self._view.shrink(self.latest.messages))
+        else:
+            messages = self._reader.messages.copy()
+            self._take(await self._view.prepare(messages, system_prompt=system, tools=tools))
+
+    def _take(self, prepared: Prepared | None) -> None:
+        if prepared is None:
+            name = self.window if isinstance(self.window, str) else self.wire.NAME
+            sent = None if self.latest is None else self.latest.tokens
+            raise ContextOverflow(name, sent, self._view.policy.context_window or None)
+        self.latest = prepared
+        if not prepared.fits:
+            _log.warning("the request is over the window: %s", prepared.notes[-1].text)
+
+    def _write(self, *, is_request: bool) -> Written:
+        if self.latest is None or self.latest.messages is self._reader.messages:
+            items = self._reader.items
+            summary = next((each.text for each in items[:1] if type(each) is SystemSummary), None)
+            return Written(items[int(summary is not None) :], summary)
+        return self._writer.write(self.latest.messages, self._reader, is_request=is_request)
+
+
+def _policy(window: Policy | int | str) -> Policy:
+    """Return the policy that a model's name, a window or a policy stands for."""
+    if isinstance(window, Policy):
+        return window
+    if not isinstance(window, str):
+        return Policy(window)
+    known = limits.lookup(window)
+    if not known.known:
+        raise ConfigError(
+            "window",
+            window,
+            "a model whose context window is known",
+            "pass the window in tokens instead, such as 128_000",
+        )
+    return Policy(known.context_window)
+
+
+def _digest_tokens(policy: Policy) -> int:
+    """Return how large a digest may be that is shown whole."""
+    limits_ = [policy.available_tokens] if policy.context_window else []
+    limits_ += [] if policy.max_tokens is None else [policy.max_tokens]
+    return min([_DIGEST_TOKENS, *(max(50, int(_DIGEST_SHARE * most)) for most in limits_)])
+
+
+def _same_or(messages: Sequence[Any], items: list[Any]) -> list[Any]:
+    """Return the owner's list itself if it is sent as it is."""
+    same = len(messages) == len(items) and all(map(operator.is_, messages, items))
+    return messages if same and isinstance(messages, list) else items

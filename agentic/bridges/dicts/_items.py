@@ -1,0 +1,191 @@
+"""A growing list of a wire's items, and the messages that they are read as.
+
+What is new is read, nothing else. Before the cut of a compaction items are compared by identity;
+behind it, and where the objects are others, by value, with copies of what was read. A *unit* is
+items that are read together: one item may be two messages, and several may be one.
+"""
+
+import copy
+import hashlib
+import operator
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import attrs
+
+from agentic.messages import ContextSummary, Message
+from agentic.providers import Decoded
+
+__all__ = ["ItemReader", "SystemSummary", "Unit", "hash_text"]
+
+
+@attrs.frozen
+class SystemSummary:
+    """A summary in the system prompt of a request; it is read as an item before the others."""
+
+    text: str
+
+
+@attrs.frozen(eq=False)
+class Unit:
+    """Items that are read together."""
+
+    start: int
+    """Where they begin in the owner's list."""
+    items: int
+    """How many there are."""
+    first: int
+    """Where their messages begin among all messages."""
+    messages: tuple[Message, ...]
+    is_open: bool
+    """Whether the next item may change how they are read."""
+
+    @property
+    def end(self) -> int:
+        """The position after the last item."""
+        return self.start + self.items
+
+
+class _Decoder(Protocol):
+    def decode(self, items: Sequence[Any], start: int = 0, /) -> list[Decoded]: ...
+
+
+@attrs.define(eq=False)
+class ItemReader:
+    """One owner's list as it was read last."""
+
+    _decoder: _Decoder
+    items: list[Any] = attrs.field(factory=list, init=False)
+    """The owner's own objects."""
+    messages: list[Message] = attrs.field(factory=list, init=False)
+    """What they are read as: always the same list."""
+    summaries: dict[str, ContextSummary] = attrs.field(factory=dict, init=False)
+    """What was sent in a user's place, by the hash of its text, the latest last."""
+    _copies: list[Any] = attrs.field(factory=list, init=False)
+    """The items as they were read."""
+    _units: list[Unit] = attrs.field(factory=list, init=False)
+    _by_message: dict[int, Unit] = attrs.field(factory=dict, init=False)
+
+    def read(self, items: Sequence[Any], covered: int) -> None:
+        """Read what is new in a list whose first `covered` items are only compared by identity."""
+        same = self._count_same(items, covered)
+        former: dict[int, Unit] = {}
+        is_open = bool(self._units) and self._units[-1].is_open
+        if same < len(self.items) or (is_open and same < len(items)):
+            former = self._forget(same)
+        start = self._units[-1].end if self._units else 0
+        self.items[:] = items
+        self._copies[start:] = map(_copy, items[start:])
+        if start < len(items):
+            self._decode(start, former)
+
+    def find(self, message: Message) -> Unit | None:
+        """Return the unit that a message belongs to; None if it was not read from an item."""
+        return self._by_message.get(id(message))
+
+    def find_system(self, text: str) -> Unit | None:
+        """Return the system message of this text among those that the list begins with."""
+        for unit in self._units:
+            if unit.messages[0].role != "system":
+                break
+            if len(unit.messages) == 1 and unit.messages[0].content == text:
+                return unit
+        return None
+
+    def items_before(self, position: int) -> int:
+        """Return how many items stand before the message at a position."""
+        at = bisect_left(self._units, position, key=operator.attrgetter("first"))
+        return self._units[at].start if at < len(self._units) else len(self.items)
+
+    def items_of(self, positions: Sequence[int]) -> tuple[int, ...]:
+        """Return the positions of the items of some messages, ascending."""
+        found: set[int] = set()
+        for position in positions:
+            at = bisect_right(self._units, position, key=operator.attrgetter("first")) - 1
+            found.update(range(self._units[at].start, self._units[at].end))
+        return tuple(sorted(found))
+
+    def _count_same(self, items: Sequence[Any], covered: int) -> int:
+        """Count the items at the start that are as they were read."""
+        known = min(len(items), len(self.items))
+        start = min(covered, known)
+        if not all(map(operator.is_, items[:start], self.items[:start])):
+            start = 0  # equal ones may have been built or loaded anew
+        if items[start:known] == self._copies[start:known]:
+            return known
+        pairs = zip(items[start:known], self._copies[start:known], strict=True)
+        return next((at for at, (new, old) in enumerate(pairs, start) if new != old), known)
+
+    def _forget(self, same: int) -> dict[int, Unit]:
+        """Forget what was read of all but the first `same` items; return what is gone.
+
+        The last unit that would stay goes, too: it may have been read in view of what followed it.
+        """
+        keep = bisect_right(self._units, same, key=operator.attrgetter("end"))
+        gone = self._units[max(0, keep - 1) :]
+        for unit in gone:
+            for message in unit.messages:
+                del self._by_message[id(message)]
+        if gone:
+            del self._units[-len(gone) :]
+            del self.messages[gone[0].first :]
+        return {unit.start: unit for unit in gone}
+
+    def _decode(self, start: int, former: dict[int, Unit]) -> None:
+        lead = int(type(self.items[0]) is SystemSummary)
+        if lead and not start:
+            self._add(1, (Message("system", self.items[0].text),), is_open=False, former=former)
+            start = 1
+        wire = self._copies[1:] if lead else self._copies
+        for found in self._decoder.decode(wire, start - lead):
+            messages = self._with_summary(found.messages)
+            self._add(found.items, messages, is_open=found.is_open, former=former)
+
+    def _add(
+        self,
+        items: int,
+        messages: tuple[Message, ...],
+        *,
+        is_open: bool,
+        former: dict[int, Unit],
+    ) -> None:
+        start = self._units[-1].end if self._units else 0
+        before = former.get(start)
+        if before is not None and before.items == items and before.messages == messages:
+            messages = before.messages  # others know these objects
+        unit = Unit(start, items, len(self.messages), messages, is_open)
+        self._units.append(unit)
+        self.messages += messages
+        for message in messages:
+            self._by_message[id(message)] = unit
+
+    def _with_summary(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """Return a summary of ours that stands in a user's place, at the start, as a summary.
+
+        It is known by its hash: by its looks alone anybody could forge one.
+        """
+        first = messages[0]
+        if first.role != "user" or len(messages) > 1 or not self.summaries:
+            return messages
+        summary = self.summaries.get(hash_text(first.content))
+        if summary is None or first.media or any(m.role != "system" for m in self.messages):
+            return messages
+        return (attrs.evolve(first, role="system", summary=summary),)
+
+
+def hash_text(text: str) -> str:
+    """Return a hash of a text: SHA-256, the first 128 bits in hex."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _copy(item: Any) -> Any:
+    """Return a copy that shares no container with the item."""
+    kind = type(item)
+    if kind is str or item is None or kind in {int, float, bool, bytes}:
+        return item
+    if kind is dict:
+        return {key: _copy(value) for key, value in item.items()}
+    if kind is list:
+        return [_copy(value) for value in item]
+    return copy.deepcopy(item)

@@ -1,0 +1,216 @@
+"""Where each wire keeps the items, the system prompt and the tools of a whole request.
+
+A request is a body of JSON data, or the arguments of an SDK's call. None of these functions changes
+the one that it is given.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from agentic.bridges.dicts._items import SystemSummary
+from agentic.errors import ConfigError
+from agentic.messages import read_summary
+from agentic.providers import at, plain
+
+__all__ = ["FORMS", "Opened", "RequestForm", "describe_tools"]
+
+
+@attrs.frozen
+class Opened:
+    """A request, taken apart."""
+
+    items: Sequence[Any]
+    system: Any
+    """The system prompt without a summary of ours, in the form of the wire."""
+    summary: SystemSummary | None
+    """A summary of ours that the system prompt holds."""
+    tools: Any
+
+    @property
+    def system_text(self) -> str:
+        """The words of the system prompt."""
+        return "\n\n".join(_texts(self.system))
+
+
+@attrs.frozen
+class RequestForm:
+    """How one wire writes a request."""
+
+    items_key: str
+    open_system: Callable[[Mapping[str, Any]], Any]
+    """Find the system prompt."""
+    with_system: Callable[[Mapping[str, Any], Any, str | None], dict[str, Any]]
+    """Return a request with another system prompt: the one without a summary, and a summary."""
+    tools_of: Callable[[Mapping[str, Any]], Any]
+    on_server: tuple[str, ...] = ()
+    """The parameters that leave the history with the provider."""
+
+    def open(self, request: Mapping[str, Any]) -> Opened:
+        """Take a request apart.
+
+        Raises:
+            ConfigError: it has no list of items, or its history lives with the provider.
+        """
+        for key in self.on_server:
+            if request.get(key):
+                raise ConfigError(
+                    key,
+                    request[key],
+                    "a request that holds its whole history",
+                    "send all items yourself (store=False), or leave the history to the provider",
+                )
+        items = request.get(self.items_key)
+        if isinstance(items, str):
+            items = [items]
+        if not isinstance(items, Sequence):
+            raise ConfigError(
+                f"request[{self.items_key!r}]", items, "a list", "pass the arguments of the call"
+            )
+        system, summary = _split(self.open_system(request))
+        return Opened(items, system, summary, self.tools_of(request))
+
+    def close(
+        self, request: Mapping[str, Any], opened: Opened, items: list[Any], summary: str | None
+    ) -> dict[str, Any]:
+        """Return the request with other items, and with a summary in its system prompt or none."""
+        changed = dict(request)
+        if list(opened.items) != items or not isinstance(request[self.items_key], str):
+            changed[self.items_key] = items
+        former = None if opened.summary is None else opened.summary.text
+        return changed if summary == former else self.with_system(changed, opened.system, summary)
+
+
+def _split(system: Any) -> tuple[Any, SystemSummary | None]:
+    """Take a summary of ours out of a system prompt: it is a block of its own, the last one."""
+    blocks = at(system, "parts") if isinstance(system, Mapping) else system
+    if isinstance(blocks, str):
+        return (None, SystemSummary(blocks)) if read_summary(blocks) else (system, None)
+    if not (isinstance(blocks, list | tuple) and blocks):
+        return system, None
+    text = "".join(_texts(blocks[-1]))
+    if read_summary(text) is None:
+        return system, None
+    rest = list(blocks[:-1])
+    return ({**system, "parts": rest} if isinstance(system, Mapping) else rest), SystemSummary(text)
+
+
+def _texts(system: Any) -> list[str]:
+    """Return the texts of a system prompt, in any form."""
+    data = plain(system)
+    if isinstance(data, str):
+        return [data]
+    if isinstance(data, Mapping):
+        parts = data.get("parts")
+        return _texts(parts) if isinstance(parts, list) else _texts(data.get("text", []))
+    return [text for part in data or () for text in _texts(part)]
+
+
+def _blocks(system: Any, make: Callable[[str], Any]) -> list[Any]:
+    if isinstance(system, str):
+        return [make(system)] if system.strip() else []
+    return list(system or ())
+
+
+def _text_block(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _bedrock_block(text: str) -> dict[str, Any]:
+    return {"text": text}
+
+
+def _with_blocks(
+    make: Callable[[str], Any],
+) -> Callable[[Mapping[str, Any], Any, str | None], dict[str, Any]]:
+    def with_system(request: Mapping[str, Any], system: Any, summary: str | None) -> dict[str, Any]:
+        blocks = [*_blocks(system, make), *([] if summary is None else [make(summary)])]
+        rest = {key: value for key, value in request.items() if key != "system"}
+        return {**rest, "system": blocks} if blocks else rest
+
+    return with_system
+
+
+def _unchanged(request: Mapping[str, Any], _: Any, __: str | None) -> dict[str, Any]:
+    return dict(request)
+
+
+def _gemini_system(request: Mapping[str, Any]) -> Any:
+    """Find the system instruction: a text, or a content as JSON data."""
+    holder, key = _gemini_place(request)
+    found = holder.get(key) if isinstance(holder, Mapping) else getattr(holder, key, None)
+    if isinstance(found, str) or found is None:
+        return found
+    data = plain(found)
+    if isinstance(data, list):
+        return {"parts": [{"text": part} if isinstance(part, str) else part for part in data]}
+    return data if isinstance(data, Mapping) and "parts" in data else {"parts": [data]}
+
+
+def _gemini_place(request: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return what holds the system instruction, and under which name.
+
+    `config` and `model` are arguments of the SDK's call; a body of the REST API has neither.
+    """
+    config = request.get("config")
+    if config is not None or "model" in request:
+        is_rest_spelled = isinstance(config, Mapping) and "systemInstruction" in config
+        return config or {}, "systemInstruction" if is_rest_spelled else "system_instruction"
+    snake = "system_instruction"
+    return request, snake if snake in request else "systemInstruction"
+
+
+def _gemini_with_system(
+    request: Mapping[str, Any], system: Any, summary: str | None
+) -> dict[str, Any]:
+    parts = [{"text": text} for text in [system] if isinstance(system, str)]
+    parts += list(system["parts"]) if isinstance(system, Mapping) else []
+    parts += [] if summary is None else [{"text": summary}]
+    holder, key = _gemini_place(request)
+    instruction = {"parts": parts} if parts else None
+    if holder is request:
+        return {**request, key: instruction}
+    if isinstance(holder, Mapping):
+        return {**request, "config": {**holder, key: instruction}}
+    return {**request, "config": holder.model_copy(update={key: instruction})}
+
+
+def _gemini_tools(request: Mapping[str, Any]) -> Any:
+    config = request.get("config")
+    tools = config.get("tools") if isinstance(config, Mapping) else getattr(config, "tools", None)
+    return request.get("tools") or tools
+
+
+def describe_tools(tools: Any) -> str:
+    """Return the tools of a request as the JSON text that they are sent as."""
+    return json.dumps(plain(tools), ensure_ascii=False, default=str) if tools else ""
+
+
+FORMS: Mapping[str, RequestForm] = {
+    "openai_chat": RequestForm(
+        "messages", lambda _: None, _unchanged, lambda request: request.get("tools")
+    ),
+    "openai_responses": RequestForm(
+        "input",
+        lambda request: request.get("instructions"),
+        _unchanged,
+        lambda request: request.get("tools"),
+        on_server=("previous_response_id", "conversation"),
+    ),
+    "anthropic": RequestForm(
+        "messages",
+        lambda request: request.get("system"),
+        _with_blocks(_text_block),
+        lambda request: request.get("tools"),
+    ),
+    "bedrock": RequestForm(
+        "messages",
+        lambda request: request.get("system"),
+        _with_blocks(_bedrock_block),
+        lambda request: at(request, "toolConfig", "tools"),
+    ),
+    "gemini": RequestForm("contents", _gemini_system, _gemini_with_system, _gemini_tools),
+}
+"""By the name of the adapter."""
