@@ -57,13 +57,19 @@ class ItemWriter:
         system role.
         """
         self._is_request = is_request
-        placed = self._place(sent, reader)
+        end, start = _untouched_end(sent, reader)
+        # The first item that goes on as it is shows how the others have to lead up to it.
+        shown = slice(start, start + 1)
+        placed = [
+            *self._place(sent[:end], reader),
+            *zip(reader.items[shown], range(start, start + 1), strict=False),
+        ]
         summary = next((item.text for item, _ in placed if type(item) is SystemSummary), None)
         if summary is not None:
             placed = [each for each in placed if type(each[0]) is not SystemSummary]
         if not self.has_system_role:
             placed = list(self._alternating(placed))
-        return Written([item for item, _ in placed], summary)
+        return Written([*(item for item, _ in placed), *reader.items[start + 1 :]], summary)
 
     def _place(self, sent: list[Message], reader: ItemReader) -> list[_Placed]:
         placed: list[_Placed] = []
@@ -148,6 +154,22 @@ class ItemWriter:
                 )
             yield item, at
             before, last = at, role
+
+
+def _untouched_end(sent: list[Message], reader: ItemReader) -> tuple[int, int]:
+    """Return where a view goes on with the newest messages as they are, and with which items."""
+    messages, length = reader.messages, 0
+    for shown, own in zip(reversed(sent), reversed(messages), strict=False):
+        if shown is not own:
+            break
+        length += 1
+    offset = len(sent) - len(messages)
+    for position in range(len(messages) - length, len(messages)):
+        unit = reader.find(messages[position])
+        starts_unit = unit is not None and unit.first == position
+        if starts_unit and (not position or _begins(messages[position], messages[position - 1])):
+            return position + offset, reader.items_before(position)
+    return len(sent), len(reader.items)
 
 
 def _stretches(sent: list[Message]) -> Iterator[list[Message]]:
