@@ -52,7 +52,10 @@ class Forms:
         """Write a conversation as its owner would keep it: JSON data without a system prompt."""
         request = wire.encode_request(messages)
         items = copy.deepcopy(request[KEYS.get(wire.NAME, "messages")])
-        return items if isinstance(items, list) else [{"role": "user", "content": items}]
+        items = items if isinstance(items, list) else [{"role": "user", "content": items}]
+        if messages[-1:] and messages[-1].role == "assistant" and items[-1].get("role") == "user":
+            del items[-1]  # a word of the user's, which the adapter adds after a last reply
+        return items
 
     @staticmethod
     def problems(wire: ModuleType, items: Sequence[Any]) -> set[str]:
@@ -77,7 +80,7 @@ class Forms:
             made.append(Message("tool", tool_results=[ToolResult(i, "run", output) for i in ids]))
             if beside:
                 made.append(Message("user", beside))
-        made.append(Message("assistant", f"a{number} " + "done " * 12))
+        made.append(Message("assistant", f"a{number}" + " done" * 12))
         return made
 
     @staticmethod
