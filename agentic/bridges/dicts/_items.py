@@ -10,6 +10,7 @@ import hashlib
 import operator
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, Protocol
 
 import attrs
@@ -110,7 +111,7 @@ class ItemReader:
         """Count the items at the start that are as they were read."""
         known = min(len(items), len(self.items))
         start = min(covered, known)
-        if not all(map(operator.is_, items[:start], self.items[:start])):
+        if not all(map(operator.is_, islice(items, start), self.items)):
             start = 0  # equal ones may have been built or loaded anew
         if items[start:known] == self._copies[start:known]:
             return known

@@ -20,6 +20,8 @@ _GO_ON = "Continue."
 _UNDERSTOOD = "Understood."
 _SUMMARIES = 8
 """As many as a View remembers generations."""
+_SAID = 3
+"""The summary, and what is said for either side."""
 
 _Placed = tuple[Any, int | None]
 """An item, and where it stands in the owner's list; None for one of ours."""
@@ -48,6 +50,8 @@ class ItemWriter:
         factory=dict, init=False
     )
     """What was encoded for the latest request, by the ids of the messages."""
+    _said: dict[tuple[str, str], Any] = attrs.field(factory=dict, init=False)
+    """The latest few texts that were said in an item of ours."""
     _is_request: bool = attrs.field(default=False, init=False)
 
     def write(self, sent: list[Message], reader: ItemReader, *, is_request: bool) -> Written:
@@ -106,7 +110,7 @@ class ItemWriter:
         if unit is not None:
             return [(reader.items[unit.start], unit.start)]
         if self.has_system_role:
-            return [(self.wire.encode([Message("system", text)])[0], None)]
+            return [(self._say("system", text), None)]
         if self._is_request and is_first:
             return [(SystemSummary(text), None)]
         if message.summary is not None:
@@ -116,7 +120,12 @@ class ItemWriter:
         return [(self._say("user", text), None)]
 
     def _say(self, role: Any, text: str) -> Any:
-        return self.wire.encode([Message(role, text)])[0]
+        """Return a new item with this text."""
+        if (role, text) not in self._said:
+            for old in list(self._said)[:-_SAID]:
+                del self._said[old]
+            self._said[role, text] = self.wire.encode([Message(role, text)])[0]
+        return copy.deepcopy(self._said[role, text])
 
     def _encode(self, stretch: list[Message], reader: ItemReader) -> list[_Placed]:
         """Encode messages that belong together, some of them new; find the owner's items again."""
