@@ -13,7 +13,7 @@ import attrs
 
 from agentic import limits, tokens
 from agentic.bridges.dicts._items import ItemReader, SystemSummary
-from agentic.bridges.dicts._requests import FORMS, RequestForm, describe_tools
+from agentic.bridges.dicts._requests import FORMS, Opened, RequestForm, describe_tools
 from agentic.bridges.dicts._write import ItemWriter, Written
 from agentic.context.budget import Compactor, Policy
 from agentic.context.compactors import Digest
@@ -115,7 +115,7 @@ class Conversation:
                 then is strictly smaller.
 
         Raises:
-            ConfigError: something in the list cannot be read, or the provider holds a part of it.
+            ConfigError: no list of a wire's items, or one of which the provider holds a part.
             ContextOverflow: `refused`, and nothing smaller can be sent.
         """
         with self._threads:
@@ -126,12 +126,7 @@ class Conversation:
 
     async def fit_async(self, messages: Sequence[Any], *, refused: bool = False) -> list[Any]:
         """Return what `fit` returns; a compactor that waits does not block the event loop."""
-        items = list(messages)
-        async with self._turns:
-            self._read(items)
-            await self._prepare(refused=refused)
-            self._read(items)  # meanwhile somebody may have called `fit` with another list
-            written = self._write(is_request=False)
+        written = await self._write_async(messages, refused=refused)
         return _same_or(messages, written.items)
 
     def fit_request(
@@ -143,11 +138,9 @@ class Conversation:
         request that is passed stays as it is.
         """
         opened = self._form.open(request)
-        items = opened.items if opened.summary is None else [opened.summary, *opened.items]
         with self._threads:
-            self._read(items)
-            beside = opened.system_text, self._read_tools(opened.tools)
-            self._prepare_sync(*beside, refused=refused)
+            self._read(opened.all_items)
+            self._prepare_sync(*self._beside(opened), refused=refused)
             written = self._write(is_request=True)
         return self._form.close(request, opened, written.items, written.system_summary)
 
@@ -156,13 +149,7 @@ class Conversation:
     ) -> dict[str, Any]:
         """Return what `fit_request` returns, without blocking the event loop."""
         opened = self._form.open(request)
-        items = opened.items if opened.summary is None else [opened.summary, *opened.items]
-        async with self._turns:
-            self._read(items)
-            beside = opened.system_text, self._read_tools(opened.tools)
-            await self._prepare(*beside, refused=refused)
-            self._read(items)
-            written = self._write(is_request=True)
+        written = await self._write_async(opened.all_items, opened, refused=refused)
         return self._form.close(request, opened, written.items, written.system_summary)
 
     def report(self, response: Any) -> None:
@@ -224,6 +211,7 @@ class Conversation:
         return view
 
     def _read(self, items: Sequence[Any]) -> None:
+        _check_list(items)
         self._reader.read(items, self._reader.items_before(self._view.covered))
         first = next((m for m in self._reader.messages if m.role != "system"), None)
         if self._form.on_server and first is not None and first.role == "tool":
@@ -234,13 +222,14 @@ class Conversation:
                 "send the whole history, or leave it to the provider (previous_response_id)",
             )
 
-    def _read_tools(self, tools: Any) -> tuple[ToolDefinition, ...]:
-        text = describe_tools(tools)
+    def _beside(self, opened: Opened) -> tuple[str, tuple[ToolDefinition, ...]]:
+        """Return the system prompt and the tools of a request, as a View measures them."""
+        text = describe_tools(opened.tools)
         if text != self._tools[0]:
             parameters = {"type": "object", "tools": json.loads(text)} if text else {}
             described = (ToolDefinition("tools", parameters=parameters),) if text else ()
             self._tools = text, described
-        return self._tools[1]
+        return opened.system_text, self._tools[1]
 
     def _prepare_sync(
         self, system: str = "", tools: Sequence[ToolDefinition] = (), *, refused: bool
@@ -251,14 +240,25 @@ class Conversation:
             messages = self._reader.messages
             self._take(self._view.prepare_sync(messages, system_prompt=system, tools=tools))
 
-    async def _prepare(
-        self, system: str = "", tools: Sequence[ToolDefinition] = (), *, refused: bool
-    ) -> None:
-        if refused and self.latest is not None:
-            self._take(await self._view.shrink(self.latest.messages))
-        else:
-            messages = self._reader.messages.copy()
-            self._take(await self._view.prepare(messages, system_prompt=system, tools=tools))
+    async def _write_async(
+        self, messages: Sequence[Any], opened: Opened | None = None, *, refused: bool
+    ) -> Written:
+        _check_list(messages)
+        items = list(messages)
+        async with self._turns:
+            with self._threads:
+                self._read(items)
+                given = self._reader.messages.copy()
+                system, tools = ("", ()) if opened is None else self._beside(opened)
+                latest = self.latest if refused else None
+            if latest is not None:
+                prepared = await self._view.shrink(latest.messages)
+            else:
+                prepared = await self._view.prepare(given, system_prompt=system, tools=tools)
+            with self._threads:
+                self._read(items)  # meanwhile somebody may have sent another list
+                self._take(prepared)
+                return self._write(is_request=opened is not None)
 
     def _take(self, prepared: Prepared | None) -> None:
         if prepared is None:
@@ -299,6 +299,19 @@ def _digest_tokens(policy: Policy) -> int:
     limits_ = [policy.available_tokens] if policy.context_window else []
     limits_ += [] if policy.max_tokens is None else [policy.max_tokens]
     return min([_DIGEST_TOKENS, *(max(50, int(_DIGEST_SHARE * most)) for most in limits_)])
+
+
+def _check_list(items: object) -> None:
+    """Refuse what is no list of a wire's items.
+
+    Raises:
+        ConfigError: a single item, a text, or messages of ours.
+    """
+    if not isinstance(items, Sequence) or isinstance(items, str | bytes):
+        raise ConfigError("messages", items, "a list of messages", "put it into a list")
+    if items and isinstance(items[0], Message):
+        remedy = "pass Message objects to context.view.View"
+        raise ConfigError("messages", items[0], "dicts or an SDK's objects", remedy)
 
 
 def _same_or(messages: Sequence[Any], items: list[Any]) -> list[Any]:

@@ -153,7 +153,7 @@ class ItemReader:
     ) -> None:
         start = self._units[-1].end if self._units else 0
         before = former.get(start)
-        if before is not None and before.items == items and before.messages == messages:
+        if before is not None and before.items == items and _say_same(before.messages, messages):
             messages = before.messages  # others know these objects
         unit = Unit(start, items, len(self.messages), messages, is_open)
         self._units.append(unit)
@@ -173,6 +173,15 @@ class ItemReader:
         if summary is None or first.media or any(m.role != "system" for m in self.messages):
             return messages
         return (attrs.evolve(first, role="system", summary=summary),)
+
+
+def _say_same(some: tuple[Message, ...], others: tuple[Message, ...]) -> bool:
+    """Return whether messages differ in their payload at most, such as in a mark for a cache."""
+    return len(some) == len(others) and all(
+        (one.native is None) == (other.native is None)
+        and one == attrs.evolve(other, native=one.native)
+        for one, other in zip(some, others, strict=True)
+    )
 
 
 def hash_text(text: str) -> str:

@@ -30,6 +30,11 @@ class Opened:
     tools: Any
 
     @property
+    def all_items(self) -> Sequence[Any]:
+        """The items, after a summary that the system prompt holds."""
+        return self.items if self.summary is None else [self.summary, *self.items]
+
+    @property
     def system_text(self) -> str:
         """The words of the system prompt."""
         return "\n\n".join(_texts(self.system))

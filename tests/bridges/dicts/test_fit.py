@@ -17,7 +17,7 @@ from agentic.context.budget import Policy
 from agentic.context.compactors import Digest
 from agentic.context.strategies import ClearToolOutputs
 from agentic.errors import ConfigError, ContextOverflow
-from agentic.messages import ContextSummary
+from agentic.messages import ContextSummary, Message
 from agentic.providers import anthropic, gemini, openai_chat, openai_responses
 from agentic.tokens import CharCounter
 
@@ -80,7 +80,13 @@ def test_objects_of_other_sdks_come_back() -> None:
     )
     asked = types.Content(role="user", parts=[types.Part(text="Why?")])
     told = types.Content(role="model", parts=[types.Part(text="word " * 300)])
-    messages = [{"role": "user", "content": "Why?"}, said] * 6
+    blocks = {"role": "assistant", "content": said.content}
+    messages = [
+        {"role": "user", "content": "Why?"},
+        said,
+        {"role": "user", "content": "?"},
+        blocks,
+    ] * 3
     contents = [asked, told] * 6
 
     for conversation, items in (
@@ -272,6 +278,31 @@ def test_a_report_calibrates_the_size(forms: Any) -> None:
     conversation.fit(history)
 
     assert 910 < conversation.latest.tokens < 930
+
+
+def test_a_moving_mark_changes_nothing(forms: Any) -> None:
+    """A mark for the prompt cache goes on to the newest message at each turn."""
+    conversation, history = forms.make(anthropic, 100_000), []
+    for number in range(6):
+        history += forms.to_items(anthropic, forms.exchange(number)[:1])
+        text = history[-1]["content"]
+        mark = {"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}
+        conversation.fit([*history[:-1], {"role": "user", "content": [mark]}])
+        reply = {"role": "assistant", "content": [{"type": "text", "text": "Green."}]}
+        usage = {"input_tokens": 1_000 * (number + 1), "output_tokens": 4}
+        conversation.report({**reply, "usage": usage})
+        history.append(reply)
+
+    assert 5_000 < conversation.latest.tokens < 5_100
+
+
+@pytest.mark.parametrize("messages", ["Why?", {"role": "user"}, [Message("user", "Why?")], None])
+def test_no_list_of_items_is_refused(forms: Any, messages: Any) -> None:
+    """A single message, a text, messages of ours."""
+    with pytest.raises(ConfigError, match="messages is"):
+        forms.make(openai_chat).fit(messages)
+    with pytest.raises(ConfigError, match="messages is"):
+        asyncio.run(forms.make(openai_chat).fit_async(messages))
 
 
 def test_a_history_on_the_server_is_refused(forms: Any) -> None:
