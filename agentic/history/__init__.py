@@ -3,6 +3,7 @@
 `history.sqlite` and `history.postgres` are addresses of their own: each loads a database driver.
 """
 
+from agentic._protocols import Rewriter, Store
 from agentic.history._diff import Diff
 from agentic.history._folder import JsonlSessions
 from agentic.history._jsonl import JsonlStore
@@ -12,10 +13,8 @@ from agentic.history._protocols import (
     Keeper,
     Redactor,
     Revisioned,
-    Rewriter,
     SessionInfo,
     Sessions,
-    Store,
 )
 from agentic.history._replace import begins_with, counts_replaced, replace_known
 

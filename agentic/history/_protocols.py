@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 
 import attrs
 
+from agentic._protocols import Rewriter
 from agentic.history._diff import Diff
 from agentic.messages import Message
 
@@ -19,48 +20,9 @@ __all__ = [
     "Keeper",
     "Redactor",
     "Revisioned",
-    "Rewriter",
     "SessionInfo",
     "Sessions",
-    "Store",
 ]
-
-
-@runtime_checkable
-class Store(Protocol):
-    """Keeps a conversation."""
-
-    async def append(self, message: Message, /) -> None:
-        """Keep a message, after all others; once this returns, the message is not lost.
-
-        An append that raises or is cancelled has stored the whole message or nothing.
-        """
-        ...
-
-    async def load(self) -> list[Message]:
-        """Give the history as a provider accepts it: `close_open_rounds` of what is stored.
-
-        The list is the caller's own. What is stored stays raw: a result that is appended later
-        takes the place of the synthetic one.
-        """
-        ...
-
-
-@runtime_checkable
-class Rewriter(Store, Protocol):
-    """A store whose history can be replaced, which is what a compaction does."""
-
-    async def replace(self, messages: Sequence[Message], /, *, replaces: int | None = None) -> None:
-        """Make these messages the history, whole or not at all; what is appended comes after.
-
-        With `replaces`, they take the place of that many messages only. It counts in the list that
-        this store loaded last, followed by what this store has appended since. All other messages
-        stay, after the new ones, whoever appended them: also one that arrives at this moment.
-        Raises `HistoryConflict` if the history was replaced or restored since that load.
-
-        Results that `load` made up are not stored: a real one can still take their place.
-        """
-        ...
 
 
 @runtime_checkable

@@ -3,8 +3,8 @@
 import inspect
 from collections.abc import Sequence
 
+from agentic._protocols import Rewriter
 from agentic.errors import HistoryChanged, HistoryConflict
-from agentic.history._protocols import Rewriter
 from agentic.messages import Message, close_open_rounds, reopen_rounds
 
 __all__ = ["begins_with", "counts_replaced", "replace_known"]

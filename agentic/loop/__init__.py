@@ -1,6 +1,7 @@
 """The reference loop: a model decides, tools run, the history is kept, truncated and compacted."""
 
-from agentic.loop._protocols import Decider, Decision, Executor, Input, StreamingDecider
+from agentic._protocols import Executor
+from agentic.loop._protocols import Decider, Decision, Input, StreamingDecider
 from agentic.loop._records import Request, Result
 from agentic.loop._runner import Runner
 from agentic.loop._truncation import truncate_result

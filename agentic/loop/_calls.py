@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import attrs
 
-from agentic.loop._protocols import Executor
+from agentic._protocols import Executor
 from agentic.messages import ToolCall, ToolFailure, ToolResult
 
 __all__ = ["Answer", "Batch", "make_unique", "refuse"]

@@ -1,4 +1,4 @@
-"""What the loop asks of a model and of tools."""
+"""What the loop asks of a model."""
 
 from collections.abc import AsyncIterator, Iterable
 from typing import Protocol
@@ -6,12 +6,12 @@ from typing import Protocol
 import attrs
 
 from agentic._given import all_are, must_be
+from agentic._tool_definition import ToolDefinition
 from agentic.errors import ConfigError
 from agentic.messages import Message, Native, ToolCall, ToolResult
-from agentic.tools import ToolDefinition
 from agentic.usage import StopReason, Usage
 
-__all__ = ["Decider", "Decision", "Executor", "Input", "StreamingDecider"]
+__all__ = ["Decider", "Decision", "Input", "StreamingDecider"]
 
 
 @attrs.frozen(kw_only=True)
@@ -102,16 +102,4 @@ class StreamingDecider(Decider, Protocol):
 
     def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
         """Give pieces of the reply as they come and the whole Decision last; raises as `decide`."""
-        ...
-
-
-class Executor(Protocol):
-    """The tools of an agent. `tools.Registry` is one."""
-
-    async def list_tools(self) -> list[ToolDefinition]:
-        """List what the model may call, in a stable order."""
-        ...
-
-    async def execute(self, call: ToolCall, /) -> ToolResult:
-        """Carry out one call. What it raises becomes a result that the model can read."""
         ...

@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 import attrs
 
 from agentic import events, truncate
+from agentic._protocols import Executor
 from agentic.errors import ConfigError, ContextOverflow, IncompleteReply
 from agentic.loop._calls import Answer, Batch, make_unique, refuse
 from agentic.loop._context import RunContext
 from agentic.loop._conversation import Conversation, Voice
-from agentic.loop._protocols import Decision, Executor, Input
+from agentic.loop._protocols import Decision, Input
 from agentic.loop._records import Request, Result
 from agentic.loop._truncation import Shortened, keep_whole, shorten
 from agentic.loop._uninterrupted import uninterrupted

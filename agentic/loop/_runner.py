@@ -8,14 +8,14 @@ import attrs
 
 from agentic import truncate
 from agentic._given import must_be, must_be_async, seconds, whole
+from agentic._protocols import Executor, Store
 from agentic.context.budget import Manager, Policy
 from agentic.context.strategies import Chain
 from agentic.context.view import View, as_chain
 from agentic.errors import ConfigError, HistoryConflict
-from agentic.history import Store
 from agentic.loop._context import RunContext
 from agentic.loop._conversation import Conversation, Voice
-from agentic.loop._protocols import Decider, Executor
+from agentic.loop._protocols import Decider
 from agentic.loop._records import Request, Result
 from agentic.loop._run import Run, Setup
 

@@ -4,8 +4,8 @@ Whatever a model writes, `Registry.execute` answers with a result that the model
 `tool`, which reads a function's signature, needs the extra: pip install 'agentic-weave[tools]'.
 """
 
+from agentic._tool_definition import ToolDefinition
 from agentic.tools._compose import CompositeExecutor, FilteredExecutor
-from agentic.tools._definition import ToolDefinition
 from agentic.tools._function import FunctionTool, tool
 from agentic.tools._policy import AllowlistPolicy, Policy
 from agentic.tools._registry import Registry, Tool

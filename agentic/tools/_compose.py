@@ -1,29 +1,21 @@
 """Executors made of executors: fewer tools of one, or the tools of several as one."""
 
-from collections.abc import Sequence
-from typing import Protocol
-
 import attrs
 
+from agentic._protocols import Executor
+from agentic._tool_definition import ToolDefinition
 from agentic.messages import ToolCall, ToolResult
 from agentic.tools import _refusal
-from agentic.tools._definition import ToolDefinition
 from agentic.tools._policy import Policy, as_policy
 
 __all__ = ["CompositeExecutor", "FilteredExecutor"]
-
-
-class _Executor(Protocol):
-    async def list_tools(self) -> Sequence[ToolDefinition]: ...
-
-    async def execute(self, call: ToolCall, /) -> ToolResult: ...
 
 
 @attrs.frozen
 class FilteredExecutor:
     """An executor of which only some tools are shown and run, in its own order."""
 
-    executor: _Executor
+    executor: Executor
     allow: Policy = attrs.field(converter=as_policy)
     """A policy, or the names that are allowed."""
 
@@ -50,16 +42,16 @@ class CompositeExecutor:
     call goes where the latest listing found its name.
     """
 
-    executors: tuple[_Executor, ...]
-    _owners: dict[str, _Executor]
+    executors: tuple[Executor, ...]
+    _owners: dict[str, Executor]
 
-    def __init__(self, *executors: _Executor) -> None:
+    def __init__(self, *executors: Executor) -> None:
         self.executors = executors
         self._owners = {}
 
     async def list_tools(self) -> list[ToolDefinition]:
         """List every executor's tools, each name once."""
-        owners: dict[str, _Executor] = {}
+        owners: dict[str, Executor] = {}
         definitions: list[ToolDefinition] = []
         for executor in self.executors:
             for found in await executor.list_tools():

@@ -17,10 +17,10 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
+from agentic._tool_definition import DIRECT, ToolDefinition
 from agentic.errors import ConfigError
 from agentic.messages import ToolFailure, ToolResult
 from agentic.tools import _docstring, _refusal
-from agentic.tools._definition import DIRECT, ToolDefinition
 
 if TYPE_CHECKING:
     from agentic.tools._arguments import Signature

@@ -11,10 +11,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
+from agentic._tool_definition import DIRECT, ToolDefinition
 from agentic.errors import ConfigError
 from agentic.messages import ToolCall, ToolFailure, ToolResult
 from agentic.tools import _refusal
-from agentic.tools._definition import DIRECT, ToolDefinition
 from agentic.tools._policy import Policy, as_policy
 
 __all__ = ["Registry", "Tool"]

@@ -1,7 +1,7 @@
 """When a conversation is compacted, what stays, and what becomes of the rest."""
 
+from agentic._protocols import Compactor, GuidedCompactor
 from agentic.context.budget._attempt import Compaction, CompactionTarget
-from agentic.context.budget._compactor import Compactor, GuidedCompactor
 from agentic.context.budget._manager import Backoff, Manager
 from agentic.context.budget._policy import Policy
 from agentic.tokens import Counter

@@ -1,33 +1,12 @@
-"""What turns old messages into a summary, and asking it with a time limit."""
+"""Asking a compactor for a summary, with a time limit."""
 
 import asyncio
-from collections.abc import Awaitable
-from typing import Protocol
 
+from agentic._protocols import Compactor
 from agentic.errors import CompactionRefused
 from agentic.messages import Message
 
-__all__ = ["Compactor", "GuidedCompactor", "summarize"]
-
-
-class Compactor(Protocol):
-    """Summarizes what leaves the conversation."""
-
-    def compact(self, messages: list[Message], /) -> Awaitable[str]:
-        """Give the text of a summary that replaces `messages`.
-
-        The first of them may be the former summary, to be folded into the new one. It may fail or
-        take long: whoever calls it carries on with the history as it was.
-        """
-        ...
-
-
-class GuidedCompactor(Compactor, Protocol):
-    """A compactor that can be told what to look at."""
-
-    def compact_with(self, messages: list[Message], instructions: str, /) -> Awaitable[str]:
-        """Summarize as `compact` does, with regard to `instructions`."""
-        ...
+__all__ = ["summarize"]
 
 
 async def summarize(

@@ -6,8 +6,9 @@ import attrs
 
 from agentic import usage
 from agentic._given import is_whole, must_be_async, must_count
+from agentic._protocols import Compactor
 from agentic.context.budget._attempt import Attempt, Check, Compaction, CompactionTarget
-from agentic.context.budget._compactor import Compactor, summarize
+from agentic.context.budget._compactor import summarize
 from agentic.context.budget._plan import plan
 from agentic.context.budget._policy import Policy
 from agentic.context.budget._trigger import find_trigger

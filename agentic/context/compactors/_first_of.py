@@ -1,24 +1,16 @@
 """A chain of compactors, each the fallback of those before it."""
 
-from collections.abc import Awaitable
-from typing import Protocol
-
 import attrs
 
 from agentic._given import must_be_async
+from agentic._protocols import Compactor
 from agentic.errors import CompactionRefused, ConfigError
 from agentic.messages import Message
 
 __all__ = ["FirstOf", "first_of"]
 
 
-class _Compactor(Protocol):
-    """What every link has; `compact_with` is optional."""
-
-    def compact(self, messages: list[Message], /) -> Awaitable[str]: ...
-
-
-def first_of(*compactors: _Compactor) -> "FirstOf":
+def first_of(*compactors: Compactor) -> "FirstOf":
     """Give a compactor that asks these in turn, until one answers with something.
 
     One that raises, or answers with nothing but white space, has failed, and the next one is asked.
@@ -43,7 +35,7 @@ def first_of(*compactors: _Compactor) -> "FirstOf":
 class FirstOf:
     """Compactors in the order in which they are asked. Made by `first_of`."""
 
-    compactors: tuple[_Compactor, ...] = attrs.field()
+    compactors: tuple[Compactor, ...] = attrs.field()
 
     @compactors.validator
     def _check(self, _: object, value: tuple[object, ...]) -> None:

@@ -1,11 +1,9 @@
 """A model's prose, and the digest's index below it: what each does best."""
 
-from collections.abc import Awaitable
-from typing import Protocol
-
 import attrs
 
 from agentic._given import must_be, must_be_async
+from agentic._protocols import Compactor
 from agentic.context.compactors._digest import Digest
 from agentic.context.compactors._notes import TITLE
 from agentic.messages import Message
@@ -13,13 +11,7 @@ from agentic.messages import Message
 __all__ = ["WithDigest", "with_digest"]
 
 
-class _Compactor(Protocol):
-    """What writes the prose; `compact_with` is optional."""
-
-    def compact(self, messages: list[Message], /) -> Awaitable[str]: ...
-
-
-def with_digest(model: _Compactor, digest: Digest | None = None) -> "WithDigest":
+def with_digest(model: Compactor, digest: Digest | None = None) -> "WithDigest":
     """Give a compactor that writes what a model says, and below it a digest.
 
     The prose says what happened and why; the digest has the user's words, the files, the commands,
@@ -50,7 +42,7 @@ def with_digest(model: _Compactor, digest: Digest | None = None) -> "WithDigest"
 class WithDigest:
     """A model's prose over a digest. Made by `with_digest`."""
 
-    model: _Compactor = attrs.field()
+    model: Compactor = attrs.field()
     digest: Digest = attrs.field(validator=must_be(Digest))
 
     @model.validator

@@ -1,10 +1,10 @@
 """One look at a history: what it stands for, how a request is made of it, and how large it is."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import attrs
 
+from agentic._tool_definition import ToolDefinition
 from agentic.context.budget import Policy
 from agentic.context.strategies import Chain
 from agentic.context.view._explain import Stage
@@ -19,9 +19,6 @@ from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.tokens import Counter, Tallies, largest_part
 
-if TYPE_CHECKING:
-    from agentic.tools import ToolDefinition
-
 __all__ = ["Look", "Looker"]
 
 _SHARE = "summary share"
@@ -33,7 +30,7 @@ class Look:
 
     branch: Branch
     system_prompt: str
-    tools: "Sequence[ToolDefinition]"
+    tools: Sequence[ToolDefinition]
     view: list[Message]
     """What is sent."""
     stages: tuple[Stage, ...]
@@ -73,7 +70,7 @@ class Looker:
                 self.window = WindowFitter(self.policy, self.counter, self.tallies, self.recall)
 
     def look(
-        self, history: Sequence[Message], system_prompt: str, tools: "Sequence[ToolDefinition]"
+        self, history: Sequence[Message], system_prompt: str, tools: Sequence[ToolDefinition]
     ) -> Look:
         """Return what a history is through the strategies, and how large; nothing is cut yet."""
         branch = self.lineage.follow(history if isinstance(history, list) else list(history))

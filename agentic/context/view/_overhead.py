@@ -2,16 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import attrs
 
+from agentic._tool_definition import ToolDefinition
 from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.tokens import Tallies
-
-if TYPE_CHECKING:
-    from agentic.tools import ToolDefinition
 
 __all__ = ["Overhead", "begins_with"]
 
@@ -26,14 +23,14 @@ class Overhead:
     """
 
     tallies: Tallies
-    _tools: "tuple[ToolDefinition, ...]" = attrs.field(default=(), init=False)
+    _tools: tuple[ToolDefinition, ...] = attrs.field(default=(), init=False)
     """Those that were counted last."""
     _tools_tokens: int = attrs.field(default=0, init=False)
 
     def count(
         self,
         system_prompt: str,
-        tools: "Sequence[ToolDefinition]",
+        tools: Sequence[ToolDefinition],
         history: Sequence[Message],
     ) -> int:
         """Return the size of both, without a system prompt with which the history begins.
@@ -48,7 +45,7 @@ class Overhead:
             size += self.tallies.count_text(system_prompt)
         return size
 
-    def _count_tools(self, tools: "tuple[ToolDefinition, ...]") -> int:
+    def _count_tools(self, tools: tuple[ToolDefinition, ...]) -> int:
         if tools != self._tools:
             schemas = [[tool.name, tool.description, tool.parameters] for tool in tools]
             self._tools = tools

@@ -9,12 +9,13 @@ import asyncio
 import logging
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from agentic import events
 from agentic._given import must_be
+from agentic._tool_definition import ToolDefinition
 from agentic.context.budget import (
     Backoff,
     Compaction,
@@ -34,9 +35,6 @@ from agentic.errors import ConfigError, HistoryChanged
 from agentic.messages import Message
 from agentic.tokens import Counter
 from agentic.usage import Usage
-
-if TYPE_CHECKING:
-    from agentic.tools import ToolDefinition
 
 __all__ = ["View"]
 
@@ -125,7 +123,7 @@ class View:
         history: Sequence[Message],
         *,
         system_prompt: str = "",
-        tools: "Sequence[ToolDefinition]" = (),
+        tools: Sequence[ToolDefinition] = (),
         target: CompactionTarget | None = None,
     ) -> Prepared:
         """Return what to send of a history, after compacting it if that is due.
@@ -163,7 +161,7 @@ class View:
         history: Sequence[Message],
         *,
         system_prompt: str = "",
-        tools: "Sequence[ToolDefinition]" = (),
+        tools: Sequence[ToolDefinition] = (),
     ) -> Prepared:
         """Return what `prepare` returns, for code that does not await.
 
@@ -188,7 +186,7 @@ class View:
         history: Sequence[Message],
         *,
         system_prompt: str = "",
-        tools: "Sequence[ToolDefinition]" = (),
+        tools: Sequence[ToolDefinition] = (),
         target: CompactionTarget | None = None,
     ) -> Compaction | None:
         """Make the summary that will be due soon, so that no `prepare` has to wait for it.
@@ -211,7 +209,7 @@ class View:
         history: Sequence[Message],
         *,
         system_prompt: str = "",
-        tools: "Sequence[ToolDefinition]" = (),
+        tools: Sequence[ToolDefinition] = (),
         target: CompactionTarget | None = None,
         instructions: str | None = None,
         force: bool = True,
@@ -299,7 +297,7 @@ class View:
         history: Sequence[Message],
         *,
         system_prompt: str = "",
-        tools: "Sequence[ToolDefinition]" = (),
+        tools: Sequence[ToolDefinition] = (),
         upcoming: Sequence[Message] = (),
     ) -> Check:
         """Return how large the next request would be, and which trigger would compact before it.
@@ -318,7 +316,7 @@ class View:
         history: Sequence[Message],
         *,
         system_prompt: str = "",
-        tools: "Sequence[ToolDefinition]" = (),
+        tools: Sequence[ToolDefinition] = (),
     ) -> list[Message]:
         """Return what of a history the model sees for sure, however strictly the window cuts."""
         look = self._looker.look(history, system_prompt, tools)
