@@ -30,4 +30,6 @@ def test_rooms_export_the_shared_protocols() -> None:
     assert loop.Executor is _protocols.Executor
     assert history.Store is _protocols.Store
     assert history.Rewriter is _protocols.Rewriter
+    assert loop.Store is _protocols.Store
+    assert loop.Rewriter is _protocols.Rewriter
     assert tools.ToolDefinition is _tool_definition.ToolDefinition

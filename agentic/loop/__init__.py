@@ -1,9 +1,9 @@
 """The reference loop: a model decides, tools run, the history is kept, truncated and compacted."""
 
-from agentic._protocols import Executor
+from agentic._protocols import Executor, Rewriter, Store
 from agentic.loop._protocols import Decider, Decision, Input, StreamingDecider
 from agentic.loop._records import Request, Result
-from agentic.loop._runner import Runner
+from agentic.loop._runner import Runner, ViewMaker
 from agentic.loop._truncation import truncate_result
 
 __all__ = [
@@ -13,7 +13,10 @@ __all__ = [
     "Input",
     "Request",
     "Result",
+    "Rewriter",
     "Runner",
+    "Store",
     "StreamingDecider",
+    "ViewMaker",
     "truncate_result",
 ]

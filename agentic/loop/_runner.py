@@ -30,10 +30,16 @@ _busy_stores: set[int] = set()
 
 @runtime_checkable
 class ViewMaker(Protocol):
-    """Something else than a Manager that decides what is sent: `context.config.ContextConfig`."""
+    """Makes the Views of conversations, as a budget in place of a Manager.
+
+    `context.config.ContextConfig` is one.
+    """
 
     def make_view(self, *, strategies: Any = ()) -> View:
-        """Return the View of one conversation."""
+        """Return the View of one conversation, which applies these strategies, too.
+
+        `strategies` are those of the Runner.
+        """
         ...
 
 
