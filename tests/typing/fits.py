@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from agentic import history, limits, loop, session, testing, tokens, tools
-from agentic.context import budget, compactors, strategies
+from agentic.context import budget, compactors, config, strategies
 from agentic.history import postgres, sqlite
 from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
 
@@ -92,6 +92,10 @@ def function_tools() -> list[tools.Tool]:
 
 def recall_tools(archive: history.Archive) -> list[tools.Tool]:
     return [session.RecallTool(archive)]
+
+
+def view_makers() -> list[loop.ViewMaker]:
+    return [config.ContextConfig()]
 
 
 def made_compactors() -> list[budget.Compactor]:
