@@ -14,9 +14,6 @@ from agentic.context.budget import Policy
 
 __all__ = ["contradictions", "make_policy"]
 
-_TRIGGER_MARGIN = 4
-"""The budget leaves a conversation alone that has fewer messages than this beyond the recent."""
-_KEEP_RECENT_TOKENS = 20_000
 _DEFAULTS = ContextSettings()
 
 
@@ -68,11 +65,11 @@ def _give_way(
 
     changes: dict[str, Any] = {}
     most, recent = settings.max_messages_before_summary, settings.min_recent_messages
-    if most is not None and most < recent + _TRIGGER_MARGIN:
+    if most is not None and most < recent + Policy.trigger_margin:
         if free("min_recent_messages"):
-            changes["min_recent_messages"] = max(1, most - _TRIGGER_MARGIN)
+            changes["min_recent_messages"] = max(1, most - Policy.trigger_margin)
         elif free("max_messages_before_summary"):
-            changes["max_messages_before_summary"] = recent + _TRIGGER_MARGIN
+            changes["max_messages_before_summary"] = recent + Policy.trigger_margin
     if window and free("response_reserve"):
         changes["response_reserve"] = min(max(settings.response_reserve, reply), window // 2)
     return attrs.evolve(settings, **changes)
@@ -81,7 +78,7 @@ def _give_way(
 def _keep_recent(window: int, reserve: int, most: int | None) -> int:
     """Give what stays when the window is full: the budget's default, and room for a summary."""
     room = window - reserve if most is None else min(window - reserve, most)
-    return min(_KEEP_RECENT_TOKENS, window // 3, room * 2 // 3)
+    return min(Policy(window).keep_recent_tokens, room * 2 // 3)
 
 
 def _messages(context: dict[str, Any]) -> Iterator[Fault]:

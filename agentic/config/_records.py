@@ -7,6 +7,7 @@ import attrs
 
 from agentic import truncate
 from agentic.config._fields import choice, flag, number, size, text
+from agentic.context.budget import Policy
 from agentic.providers import PROVIDERS
 
 __all__ = [
@@ -54,7 +55,7 @@ class ContextSettings:
     """N: this many messages since the last summary are a reason for one; null for any number."""
     max_tokens_before_summary: int | None = number(128_000, 1, optional=True)
     """K: a conversation of this many tokens is summarized, whatever the window; null for none."""
-    min_recent_messages: int = number(6, 1)
+    min_recent_messages: int = number(Policy(0).min_recent_messages, 1)
     """The newest messages that are never summarized."""
     response_reserve: int = number(4_096, 0)
     """Tokens of the window that are left free for the reply."""

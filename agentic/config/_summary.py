@@ -23,8 +23,9 @@ _LEAST_PROSE = 50
 """What `Model` takes at least."""
 _PROMPT_TOKENS = 1_000
 _DIGEST_TOKENS = 2_000
-_SHARE = 0.25
-"""Of what the conversation may take. A session shortens what is over 0.3 beside its prompt."""
+_SHARE = Policy(0).summary_share - 0.05
+"""Of what the conversation may take. A session shortens what is over the policy's share, which it
+takes of less: of what its prompt leaves."""
 
 
 def make_digest(policy: Policy, counter: Counter) -> Digest:

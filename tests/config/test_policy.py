@@ -1,9 +1,11 @@
+import ast
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import agentic
 from agentic import config, limits
 from agentic.context.budget import Policy
 from agentic.errors import ConfigError
@@ -169,3 +171,37 @@ def test_numbers_in_python_are_checked_by_the_same_rules() -> None:
         config.AgentConfig(context=both).policy()
     with pytest.raises(ConfigError, match="bytes above 0"):
         config.TruncationSettings(max_bytes="many")  # type: ignore[arg-type]
+
+
+def test_budget_numbers_are_written_once() -> None:
+    """What the policy of a budget says by default is read from it, and row B9's are the file's."""
+    root = Path(agentic.__file__).parent
+    found = {
+        (node.value, path.relative_to(root).as_posix())
+        for room in ("config", "cli", "session", "context/budget")
+        for path in (root / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in (4_096, 16_384, 20_000, 128_000)
+    }
+
+    assert sorted(found) == [
+        (4_096, "config/_records.py"),
+        (16_384, "context/budget/_policy.py"),
+        (20_000, "context/budget/_policy.py"),
+        (128_000, "config/_records.py"),
+    ]
+    assert config.ContextSettings().min_recent_messages == Policy(0).min_recent_messages
+
+
+@given(window=st.integers(1, 10**6))
+def test_policy_keeps_what_a_budget_keeps(window: int) -> None:
+    """Unless that leaves no room for a summary, what stays is the default of the budget."""
+    policy = config.loads(f"context_window: {window}\n").policy()
+
+    assert policy.keep_recent_tokens <= Policy(window).keep_recent_tokens
+    assert policy.keep_recent_tokens <= policy.available_tokens * 2 // 3
+    assert policy.keep_recent_tokens in (
+        Policy(window).keep_recent_tokens,
+        policy.available_tokens * 2 // 3,
+        128_000 * 2 // 3,
+    )

@@ -1,6 +1,6 @@
 """The numbers of a budget. Sizes in tokens, except where a name says messages or seconds."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -40,6 +40,9 @@ class Policy:
             other, so that a compaction would never happen or never help.
     """
 
+    trigger_margin: ClassVar[int] = 4
+    """How many messages there must be beside the recent ones before K and N count."""
+
     context_window: int = attrs.field(
         validator=whole(0, remedy="pass the model's window; 0 turns the window trigger off")
     )
@@ -62,7 +65,7 @@ class Policy:
     min_recent_messages: int = attrs.field(default=6, validator=whole(1))
     """Every trigger keeps this many of the newest messages, in whole rounds, unless the context
     would still be over the window or K. K and N do nothing as long as the conversation has fewer
-    than four messages more than this."""
+    messages than this and `trigger_margin` more."""
     timeout_seconds: float | None = attrs.field(default=120.0, validator=seconds)
     """A compactor that takes longer has failed; None waits for ever."""
     summary_share: float = attrs.field(default=0.3)

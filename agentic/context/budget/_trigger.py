@@ -5,9 +5,6 @@ from agentic.messages import Message, find_summary, prefix_length
 
 __all__ = ["find_trigger", "is_long"]
 
-_MARGIN = 4
-"""K and N leave a conversation alone that has fewer messages than this beyond the recent ones."""
-
 
 def find_trigger(policy: Policy, messages: list[Message], tokens: int) -> str | None:
     """Name what asks for a compaction of a conversation of this size; None if nothing does.
@@ -36,4 +33,4 @@ def find_trigger(policy: Policy, messages: list[Message], tokens: int) -> str | 
 
 def is_long(policy: Policy, number: int) -> bool:
     """Return whether so many messages, leading ones aside, are enough for K and N to count."""
-    return number >= policy.min_recent_messages + _MARGIN
+    return number >= policy.min_recent_messages + policy.trigger_margin
