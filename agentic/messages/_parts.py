@@ -15,6 +15,7 @@ from agentic._given import must_be
 from agentic.errors import ConfigError
 
 __all__ = [
+    "Marked",
     "Media",
     "Native",
     "ToolCall",
@@ -139,8 +140,14 @@ class Media:
             raise ConfigError("Media.data", value, "bytes", "decode base64 text, or pass a url")
 
 
+class Marked:
+    """The place of a mark that is no field: never compared, copied, pickled or stored."""
+
+    __slots__ = ("_decoded_as",)
+
+
 @attrs.frozen
-class Native:
+class Native(Marked):
     """The ordered items of the provider that a message was decoded from.
 
     An encoder sends them back byte for byte while the message's typed fields still say the same.
@@ -148,7 +155,9 @@ class Native:
 
     provider: str = attrs.field(validator=check_text)
     payload: Any = attrs.field(hash=False)
-    """JSON data, in the provider's own shape. Treat it as read-only."""
+    """JSON data, in the provider's own shape. Treat it as read-only: a message that an adapter has
+    decoded goes back as its payload without a look at what stands there, so that an edit in place
+    is sent and not seen."""
     joins_previous: bool = attrs.field(
         default=False, kw_only=True, validator=must_be(bool), hash=False
     )

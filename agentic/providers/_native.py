@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from agentic.messages import Message
+from agentic.messages._decoded import decoded_message, is_untouched
 
-__all__ = ["native_payload"]
+__all__ = ["decoded_message", "is_untouched", "native_payload"]
 
 
 def native_payload(
@@ -22,10 +23,13 @@ def native_payload(
 
     `decode` reads one payload as the adapter reads a reply; `wire_name` gives the name that a tool
     is sent under, which is the one in the payload. A payload of another provider, one that cannot
-    be read, and one that no longer says what the message says, are not sent.
+    be read, and one that no longer says what the message says, are not sent. The payload of a
+    message that is still as this library's adapter decoded it is not read again.
     """
     if message.native is None or message.native.provider != provider:
         return None
+    if is_untouched(message, provider):
+        return message.native.payload
     decoded = decode(message.native.payload)
     if decoded is None or not _says_the_same(message, decoded, wire_name):
         return None

@@ -15,6 +15,7 @@ import attrs
 
 from agentic.messages import Media, Message, Native, ToolCall, ToolFailure, ToolResult
 from agentic.providers._incremental import Decoded, KnownIds
+from agentic.providers._native import decoded_message
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers.anthropic._wire._blocks import blocks_of, media_of, text_of
 from agentic.providers.anthropic._wire._calls import INVALID_JSON
@@ -66,9 +67,9 @@ class IncrementalDecoder:
         payloads = _payloads(wire[at_], roles)
         decoded: list[Message] = []
         for payload in payloads:
-            message = _read(wire_message(payload), self._names.values)
             native = Native(NAME, payload, joins_previous=bool(decoded))
-            decoded.append(message.replace(native=native))
+            message = _read(wire_message(payload), self._names.values, native)
+            decoded.append(message)
             for call in message.tool_calls:
                 self._names.add(position, call.id, call.name)
         is_open = at_ + 1 == len(wire) and at(payloads[0], "between") is not None
@@ -86,7 +87,7 @@ def decode_request(request: Mapping[str, Any], /) -> list[Message]:
     system = at(data, "system")
     parts = [[block] for block in system] if isinstance(system, list) and system else [system]
     leading = [
-        _system(part).replace(native=Native(NAME, {"system": part}))
+        _system(part, Native(NAME, {"system": part}))
         for part in parts
         if isinstance(part, str | list)
     ]
@@ -137,27 +138,28 @@ def _is_result(block: Any) -> bool:
     return text_at(block, "type") == "tool_result"
 
 
-def _read(item: Any, names: Mapping[str, str]) -> Message:
+def _read(item: Any, names: Mapping[str, str], native: Native | None = None) -> Message:
     """Read one message of the wire. `names` gives the tool of each call so far, by its id."""
     blocks = blocks_of(at(item, "content"))
     role = at(item, "role")
     if role == "assistant":
-        return _reply(blocks)
+        return _reply(blocks, native)
     if role == "system":
-        return _system(blocks)
+        return _system(blocks, native)
     media = [found for found in map(media_of, blocks) if found]
     text = "\n\n".join(filter(None, map(text_of, blocks)))
     results = [_result(block, names, media) for block in blocks if _is_result(block)]
     if results:
-        return Message("tool", text, tool_results=results, media=media)
-    return Message("user", text, media=media)
+        return decoded_message("tool", text, native, tool_results=results, media=media)
+    return decoded_message("user", text, native, media=media)
 
 
-def _system(part: str | list[Any]) -> Message:
-    return Message("system", "\n\n".join(filter(None, map(text_of, blocks_of(part)))))
+def _system(part: str | list[Any], native: Native | None = None) -> Message:
+    text = "\n\n".join(filter(None, map(text_of, blocks_of(part))))
+    return decoded_message("system", text, native)
 
 
-def _reply(blocks: list[Any]) -> Message:
+def _reply(blocks: list[Any], native: Native | None) -> Message:
     """Read a reply. Its texts are joined without anything between them, as a stream gives them."""
     calls = [
         ToolCall(text_at(block, "id"), text_at(block, "name"), _arguments(at(block, "input")))
@@ -166,9 +168,8 @@ def _reply(blocks: list[Any]) -> Message:
     ]
     thoughts = [text_at(block, "thinking") for block in blocks if at(block, "type") == "thinking"]
     text = "".join(text_of(block) for block in blocks if at(block, "type") == "text")
-    return Message(
-        "assistant", text, reasoning="\n\n".join(filter(None, thoughts)), tool_calls=calls
-    )
+    reasoning = "\n\n".join(filter(None, thoughts))
+    return decoded_message("assistant", text, native, reasoning=reasoning, tool_calls=calls)
 
 
 def _arguments(value: Any) -> str:

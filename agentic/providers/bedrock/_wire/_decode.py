@@ -10,6 +10,7 @@ import attrs
 
 from agentic.messages import Message, Native
 from agentic.providers._incremental import Decoded, KnownIds
+from agentic.providers._native import decoded_message
 from agentic.providers._plain import at, items_at
 from agentic.providers.bedrock._wire._blobs import as_json
 from agentic.providers.bedrock._wire._blocks import (
@@ -86,7 +87,7 @@ def decode_message(item: Any, names: Mapping[str, str]) -> list[Message]:
     if role == "assistant":
         return [_assistant(item, blocks)]
     if role == "system":
-        return [Message("system", _texts(blocks), native=Native(NAME, item))]
+        return [decoded_message("system", _texts(blocks), Native(NAME, item))]
     end = _end_of_results(blocks)
     if end == 0:
         return [_user(item, blocks)]
@@ -118,13 +119,13 @@ def _says(block: Any) -> bool:
 
 def _assistant(item: Any, blocks: list[Any]) -> Message:
     calls = [read_call(block) for block in blocks]
-    return Message(
+    return decoded_message(
         "assistant",
         "".join(map(block_text, blocks)),
+        Native(NAME, item),
         reasoning="".join(map(read_reasoning, blocks)),
         tool_calls=[call for call in calls if call is not None],
         media=block_media([block for block in blocks if read_result(block) is None]),
-        native=Native(NAME, item),
     )
 
 
@@ -134,23 +135,19 @@ def _tool(item: Any, blocks: list[Any], names: Mapping[str, str]) -> Message:
         result = read_result(block, names.get(str(at(block, "toolResult", "toolUseId")), ""))
         if result is not None:
             results.append(result)
-    return Message(
-        "tool",
-        _texts(blocks),
-        tool_results=results,
-        media=block_media(blocks),
-        native=Native(NAME, item),
-    )
+    native = Native(NAME, item)
+    media = block_media(blocks)
+    return decoded_message("tool", _texts(blocks), native, tool_results=results, media=media)
 
 
 def _user(item: Any, blocks: list[Any], *, joins_previous: bool = False) -> Message:
     text = item if isinstance(item, str) else _texts(blocks)
     native = Native(NAME, item, joins_previous=joins_previous)
-    return Message("user", text, media=block_media(blocks), native=native)
+    return decoded_message("user", text, native, media=block_media(blocks))
 
 
 def _system(blocks: list[Any]) -> Message:
-    return Message("system", _texts(blocks), native=Native(NAME, blocks))
+    return decoded_message("system", _texts(blocks), Native(NAME, blocks))
 
 
 def _texts(blocks: list[Any]) -> str:

@@ -12,6 +12,7 @@ import attrs
 
 from agentic.messages import Message, Native, Role
 from agentic.providers._incremental import Decoded
+from agentic.providers._native import decoded_message
 from agentic.providers._plain import plain
 from agentic.providers.gemini._wire._fields import (
     content_of,
@@ -81,7 +82,7 @@ def _decoded(payload: dict[str, Any]) -> Message:
     native = None
     if isinstance(payload["content"], Mapping):
         native = Native(NAME, payload, joins_previous=payload.get("share") == REST)
-    return read_message(payload).replace(native=native)
+    return read_message(payload, native)
 
 
 def _place(before: Any) -> dict[str, bool]:
@@ -99,18 +100,19 @@ def _shares(content: Any) -> list[dict[str, str]]:
     return [{}]
 
 
-def read_message(payload: Any) -> Message:
+def read_message(payload: Any, native: Native | None = None) -> Message:
     """Read the native payload of one message, as the message that it is the payload of."""
     content, ids = field(payload, "content"), field(payload, "ids") or ()
     parts = shared_parts(payload)
     results = read_results(parts_of(content), iter(ids))
     if results and field(payload, "share") != REST:
-        return Message("tool", tool_results=results, media=read_media(parts))
+        return decoded_message("tool", "", native, tool_results=results, media=read_media(parts))
     role = _ROLES.get(text_of(content, "role"), "user")
     model = role == "assistant"
-    return Message(
+    return decoded_message(
         role,
         read_text(parts, between="" if model else "\n"),
+        native,
         reasoning=read_text(parts, thought=True),
         tool_calls=read_calls(parts_of(content), iter(ids)) if model else (),
         media=() if model else read_media(parts),
@@ -141,5 +143,6 @@ def _instructions(request: Any) -> list[Message]:
             found = holder.get(key) if isinstance(holder, Mapping) else None
             if found is not None:
                 native = Native(NAME, {"instruction": found, "key": key})
-                return [Message("system", read_text(parts_of(found), between="\n"), native=native)]
+                text = read_text(parts_of(found), between="\n")
+                return [decoded_message("system", text, native)]
     return []

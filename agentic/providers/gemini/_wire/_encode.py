@@ -69,7 +69,8 @@ class _Sent:
 
 
 def _sent(message: Message) -> _Sent:
-    return _Sent(message, native_payload(message, NAME, _decode, TOOL_NAMES.wire))
+    payload = native_payload(message, NAME, _decode, TOOL_NAMES.wire)
+    return _Sent(message, payload if has_field(payload, "content") else None)
 
 
 def _decode(payload: Any) -> Message | None:

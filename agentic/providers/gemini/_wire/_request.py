@@ -13,7 +13,7 @@ from agentic.providers._native import native_payload
 from agentic.providers._sendable import sendable
 from agentic.providers.gemini._wire._calls import TOOL_NAMES
 from agentic.providers.gemini._wire._encode import encode
-from agentic.providers.gemini._wire._fields import field, parts_of, text_of
+from agentic.providers.gemini._wire._fields import field, has_field, parts_of, text_of
 from agentic.providers.gemini._wire._name import NAME
 from agentic.providers.gemini._wire._read import read_text
 from agentic.providers.gemini._wire._rebuild import user_content
@@ -51,9 +51,10 @@ def encode_request(
 
 def _instruction(system_prompt: str, messages: Sequence[Message]) -> dict[str, Any]:
     """Write the system instruction: a part for the prompt and for each message."""
-    payloads = [native_payload(message, NAME, _decode) for message in messages]
-    if len(messages) == 1 and payloads[0] is not None and not system_prompt:
-        return {payloads[0]["key"]: payloads[0]["instruction"]}
+    if len(messages) == 1 and not system_prompt:
+        payload = native_payload(messages[0], NAME, _decode)
+        if payload is not None and has_field(payload, "instruction"):
+            return {payload["key"]: payload["instruction"]}
     texts = [system_prompt, *map(text_with_media, messages)]
     parts = [{"text": text} for text in texts if text]
     return {"systemInstruction": {"parts": parts}} if parts else {}

@@ -4,14 +4,17 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentic.messages import Message, Native, ToolCall, ToolResult
+from agentic.messages import Message, Native, Role, ToolCall, ToolResult
 from agentic.providers._incremental import Decoded
+from agentic.providers._native import decoded_message
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers.openai_chat._wire._calls import custom_of, legacy_of
 from agentic.providers.openai_chat._wire._name import NAME
 from agentic.providers.openai_chat._wire._parts import media_of, text_of, thinking_of
 
 __all__ = ["IncrementalDecoder", "decode", "decode_message", "decode_request"]
+
+_THINKING = {"reasoning_content", "reasoning", "reasoning_details"}
 
 
 def decode(messages: Any, /) -> list[Message]:
@@ -41,27 +44,29 @@ def decode_message(wire: Any) -> Message:
     """Read one message. Whatever it is, something is made of it that encodes to the same."""
     role, content, native = text_at(wire, "role"), at(wire, "content"), Native(NAME, wire)
     if role == "assistant":
-        return _assistant(wire, native)
-    media = media_of(content)
+        return _assistant(wire, content, native)
+    text = content if isinstance(content, str) else text_of(content)
+    media = media_of(content) if isinstance(content, list) else ()
     if role in {"tool", "function"}:
-        result = ToolResult(text_at(wire, "tool_call_id"), text_at(wire, "name"), text_of(content))
-        return Message("tool", tool_results=[result], media=media, native=native)
-    if role in {"system", "developer"}:
-        return Message("system", text_of(content), media=media, native=native)
-    return Message("user", text_of(content), media=media, native=native)
+        result = ToolResult(text_at(wire, "tool_call_id"), text_at(wire, "name"), text)
+        return decoded_message("tool", "", native, tool_results=[result], media=media)
+    ours: Role = "system" if role in {"system", "developer"} else "user"
+    return decoded_message(ours, text, native, media=media)
 
 
-def _assistant(wire: Mapping[str, Any], native: Native) -> Message:
-    content = wire.get("content")
-    # A refusal and the transcript of spoken words stand beside the content, which is null then.
-    text = text_of(content, "") or text_at(wire, "refusal") or text_at(wire, "audio", "transcript")
-    return Message(
+def _assistant(wire: Mapping[str, Any], content: Any, native: Native) -> Message:
+    in_parts = isinstance(content, list)
+    text = text_of(content, "") if in_parts else content
+    if not (text and isinstance(text, str)):
+        # A refusal and the transcript of spoken words stand beside the content, which is null then.
+        text = text_at(wire, "refusal") or text_at(wire, "audio", "transcript")
+    return decoded_message(
         "assistant",
         text,
-        reasoning=thinking_of(content) or _reasoning(wire),
+        native,
+        reasoning=(in_parts and thinking_of(content)) or _reasoning(wire),
         tool_calls=_calls(wire),
-        media=media_of(content),
-        native=native,
+        media=media_of(content) if in_parts else (),
     )
 
 
@@ -72,16 +77,17 @@ def _reasoning(wire: Mapping[str, Any]) -> str:
     `reasoning`: Groq, Cerebras, vLLM, Ollama; with `reasoning_details`:
     https://openrouter.ai/docs/use-cases/reasoning-tokens. Some send the same under two names.
     """
+    if _THINKING.isdisjoint(wire):
+        return ""
     stated = text_at(wire, "reasoning_content") or text_at(wire, "reasoning")
     details = items_at(wire, "reasoning_details")
     return stated or "".join(text_at(one, "text") or text_at(one, "summary") for one in details)
 
 
 def _calls(wire: Mapping[str, Any]) -> list[ToolCall]:
-    calls = [_call(call) for call in items_at(wire, "tool_calls") if isinstance(call, dict)]
-    if legacy := legacy_of(wire):
+    if "function_call" in wire and (legacy := legacy_of(wire)):
         return [ToolCall("", text_at(legacy, "name"), _arguments(legacy.get("arguments")))]
-    return calls
+    return [_call(call) for call in items_at(wire, "tool_calls") if isinstance(call, dict)]
 
 
 def _call(call: Mapping[str, Any]) -> ToolCall:
@@ -89,8 +95,9 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
     if custom is not None:
         arguments = json.dumps({"input": text_at(custom, "input")}, ensure_ascii=False)
         return ToolCall(text_at(call, "id"), text_at(custom, "name"), arguments)
-    name, arguments = text_at(call, "function", "name"), at(call, "function", "arguments")
-    return ToolCall(text_at(call, "id"), name, _arguments(arguments))
+    function = at(call, "function")
+    arguments = _arguments(at(function, "arguments"))
+    return ToolCall(text_at(call, "id"), text_at(function, "name"), arguments)
 
 
 def _arguments(given: Any) -> str:

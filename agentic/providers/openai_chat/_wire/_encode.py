@@ -8,6 +8,7 @@ import attrs
 
 from agentic.messages import Media, Message, ToolCall, ToolResult, close_open_rounds
 from agentic.providers._as_text import media_note, results_with_content
+from agentic.providers._native import is_untouched
 from agentic.providers._plain import text_at
 from agentic.providers._sendable import sendable, sendable_arguments
 from agentic.providers.openai_chat._wire._calls import (
@@ -35,7 +36,8 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     """
     writer = _Writer(CallIds({call.id for message in messages for call in message.tool_calls}))
     for message in messages:
-        writer.write(message)
+        if not (is_untouched(message, NAME) and writer.write_as_it_came(message)):
+            writer.write(message)
     writer.write_tool_media()
     return writer.wire
 
@@ -107,8 +109,52 @@ class _Writer:
     legacy: bool = False
     """The last call was written in the form of 2023, and is answered in it."""
     media: list[Media] = attrs.field(factory=list)
+    keeps_ids: bool = True
+    """The calls of the last assistant message were written under their own ids."""
+    as_they_came: list[Message] = attrs.field(factory=list)
+    """What was written without noting its calls and answers in `asked` and `ids`."""
+
+    def write_as_it_came(self, message: Message) -> bool:
+        """Write an untouched message, unless what was written before may change something in it.
+
+        Calls and answers are noted later, and only if a message follows that needs the notes: a
+        conversation that is untouched as a whole costs a microsecond for each message.
+        """
+        payload: Any = message.native.payload if message.native else None
+        role = message.role
+        if role == "tool":
+            is_answer = self.keeps_ids and payload["role"] == "tool"
+            if not (is_answer and message.tool_results[0].call_id.isascii()):
+                return False
+        elif payload is None:
+            return False
+        else:
+            if role == "assistant":
+                if "audio" in payload or "function_call" in payload:
+                    return False
+                self.keeps_ids = True
+            if self.media:
+                self.write_tool_media()
+        self.wire.append(payload)
+        self.as_they_came.append(message)
+        return True
+
+    def _catch_up(self) -> None:
+        for message in self.as_they_came:
+            if message.role == "assistant":
+                self._note_calls(message)
+            for result in message.tool_results:
+                self._answered(result.call_id)
+        self.as_they_came = []
+
+    def _note_calls(self, message: Message) -> None:
+        self.asked, self.legacy = {}, False
+        for call in message.tool_calls:
+            self.ids.take(call.id)
+            self.asked.setdefault(call.id, deque()).append(call.id)
 
     def write(self, message: Message) -> None:
+        self._catch_up()
         payload = sendable_payload(message)
         if message.role == "tool":
             self._write_results(message, payload)
@@ -130,14 +176,13 @@ class _Writer:
         self.media = []
 
     def _write_assistant(self, message: Message, payload: Any) -> None:
-        self.asked, self.legacy = {}, False
+        self.keeps_ids = False
         if payload is not None:
+            self._note_calls(message)
             self.legacy = legacy_of(payload) is not None
-            for call in message.tool_calls:
-                self.ids.take(call.id)
-                self.asked.setdefault(call.id, deque()).append(call.id)
             self.wire.append(_with_audio_by_id(payload))
             return
+        self.asked, self.legacy = {}, False
         # "" is taken by all; null is refused by Ollama and LM Studio, among others:
         # https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261
         wire = {"role": "assistant", "content": _content(message.content, message.media, "")}

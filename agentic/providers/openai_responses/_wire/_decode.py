@@ -11,8 +11,9 @@ from typing import Any
 import attrs
 
 from agentic.errors import ConfigError
-from agentic.messages import Message, Native, ToolFailure, ToolResult
+from agentic.messages import Message, Native, Role, ToolFailure, ToolResult
 from agentic.providers._incremental import Decoded, KnownIds
+from agentic.providers._native import decoded_message
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers.openai_responses._wire._items import (
     ANSWERS,
@@ -72,16 +73,16 @@ def message_of(payload: Any) -> Message | None:
     if isinstance(payload, Mapping) and "instructions" in payload:
         return _instructions(payload["instructions"])
     if isinstance(payload, str):
-        return Message("user", payload)
+        return decoded_message("user", payload, None)
     items = kept_items(payload)
     if not items:
         return None
     role = item_role(items[0], on_server=_answered_within(items))
     if role == "tool":
         shells = at(payload, _SHELLS)
-        return _tool(items, shells if isinstance(shells, Mapping) else {})
+        return _tool(items, shells if isinstance(shells, Mapping) else {}, None)
     several = len(items) > 1 and role in {"user", "system"}
-    return _MESSAGES["assistant" if several else role](items)
+    return _MESSAGES["assistant" if several else role](items, None)
 
 
 def kept_items(payload: Any) -> list[Any]:
@@ -89,14 +90,15 @@ def kept_items(payload: Any) -> list[Any]:
     return items_at(payload, UNSEEN_CALLS) or items_at(payload, _ITEMS) or items_at(payload)
 
 
-def reply(items: list[Any]) -> Message:
+def reply(items: list[Any], native: Native | None = None) -> Message:
     """Read what the model produced in one response. A call answered within it is not open."""
     answered = _answered_within(items)
     calls = [call for call in map(tool_call, items) if call and call.id not in answered]
     thinking = [text for text in map(reasoning_text, items) if text]
-    return Message(
+    return decoded_message(
         "assistant",
         "".join(map(item_text, items)),
+        native,
         reasoning="\n\n".join(thinking),
         tool_calls=calls,
     )
@@ -111,19 +113,23 @@ def _answered_within(items: list[Any]) -> set[str]:
 
 def _decode(items: Any, *, unseen_calls: bool) -> list[Message]:
     if isinstance(items, str):
-        return [Message("user", items, native=Native(NAME, items))]
+        return [decoded_message("user", items, Native(NAME, items))]
     given = items if isinstance(items, list) else []
     referring = any(type_of(item) == "item_reference" for item in given)
     shells = shell_ids(given)
     seen: set[str] = set()
     decoded = []
     for role, run in _runs(given, _run_by_server(given)):
-        message = _tool(run, shells) if role == "tool" else _MESSAGES[role](run)
-        elsewhere = any(result.call_id not in seen for result in message.tool_results)
-        unseen = elsewhere and (unseen_calls or referring)
-        payload = _answers_payload(run, shells, unseen=unseen) if role == "tool" else run
+        if role == "tool":
+            elsewhere = any(answered_id(item, shells) not in seen for item in run)
+            payload = _answers_payload(
+                run, shells, unseen=elsewhere and (unseen_calls or referring)
+            )
+            decoded.append(_tool(run, shells, Native(NAME, payload)))
+            continue
+        message = _MESSAGES[role](run, Native(NAME, run))
         seen.update(call.id for call in message.tool_calls)
-        decoded.append(attrs.evolve(message, native=Native(NAME, payload)))
+        decoded.append(message)
     return decoded
 
 
@@ -161,9 +167,11 @@ class IncrementalDecoder:
         decoded = []
         for role, run in _runs(fresh, self._on_server.values):
             shells = self._shells.values
-            message = _tool(run, shells) if role == "tool" else _MESSAGES[role](run)
-            payload = _answers_payload(run, shells, unseen=False) if role == "tool" else run
-            message = attrs.evolve(message, native=Native(NAME, payload))
+            if role == "tool":
+                payload = _answers_payload(run, shells, unseen=False)
+                message = _tool(run, shells, Native(NAME, payload))
+            else:
+                message = _MESSAGES[role](run, Native(NAME, run))
             decoded.append(Decoded(len(run), (message,)))
         if decoded and decoded[-1].messages[0].role in {"assistant", "tool"}:
             decoded[-1] = attrs.evolve(decoded[-1], is_open=True)
@@ -203,25 +211,26 @@ def _is_written(item: Any, before: Any) -> bool:
     return bare and type_of(before) == "message"
 
 
-def _user(items: list[Any]) -> Message:
-    return _said("user", items[0])
+def _user(items: list[Any], native: Native | None) -> Message:
+    return _said("user", items[0], native)
 
 
-def _system(items: list[Any]) -> Message:
-    return _said("system", items[0])
+def _system(items: list[Any], native: Native | None) -> Message:
+    return _said("system", items[0], native)
 
 
-def _said(role: Any, item: Any) -> Message:
+def _said(role: Role, item: Any, native: Native | None) -> Message:
     if isinstance(item, str):
-        return Message(role, item)
+        return decoded_message(role, item, native)
     content = at(item, "content")
-    return Message(role, "\n".join(texts(content)), media=media_in(content))
+    return decoded_message(role, "\n".join(texts(content)), native, media=media_in(content))
 
 
-def _tool(items: list[Any], shells: Mapping[str, str]) -> Message:
+def _tool(items: list[Any], shells: Mapping[str, str], native: Native | None) -> Message:
     media = [medium for item in items for medium in media_in(at(item, "output"))]
     media += [one for item in items for one in media_in([at(item, "output")])]
-    return Message("tool", tool_results=[_result(item, shells) for item in items], media=media)
+    results = [_result(item, shells) for item in items]
+    return decoded_message("tool", "", native, tool_results=results, media=media)
 
 
 _MESSAGES = {"user": _user, "system": _system, "assistant": reply}
@@ -242,4 +251,4 @@ def _result(item: Any, shells: Mapping[str, str]) -> ToolResult:
 def _instructions(given: Any) -> Message:
     said = "\n\n".join(text for item in items_at(given) for text in texts(at(item, "content")))
     text = given if isinstance(given, str) else said
-    return Message("system", text, native=Native(NAME, {"instructions": given}))
+    return decoded_message("system", text, Native(NAME, {"instructions": given}))

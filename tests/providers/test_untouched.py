@@ -1,0 +1,192 @@
+"""What `decode` returned goes back without being read again; what was edited goes out edited."""
+
+import copy
+import json
+import pickle
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Callable
+from types import FrameType, ModuleType
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentic.messages import Message, ToolCall, ToolResult, from_plain, to_plain
+from agentic.messages._decoded import decoded_message, is_untouched
+from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
+from agentic.testing import conversations
+
+ADAPTERS = [openai_chat, anthropic, gemini, openai_responses, bedrock]
+COPIES: list[Callable[[Message], Message]] = [
+    copy.copy,
+    copy.deepcopy,
+    attrs.evolve,
+    lambda message: pickle.loads(pickle.dumps(message)),  # noqa: S301  its own pickle
+    lambda message: from_plain(json.loads(json.dumps(to_plain(message)))),
+    lambda message: attrs.evolve(message, pinned=True),
+    lambda message: message.replace(native=message.native),
+]
+MARK = "EDITED-7d1f"
+READS = {"decode_message", "read_payload", "read_message", "message_of", "decode_payload"}
+"""The functions that read a payload again to compare it, in all adapters."""
+each_adapter = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.NAME)
+
+
+def _edit(message: Message) -> Message:
+    if message.tool_results:
+        first = attrs.evolve(message.tool_results[0], output=MARK)
+        return attrs.evolve(message, tool_results=(first, *message.tool_results[1:]))
+    return attrs.evolve(message, content=MARK)
+
+
+def _turns(n: int) -> list[Message]:
+    return [
+        message
+        for turn in range(n)
+        for message in (
+            Message("user", f"Read part {turn}."),
+            Message("assistant", "I look.", tool_calls=[ToolCall(f"c{turn}", "read", '{"n": 1}')]),
+            Message("tool", tool_results=[ToolResult(f"c{turn}", "read", "def run(): ...")]),
+            Message("assistant", "It defines a function."),
+        )
+    ]
+
+
+def _calls_during(work: Callable[[Any], object], argument: object) -> Counter[str]:
+    """Count the calls of Python functions, by their names."""
+    calls: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            calls[frame.f_code.co_name] += 1
+
+    sys.setprofile(count)
+    try:
+        work(argument)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@each_adapter
+def test_untouched_messages_are_not_decoded_again(adapter: ModuleType) -> None:
+    """Equal copies are, which shows that the count would see it."""
+    decoded = adapter.decode(adapter.encode(_turns(5)))
+
+    as_they_came = _calls_during(adapter.encode, decoded)
+    copied = _calls_during(adapter.encode, list(map(copy.copy, decoded)))
+
+    assert not READS & as_they_came.keys()
+    assert max(copied[name] for name in READS) >= len(decoded)
+
+
+def test_an_untouched_chat_message_costs_two_calls() -> None:
+    """Beside what a whole list costs."""
+    decoded = openai_chat.decode(openai_chat.encode(_turns(100)))
+
+    calls = _calls_during(openai_chat.encode, decoded)
+
+    assert calls.total() < 2.1 * len(decoded)
+
+
+def test_decoding_a_chat_message_costs_few_calls() -> None:
+    """Beside what a whole list costs."""
+    wire = openai_chat.encode(_turns(100))
+
+    calls = _calls_during(openai_chat.decode, wire)
+
+    assert calls.total() < 25 * len(wire)
+
+
+@each_adapter
+@given(messages=conversations(), data=st.data())
+@settings(max_examples=40)
+def test_an_edited_message_never_goes_out_unedited(
+    adapter: ModuleType, messages: list[Message], data: st.DataObject
+) -> None:
+    """Whatever copies were made of it before and after the edit."""
+    decoded = adapter.decode(adapter.encode(messages))
+    if not decoded:
+        return
+    place = data.draw(st.integers(0, len(decoded) - 1))
+    steps = [*data.draw(st.lists(st.sampled_from(COPIES), max_size=2)), _edit]
+    steps += data.draw(st.lists(st.sampled_from(COPIES), max_size=2))
+    edited = decoded[place]
+    for step in steps:
+        edited = step(edited)
+
+    sent = adapter.encode([*decoded[:place], edited, *decoded[place + 1 :]])
+
+    assert not is_untouched(edited, adapter.NAME)
+    assert MARK in json.dumps(sent)
+
+
+@each_adapter
+@given(messages=conversations(), data=st.data())
+@settings(max_examples=40)
+def test_copies_are_sent_as_the_originals_are(
+    adapter: ModuleType, messages: list[Message], data: st.DataObject
+) -> None:
+    """The quick way and the comparing way write the same, in any mixture."""
+    decoded: list[Message] = adapter.decode(adapter.encode(messages))
+    ways = st.sampled_from([None, *COPIES])
+    mixed = [way(m) if (way := data.draw(ways)) else m for m in decoded]
+
+    assert json.dumps(adapter.encode(mixed)) == json.dumps(adapter.encode(decoded))
+
+
+@each_adapter
+@given(messages=conversations(), data=st.data())
+@settings(max_examples=40)
+def test_untouched_among_rewritten_are_sent_as_copies_are(
+    adapter: ModuleType, messages: list[Message], data: st.DataObject
+) -> None:
+    """Where messages beside them were written anew, with other ids for their calls."""
+    decoded: list[Message] = adapter.decode(adapter.encode(messages))
+    anew = [m.replace() if data.draw(st.booleans()) else m for m in decoded]
+
+    assert json.dumps(adapter.encode(anew)) == json.dumps(
+        adapter.encode(list(map(copy.copy, anew)))
+    )
+
+
+@each_adapter
+@pytest.mark.parametrize("way", COPIES)
+def test_a_copy_is_not_marked(adapter: ModuleType, way: Callable[[Message], Message]) -> None:
+    """And the original stays marked."""
+    for message in adapter.decode(adapter.encode(_turns(1))):
+        assert not is_untouched(way(message), adapter.NAME)
+        assert is_untouched(message, adapter.NAME)
+
+
+def test_a_decoded_message_has_every_field() -> None:
+    """It is made without the constructor, and yet equal to what that makes."""
+    assert decoded_message("user", "Hello.", None) == Message("user", "Hello.")
+
+
+@each_adapter
+def test_the_mark_is_no_part_of_the_message(adapter: ModuleType) -> None:
+    """Neither of its equality and hash nor of its texts."""
+    messages: list[Message] = adapter.decode(adapter.encode(_turns(1)))
+    copies = list(map(copy.deepcopy, messages))
+
+    assert copies == messages
+    assert list(map(hash, copies)) == list(map(hash, messages))
+    assert list(map(repr, copies)) == list(map(repr, messages))
+    assert list(map(to_plain, copies)) == list(map(to_plain, messages))
+
+
+@each_adapter
+def test_the_mark_keeps_no_message_alive(adapter: ModuleType) -> None:
+    """Nor needs it the garbage collector, so that big payloads go at once."""
+    messages: list[Message] = adapter.decode(adapter.encode(_turns(1)))
+    payload, alive = messages[0].native, weakref.ref(messages[0])
+
+    messages.clear()
+
+    assert payload is not None
+    assert alive() is None
