@@ -125,7 +125,7 @@ def test_media_of_a_tool_follow_its_results() -> None:
 
 
 def test_media_are_sent_by_their_bytes_or_their_place() -> None:
-    """A data URL is bytes."""
+    """A data URL is bytes; of what has neither, the kind is named."""
     message = Message(
         "user",
         media=[
@@ -138,6 +138,7 @@ def test_media_are_sent_by_their_bytes_or_their_place() -> None:
     assert _contents(message)[0]["parts"] == [
         {"fileData": {"mimeType": "audio/wav", "fileUri": "gs://bucket/a.wav"}},
         {"inlineData": {"mimeType": "image/png", "data": "iQ=="}},
+        {"text": "[image/png]"},
     ]
 
 
