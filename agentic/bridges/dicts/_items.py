@@ -43,6 +43,11 @@ class Unit:
     """Whether the next item may change how they are read."""
 
     @property
+    def positions(self) -> range:
+        """Where its items stand in the owner's list."""
+        return range(self.start, self.end)
+
+    @property
     def end(self) -> int:
         """The position after the last item."""
         return self.start + self.items
@@ -104,7 +109,7 @@ class ItemReader:
         found: set[int] = set()
         for position in positions:
             at = bisect_right(self._units, position, key=operator.attrgetter("first")) - 1
-            found.update(range(self._units[at].start, self._units[at].end))
+            found.update(self._units[at].positions)
         return tuple(sorted(found))
 
     def _count_same(self, items: Sequence[Any], covered: int) -> int:

@@ -4,6 +4,7 @@ A request is a body of JSON data, or the arguments of an SDK's call. None of the
 the one that it is given.
 """
 
+import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -128,14 +129,11 @@ def _bedrock_block(text: str) -> dict[str, Any]:
 
 
 def _with_blocks(
-    make: Callable[[str], Any],
-) -> Callable[[Mapping[str, Any], Any, str | None], dict[str, Any]]:
-    def with_system(request: Mapping[str, Any], system: Any, summary: str | None) -> dict[str, Any]:
-        blocks = [*_blocks(system, make), *([] if summary is None else [make(summary)])]
-        rest = {key: value for key, value in request.items() if key != "system"}
-        return {**rest, "system": blocks} if blocks else rest
-
-    return with_system
+    make: Callable[[str], Any], request: Mapping[str, Any], system: Any, summary: str | None
+) -> dict[str, Any]:
+    blocks = [*_blocks(system, make), *([] if summary is None else [make(summary)])]
+    rest = {key: value for key, value in request.items() if key != "system"}
+    return {**rest, "system": blocks} if blocks else rest
 
 
 def _unchanged(request: Mapping[str, Any], _: Any, __: str | None) -> dict[str, Any]:
@@ -207,13 +205,13 @@ FORMS: Mapping[str, RequestForm] = {
     "anthropic": RequestForm(
         "messages",
         lambda request: request.get("system"),
-        _with_blocks(_text_block),
+        functools.partial(_with_blocks, _text_block),
         lambda request: request.get("tools"),
     ),
     "bedrock": RequestForm(
         "messages",
         lambda request: request.get("system"),
-        _with_blocks(_bedrock_block),
+        functools.partial(_with_blocks, _bedrock_block),
         lambda request: at(request, "toolConfig", "tools"),
     ),
     "gemini": RequestForm("contents", _gemini_system, _gemini_with_system, _gemini_tools),

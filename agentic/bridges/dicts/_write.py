@@ -46,10 +46,10 @@ class ItemWriter:
     parts_users: bool
     """Whether two items of the user's may not follow each other. Two of the model's never may,
     where there is no system role."""
-    _written: dict[tuple[int, ...], tuple[list[Message], list[_Placed]]] = attrs.field(
+    _before: dict[tuple[int, ...], tuple[list[Message], list[_Placed]]] = attrs.field(
         factory=dict, init=False
     )
-    """What was encoded for the latest request, by the ids of the messages."""
+    """What was encoded for the latest request, by the ids of its messages."""
     _said: dict[tuple[str, str], Any] = attrs.field(factory=dict, init=False)
     """The latest few texts that were said in an item of ours."""
     _is_request: bool = attrs.field(default=False, init=False)
@@ -77,33 +77,26 @@ class ItemWriter:
 
     def _place(self, sent: list[Message], reader: ItemReader) -> list[_Placed]:
         placed: list[_Placed] = []
-        encoded: dict[tuple[int, ...], tuple[list[Message], list[_Placed]]] = {}
+        before, self._before = self._before, {}
+        is_start = True
         for stretch in _stretches(sent):
             units = _whole_units(stretch, reader)
             if units is not None:
-                for unit in units:
-                    placed += zip(
-                        reader.items[unit.start : unit.end],
-                        range(unit.start, unit.end),
-                        strict=True,
-                    )
+                placed += [(reader.items[at], at) for unit in units for at in unit.positions]
             elif stretch[0].summary is not None:
-                is_first = all(
-                    message.role == "system" for message in sent[: sent.index(stretch[0])]
-                )
-                placed += self._summary(stretch[0], reader, is_first=is_first)
+                placed += self._summary(stretch[0], reader, is_start=is_start)
             else:
                 key = tuple(map(id, stretch))
-                found = self._written.get(key) or (stretch, self._encode(stretch, reader))
-                encoded[key] = found
+                written = before.get(key) or (stretch, self._encode(stretch, reader))
+                self._before[key] = written
                 placed += [
                     (copy.deepcopy(item), None) if at is None else (reader.items[at], at)
-                    for item, at in found[1]
+                    for item, at in written[1]
                 ]
-        self._written = encoded
+            is_start = is_start and stretch[0].role == "system"
         return placed
 
-    def _summary(self, message: Message, reader: ItemReader, *, is_first: bool) -> list[_Placed]:
+    def _summary(self, message: Message, reader: ItemReader, *, is_start: bool) -> list[_Placed]:
         """Place a summary: where the owner's list has it, else where the wire expects it."""
         text = message.content
         unit = reader.find_system(text)
@@ -111,7 +104,7 @@ class ItemWriter:
             return [(reader.items[unit.start], unit.start)]
         if self.has_system_role:
             return [(self._say("system", text), None)]
-        if self._is_request and is_first:
+        if self._is_request and is_start:
             return [(SystemSummary(text), None)]
         if message.summary is not None:
             reader.summaries[hash_text(text)] = message.summary
@@ -146,7 +139,7 @@ class ItemWriter:
         for unit in dict.fromkeys(filter(None, map(reader.find, stretch))):
             alone = self.wire.encode(list(unit.messages))
             if len(alone) == unit.items:
-                yield from zip(alone, range(unit.start, unit.end), strict=True)
+                yield from zip(alone, unit.positions, strict=True)
 
     def _alternating(self, placed: list[_Placed]) -> Iterator[_Placed]:
         """Part what may not follow each other, where something between the two was left out."""

@@ -242,6 +242,39 @@ def test_shrink_is_strictly_smaller_or_none() -> None:
     asyncio.run(refused())
 
 
+def test_shrink_needs_no_event_loop() -> None:
+    """Nor does it block one: a digest stands in for a compactor that would have to wait."""
+    talk = _talk(20)
+    view = _view(Slow(), policy=Policy(100_000, timeout_seconds=5))
+    calm = _view(compactors.Digest(max_tokens=100), policy=Policy(100_000))
+
+    async def refused() -> list[str]:
+        smaller = view.shrink_sync(view.prepare_sync(talk).messages)
+        assert smaller is not None
+        assert len(smaller.messages) < len(talk)
+        return [note.kind for note in smaller.notes]
+
+    smaller = calm.shrink_sync(calm.prepare_sync(talk).messages)
+
+    assert smaller is not None
+    assert smaller.notes == ()
+    assert asyncio.run(refused()) == ["summary_by_digest"]
+
+
+def test_covered_counts_to_the_cut() -> None:
+    """What the latest request took from the list as it is begins there."""
+    view, talk = _view(compactors.Digest(max_tokens=100)), _talk(40)
+    assert view.covered == 0
+
+    sent = view.prepare_sync(talk).messages
+
+    assert 0 < view.covered < len(talk)
+    assert sent[-1] is talk[-1]
+    assert talk[view.covered] in sent
+    assert view.prepare_sync(talk[:3]).messages == talk[:3]
+    assert view.covered == 0
+
+
 def test_events_come_from_the_view() -> None:
     """A View that is used alone sends what a Manager would send, and what changed the view."""
     seen: list[str] = []
