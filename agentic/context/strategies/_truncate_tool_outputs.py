@@ -50,7 +50,7 @@ class TruncateToolOutputs:
 
     def compact(self, messages: list[Message], /) -> list[Message]:
         """Give the view: the same list if every output is short enough."""
-        return self._known.of(messages).view(self._shortened(messages), 0, set())
+        return self._shortened(self._known.of(messages).view(messages, 0, set()))
 
     def _shortened(self, messages: list[Message]) -> list[Message]:
         known = self._recent.find(messages)

@@ -156,8 +156,7 @@ def test_a_pinned_round_loses_only_its_orphans(
 
     view = EACH[name](n).compact(pinned)
 
-    if name != "truncate":  # it edits message by message, and leaves none out
-        assert view == EACH[name](n).compact(sound)
+    assert view == EACH[name](n).compact(sound)
 
 
 @EVERY
@@ -229,3 +228,13 @@ def test_an_orphan_refers_to_nothing() -> None:
 
     assert view == [messages[1]]
     assert Importance(0, assistant_message_score=0.1).compact(view) is view
+
+
+def test_an_orphan_in_a_pinned_round_leaves_the_outputs_short() -> None:
+    """What is left of such a round is shortened like any other."""
+    call = Message("assistant", tool_calls=[ToolCall("c1", "read")], pinned=True)
+    results = [ToolResult("c1", "read", "x" * 50), ToolResult("c1", "read", "of no call")]
+
+    view = TruncateToolOutputs(10).compact([call, Message("tool", tool_results=results)])
+
+    assert [each.output for m in view for each in m.tool_results] == ["x" * 10]
