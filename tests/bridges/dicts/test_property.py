@@ -208,27 +208,42 @@ def test_sending_what_was_sent_piles_nothing_up(
 
 @pytest.mark.corpus
 @pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.NAME)
-def test_recorded_sessions_are_sent_well(
+def test_some_recorded_sessions_are_sent_well(
     forms: Any, wire: ModuleType, sessions: dict[str, list[Message]]
 ) -> None:
-    """Each turn of each transcript, in a window of a fifth of it."""
+    """Every fifth transcript, another fifth for each wire."""
+    for messages in [*sessions.values()][_WIRES.index(wire) :: len(_WIRES)]:
+        _send_session(forms, wire, messages)
+
+
+@pytest.mark.corpus
+@pytest.mark.long
+@pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.NAME)
+def test_every_recorded_session_is_sent_well(
+    forms: Any, wire: ModuleType, sessions: dict[str, list[Message]]
+) -> None:
+    """All transcripts on all wires."""
     for messages in sessions.values():
-        items = forms.to_items(wire, messages)
-        window = max(2_000, sum(len(json.dumps(item)) for item in items) // 20)
-        conversation = forms.make(wire, window)
-        allowed = forms.problems(wire, items)
-        step = max(1, len(items) // 60)
-        for end in range(1, len(items) + 1, step):
-            given_ = items[:end]
-            if wire is openai_responses and "call_output" in items[0].get("type", ""):
-                continue
+        _send_session(forms, wire, messages)
 
-            sent = conversation.fit(given_)
 
-            assert forms.problems(wire, sent) <= allowed | forms.problems(wire, given_) - {
-                "unanswered_call"
-            }
-            own = {id(item) for item in given_}
-            assert [item for item in sent if id(item) in own] == [
-                item for item in given_ if any(item is other for other in sent)
-            ]
+def _send_session(forms: Any, wire: ModuleType, messages: list[Message]) -> None:
+    """Send a transcript at sixty turns, in a window of a fifth of it."""
+    items = forms.to_items(wire, messages)
+    if wire is openai_responses and "call_output" in items[0].get("type", ""):
+        return
+    window = max(2_000, sum(len(json.dumps(item)) for item in items) // 20)
+    conversation = forms.make(wire, window)
+    allowed = forms.problems(wire, items)
+    for end in range(1, len(items) + 1, max(1, len(items) // 60)):
+        given_ = items[:end]
+
+        sent = conversation.fit(given_)
+
+        assert forms.problems(wire, sent) <= allowed | forms.problems(wire, given_) - {
+            "unanswered_call"
+        }
+        own = {id(item) for item in given_}
+        assert [item for item in sent if id(item) in own] == [
+            item for item in given_ if any(item is other for other in sent)
+        ]
