@@ -21,7 +21,6 @@ _logger = logging.getLogger(__name__)
 _PROSE_TOKENS = 1_000
 _LEAST_PROSE = 50
 """What `Model` takes at least."""
-_PROMPT_TOKENS = 1_000
 _DIGEST_TOKENS = 2_000
 _SHARE = Policy(0).summary_share - 0.05
 """Of what the conversation may take. A session shortens what is over the policy's share, which it
@@ -41,12 +40,11 @@ def make_compactor(
     Where the window or the share of a summary is too small for prose, it is a digest alone.
     """
     digest = make_digest(policy, counter)
-    least = _PROMPT_TOKENS + 3 * _LEAST_PROSE
     window = window or 32_000
     room = min(_PROSE_TOKENS, _room(policy) // 2)
-    if window < least or room < _LEAST_PROSE:
+    if window < Model.least_window(_LEAST_PROSE) or room < _LEAST_PROSE:
         return digest
-    prose = min(room, (window - _PROMPT_TOKENS) // 3)
+    prose = min(room, (window - Model.least_window(0)) // 3)
     asked = Model(_Asker(find_decider), max_tokens=prose, window=window, counter=counter)
     below = attrs.evolve(digest, max_tokens=min(_DIGEST_TOKENS, _room(policy) - prose))
     return first_of(with_digest(asked, below), digest)

@@ -49,7 +49,6 @@ ImportanceStrategy: TypeAlias = Importance
 
 _Choice: TypeAlias = Literal["truncation", "importance", "summarization"]
 _CHOICES: tuple[str, ...] = get_args(_Choice)
-_PROMPT_TOKENS = 1_000
 
 
 @attrs.frozen
@@ -366,7 +365,7 @@ class ContextManager:
             options.summarize_with,
             max_tokens=options.max_summary_tokens,
             window=max(
-                self.config.max_context_tokens, _PROMPT_TOKENS + 3 * options.max_summary_tokens
+                self.config.max_context_tokens, Model.least_window(options.max_summary_tokens)
             ),
             chunk_messages=options.summarize_chunk_size,
             counter=counter,

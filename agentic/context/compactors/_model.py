@@ -83,13 +83,22 @@ class Model:
 
     @window.validator
     def _check_window(self, _: object, value: int) -> None:
-        if value < _LEAST_WINDOW + 3 * self.max_tokens:
+        least = self.least_window(self.max_tokens)
+        if value < least:
             raise ConfigError(
                 "window",
                 value,
-                f"{_LEAST_WINDOW + 3 * self.max_tokens} or more for summaries of {self.max_tokens}",
+                f"{least} or more for summaries of {self.max_tokens}",
                 "ask a model with a larger window, or lower max_tokens",
             )
+
+    @staticmethod
+    def least_window(max_tokens: int) -> int:
+        """Return the smallest window in which summaries of `max_tokens` can be asked for.
+
+        It holds the prompt, a former summary, the new one, and as much of the conversation.
+        """
+        return _LEAST_WINDOW + 3 * max_tokens
 
     async def compact(self, messages: list[Message], /) -> str:
         """Give the summary.
