@@ -10,10 +10,13 @@ import attrs
 
 from agentic.context.view._lineage import Branch
 from agentic.context.view._records import Removal
-from agentic.messages import Message
+from agentic.messages import Message, reopen_rounds
 from agentic.tokens import Tallies
 
 __all__ = ["Stage", "explain"]
+
+_REPAIR = "repair"
+_REFUSED = "a provider would refuse a result that answers no call"
 
 
 @attrs.frozen(eq=False)
@@ -26,15 +29,14 @@ class Stage:
     after: list[Message]
 
 
-def explain(branch: Branch, stages: Sequence[Stage], tallies: Tallies | None) -> list[Removal]:
-    """Return what the compaction replaced, then what each stage removed or shortened."""
+def explain(
+    branch: Branch, view: list[Message], stages: Sequence[Stage], tallies: Tallies | None
+) -> list[Removal]:
+    """Return what the compaction replaced, what was repaired, then what each stage removed."""
     removals = list(_compacted(branch, tallies))
-    history, places = branch.history, branch.positions
-    if stages and len(stages[0].before) != len(history):
-        # The history was repaired before: what was added has no place in the owner's list.
-        known = dict(zip(map(id, history), places, strict=True))
-        places = [known.get(id(message)) for message in stages[0].before]
-    for stage in stages:
+    repaired = stages[0].before if stages else view
+    places: list[int | None] = branch.positions
+    for stage in (Stage(_REPAIR, _REFUSED, branch.history, repaired), *stages):
         if stage.after is stage.before:
             continue
         gone, shortened, places = _compare(stage, places)
@@ -90,7 +92,8 @@ def _compare(
     """Return what is gone, what was written anew, and where the messages that stayed come from."""
     kept = {id(message) for message in stage.after}
     known = {id(message) for message in stage.before}
-    rewritten = {_signature(m): m for m in stage.after if id(m) not in known and _signature(m)}
+    written = [m for m in stage.after if id(m) not in known and reopen_rounds([m])]
+    rewritten = {key: message for message in written for key in _keys(message)}
     origin: dict[int, int | None] = {}
     gone: list[_Change] = []
     shortened: list[_Change] = []
@@ -98,7 +101,7 @@ def _compare(
         if id(message) in kept:
             origin[id(message)] = place
             continue
-        instead = rewritten.get(_signature(message))
+        instead = next(filter(None, map(rewritten.get, _keys(message))), None)
         if instead is None:
             gone.append((place, message, None))
         else:
@@ -107,13 +110,15 @@ def _compare(
     return gone, shortened, [origin.get(id(message)) for message in stage.after]
 
 
-def _signature(message: Message) -> tuple[object, ...]:
-    """Return what a rewritten message shares with the original; empty if nothing names it."""
+def _keys(message: Message) -> Iterator[object]:
+    """Yield what a rewritten message shares with the original: its ids, or one of its results."""
     if message.summary is not None:
-        return ("summary", message.summary.created_at)
+        yield ("summary", message.summary.created_at)
     ids = [call.id for call in message.tool_calls]
     ids += [result.call_id for result in message.tool_results]
-    return (message.role, *ids) if ids else ()
+    if ids:
+        yield (message.role, *ids)
+    yield from map(id, message.tool_results)
 
 
 def _saved(found: list[_Change], tallies: Tallies | None) -> int:

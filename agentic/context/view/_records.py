@@ -50,7 +50,8 @@ class Removal:
     """Something of the history that the latest request did not contain, or contained in part."""
 
     part: str
-    """What removed it: `compaction`, a strategy's name, `summary share`, or `window`."""
+    """What removed it: `compaction`, `repair` (an orphaned result), a strategy's name,
+    `summary share`, or `window`."""
     reason: str
     """Why, as a sentence."""
     positions: tuple[int, ...]

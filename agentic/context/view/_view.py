@@ -327,7 +327,8 @@ class View:
         """Return what the latest request does not contain, or contains in part, and why."""
         if self._latest is None:
             return []
-        return explain(self._latest.branch, self._latest.stages, self._looker.tallies)
+        latest = self._latest
+        return explain(latest.branch, latest.view, latest.stages, self._looker.tallies)
 
     @property
     def covered(self) -> int:
