@@ -150,4 +150,4 @@ def _percent(share: float | None) -> str:
     """
     if share is None:
         return "-"
-    return f"{share:.0%}"[:-1] if share < 0.95 or share == 1 else f"{100 * share:.1f}"
+    return f"{100 * share:.0f}" if share < 0.95 else f"{100 * share:.1f}".removesuffix(".0")

@@ -162,7 +162,7 @@ CHANGES = Changes(
     [
         "## Files changed\n- /r/src/a.py\n- src/deep/b.py\n- lib/__init__.py, Makefile",
         "## Modified\n`a.py` (3 edits), `b.py`\n- lib/__init__.py: new\n- Makefile",
-        "### Edited\n/r/\n  src/\n    a.py (x)\n    deep/\n      b.py\n  lib/__init__.py\n  Makefile",
+        "### Edited\n/r/\n  src/\n    a.py (x)\n    deep/\n      b.py\n  lib/__init__.py\nMakefile",
         "**Edited files**\n- src/: a.py, deep/b.py\n- lib/\n  - __init__.py - new\n- Makefile",
         "# Changed\nsrc/\n├── a.py\n└── deep/\n    └── b.py\nlib/\n└── __init__.py\nMakefile",
         "## Files changed\n- edited src/{a,deep/b}.py\n- created lib/__init__.py\n- Makefile",

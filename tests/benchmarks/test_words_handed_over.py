@@ -114,7 +114,8 @@ def test_failure_without_an_error_does_not_count() -> None:
     ("text", "sentence"),
     [
         ("All of the tests pass. Next.", "All of the tests pass."),
-        ("Perfect! Now all of the tests pass. Next.", "Perfect! Now all of the tests pass."),
+        ("Perfect! Now they pass. Next.", "Now they pass."),
+        ("Perfect!", "Perfect!"),
         ("# Done with all of it\nMore", "# Done with all of it"),
         ("```\nls\n```\nI looked at the files now.", "I looked at the files now."),
         ("测试都通过了,没有问题。接下来写文档。", "测试都通过了,没有问题。"),

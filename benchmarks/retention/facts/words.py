@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["is_enough", "quotes"]
+__all__ = ["is_sentence", "quotes"]
 
 FIVE_WORDS = 5
 TEN_CHARACTERS = 10
@@ -30,12 +30,10 @@ def quotes(view: str, text: str) -> bool:
     return any(f" {' '.join(words[at : at + FIVE_WORDS])} " in spaced for at in starts)
 
 
-def is_enough(text: str) -> bool:
-    """Return whether a text has five words, or ten characters where words are not spaced."""
+def is_sentence(text: str) -> bool:
+    """Return whether a text has three words or more, or six characters where none are spaced."""
     words = _words(text)
-    if _is_unspaced(words):
-        return len("".join(words)) >= TEN_CHARACTERS
-    return len(words) >= FIVE_WORDS
+    return len("".join(words)) >= 6 if _is_unspaced(words) else len(words) >= 3
 
 
 def _is_unspaced(words: list[str]) -> bool:
