@@ -21,7 +21,7 @@ __all__ = ["Score", "evidence_of", "markdown_evidence", "markdown_facts", "score
 
 SIZES = (1_000, 2_000, 4_000)
 PLACES = 4
-"""A session is cut after each quarter of its messages, and at its end."""
+"""A session is cut after each quarter of its messages; the last cut is its end."""
 EVIDENCE = ("Digest 90 %, newest", "crude index 90 %, newest", "newest only")
 
 
@@ -100,7 +100,7 @@ def markdown_facts(scores: Sequence[Score]) -> Iterator[str]:
 def _facts(title: str, scores: Sequence[Score]) -> Iterator[str]:
     sessions = len({score.session for score in scores})
     cuts = len({(score.session, score.place) for score in scores})
-    yield f"\n{title}: {sessions} sessions, {cuts} cuts\n"
+    yield f"\n{title}: {sessions} session{'s' * (sessions > 1)}, {cuts} cuts\n"
     columns = [(way, size) for way in _WAYS for size in SIZES]
     yield _row("", *(f"{way} {size // 1000}k" for way, size in columns))
     yield _row("---", *("---" for _ in columns))
