@@ -60,6 +60,19 @@ def test_text_of_a_harness_is_no_request(text: str) -> None:
         assert requests_of([said("user", f"{text}\nMend it.")]) == ["Mend it."]
 
 
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Put a <div> into the header.", "Put a <div> into the header."),
+        ("Why is there a <system-reminder> here?", "Why is there a <system-reminder> here?"),
+        ("<command-name>/fix</command-name><command-args>issue 5</command-args>", "issue 5"),
+    ],
+)
+def test_tags_that_a_user_wrote_stay(text: str, asked: str) -> None:
+    """Only whole blocks that a harness writes go; what follows a command is the user's."""
+    assert requests_of([said("user", text)]) == [asked]
+
+
 def test_outputs_of_an_agent_in_text_are_no_requests() -> None:
     """Where commands stand in the replies, what comes back is no user speaking; elsewhere it is."""
     agent = [said("user", "Mend it."), said("assistant", "```\nls\n```"), said("user", "a.py b.py")]
