@@ -2,7 +2,9 @@
 
     python -m benchmarks.retention [--quick] [--jobs 2] [--json results.json] [--picture out.svg]
     python -m benchmarks.retention --validity [--quick] [--jobs 2]
+    python -m benchmarks.retention --facts [--jobs 2]
 
+A third of the sessions is held out: `--held-out` measures these, and everything else the others.
 Run it from the root of the checkout. The sessions lie beside it, in shared/data/transcripts.
 """
 
@@ -16,7 +18,13 @@ import attrs
 
 from benchmarks.retention.cost import COST_BUDGETS, Bill, replay
 from benchmarks.retention.cuts import CUTS
-from benchmarks.retention.judge import POINTS
+from benchmarks.retention.evidence import POINTS
+from benchmarks.retention.handover import (
+    evidence_of,
+    markdown_evidence,
+    markdown_facts,
+    scores_of,
+)
 from benchmarks.retention.measure import Sample, measure, summarize
 from benchmarks.retention.peers import INSTALL, absent_peers, peer_cuts
 from benchmarks.retention.picture import draw
@@ -31,7 +39,11 @@ QUICK_STEP = 60
 def main() -> None:
     """Measure, and print the tables."""
     options = _options()
-    sessions = read_sessions(options.folder)
+    sessions = [
+        session
+        for session in read_sessions(options.folder)
+        if session.is_held_out == options.held_out
+    ]
     if not sessions:
         print(f"No transcripts in {options.folder.name}: there is nothing to measure.")
         return
@@ -39,6 +51,13 @@ def main() -> None:
         checked = partial(check, step=QUICK_STEP if options.quick else 1)
         with ProcessPoolExecutor(options.jobs) as pool:
             print_verdicts(verdict for each in pool.map(checked, sessions) for verdict in each)
+        return
+    if options.facts:
+        with ProcessPoolExecutor(options.jobs) as pool:
+            scores = [score for each in pool.map(scores_of, sessions) for score in each]
+            print(*markdown_facts(scores), sep="\n", flush=True)
+            samples = [sample for each in pool.map(evidence_of, sessions) for sample in each]
+            print(*markdown_evidence(samples), sep="\n")
         return
     for name in absent_peers():
         print(f"{name} is not installed and has no row; to have it: {INSTALL}")
@@ -63,6 +82,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("folder", nargs="?", type=Path, default=FOLDER, help="of transcripts")
     parser.add_argument("--quick", action="store_true", help="a few points a session")
     parser.add_argument("--validity", action="store_true", help="only what providers would refuse")
+    parser.add_argument("--facts", action="store_true", help="only what a digest hands over")
+    parser.add_argument("--held-out", action="store_true", help="the third for the end only")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--json", type=Path, help="write every sample into this file")
     parser.add_argument("--picture", type=Path, help="draw evidence against budget into this file")

@@ -14,10 +14,9 @@ from agentic.context.strategies import (
     FitContextWindow,
 )
 from agentic.messages import Message
-from benchmarks.retention.cuts import CharSize
-from benchmarks.retention.judge import points_of
+from benchmarks.retention.evidence import points_of
 from benchmarks.retention.sessions import Session
-from benchmarks.retention.shown import size_of, text_of
+from benchmarks.retention.shown import CharSize, size_of, text_of
 
 __all__ = ["COST_BUDGETS", "SLIDING", "Bill", "replay"]
 
@@ -55,7 +54,7 @@ def replay(session: Session, budget: int) -> Iterator[Bill]:
     if size_of(text_of(session.messages)) <= budget:
         return
     sizes = _Sizes()
-    points = [point for point in points_of(session) if point.size > budget]
+    points = [point for point in points_of(session.messages) if point.size > budget]
     for way, strategy in _strategies(budget).items():
         bill = _send(session.messages, strategy, budget, sizes)
         judged = [point.judge(text_of(strategy.compact(point.past))).evidence for point in points]

@@ -4,13 +4,11 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeAlias
 
-import attrs
-
 from agentic.context.compactors import Digest
 from agentic.context.strategies import ClearToolOutputs, Importance, TrimRounds
 from agentic.messages import Message
 from benchmarks.retention.index import line_index
-from benchmarks.retention.shown import newest, size_of, text_of
+from benchmarks.retention.shown import CharSize, newest, size_of, text_of
 
 __all__ = ["CUTS", "SPLITS", "Cut", "newest_only", "with_digest"]
 
@@ -18,7 +16,7 @@ Cut: TypeAlias = Callable[[list[Message], int], str]
 """From a past and a budget in tokens to the text that is kept."""
 
 SPLITS = (50, 75, 90)
-"""How much of the budget the digest gets, in percent."""
+"""How much of the budget the digest gets, in percent; the crude index the least and the most."""
 
 
 def newest_only(past: list[Message], budget: int) -> str:
@@ -50,24 +48,25 @@ def weighed(past: list[Message], budget: int) -> str:
 
 
 def with_digest(past: list[Message], budget: int, percent: int) -> str:
-    """Keep the newest messages in a part of the budget, a digest of those before in the rest."""
+    """Keep the newest messages in a part of the budget, a digest of those before in the rest.
+
+    What the digest does not need goes to the newest messages.
+    """
     kept, before = newest(past, budget * (100 - percent) // 100)
     room = budget - int(size_of(kept)) - 1
-    digest = asyncio.run(Digest(max_tokens=room).compact(before)) if before else ""
+    digest = (
+        asyncio.run(Digest(max_tokens=room, counter=CharSize()).compact(before)) if before else ""
+    )
+    kept, _ = newest(past, budget - size_of(digest) - 1)
     return "\n".join(part for part in (digest, kept) if part)
-
-
-@attrs.frozen
-class CharSize:
-    """Counts as this benchmark does."""
-
-    def count(self, text: str, /) -> int:
-        """Count a text."""
-        return -(-len(text) // 4)
 
 
 def _split(percent: int) -> Cut:
     return lambda past, budget: with_digest(past, budget, percent)
+
+
+def _indexed(percent: int) -> Cut:
+    return lambda past, budget: line_index(past, budget, percent)
 
 
 CUTS: dict[str, Cut] = {
@@ -75,6 +74,6 @@ CUTS: dict[str, Cut] = {
     "tool outputs cleared": cleared,
     "TrimRounds": trimmed,
     "Importance, newest": weighed,
-    "crude index of lines, newest": line_index,
+    **{f"crude index {percent} %, newest": _indexed(percent) for percent in SPLITS[::2]},
     **{f"Digest {percent} %, newest": _split(percent) for percent in SPLITS},
 }

@@ -10,22 +10,23 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from agentic.cli.replay import terms_in
 from agentic.messages import Message
-from benchmarks.retention.shown import newest, size_of
+from benchmarks.retention.evidence import names_in
+from benchmarks.retention.shown import CHARS_PER_TOKEN, newest, size_of, text_of
 
-__all__ = ["line_index"]
+__all__ = ["line_index", "newest_lines"]
 
-_NEWEST = 0.5
-"""The share of the newest messages."""
 _HALF_LIFE, _SAID, _PUT_OUT = 200, 3, 1
 _WIDTH = 80
 """So much of a line is shown, in characters."""
 
 
-def line_index(past: list[Message], budget: int) -> str:
-    """Keep the newest messages in half of the budget, and an index of those before in the rest."""
-    kept, before = newest(past, int(budget * _NEWEST))
+def line_index(past: list[Message], budget: int, percent: int = 50) -> str:
+    """Keep an index in a part of the budget, and the newest messages in the rest.
+
+    What the index does not need goes to the newest messages.
+    """
+    kept, before = newest(past, budget * (100 - percent) // 100)
     room = (budget - size_of(kept) - 1) * 4
     index = _Index.of(before)
     chosen: list[str] = []
@@ -35,8 +36,25 @@ def line_index(past: list[Message], budget: int) -> str:
         if term not in shown and len(line) < room:
             room -= len(line) + 1
             chosen.append(line)
-            shown.update(terms_in(line))
-    return "\n".join([*chosen, kept])
+            shown.update(names_in(line))
+    text = "\n".join(chosen)
+    kept, _ = newest(past, budget - size_of(text) - 1)
+    return "\n".join(part for part in (text, kept) if part)
+
+
+def newest_lines(past: Sequence[Message], budget: int) -> str:
+    """Keep the newest whole lines that each have a name which no later line has, oldest first."""
+    room = budget * CHARS_PER_TOKEN
+    seen: set[str] = set()
+    kept: list[str] = []
+    for message in reversed(past):
+        for line in reversed(text_of([message]).split("\n")):
+            names = set(names_in(line)) - seen
+            if names and len(line) < room:
+                room -= len(line) + 1
+                seen |= names
+                kept.append(line)
+    return "\n".join(reversed(kept))
 
 
 @attrs.define
@@ -55,7 +73,7 @@ class _Index:
 
     def add(self, text: str, weight: float) -> None:
         for line in text.split("\n"):
-            for term in terms_in(line):
+            for term in names_in(line):
                 self.scores[term] += weight
                 self.lines[term] = line.strip()
 

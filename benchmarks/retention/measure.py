@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import attrs
 
 from benchmarks.retention.cuts import Cut
-from benchmarks.retention.judge import POINTS, Point, points_of
+from benchmarks.retention.evidence import POINTS, Point, points_of
 from benchmarks.retention.sessions import Session
 from benchmarks.retention.shown import size_of
 
@@ -26,7 +26,6 @@ class Sample:
 
     session: str
     family: str
-    half: str
     is_long: bool
     way: str
     budget: int
@@ -67,14 +66,16 @@ def measure(
 ) -> Iterator[Sample]:
     """Cut and judge. A point counts at a budget only if its past is larger than that."""
     for session in sessions:
-        for number, point in enumerate(points_of(session, points)):
+        for number, point in enumerate(points_of(session.messages, points)):
             for budget in budgets:
                 if point.size > budget:
                     for way, cut in cuts.items():
-                        yield _sample(point, number, way, cut, budget)
+                        yield _sample(session, point, number, way=way, cut=cut, budget=budget)
 
 
-def _sample(point: Point, number: int, way: str, cut: Cut, budget: int) -> Sample:
+def _sample(
+    session: Session, point: Point, number: int, *, way: str, cut: Cut, budget: int
+) -> Sample:
     start = time.process_time()
     kept = cut(point.past, budget)
     seconds = time.process_time() - start
@@ -82,11 +83,9 @@ def _sample(point: Point, number: int, way: str, cut: Cut, budget: int) -> Sampl
     if used > 1:
         raise AssertionError(f"{way}: {size_of(kept):.0f} of {budget} tokens")
     judged = point.judge(kept)
-    session = point.session
     return Sample(
         session.name,
         session.family,
-        session.half,
         session.is_long,
         way,
         budget,

@@ -9,11 +9,6 @@ from benchmarks.retention.measure import Row, Sample, below, summarize
 
 __all__ = ["print_bills", "print_floor", "print_table", "print_tables"]
 
-_GROUPS: dict[str, Callable[[Sample], bool]] = {
-    "All sessions of 100 messages or more": lambda sample: sample.is_long,
-    "The half to tune on": lambda sample: sample.is_long and sample.half == "tune",
-    "The half to check on": lambda sample: sample.is_long and sample.half == "check",
-}
 FLOOR = "newest only"
 MOST = "msa"
 """The agent that most of the long sessions are of."""
@@ -24,16 +19,15 @@ _COSTS: tuple[Callable[[Bill], float], ...] = (
 
 
 def print_tables(samples: Sequence[Sample]) -> None:
-    """Print the means: of all, of each half, of each agent, and of the other agents together."""
-    for title, belongs in _GROUPS.items():
-        print_table(title, [sample for sample in samples if belongs(sample)])
+    """Print the means: of all, of each agent, and of the other agents together."""
+    print_table("Sessions of 100 messages or more", [each for each in samples if each.is_long])
     for family in sorted({sample.family for sample in samples if sample.is_long}):
         chosen = [sample for sample in samples if sample.is_long and sample.family == family]
         print_table(f"Of these, {family}", chosen)
     others = [sample for sample in samples if sample.family != MOST]
     print_table("Sessions of other agents, long and short", others)
     short = [sample for sample in others if not sample.is_long]
-    print_table("Of these, of 20 to 99 messages", short)
+    print_table("Of these, of fewer than 100 messages", short)
 
 
 def print_table(title: str, samples: Sequence[Sample]) -> None:

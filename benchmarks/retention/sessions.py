@@ -1,26 +1,29 @@
-"""Recorded sessions: where they lie, how they are read, and which half and family each is of."""
+"""Recorded sessions: where they lie, how they are read, and which of them are held out."""
 
+import json
 import zlib
-from functools import cached_property
 from pathlib import Path
 
 import attrs
 
-from agentic.cli.replay import read_transcripts, speaks_in_text
+from agentic.cli.replay import read_transcripts
 from agentic.messages import Message, leading_system_count
+from benchmarks.retention.facts.transcript import Raw
 
 __all__ = ["Session", "read_sessions"]
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
-LEAST_MESSAGES, LEAST_SHORT = 100, 20
+LEAST_MESSAGES = 100
 
 
-@attrs.define(slots=False)
+@attrs.define
 class Session:
     """One recorded conversation, without the system messages at its start."""
 
     name: str
     messages: list[Message]
+    raw: list[Raw]
+    """The same messages as they lie in the file."""
 
     @property
     def family(self) -> str:
@@ -28,30 +31,31 @@ class Session:
         return self.name.partition("_")[0]
 
     @property
-    def half(self) -> str:
-        """What it is for, by a checksum of its name: `tune` or `check`."""
-        return ("tune", "check")[zlib.crc32(self.name.encode()) & 1]
+    def is_held_out(self) -> bool:
+        """Whether it is of the third that is looked at only at the end.
+
+        That is so if the CRC-32 of the file's name can be divided by three.
+        """
+        return zlib.crc32(f"{self.name}.jsonl".encode()) % 3 == 0
 
     @property
     def is_long(self) -> bool:
         """Whether it has the hundred messages that the main table asks for."""
         return len(self.messages) >= LEAST_MESSAGES
 
-    @cached_property
-    def speaks_in_text(self) -> bool:
-        """Whether actions stand in the replies, and outputs come back as user messages."""
-        return speaks_in_text(self.messages)
-
 
 def read_sessions(folder: Path = FOLDER) -> list[Session]:
-    """Read every session of some length; none where the folder is absent."""
+    """Read every session; none where the folder is absent."""
     paths = [path for path in sorted(folder.glob("*.jsonl")) if path.name != "index.jsonl"]
-    sessions = [Session(path.stem, _read(path)) for path in paths]
-    return [session for session in sessions if len(session.messages) >= LEAST_SHORT]
+    return [_read(path) for path in paths]
 
 
-def _read(path: Path) -> list[Message]:
+def _read(path: Path) -> Session:
     """Read a session without its thinking, which no provider is sent again."""
     [transcript] = read_transcripts(path)
     messages = [attrs.evolve(message, reasoning="") for message in transcript.messages]
-    return messages[leading_system_count(messages) :]
+    raw = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line.strip()]
+    if len(raw) != len(messages):
+        raise ValueError(f"{path.name}: {len(raw)} lines make {len(messages)} messages")
+    start = leading_system_count(messages)
+    return Session(path.stem, messages[start:], raw[start:])

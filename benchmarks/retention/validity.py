@@ -22,9 +22,9 @@ from agentic.context.strategies import (
 )
 from agentic.messages import Message
 from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
-from benchmarks.retention.cuts import CharSize
 from benchmarks.retention.measure import BUDGETS
 from benchmarks.retention.sessions import Session
+from benchmarks.retention.shown import CharSize
 
 __all__ = ["Verdict", "check", "print_verdicts"]
 
