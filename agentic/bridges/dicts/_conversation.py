@@ -6,7 +6,7 @@ import logging
 import operator
 import threading
 from collections.abc import Mapping, Sequence
-from types import ModuleType
+from types import ModuleType, NoneType
 from typing import Any
 
 import attrs
@@ -91,7 +91,7 @@ class Conversation:
         if self.compactor is None:
             self.compactor = Digest(max_tokens=_digest_tokens(policy), counter=self.counter)
         self._form = FORMS[name]
-        self._reader = ItemReader(self.wire.IncrementalDecoder())
+        self._reader = ItemReader(self.wire.IncrementalDecoder(), self._form.takes_texts)
         has_system_role = name in {"openai_chat", "openai_responses"}
         self._writer = ItemWriter(self.wire, has_system_role, parts_users=name == "bedrock")
         self._view = View(
@@ -156,7 +156,13 @@ class Conversation:
         """Take in how large the provider says that the latest request was.
 
         `response` is what the SDK returned, or its JSON data. Without this the size is estimated.
+
+        Raises:
+            ConfigError: something that is no response.
         """
+        if isinstance(response, str | bytes | int | float | list | tuple | NoneType):
+            allowed = "what the SDK returned, or its JSON data as a dict"
+            raise ConfigError("response", response, allowed, "pass the whole response")
         decision = self.wire.decode_response(response)
         reply = Message("assistant", decision.reply, tool_calls=decision.tool_calls)
         self._view.report(reply, decision.usage)

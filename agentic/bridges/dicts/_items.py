@@ -11,14 +11,19 @@ import operator
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import islice
+from types import NoneType
 from typing import Any, Protocol
 
 import attrs
 
+from agentic.errors import ConfigError
 from agentic.messages import ContextSummary, Message
 from agentic.providers import Decoded
 
 __all__ = ["ItemReader", "SystemSummary", "Unit", "hash_text"]
+
+_NO_ITEMS = (str, bytes, int, float, list, tuple, NoneType)
+"""An object of a class that nobody here knows may be an SDK's."""
 
 
 @attrs.frozen
@@ -62,6 +67,8 @@ class ItemReader:
     """One owner's list as it was read last."""
 
     _decoder: _Decoder
+    _takes_texts: bool = False
+    """Whether an item may be a plain text."""
     items: list[Any] = attrs.field(factory=list, init=False)
     """The owner's own objects."""
     messages: list[Message] = attrs.field(factory=list, init=False)
@@ -74,8 +81,14 @@ class ItemReader:
     _by_message: dict[int, Unit] = attrs.field(factory=dict, init=False)
 
     def read(self, items: Sequence[Any], covered: int) -> None:
-        """Read what is new in a list whose first `covered` items are only compared by identity."""
+        """Read what is new in a list whose first `covered` items are only compared by identity.
+
+        Raises:
+            ConfigError: something new that is no item.
+        """
         same = self._count_same(items, covered)
+        for position, item in enumerate(islice(items, same, None), same):
+            self._check(position, item)
         former: dict[int, Unit] = {}
         is_open = bool(self._units) and self._units[-1].is_open
         if same < len(self.items) or (is_open and same < len(items)):
@@ -85,6 +98,16 @@ class ItemReader:
         self._copies[start:] = map(_copy, items[start:])
         if start < len(items):
             self._decode(start, former)
+
+    def _check(self, position: int, item: Any) -> None:
+        """Refuse what the decoder would read as an empty message."""
+        if isinstance(item, _NO_ITEMS) and not (self._takes_texts and isinstance(item, str)):
+            raise ConfigError(
+                f"messages[{position}]",
+                item,
+                "a dict, or an object of the provider's SDK",
+                'pass {"role": "user", ...} as the provider documents it',
+            )
 
     def find(self, message: Message) -> Unit | None:
         """Return the unit that a message belongs to; None if it was not read from an item."""

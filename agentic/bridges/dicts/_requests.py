@@ -53,6 +53,8 @@ class RequestForm:
     tools_of: Callable[[Mapping[str, Any]], Any]
     on_server: tuple[str, ...] = ()
     """The parameters that leave the history with the provider."""
+    takes_texts: bool = False
+    """Whether an item may be a plain text."""
 
     def open(self, request: Mapping[str, Any]) -> Opened:
         """Take a request apart.
@@ -201,6 +203,7 @@ FORMS: Mapping[str, RequestForm] = {
         _unchanged,
         lambda request: request.get("tools"),
         on_server=("previous_response_id", "conversation"),
+        takes_texts=True,
     ),
     "anthropic": RequestForm(
         "messages",
@@ -214,6 +217,8 @@ FORMS: Mapping[str, RequestForm] = {
         functools.partial(_with_blocks, _bedrock_block),
         lambda request: at(request, "toolConfig", "tools"),
     ),
-    "gemini": RequestForm("contents", _gemini_system, _gemini_with_system, _gemini_tools),
+    "gemini": RequestForm(
+        "contents", _gemini_system, _gemini_with_system, _gemini_tools, takes_texts=True
+    ),
 }
 """By the name of the adapter."""

@@ -305,6 +305,35 @@ def test_no_list_of_items_is_refused(forms: Any, messages: Any) -> None:
         asyncio.run(forms.make(openai_chat).fit_async(messages))
 
 
+@pytest.mark.parametrize("item", [None, 3, b"Why?", [{"role": "user", "content": "Why?"}]])
+def test_no_item_is_refused(forms: Any, wire: ModuleType, item: Any) -> None:
+    """The error says which one, and what was read before is as it was."""
+    conversation = forms.make(wire)
+    items = forms.to_items(wire, forms.exchange(0))
+    conversation.fit(items)
+
+    with pytest.raises(ConfigError, match=rf"messages\[{len(items)}\] is"):
+        conversation.fit([*items, item])
+
+    assert conversation.fit(items) is items
+
+
+def test_a_text_is_an_item_where_the_sdk_takes_one(forms: Any, wire: ModuleType) -> None:
+    """Google's and OpenAI's Responses do; elsewhere it would be read as an empty message."""
+    if wire in {gemini, openai_responses}:
+        assert forms.make(wire).fit(["Why?"]) == ["Why?"]
+    else:
+        with pytest.raises(ConfigError, match="messages"):
+            forms.make(wire).fit(["Why?"])
+
+
+@pytest.mark.parametrize("response", [None, "Why?", 3, [{}]])
+def test_no_response_is_refused(forms: Any, response: Any) -> None:
+    """Such as the text of a reply in place of the response that has the usage."""
+    with pytest.raises(ConfigError, match="response is"):
+        forms.make(openai_chat).report(response)
+
+
 def test_a_history_on_the_server_is_refused(forms: Any) -> None:
     """Its calls are unknown here, and their results would be dropped as orphans."""
     conversation = forms.make(openai_responses)
