@@ -180,8 +180,8 @@ class Conversation:
     def state(self) -> dict[str, Any]:
         """Return what must be kept between processes, as plain JSON of a few kilobytes.
 
-        It holds the latest summary, how many items that covers and which of them were kept, a hash
-        of them, the calibration and the back-off, and nothing else that was said.
+        It holds the latest summary with its notes, how many items that covers and which of them
+        were kept, a hash of them, the calibration and the back-off, and nothing else that was said.
         """
         if not self._reader.items and self._state is not None:
             return dict(self._state)

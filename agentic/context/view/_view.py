@@ -342,8 +342,8 @@ class View:
     def state(self) -> dict[str, Any]:
         """Return what this View remembers, as plain JSON of a few kilobytes.
 
-        It holds the summary, how many messages of the owner's list that covers and a hash of them,
-        the calibration and the back-off, and no other message. Pass it to a new View.
+        It holds the summary with its notes, how many messages of the owner's list that covers and a
+        hash of them, the calibration and the back-off, and no other message. Pass it to a new View.
         """
         generation = self._latest.branch.generation if self._latest else None
         history = self._latest.branch.history if self._latest else []
@@ -431,6 +431,7 @@ class View:
     ) -> Prepared:
         """Remember what is sent, and return it."""
         self._latest = look
+        self._looker.lineage.remember_sent(look.view)
         if self._looker.meter is not None:
             self._looker.meter.sent(look.branch.history, look.view)
         return Prepared(
