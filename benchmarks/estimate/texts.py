@@ -25,6 +25,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
+import drawings  # type: ignore[import-not-found]  # beside this script
 from sources import (  # type: ignore[import-not-found]  # beside this script
     BOOK,
     DECLARATION,
@@ -33,6 +34,7 @@ from sources import (  # type: ignore[import-not-found]  # beside this script
     OUTPUTS,
     PACKAGES,
     PAGES,
+    TRANSLATED,
 )
 
 FOLDER = Path(tempfile.gettempdir()) / "agentic-texts"
@@ -40,12 +42,16 @@ DATA = Path(__file__).parents[3] / "shared" / "data"
 Texts: TypeAlias = dict[str, list[str]]
 PIECE, MOST, FEWEST = 3_000, 120, 100
 """Characters of a piece, pieces of a kind, characters below which a piece says nothing."""
+UNTRANSLATED = " the "
+"""What shows that a part of a translation is still in English."""
 
 
 def texts(part: int) -> Texts:
     """Give the texts of every kind: part 0 to fit, part 1 to check."""
     fetch()
     found = {kind: pieces(files(page[1 + part]), page[0]) for kind, page in PAGES.items()}
+    for kind, page in TRANSLATED.items():
+        found[kind] = pieces(files(page[1 + part]), page[0], without=UNTRANSLATED)
     for kind, (share, book, _) in LANGUAGES.items():
         pattern = f"{BOOK}{book}/sect.{('[a-m]', '[n-z]')[part]}*.html"
         found[kind] = pieces(files([pattern]), share)
@@ -74,10 +80,11 @@ def run(*command: str) -> None:
     subprocess.run(command, cwd=FOLDER, check=True)
 
 
-def pieces(whole: Iterable[str], share: float = 0.0) -> list[str]:
+def pieces(whole: Iterable[str], share: float = 0.0, without: str = "\0") -> list[str]:
     """Cut texts, leave out pieces with less than that share beyond ASCII, draw some of the rest."""
     cut = (text[at : at + PIECE] for text in whole for at in range(0, len(text), PIECE))
-    kept = [p for p in cut if len(p) >= FEWEST and sum(c > "\x7f" for c in p) >= share * len(p)]
+    long = (piece for piece in cut if len(piece) >= FEWEST and without not in piece)
+    kept = [p for p in long if sum(c > "\x7f" for c in p) >= share * len(p)]
     random.Random(1).shuffle(kept)
     return kept[:MOST]
 
@@ -152,6 +159,7 @@ def outputs(part: int) -> Texts:
         "base64": pieces([base64.b64encode(draw.randbytes(60_000)).decode()]),
         "hexadecimal": pieces([draw.randbytes(30_000).hex(" ", 32)]),
         "dense log: made": pieces([access_log(part)]),
+        "drawing: made": pieces([drawings.drawings(part)]),
     }
     for kind, names in OUTPUTS.items():
         for name in names:
