@@ -6,6 +6,10 @@ run begins, goes on or changes, and `bit_count` counts them. Such places are whe
 a run of letters with what stands before it, up to three digits, a run of marks, white space
 (https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py).
 
+How many tokens a word is depends on its language. English, which tokenizers know best, hardly uses
+k and z: 3 of 1,000 letters in the Declaration of Human Rights. In Finnish, Hungarian, Indonesian,
+Polish and Turkish they are 50 to 90, so these letters are counted.
+
 Memory is bounded: 8,192 characters are looked at together.
 """
 
@@ -24,6 +28,8 @@ _VOWELS = "aeiouyAEIOUY"
 
 def _classes(character: str) -> set[str]:
     if character in string.ascii_letters:
+        if character in "kz":  # no small ones, so that one byte means them and nothing else
+            return {"letter", "consonant"}
         size = "capital" if character.isupper() else "small"
         return {"letter", size} | (set() if character in _VOWELS else {"consonant"})
     if character >= "À" and character.isalpha():
@@ -46,6 +52,7 @@ def _mask(*names: str) -> int:
 
 _TABLE = bytes(_lanes(*_classes(chr(byte))) for byte in range(256))
 _IN_ALPHABET = bytes(_lanes("letter") if high in ALPHABETS else 0 for high in range(256))
+_FOREIGN = _TABLE[ord("k")]
 _BELOW_256 = bytes(0 if high else 0xFF for high in range(256))
 
 _DIGIT, _SMALL, _BLANK, _MARK = _mask("digit"), _mask("small"), _mask("blank"), _mask("mark")
@@ -57,16 +64,19 @@ def count_features(text: str) -> dict[str, int]:
     """Count each feature of a text; those of scripts beyond ASCII only where there are any.
 
     >>> count_features("if x:  # 42 ½")
-    {'starts': 2, 'blanks': 1, 'repeats': 0, 'numbers': 1, 'marks': 3}
+    {'starts': 2, 'blanks': 1, 'repeats': 0, 'numbers': 1, 'marks': 3, 'k and z': 0}
     >>> count_features("日本")["Han"]
     2
     """
-    totals = dict.fromkeys(("starts", "blanks", "repeats", "numbers", "marks"), 0)
+    totals = dict.fromkeys(("starts", "blanks", "repeats", "numbers", "marks", "k and z"), 0)
     for begin in range(0, len(text), _SLICE):
         part = text[begin : begin + _SLICE]
         if part.isascii():
-            runs = _count_runs(_read(part.encode("ascii"), _TABLE))
+            lanes = part.encode("ascii").translate(_TABLE)
+            totals["k and z"] += lanes.count(_FOREIGN)
+            runs = _count_runs(int.from_bytes(lanes, "little"))
         else:
+            totals["k and z"] += part.count("k") + part.count("z")
             units = part.encode("utf-16-le", "surrogatepass")
             low, high = units[::2], units[1::2]
             plain = _read(low, _TABLE) & _read(high, _BELOW_256)

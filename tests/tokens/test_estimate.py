@@ -22,6 +22,27 @@ CHINESE = "当上下文接近窗口的上限时，我们会把较早的消息压
 TRADITIONAL = "當上下文接近視窗的上限時，我們會把較早的訊息壓縮成一段摘要，並保留最近的對話。" * 40
 JAPANESE = "コンテキストが上限に近づくと、古いメッセージを要約にまとめ、最近の会話を残します。" * 40
 KOREAN = "컨텍스트가 한도에 가까워지면 오래된 메시지를 요약하고 최근 대화는 그대로 남깁니다. " * 40
+FINNISH = "Kun konteksti lähestyy rajaansa, vanhemmat viestit tiivistetään yhteenvedoksi. " * 40
+HUNGARIAN = "Amikor a kontextus a határához közeledik, a régebbi üzeneteket összefoglaljuk. " * 40
+INDONESIAN = "Ketika konteks mendekati batasnya, pesan lama diringkas menjadi satu ikhtisar. " * 40
+VIETNAMESE = "Khi ngữ cảnh gần đến giới hạn, các tin nhắn cũ được nén thành một bản tóm tắt. " * 40
+BURMESE = "စာများ များလာသောအခါ အဟောင်းများကို အကျဉ်းချုပ်ပြီး လတ်တလော စကားပြောကို သိမ်းထားသည်။ " * 40
+ELLIPSES = "Reading the file… then the next one… wait… done… and so on…\n" * 40
+TREE = """\
+agentic
+├── tokens
+│   ├── _estimate.py
+│   └── _features.py
+└── errors.py
+"""
+TABLE = """\
+┌────────┬──────┐
+│ name   │ size │
+├────────┼──────┤
+│ parser │ 12.5 │
+│ lexer  │  3.1 │
+└────────┴──────┘
+"""
 
 
 def test_it_keeps_the_promises_of_a_counter() -> None:
@@ -40,6 +61,14 @@ def test_it_keeps_the_promises_of_a_counter() -> None:
         (TRADITIONAL, 15),
         (JAPANESE, 15),
         (KOREAN, 15),
+        (FINNISH, 25),
+        (HUNGARIAN, 25),
+        (INDONESIAN, 25),
+        (VIETNAMESE, 15),
+        (BURMESE, 15),
+        (ELLIPSES, 10),
+        (TREE, 15),
+        (TABLE, 15),
     ],
 )
 def test_it_is_near_the_tokenizer(text: str, percent: int) -> None:
@@ -47,6 +76,35 @@ def test_it_is_near_the_tokenizer(text: str, percent: int) -> None:
     exact = QuicktokCounter("o200k_base").count(text)
 
     assert EstimateCounter().count(text) == pytest.approx(exact, rel=percent / 100)
+
+
+@pytest.mark.parametrize("line", ["─" * 80, "━" * 60, "═" * 40, "─" * 120, "█" * 30 + "░" * 10])
+def test_a_drawn_line_is_a_few_tokens(line: str) -> None:
+    """A tokenizer has words for many of one character."""
+    exact = QuicktokCounter("o200k_base").count(line)
+
+    assert exact / 2 <= EstimateCounter().count(line) <= exact * 2
+
+
+@pytest.mark.parametrize("counter", [EstimateCounter(), QuicktokCounter("o200k_base")])
+def test_an_ellipsis_ends_a_line_for_nothing(counter: EstimateCounter | QuicktokCounter) -> None:
+    """It is one token with the newline."""
+    assert counter.count("the clipped line…\n" * 9) == counter.count("the clipped line\n" * 9)
+
+
+def test_a_letter_of_another_language_is_no_mark_of_its_neighbours() -> None:
+    """Scripts that share a block of Unicode are counted apart."""
+    counted = count_features("ქ က đ ă ț ä é α \u0301 … — ░ ─")
+
+    apart = ["Georgian", "Burmese", "Vietnamese", "extended vowel", "rare Latin", "ä"]
+    apart += ["accented Latin", "Greek", "combining", "ellipsis", "punctuation", "block", "drawing"]
+    assert [counted[name] for name in apart] == [1] * len(apart)
+
+
+def test_k_and_z_are_counted_in_any_text() -> None:
+    """In ASCII by their byte, elsewhere by name; what else has their low byte is not one."""
+    assert count_features("kayak, zoo KZ")["k and z"] == 3
+    assert count_features("kayak, zoo KZ é ū 乫")["k and z"] == 3
 
 
 @given(text=TEXT, scale=st.floats(0.01, 100))
