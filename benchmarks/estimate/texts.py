@@ -80,11 +80,12 @@ def run(*command: str) -> None:
     subprocess.run(command, cwd=FOLDER, check=True)
 
 
-def pieces(whole: Iterable[str], share: float = 0.0, without: str = "\0") -> list[str]:
+def pieces(whole: Iterable[str], share: float = 0.0, without: str | None = None) -> list[str]:
     """Cut texts, leave out pieces with less than that share beyond ASCII, draw some of the rest."""
     cut = (text[at : at + PIECE] for text in whole for at in range(0, len(text), PIECE))
-    long = (piece for piece in cut if len(piece) >= FEWEST and without not in piece)
-    kept = [p for p in long if sum(c > "\x7f" for c in p) >= share * len(p)]
+    long = (piece for piece in cut if len(piece) >= FEWEST)
+    wanted = (piece for piece in long if without is None or without not in piece)
+    kept = [p for p in wanted if sum(c > "\x7f" for c in p) >= share * len(p)]
     random.Random(1).shuffle(kept)
     return kept[:MOST]
 
