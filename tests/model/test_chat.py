@@ -38,12 +38,16 @@ def test_a_conversation_is_had_summarized_and_resumed(server: str, tmp_path: Pat
     """Replies come, the size is what the server reports, and the next process goes on."""
     (tmp_path / "agent.yaml").write_text(AGENT)
 
-    first = chat(server, tmp_path, "What is the capital of France?", "And of Italy?", "/summarize")
+    aside = "My list has " + ", ".join(f"{number} apples" for number in range(100, 250)) + ". "
+
+    first = chat(
+        server, tmp_path, f"{aside}What is the capital of France?", "And of Italy?", "/summarize"
+    )
     second = chat(server, tmp_path, "/context", "Say hello.")
 
     assert first.returncode == 0, first.stderr
     assert "Paris" in first.stdout
-    assert re.search(r"\[\d+ / 2,048 tokens \(\d%\)\]", first.stderr)
+    assert re.search(r"\[\d+ / 2,048 tokens \(\d+%\)\]", first.stderr)
     assert "2 messages summarized, " in first.stdout
     assert "Resuming session work\n4 messages in history (2 summarized)" in second.stderr
     assert "  Last summary: 2 messages → " in second.stdout
