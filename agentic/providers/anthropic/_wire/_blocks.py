@@ -46,6 +46,8 @@ def text_of(block: Any) -> str:
     >>> text_of({"type": "search_result", "title": "Cats", "content": [text_block("They purr.")]})
     'Cats\nThey purr.'
     """
+    if type(block) is dict and block.get("type") == "text":
+        return text_at(block, "text")
     return "\n".join(text for text in _texts(block) if text)
 
 
@@ -66,8 +68,11 @@ def _texts(block: Any) -> Iterator[str]:
 
 def media_of(block: Any) -> Media | None:
     """Read a picture or a document that is no text."""
-    kind, source = text_at(block, "type"), at(block, "source")
-    if kind not in _TYPES or text_at(source, "type") in {"text", "content"}:
+    kind = text_at(block, "type")
+    if kind not in _TYPES:
+        return None
+    source = at(block, "source")
+    if text_at(source, "type") in {"text", "content"}:
         return None
     file_id = text_at(source, "file_id")
     return Media(

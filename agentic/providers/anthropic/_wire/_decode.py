@@ -124,10 +124,11 @@ def _payloads(item: Any, roles: list[Any]) -> list[Any]:
     if role == "system" or (role == "assistant" and roles[0] is None):
         return [{"message": item, "between": roles}]
     content = items_at(item, "content")
-    results = [place for place, block in enumerate(content) if _is_result(block)]
-    others = [place for place, block in enumerate(content) if not _is_result(block)]
-    if role == "assistant" or not (results and others):
+    are_results = [] if role == "assistant" else list(map(_is_result, content))
+    if all(are_results) or not any(are_results):
         return [item] if isinstance(role, str) else [{"message": item}]
+    results = [place for place, is_result in enumerate(are_results) if is_result]
+    others = [place for place, is_result in enumerate(are_results) if not is_result]
     return [
         {"message": {**item, "content": [content[place] for place in places]}, "at": places}
         for places in (results, others)

@@ -36,7 +36,10 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("system", "Be brief.")])
     [{'role': 'user', 'content': '<system>\nBe brief.\n</system>'}]
     """
-    return [_wire(turn) for turn in name_calls(join(_turns(messages)))]
+    turns = join(_turns(messages))
+    if not all(turn.native for turn in turns):
+        turns = name_calls(turns)  # which leaves alone what came from the wire
+    return [_wire(turn) for turn in turns]
 
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:

@@ -56,9 +56,10 @@ def join(turns: Iterable[Turn]) -> list[Turn]:
 
 def _are_one(first: Turn, second: Turn) -> bool:
     """Tell whether two parts make a whole message: those of one, or of two that fit as well."""
+    if not (first.places and second.places):
+        return False
     places = first.places + second.places
-    both = bool(first.places and second.places)
-    return both and sorted(places) == list(range(len(places)))
+    return sorted(places) == list(range(len(places)))
 
 
 def _put_together(first: Turn, second: Turn) -> Turn:
@@ -68,7 +69,7 @@ def _put_together(first: Turn, second: Turn) -> Turn:
 
 
 def _belong_together(first: Turn, second: Turn) -> bool:
-    if first.role != second.role or (first.native and second.native):
+    if (first.native and second.native) or first.role != second.role:
         return False
     # A reply goes back as it is: its thinking is signed.
     return first.role == "user" or not (first.native or second.native)

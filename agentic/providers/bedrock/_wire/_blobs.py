@@ -14,6 +14,7 @@ from agentic.providers.bedrock._wire._calls import input_text, is_deep
 __all__ = ["as_json", "for_boto3", "from_base64", "to_base64"]
 
 _MEDIA = {"image", "document", "video", "audio"}
+_NO_BYTES = frozenset({str, int, float, bool, type(None)})
 _SERVER_TOOL = "server_tool_use"
 
 
@@ -23,7 +24,17 @@ def as_json(item: Any) -> Any:
     >>> as_json({"redactedContent": b"abc", "n": [1]})
     {'redactedContent': 'YWJj', 'n': [1]}
     """
-    return _without_bytes(plain(_flat(item, 100) if is_deep(item) else item))
+    data = plain(_flat(item, 100) if is_deep(item) else item)
+    return _without_bytes(data) if _may_hold_bytes(data) else data
+
+
+def _may_hold_bytes(data: Any) -> bool:
+    if not isinstance(data, dict | list):
+        return type(data) not in _NO_BYTES
+    for value in data.values() if isinstance(data, dict) else data:
+        if type(value) not in _NO_BYTES and _may_hold_bytes(value):
+            return True
+    return False
 
 
 def _flat(item: Any, levels: int) -> Any:

@@ -60,7 +60,9 @@ def is_deep(data: Any) -> bool:
     level = [data]
     for _ in range(_DEEPEST):
         level = [inside for item in level for inside in _inside(item)]
-    return bool(level)
+        if not level:
+            return False
+    return True
 
 
 def _inside(item: Any) -> Iterator[Any]:

@@ -37,7 +37,7 @@ def field(data: Any, name: str) -> Any:
     >>> field({"function_call": {"name": "read"}}, "functionCall")
     {'name': 'read'}
     """
-    if not isinstance(data, Mapping):
+    if type(data) is not dict and not isinstance(data, Mapping):
         return None
     found = data.get(name)
     return data.get(_snake(name)) if found is None else found

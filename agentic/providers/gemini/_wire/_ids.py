@@ -44,6 +44,12 @@ def _seed(content: Any, salt: str) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
 
 
+def _needs_id(part: Any) -> bool:
+    call = field(part, "functionCall")
+    asked = field(part, "functionResponse") if call is None else call
+    return asked is not None and not text_of(asked, "id")
+
+
 @attrs.define
 class CallNames:
     """Ids for the calls and results of a whole conversation, content by content."""
@@ -52,19 +58,21 @@ class CallNames:
     """The id and the name of each call of the latest model turn that has no result yet."""
     _seen: dict[str, int] = attrs.field(factory=dict)
     _former: list[tuple[str, list[tuple[str, str]]]] = attrs.field(factory=list)
-    """For each content, what it was counted as, and the calls that waited before it."""
+    """For each content, what it was counted as if it needed ids, and the calls that waited before
+    it."""
 
     def rewind(self, contents: int) -> None:
         """Forget all but the first so many contents."""
         while len(self._former) > contents:
-            seed, self._waiting = self._former.pop()
-            self._seen[seed] -= 1
+            base, self._waiting = self._former.pop()
+            if base:
+                self._seen[base] -= 1
 
     def ids(self, content: Any) -> list[str]:
         """Give the ids of a content's calls and results, in the order of its parts."""
-        seed = _seed(content, "")
-        self._former.append((seed, self._waiting.copy()))
-        seed = _seed(content, str(self._count(seed))) if self._count(seed, 1) else seed
+        base = _seed(content, "") if any(map(_needs_id, parts_of(content))) else ""
+        self._former.append((base, self._waiting.copy()))
+        seed = self._next_seed(content, base) if base else ""
         given: list[str] = []
         asked: list[tuple[str, str]] = []
         for part in parts_of(content):
@@ -79,11 +87,10 @@ class CallNames:
             self._waiting = asked
         return given
 
-    def _count(self, seed: str, step: int = 0) -> int:
-        """Give how often a content was seen before, and note that it is seen again."""
-        before = self._seen.get(seed, 0)
-        self._seen[seed] = before + step
-        return before
+    def _next_seed(self, content: Any, base: str) -> str:
+        """Return what to make ids of, and note that the content is seen once more."""
+        self._seen[base] = times = self._seen.get(base, 0) + 1
+        return base if times == 1 else _seed(content, str(times))
 
     def _answered(self, answer: Any, made: str) -> str:
         """Give the id of the call that a result is for: by its id, or by name and order."""

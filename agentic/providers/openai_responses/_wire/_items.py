@@ -62,8 +62,8 @@ def type_of(item: Any) -> str:
     >>> type_of({"role": "user", "content": "Hi."})
     'message'
     """
-    named = text_at(item, "type")
-    if named:
+    named = item.get("type") if type(item) is dict else text_at(item, "type")
+    if isinstance(named, str) and named:
         return named
     return "message" if at(item, "role") is not None else "item_reference" if at(item, "id") else ""
 
@@ -78,8 +78,9 @@ def call_id_of(item: Any) -> str:
     'c1'
     """
     named = text_at(item, "call_id")
-    is_shell = type_of(item) in {_LOCAL_SHELL, ANSWERS[_LOCAL_SHELL]}
-    return named or (text_at(item, "id") if is_shell else "")
+    if named:
+        return named
+    return text_at(item, "id") if type_of(item) in {_LOCAL_SHELL, ANSWERS[_LOCAL_SHELL]} else ""
 
 
 def own_id(item: Any) -> str:
