@@ -22,6 +22,7 @@ __all__ = [
 _IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 # Stands for the type where only the address of a picture or a document is known.
 _TYPES = {"image": "image/*", "document": "application/pdf"}
+_WITH_TEXTS = {"search_result", "document"}
 
 
 def blocks_of(content: Any) -> list[Any]:
@@ -46,9 +47,10 @@ def text_of(block: Any) -> str:
     >>> text_of({"type": "search_result", "title": "Cats", "content": [text_block("They purr.")]})
     'Cats\nThey purr.'
     """
-    if type(block) is dict and block.get("type") == "text":
-        return text_at(block, "text")
-    return "\n".join(text for text in _texts(block) if text)
+    kind = text_at(block, "type")
+    if kind in _WITH_TEXTS:
+        return "\n".join(text for text in _texts(block) if text)
+    return text_at(block, "text") if kind == "text" else ""
 
 
 def _texts(block: Any) -> Iterator[str]:
@@ -58,7 +60,7 @@ def _texts(block: Any) -> Iterator[str]:
         kind = text_at(part, "type")
         if kind == "text":
             yield text_at(part, "text")
-        elif kind in {"search_result", "document"}:
+        elif kind in _WITH_TEXTS:
             yield text_at(part, "title")
             if at(part, "source", "type") == "text":
                 yield text_at(part, "source", "data")

@@ -15,9 +15,9 @@ import attrs
 from agentic.providers._names import NameRule
 from agentic.providers._sendable import UNPARSED, sendable, sendable_object
 
-__all__ = ["CALL_IDS", "TOOL_NAMES", "CallIds", "input_text", "is_deep", "wire_input"]
+__all__ = ["CALL_IDS", "DEEPEST", "TOOL_NAMES", "CallIds", "input_text", "is_deep", "wire_input"]
 
-_DEEPEST = 100
+DEEPEST = 100
 """Levels of arguments that are walked through, by us and by boto3: Python allows 1,000 calls within
 each other, and a level takes up to three of them."""
 
@@ -25,6 +25,8 @@ TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
 CALL_IDS = NameRule(re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), 64)
 """Both: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html
 (2026-11). Not every model takes an id with . or :, so that a call that is written anew has none."""
+
+_JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 def wire_input(given: Any) -> dict[str, Any]:
@@ -46,7 +48,7 @@ def input_text(given: Any) -> str:
     if isinstance(given, str):
         return given
     try:
-        return json.dumps(given, ensure_ascii=False)
+        return _JSON.encode(given)
     except RecursionError:
         return "(arguments that are nested too deeply to be written down)"
 
@@ -58,7 +60,7 @@ def is_deep(data: Any) -> bool:
     (False, True)
     """
     level = [data]
-    for _ in range(_DEEPEST):
+    for _ in range(DEEPEST):
         level = [inside for item in level for inside in _inside(item)]
         if not level:
             return False

@@ -44,10 +44,15 @@ def _seed(content: Any, salt: str) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
 
 
-def _needs_id(part: Any) -> bool:
-    call = field(part, "functionCall")
-    asked = field(part, "functionResponse") if call is None else call
-    return asked is not None and not text_of(asked, "id")
+def _calls_and_answers(parts: list[Any]) -> list[tuple[bool, str, str]]:
+    """Return whether each is a call, the id that it came with, and its name."""
+    found = []
+    for part in parts:
+        call = field(part, "functionCall")
+        asked = field(part, "functionResponse") if call is None else call
+        if asked is not None:
+            found.append((call is not None, text_of(asked, "id"), text_of(asked, "name")))
+    return found
 
 
 @attrs.define
@@ -68,21 +73,19 @@ class CallNames:
             if base:
                 self._seen[base] -= 1
 
-    def ids(self, content: Any) -> list[str]:
+    def ids(self, content: Any, parts: list[Any]) -> list[str]:
         """Give the ids of a content's calls and results, in the order of its parts."""
-        base = _seed(content, "") if any(map(_needs_id, parts_of(content))) else ""
+        found = _calls_and_answers(parts)
+        base = "" if all(came_with for _, came_with, _ in found) else _seed(content, "")
         self._former.append((base, self._waiting.copy()))
         seed = self._next_seed(content, base) if base else ""
         given: list[str] = []
         asked: list[tuple[str, str]] = []
-        for part in parts_of(content):
-            call, answer = field(part, "functionCall"), field(part, "functionResponse")
-            made = f"gemini-{seed}-{len(given)}"
-            if call is not None:
-                given.append(text_of(call, "id") or made)
-                asked.append((given[-1], text_of(call, "name")))
-            elif answer is not None:
-                given.append(self._answered(answer, made))
+        for is_call, came_with, name in found:
+            call_id = came_with or f"gemini-{seed}-{len(given)}"
+            if is_call:
+                asked.append((call_id, name))
+            given.append(call_id if is_call else self._answered(came_with, name) or call_id)
         if asked or text_of(content, "role") == "model":
             self._waiting = asked
         return given
@@ -92,13 +95,12 @@ class CallNames:
         self._seen[base] = times = self._seen.get(base, 0) + 1
         return base if times == 1 else _seed(content, str(times))
 
-    def _answered(self, answer: Any, made: str) -> str:
+    def _answered(self, told: str, name: str) -> str | None:
         """Give the id of the call that a result is for: by its id, or by name and order."""
-        told, name = text_of(answer, "id"), text_of(answer, "name")
         fitting = [call for call in self._waiting if call[0] == told]
         if not fitting:
             fitting = [call for call in self._waiting if call[1] == name]
         if not fitting:
-            return told or made
+            return None
         self._waiting.remove(fitting[0])
         return fitting[0][0]
