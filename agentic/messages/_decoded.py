@@ -8,8 +8,8 @@ both. Every edit and every copy makes another Message object, to which the refer
 so that no code has to remember to drop the mark.
 """
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 from weakref import ref
 
 from agentic.messages._message import Message, Role
@@ -21,6 +21,7 @@ __all__ = [
     "decoded_native",
     "decoded_result",
     "is_untouched",
+    "payload_facts",
 ]
 
 _set_role, _set_content, _set_reasoning, _set_calls, _set_results, _set_media = (
@@ -42,6 +43,9 @@ _set_result_id, _set_result_name, _set_output, _set_error, _set_notice, _set_ref
     for name in ("call_id", "name", "output", "error", "notice", "ref", "extra")
 )
 _mark = Marked.__dict__["_decoded_as"].__set__
+_remember = Marked.__dict__["_facts"].__set__
+_NOT_ASKED: Any = object()
+_T = TypeVar("_T")
 
 
 def decoded_message(
@@ -115,3 +119,18 @@ def is_untouched(message: Message, provider: str) -> bool:
         return False
     decoded_as = getattr(native, "_decoded_as", None)
     return decoded_as is not None and decoded_as() is message
+
+
+def payload_facts(message: Message, provider: str, read: Callable[[Any], _T]) -> _T | None:
+    """Return what `read` says of an untouched message's payload; None for any other message.
+
+    It is asked once for each payload, which is not to be edited in place. An adapter always asks
+    with the same function.
+    """
+    if not is_untouched(message, provider):
+        return None
+    facts: _T = getattr(message.native, "_facts", _NOT_ASKED)
+    if facts is _NOT_ASKED and message.native is not None:
+        facts = read(message.native.payload)
+        _remember(message.native, facts)
+    return facts

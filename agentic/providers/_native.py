@@ -14,6 +14,7 @@ from agentic.messages._decoded import (
     decoded_native,
     decoded_result,
     is_untouched,
+    payload_facts,
 )
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "decoded_result",
     "is_untouched",
     "native_payload",
+    "payload_facts",
 ]
 
 

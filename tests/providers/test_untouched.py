@@ -6,7 +6,7 @@ import pickle
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -33,6 +33,7 @@ COPIES: list[Callable[[Message], Message]] = [
 MARK = "EDITED-7d1f"
 READS = {"decode_message", "read_payload", "read_message", "message_of", "decode_payload"}
 """The functions that read a payload again to compare it, in all adapters."""
+TEXTS = {"text", "content", "id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "name"}
 each_adapter = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.NAME)
 
 
@@ -137,6 +138,43 @@ def test_copies_are_sent_as_the_originals_are(
     mixed = [way(m) if (way := data.draw(ways)) else m for m in decoded]
 
     assert json.dumps(adapter.encode(mixed)) == json.dumps(adapter.encode(decoded))
+
+
+@each_adapter
+@given(messages=conversations(), data=st.data())
+@settings(max_examples=100)
+def test_odd_wires_go_back_as_copies_do(
+    adapter: ModuleType, messages: list[Message], data: st.DataObject
+) -> None:
+    """Also where an id names two calls of a turn, a block is there twice, or a text is blank."""
+    wire = copy.deepcopy(adapter.encode(messages))
+    for _ in range(data.draw(st.integers(1, 4))):
+        if places := list(_places(wire)):
+            _make_odd(*data.draw(st.sampled_from(places)), data)
+    decoded: list[Message] = adapter.decode(wire)
+
+    as_they_came, again, copied = map(
+        adapter.encode, (decoded, decoded, list(map(copy.copy, decoded)))
+    )
+
+    assert json.dumps(as_they_came) == json.dumps(again) == json.dumps(copied)
+
+
+def _places(data: Any) -> Iterator[tuple[Any, Any]]:
+    """Find the items of all lists, and the texts and ids: what holds each, and its place there."""
+    for key in data if isinstance(data, dict) else range(len(data)):
+        if isinstance(data, list) or key in TEXTS:
+            yield data, key
+        if isinstance(data[key], dict | list):
+            yield from _places(data[key])
+
+
+def _make_odd(holder: Any, key: Any, data: st.DataObject) -> None:
+    """Put an item there twice, or another text in the place of one."""
+    if isinstance(holder, list):
+        holder.insert(data.draw(st.integers(0, len(holder))), copy.deepcopy(holder[key]))
+    elif isinstance(holder[key], str):
+        holder[key] = data.draw(st.sampled_from(["", " ", "same", "x" * 65, "cut: \ud83d"]))
 
 
 @each_adapter

@@ -43,15 +43,23 @@ class Turn:
 def join(turns: Iterable[Turn]) -> list[Turn]:
     """Join the parts of one message, and what is written anew with what it stands beside."""
     joined: list[Turn] = []
+    last: Turn | None = None
     for turn in turns:
-        last = joined.pop() if joined else None
-        if last is not None and _are_one(last, turn):
-            joined.append(_put_together(last, turn))
-        elif last is not None and _belong_together(last, turn):
-            joined.append(_merge(last, turn))
-        else:
-            joined += [turn] if last is None else [last, turn]
+        together = None
+        if last is not None and not (last.native and turn.native and not turn.places):
+            together = _together(last, turn)
+        if together is not None:
+            joined.pop()
+        last = turn if together is None else together
+        joined.append(last)
     return joined
+
+
+def _together(first: Turn, second: Turn) -> Turn | None:
+    """Return two neighbours as one message, if they are to be one."""
+    if _are_one(first, second):
+        return _put_together(first, second)
+    return _merge(first, second) if _belong_together(first, second) else None
 
 
 def _are_one(first: Turn, second: Turn) -> bool:

@@ -80,7 +80,7 @@ class CallIds:
 
     _used: set[str]
     """Those of calls that are sent as they are, and those given since."""
-    _kept: set[str] = attrs.field(init=False, factory=set)
+    kept: set[str] = attrs.field(init=False, factory=set)
     """Those of the last run's calls that were sent as they are."""
     _times: defaultdict[str, int] = attrs.field(init=False, factory=lambda: defaultdict(int))
     _waiting: defaultdict[str, deque[str]] = attrs.field(
@@ -95,9 +95,9 @@ class CallIds:
         (https://github.com/BerriAI/litellm/issues/34239), and a turn may hold an id once
         (https://github.com/BerriAI/litellm/issues/20048); a later turn may use it again.
         """
-        if not CALL_IDS.accept(call_id) or call_id in self._kept:
+        if not CALL_IDS.accept(call_id) or call_id in self.kept:
             return self.give(call_id)
-        self._kept.add(call_id)
+        self.kept.add(call_id)
         self._waiting[call_id].append(call_id)
         return call_id
 
@@ -119,4 +119,4 @@ class CallIds:
     def close(self) -> None:
         """Forget the calls of the last run: no later message may answer them."""
         self._waiting.clear()
-        self._kept.clear()
+        self.kept.clear()
