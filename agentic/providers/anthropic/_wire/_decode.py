@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from agentic.messages import Media, Message, Native, ToolFailure, ToolResult
+from agentic.messages import Media, Message, Native, Role, ToolFailure, ToolResult
 from agentic.providers._incremental import Decoded, KnownIds
 from agentic.providers._native import (
     decoded_call,
@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 _JSON = json.JSONEncoder(ensure_ascii=False, default=str)
+_ROLES: dict[str, Role] = {"assistant": "assistant", "system": "system"}
 
 
 def decode(messages: Iterable[Any], /) -> list[Message]:
@@ -149,14 +150,14 @@ def _is_result(block: Any) -> bool:
 
 def _read(item: Any, names: Mapping[str, str], native: Native | None = None) -> Message:
     """Read one message of the wire. `names` gives the tool of each call so far, by its id."""
-    content, role = at(item, "content"), at(item, "role")
+    content, role = at(item, "content"), _ROLES.get(text_at(item, "role"), "user")
+    if isinstance(content, str):
+        return decoded_message(role, content, native)
     blocks = blocks_of(content)
     if role == "assistant":
         return _reply(blocks, native)
     if role == "system":
         return _system(blocks, native)
-    if isinstance(content, str):
-        return decoded_message("user", content, native)
     media = [found for found in map(media_of, blocks) if found]
     text = "\n\n".join(filter(None, map(text_of, blocks)))
     results = [_result(block, names, media) for block in blocks if _is_result(block)]

@@ -22,6 +22,7 @@ from agentic.providers.gemini._wire._fields import (
     contents_of,
     field,
     has_field,
+    is_object,
     keys_of,
     parts_of,
     text_of,
@@ -91,7 +92,7 @@ class IncrementalDecoder:
 
 def _native(payload: dict[str, Any]) -> Native | None:
     """Keep a payload; a bare text is the SDK's shorthand and no content."""
-    if not isinstance(payload["content"], Mapping):
+    if not is_object(payload["content"]):
         return None
     return decoded_native(NAME, payload, joins_previous=payload.get("share") == REST)
 

@@ -20,6 +20,7 @@ __all__ = [
     "contents_of",
     "field",
     "has_field",
+    "is_object",
     "keys_of",
     "list_of",
     "parts_of",
@@ -51,6 +52,11 @@ def field(data: Any, name: str) -> Any:
     return found if found is not None else data.get(_snake(name))
 
 
+def is_object(data: Any) -> bool:
+    """Return whether data has fields. Asking for a dict is ten times as fast as for a Mapping."""
+    return type(data) is dict or isinstance(data, Mapping)
+
+
 def has_field(data: Any, name: str) -> bool:
     """Tell whether the field is there, whatever it holds.
 
@@ -76,7 +82,7 @@ def list_of(data: Any, name: str) -> list[Any]:
 
 def keys_of(parts: list[Any]) -> set[str]:
     """Return the keys of all parts, in their own spelling."""
-    return {key for part in parts if isinstance(part, Mapping) for key in part}
+    return {key for part in parts if is_object(part) for key in part}
 
 
 def parts_of(content: Any) -> list[Any]:
@@ -92,7 +98,7 @@ def parts_of(content: Any) -> list[Any]:
     parts = field(content, "parts")
     if parts is not None:
         return parts if isinstance(parts, list) else []
-    bare = isinstance(content, Mapping) and bool(content) and "role" not in content
+    bare = is_object(content) and bool(content) and "role" not in content
     return [content] if bare else []
 
 
@@ -139,7 +145,7 @@ def contents_of(contents: Any) -> list[Any]:
 def content_of(content: Any) -> Any:
     """Make a content plain, be it JSON data or an SDK's object."""
     data = plain(content)
-    if not isinstance(content, Mapping | str):
+    if not (is_object(content) or isinstance(content, str)):
         _restore_bytes(data)
     return data
 

@@ -14,7 +14,13 @@ from typing import Any
 
 from agentic.messages import Media, ToolCall, ToolFailure, ToolResult
 from agentic.providers._native import decoded_call, decoded_result
-from agentic.providers.gemini._wire._fields import field, has_field, list_of, text_of
+from agentic.providers.gemini._wire._fields import (
+    field,
+    has_field,
+    is_object,
+    list_of,
+    text_of,
+)
 
 __all__ = ["read_calls", "read_media", "read_results", "read_text"]
 
@@ -72,7 +78,7 @@ def _result(call_id: str, answer: Any) -> ToolResult:
     output as a whole: https://ai.google.dev/api/caching#FunctionResponse (2026-11).
     """
     response, name = field(answer, "response"), text_of(answer, "name")
-    if not isinstance(response, Mapping) or not response:
+    if not is_object(response) or not response:
         return decoded_result(call_id, name, _said(response) if response else "")
     if not set(response) <= _OUTCOME:
         return decoded_result(call_id, name, _said(response))

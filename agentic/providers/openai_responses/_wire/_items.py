@@ -117,7 +117,8 @@ def item_role(item: Any, *, on_server: Collection[str] = ()) -> str:
     if kind in OUTPUTS:
         server_side = at(item, "execution") == "server" or call_id_of(item) in on_server
         return "assistant" if server_side else "tool"
-    if not isinstance(item, Mapping) or kind in _USERS_ITEMS:
+    no_item = type(item) is not dict and not isinstance(item, Mapping)
+    if no_item or kind in _USERS_ITEMS:
         return "user"
     return role_of(item)
 

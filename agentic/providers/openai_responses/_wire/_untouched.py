@@ -35,9 +35,9 @@ class _Facts:
 
     own_ids: frozenset[str]
     calls: tuple[tuple[str, str], ...]
-    """The ids of an assistant's calls, and the type of their answers."""
+    """The ids of an assistant's calls, all different, and the type of their answers."""
     answers: tuple[tuple[str, str], ...]
-    """The ids of the calls that a tool message answers, and the type of the answers."""
+    """The ids of the calls that a tool message answers, all different, and the type of each."""
 
 
 def items_as_they_came(messages: Iterable[Message]) -> list[Any] | None:
@@ -67,19 +67,19 @@ def items_as_they_came(messages: Iterable[Message]) -> list[Any] | None:
 
 def _ask(calls: tuple[tuple[str, str], ...], waiting: dict[str, str]) -> bool:
     """Note calls; return whether none of them has the id of one that waits."""
-    if any(call_id in waiting for call_id, _ in calls):
-        return False
-    waiting.update(calls)
+    for call_id, answer in calls:
+        if call_id in waiting:
+            return False
+        waiting[call_id] = answer
     return True
 
 
 def _answer(answers: tuple[tuple[str, str], ...], waiting: dict[str, str]) -> bool:
     """Note answers; return whether each has the form that its call asks for."""
     for call_id, kind in answers:
-        if kind not in (_ANY_CALL, waiting.get(call_id, kind)):
+        asked_for = waiting.pop(call_id, kind)
+        if kind not in (_ANY_CALL, asked_for):
             return False
-    for call_id, _ in answers:
-        waiting.pop(call_id, None)
     return True
 
 
