@@ -1,17 +1,28 @@
 """Messages as an adapter's `decode` makes them, and the mark that they are untouched since.
 
+Nothing is validated, which takes most of the time of `Message(...)` and of its parts: an adapter
+has just made every value itself, of the right type and for the right role.
+
 The mark is a weak reference from a message's payload to that very message, outside of the fields of
 both. Every edit and every copy makes another Message object, to which the reference does not point,
 so that no code has to remember to drop the mark.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 from weakref import ref
 
 from agentic.messages._message import Message, Role
-from agentic.messages._parts import Marked, Media, Native, ToolCall, ToolResult
+from agentic.messages._parts import Marked, Media, Native, ToolCall, ToolFailure, ToolResult
 
-__all__ = ["decoded_message", "is_untouched"]
+__all__ = [
+    "decoded_call",
+    "decoded_message",
+    "decoded_native",
+    "decoded_result",
+    "is_untouched",
+    "payload_facts",
+]
 
 _set_role, _set_content, _set_reasoning, _set_calls, _set_results, _set_media = (
     Message.__dict__[name].__set__
@@ -21,7 +32,20 @@ _set_pinned, _set_summary, _set_usage, _set_timestamp, _set_id, _set_native, _se
     Message.__dict__[name].__set__
     for name in ("pinned", "summary", "usage", "timestamp", "id", "native", "extra")
 )
+_set_provider, _set_payload, _set_joins_previous = (
+    Native.__dict__[name].__set__ for name in ("provider", "payload", "joins_previous")
+)
+_set_call_id, _set_call_name, _set_arguments, _set_call_extra = (
+    ToolCall.__dict__[name].__set__ for name in ("id", "name", "arguments", "extra")
+)
+_set_result_id, _set_result_name, _set_output, _set_error, _set_notice, _set_ref, _set_more = (
+    ToolResult.__dict__[name].__set__
+    for name in ("call_id", "name", "output", "error", "notice", "ref", "extra")
+)
 _mark = Marked.__dict__["_decoded_as"].__set__
+_remember = Marked.__dict__["_facts"].__set__
+_NOT_ASKED: Any = object()
+_T = TypeVar("_T")
 
 
 def decoded_message(
@@ -34,11 +58,7 @@ def decoded_message(
     tool_results: Iterable[ToolResult] = (),
     media: Iterable[Media] = (),
 ) -> Message:
-    """Return the message that says what a payload says, marked as untouched.
-
-    Nothing is validated, which takes most of the time of `Message(...)`: an adapter has just made
-    every part itself, of the right type and for the right role.
-    """
+    """Return the message that says what a payload says, marked as untouched."""
     message = object.__new__(Message)
     _set_role(message, role)
     _set_content(message, content)
@@ -58,6 +78,40 @@ def decoded_message(
     return message
 
 
+def decoded_native(provider: str, payload: Any, *, joins_previous: bool = False) -> Native:
+    """Return the place of a payload, not marked yet."""
+    native = object.__new__(Native)
+    _set_provider(native, provider)
+    _set_payload(native, payload)
+    _set_joins_previous(native, joins_previous)
+    return native
+
+
+def decoded_call(call_id: str, name: str, arguments: str) -> ToolCall:
+    """Return a call that a payload makes."""
+    call = object.__new__(ToolCall)
+    _set_call_id(call, call_id)
+    _set_call_name(call, name)
+    _set_arguments(call, arguments)
+    _set_call_extra(call, {})
+    return call
+
+
+def decoded_result(
+    call_id: str, name: str, output: str, error: ToolFailure | None = None
+) -> ToolResult:
+    """Return a result that a payload gives."""
+    result = object.__new__(ToolResult)
+    _set_result_id(result, call_id)
+    _set_result_name(result, name)
+    _set_output(result, output)
+    _set_error(result, error)
+    _set_notice(result, "")
+    _set_ref(result, None)
+    _set_more(result, {})
+    return result
+
+
 def is_untouched(message: Message, provider: str) -> bool:
     """Return whether this is the very message that an adapter decoded its payload as."""
     native = message.native
@@ -65,3 +119,18 @@ def is_untouched(message: Message, provider: str) -> bool:
         return False
     decoded_as = getattr(native, "_decoded_as", None)
     return decoded_as is not None and decoded_as() is message
+
+
+def payload_facts(message: Message, provider: str, read: Callable[[Any], _T]) -> _T | None:
+    """Return what `read` says of an untouched message's payload; None for any other message.
+
+    It is asked once for each payload, which is not to be edited in place. An adapter always asks
+    with the same function.
+    """
+    if not is_untouched(message, provider):
+        return None
+    facts: _T = getattr(message.native, "_facts", _NOT_ASKED)
+    if facts is _NOT_ASKED and message.native is not None:
+        facts = read(message.native.payload)
+        _remember(message.native, facts)
+    return facts

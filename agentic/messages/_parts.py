@@ -141,9 +141,9 @@ class Media:
 
 
 class Marked:
-    """The place of a mark that is no field: never compared, copied, pickled or stored."""
+    """The place of marks that are no fields: never compared, copied, pickled or stored."""
 
-    __slots__ = ("_decoded_as",)
+    __slots__ = ("_decoded_as", "_facts")
 
 
 @attrs.frozen

@@ -8,9 +8,24 @@ from collections.abc import Callable
 from typing import Any
 
 from agentic.messages import Message
-from agentic.messages._decoded import decoded_message, is_untouched
+from agentic.messages._decoded import (
+    decoded_call,
+    decoded_message,
+    decoded_native,
+    decoded_result,
+    is_untouched,
+    payload_facts,
+)
 
-__all__ = ["decoded_message", "is_untouched", "native_payload"]
+__all__ = [
+    "decoded_call",
+    "decoded_message",
+    "decoded_native",
+    "decoded_result",
+    "is_untouched",
+    "native_payload",
+    "payload_facts",
+]
 
 
 def native_payload(

@@ -110,12 +110,12 @@ def items_at(data: Any, *path: str | int) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def text_at(data: Any, *path: str | int) -> str:
+def text_at(data: Any, key: str | int, *deeper: str | int) -> str:
     """Give the text that stands there; anything else is an empty one.
 
     >>> text_at({"content": None}, "content")
     ''
     """
-    one_step = len(path) == 1 and type(data) is dict
-    found = data.get(path[0]) if one_step else at(data, *path)
+    one_step = type(data) is dict and not deeper
+    found = data.get(key) if one_step else at(data, key, *deeper)
     return found if isinstance(found, str) else ""

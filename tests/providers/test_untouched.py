@@ -6,7 +6,7 @@ import pickle
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -15,8 +15,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic.messages import Message, ToolCall, ToolResult, from_plain, to_plain
-from agentic.messages._decoded import decoded_message, is_untouched
+from agentic.messages import (
+    Message,
+    Native,
+    ToolCall,
+    ToolFailure,
+    ToolResult,
+    from_plain,
+    to_plain,
+)
+from agentic.messages._decoded import (
+    decoded_call,
+    decoded_message,
+    decoded_native,
+    decoded_result,
+    is_untouched,
+)
 from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
 from agentic.testing import conversations
 
@@ -33,6 +47,7 @@ COPIES: list[Callable[[Message], Message]] = [
 MARK = "EDITED-7d1f"
 READS = {"decode_message", "read_payload", "read_message", "message_of", "decode_payload"}
 """The functions that read a payload again to compare it, in all adapters."""
+TEXTS = {"text", "content", "id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "name"}
 each_adapter = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.NAME)
 
 
@@ -84,22 +99,65 @@ def test_untouched_messages_are_not_decoded_again(adapter: ModuleType) -> None:
     assert max(copied[name] for name in READS) >= len(decoded)
 
 
-def test_an_untouched_chat_message_costs_two_calls() -> None:
+@pytest.mark.parametrize(
+    ("adapter", "most"),
+    [(openai_chat, 2.1), (anthropic, 5.1), (gemini, 2), (openai_responses, 3.1), (bedrock, 3.1)],
+    ids=lambda value: getattr(value, "NAME", None),
+)
+def test_an_untouched_message_costs_few_calls(adapter: ModuleType, most: float) -> None:
+    """Beside what a whole list costs, once its payload was looked at."""
+    decoded = adapter.decode(adapter.encode(_turns(100)))
+    adapter.encode(decoded)
+
+    calls = _calls_during(adapter.encode, decoded)
+
+    assert calls.total() < most * len(decoded)
+
+
+@each_adapter
+def test_a_payload_is_looked_at_once(adapter: ModuleType) -> None:
+    """However often a conversation that grows is encoded: only what is new costs more."""
+    decoded = adapter.decode(adapter.encode(_turns(100)))
+    one_more = adapter.decode(adapter.encode(_turns(1)))
+    adapter.encode(decoded)
+
+    calls = _calls_during(adapter.encode, decoded)
+    grown = _calls_during(adapter.encode, [*decoded, *one_more])
+
+    assert grown.total() - calls.total() < 50 * len(one_more)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "most"),
+    [(openai_chat, 15), (anthropic, 29), (gemini, 45), (openai_responses, 42), (bedrock, 29)],
+    ids=lambda value: getattr(value, "NAME", None),
+)
+def test_decoding_a_message_costs_few_calls(adapter: ModuleType, most: int) -> None:
     """Beside what a whole list costs."""
-    decoded = openai_chat.decode(openai_chat.encode(_turns(100)))
+    wire = adapter.encode(_turns(100))
 
-    calls = _calls_during(openai_chat.encode, decoded)
+    calls = _calls_during(adapter.decode, wire)
 
-    assert calls.total() < 2.1 * len(decoded)
+    assert calls.total() < most * len(wire)
 
 
-def test_decoding_a_chat_message_costs_few_calls() -> None:
-    """Beside what a whole list costs."""
-    wire = openai_chat.encode(_turns(100))
+@each_adapter
+def test_decoding_walks_through_the_data_once(adapter: ModuleType) -> None:
+    """To see that it is plain: once for each list and object in it."""
+    wire = adapter.encode(_turns(100))
+    holders = sum(isinstance(value, dict | list) for value in _values(wire))
 
-    calls = _calls_during(openai_chat.decode, wire)
+    calls = _calls_during(adapter.decode, wire)
 
-    assert calls.total() < 25 * len(wire)
+    assert calls["_is_plain"] + calls["_is_json"] <= holders
+
+
+def _values(data: Any) -> Iterator[Any]:
+    """Return data and everything in it."""
+    yield data
+    if isinstance(data, dict | list):
+        for value in data.values() if isinstance(data, dict) else data:
+            yield from _values(value)
 
 
 @each_adapter
@@ -141,6 +199,43 @@ def test_copies_are_sent_as_the_originals_are(
 
 @each_adapter
 @given(messages=conversations(), data=st.data())
+@settings(max_examples=100)
+def test_odd_wires_go_back_as_copies_do(
+    adapter: ModuleType, messages: list[Message], data: st.DataObject
+) -> None:
+    """Also where an id names two calls of a turn, a block is there twice, or a text is blank."""
+    wire = copy.deepcopy(adapter.encode(messages))
+    for _ in range(data.draw(st.integers(1, 4))):
+        if places := list(_places(wire)):
+            _make_odd(*data.draw(st.sampled_from(places)), data)
+    decoded: list[Message] = adapter.decode(wire)
+
+    as_they_came, again, copied = map(
+        adapter.encode, (decoded, decoded, list(map(copy.copy, decoded)))
+    )
+
+    assert json.dumps(as_they_came) == json.dumps(again) == json.dumps(copied)
+
+
+def _places(data: Any) -> Iterator[tuple[Any, Any]]:
+    """Find the items of all lists, and the texts and ids: what holds each, and its place there."""
+    for key in data if isinstance(data, dict) else range(len(data)):
+        if isinstance(data, list) or key in TEXTS:
+            yield data, key
+        if isinstance(data[key], dict | list):
+            yield from _places(data[key])
+
+
+def _make_odd(holder: Any, key: Any, data: st.DataObject) -> None:
+    """Put an item there twice, or another text in the place of one."""
+    if isinstance(holder, list):
+        holder.insert(data.draw(st.integers(0, len(holder))), copy.deepcopy(holder[key]))
+    elif isinstance(holder[key], str):
+        holder[key] = data.draw(st.sampled_from(["", " ", "same", "x" * 65, "cut: \ud83d"]))
+
+
+@each_adapter
+@given(messages=conversations(), data=st.data())
 @settings(max_examples=40)
 def test_untouched_among_rewritten_are_sent_as_copies_are(
     adapter: ModuleType, messages: list[Message], data: st.DataObject
@@ -163,9 +258,17 @@ def test_a_copy_is_not_marked(adapter: ModuleType, way: Callable[[Message], Mess
         assert is_untouched(message, adapter.NAME)
 
 
-def test_a_decoded_message_has_every_field() -> None:
-    """It is made without the constructor, and yet equal to what that makes."""
+def test_what_is_decoded_has_every_field() -> None:
+    """It is made without the constructors, and yet equal to what those make."""
+    failure = ToolFailure("It is gone.")
+
     assert decoded_message("user", "Hello.", None) == Message("user", "Hello.")
+    assert decoded_native("acme", [1], joins_previous=True) == Native(
+        "acme", [1], joins_previous=True
+    )
+    assert decoded_call("c1", "read", "{}") == ToolCall("c1", "read", "{}")
+    assert decoded_result("c1", "read", "text") == ToolResult("c1", "read", "text")
+    assert decoded_result("c1", "", "", failure) == ToolResult("c1", error=failure)
 
 
 @each_adapter

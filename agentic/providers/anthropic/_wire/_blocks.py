@@ -22,6 +22,7 @@ __all__ = [
 _IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 # Stands for the type where only the address of a picture or a document is known.
 _TYPES = {"image": "image/*", "document": "application/pdf"}
+_WITH_TEXTS = {"search_result", "document"}
 
 
 def blocks_of(content: Any) -> list[Any]:
@@ -46,7 +47,10 @@ def text_of(block: Any) -> str:
     >>> text_of({"type": "search_result", "title": "Cats", "content": [text_block("They purr.")]})
     'Cats\nThey purr.'
     """
-    return "\n".join(text for text in _texts(block) if text)
+    kind = text_at(block, "type")
+    if kind in _WITH_TEXTS:
+        return "\n".join(text for text in _texts(block) if text)
+    return text_at(block, "text") if kind == "text" else ""
 
 
 def _texts(block: Any) -> Iterator[str]:
@@ -56,7 +60,7 @@ def _texts(block: Any) -> Iterator[str]:
         kind = text_at(part, "type")
         if kind == "text":
             yield text_at(part, "text")
-        elif kind in {"search_result", "document"}:
+        elif kind in _WITH_TEXTS:
             yield text_at(part, "title")
             if at(part, "source", "type") == "text":
                 yield text_at(part, "source", "data")
@@ -66,8 +70,11 @@ def _texts(block: Any) -> Iterator[str]:
 
 def media_of(block: Any) -> Media | None:
     """Read a picture or a document that is no text."""
-    kind, source = text_at(block, "type"), at(block, "source")
-    if kind not in _TYPES or text_at(source, "type") in {"text", "content"}:
+    kind = text_at(block, "type")
+    if kind not in _TYPES:
+        return None
+    source = at(block, "source")
+    if text_at(source, "type") in {"text", "content"}:
         return None
     file_id = text_at(source, "file_id")
     return Media(

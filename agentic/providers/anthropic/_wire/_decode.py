@@ -13,9 +13,14 @@ from typing import Any
 
 import attrs
 
-from agentic.messages import Media, Message, Native, ToolCall, ToolFailure, ToolResult
+from agentic.messages import Media, Message, Native, Role, ToolFailure, ToolResult
 from agentic.providers._incremental import Decoded, KnownIds
-from agentic.providers._native import decoded_message
+from agentic.providers._native import (
+    decoded_call,
+    decoded_message,
+    decoded_native,
+    decoded_result,
+)
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers.anthropic._wire._blocks import blocks_of, media_of, text_of
 from agentic.providers.anthropic._wire._calls import INVALID_JSON
@@ -30,6 +35,9 @@ __all__ = [
     "wire_message",
 ]
 
+_JSON = json.JSONEncoder(ensure_ascii=False, default=str)
+_ROLES: dict[str, Role] = {"assistant": "assistant", "system": "system"}
+
 
 def decode(messages: Iterable[Any], /) -> list[Message]:
     """Read a request's `messages`; a user's message that answers calls, and says more, is two.
@@ -39,7 +47,7 @@ def decode(messages: Iterable[Any], /) -> list[Message]:
     """
     given = plain(messages)
     wire = given if isinstance(given, list) else []
-    return [message for found in IncrementalDecoder().decode(wire) for message in found.messages]
+    return [message for found in IncrementalDecoder().read(wire) for message in found.messages]
 
 
 @attrs.define
@@ -56,24 +64,26 @@ class IncrementalDecoder:
         """
         self._names.rewind(start)
         before = max(0, start - 1)
-        wire = [plain(each) for each in messages[before:]]
-        return [
-            self._read_item(position, wire, position - before)
-            for position in range(start, len(messages))
-        ]
+        return self.read([plain(each) for each in messages[before:]], before, start)
 
-    def _read_item(self, position: int, wire: list[Any], at_: int) -> Decoded:
-        roles = [_role_at(wire, at_ - 1), _role_at(wire, at_ + 1)]
-        payloads = _payloads(wire[at_], roles)
-        decoded: list[Message] = []
-        for payload in payloads:
-            native = Native(NAME, payload, joins_previous=bool(decoded))
-            message = _read(wire_message(payload), self._names.values, native)
-            decoded.append(message)
-            for call in message.tool_calls:
-                self._names.add(position, call.id, call.name)
-        is_open = at_ + 1 == len(wire) and at(payloads[0], "between") is not None
-        return Decoded(1, tuple(decoded), is_open)
+    def read(self, wire: list[Any], before: int = 0, start: int = 0, /) -> list[Decoded]:
+        """Read plain messages, the first of which stands at `before`, from `start` on."""
+        roles = [None, *(at(item, "role") for item in wire), None]
+        decoded = []
+        for position in range(start, before + len(wire)):
+            place = position - before
+            payloads = _payloads(wire[place], [roles[place], roles[place + 2]])
+            messages = [self._read(position, payload, payloads[0]) for payload in payloads]
+            is_open = place + 1 == len(wire) and at(payloads[0], "between") is not None
+            decoded.append(Decoded(1, tuple(messages), is_open))
+        return decoded
+
+    def _read(self, position: int, payload: Any, first: Any) -> Message:
+        native = decoded_native(NAME, payload, joins_previous=payload is not first)
+        message = _read(wire_message(payload), self._names.values, native)
+        for call in message.tool_calls:
+            self._names.add(position, call.id, call.name)
+        return message
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:
@@ -114,20 +124,20 @@ def wire_message(payload: Any) -> Any:
     return payload if at(payload, "role") is not None else at(payload, "message")
 
 
-def _role_at(wire: list[Any], position: int) -> Any:
-    return at(wire[position], "role") if 0 <= position < len(wire) else None
-
-
 def _payloads(item: Any, roles: list[Any]) -> list[Any]:
-    """Wrap a message of the wire where the message alone would not find its place again."""
+    """Wrap a message of the wire where the message alone would not find its place again.
+
+    `roles` are those beside it.
+    """
     role = at(item, "role")
     if role == "system" or (role == "assistant" and roles[0] is None):
         return [{"message": item, "between": roles}]
-    content = items_at(item, "content")
-    results = [place for place, block in enumerate(content) if _is_result(block)]
-    others = [place for place, block in enumerate(content) if not _is_result(block)]
-    if role == "assistant" or not (results and others):
+    content = [] if role == "assistant" else items_at(item, "content")
+    are_results = list(map(_is_result, content))
+    if all(are_results) or not any(are_results):
         return [item] if isinstance(role, str) else [{"message": item}]
+    results = [place for place, is_result in enumerate(are_results) if is_result]
+    others = [place for place, is_result in enumerate(are_results) if not is_result]
     return [
         {"message": {**item, "content": [content[place] for place in places]}, "at": places}
         for places in (results, others)
@@ -140,8 +150,10 @@ def _is_result(block: Any) -> bool:
 
 def _read(item: Any, names: Mapping[str, str], native: Native | None = None) -> Message:
     """Read one message of the wire. `names` gives the tool of each call so far, by its id."""
-    blocks = blocks_of(at(item, "content"))
-    role = at(item, "role")
+    content, role = at(item, "content"), _ROLES.get(text_at(item, "role"), "user")
+    if isinstance(content, str):
+        return decoded_message(role, content, native)
+    blocks = blocks_of(content)
     if role == "assistant":
         return _reply(blocks, native)
     if role == "system":
@@ -161,15 +173,20 @@ def _system(part: str | list[Any], native: Native | None = None) -> Message:
 
 def _reply(blocks: list[Any], native: Native | None) -> Message:
     """Read a reply. Its texts are joined without anything between them, as a stream gives them."""
-    calls = [
-        ToolCall(text_at(block, "id"), text_at(block, "name"), _arguments(at(block, "input")))
-        for block in blocks
-        if at(block, "type") == "tool_use"
-    ]
-    thoughts = [text_at(block, "thinking") for block in blocks if at(block, "type") == "thinking"]
-    text = "".join(text_of(block) for block in blocks if at(block, "type") == "text")
+    texts, thoughts, calls = [], [], []
+    for block in blocks:
+        kind = text_at(block, "type")
+        if kind == "text":
+            texts.append(text_at(block, "text"))
+        elif kind == "thinking":
+            thoughts.append(text_at(block, "thinking"))
+        elif kind == "tool_use":
+            arguments = _arguments(at(block, "input"))
+            calls.append(decoded_call(text_at(block, "id"), text_at(block, "name"), arguments))
     reasoning = "\n\n".join(filter(None, thoughts))
-    return decoded_message("assistant", text, native, reasoning=reasoning, tool_calls=calls)
+    return decoded_message(
+        "assistant", "".join(texts), native, reasoning=reasoning, tool_calls=calls
+    )
 
 
 def _arguments(value: Any) -> str:
@@ -178,15 +195,19 @@ def _arguments(value: Any) -> str:
         value = value[INVALID_JSON] or {}
     if isinstance(value, str):
         return value
-    return "{}" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    return "{}" if value is None else _JSON.encode(value)
 
 
 def _result(block: Any, names: Mapping[str, str], media: list[Media]) -> ToolResult:
     """Read the answer to a call; its pictures go to the others of the message."""
-    inner = blocks_of(at(block, "content"))
-    media += [found for found in map(media_of, inner) if found]
-    text = "\n".join(filter(None, map(text_of, inner)))
+    content = at(block, "content")
+    if isinstance(content, str):
+        text = content
+    else:
+        inner = blocks_of(content)
+        media += [found for found in map(media_of, inner) if found]
+        text = "\n".join(filter(None, map(text_of, inner)))
     call_id = text_at(block, "tool_use_id")
     if at(block, "is_error") is True:
-        return ToolResult(call_id, names.get(call_id, ""), error=ToolFailure(text))
-    return ToolResult(call_id, names.get(call_id, ""), text)
+        return decoded_result(call_id, names.get(call_id, ""), "", ToolFailure(text))
+    return decoded_result(call_id, names.get(call_id, ""), text)

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentic.messages import Message, close_open_rounds, leading_system_count
 from agentic.providers._as_text import text_with_media
-from agentic.providers._native import native_payload
+from agentic.providers._native import native_payload, payload_facts
 from agentic.providers._plain import at
 from agentic.providers._sendable import sendable
 from agentic.providers.anthropic._wire._blocks import text_block
@@ -36,7 +36,10 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("system", "Be brief.")])
     [{'role': 'user', 'content': '<system>\nBe brief.\n</system>'}]
     """
-    return [_wire(turn) for turn in name_calls(join(_turns(messages)))]
+    turns = join(_turns(messages))
+    if not all(turn.native for turn in turns):
+        turns = name_calls(turns)  # which leaves alone what came from the wire
+    return [_wire(turn) for turn in turns]
 
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
@@ -75,18 +78,27 @@ def encode_request(
 def _turns(messages: Sequence[Message], leading: int = 0) -> Iterator[Turn]:
     """Write messages; of those that lead, only what came from the wire's `messages`."""
     for position, message in enumerate(messages):
-        payload = native_payload(message, NAME, read_payload, TOOL_NAMES.wire)
-        wire = wire_message(payload)
-        if wire is not None:
-            between = at(payload, "between")
-            yield Turn(
-                wire,
-                native=True,
-                places=tuple(at(payload, "at") or ()),
-                between=(at(between, 0), at(between, 1)) if between else None,
-            )
+        turn = payload_facts(message, NAME, _turn)
+        if turn is None:
+            turn = _turn(native_payload(message, NAME, read_payload, TOOL_NAMES.wire))
+        if turn is not None:
+            yield turn
         elif position >= leading:
             yield from _written_anew(message)
+
+
+def _turn(payload: Any) -> Turn | None:
+    """Read the message of the wire in a payload; None if it has none."""
+    wire = wire_message(payload)
+    if wire is None:
+        return None
+    between = at(payload, "between")
+    return Turn(
+        wire,
+        native=True,
+        places=tuple(at(payload, "at") or ()),
+        between=(at(between, 0), at(between, 1)) if between else None,
+    )
 
 
 def _written_anew(message: Message) -> Iterator[Turn]:

@@ -85,9 +85,11 @@ def follows_well(message: Any) -> bool:
 def _without_empty_runs(turns: list[Turn]) -> list[Turn]:
     """Leave out turns that say nothing at all; only a reply at the very end may be empty."""
     kept: list[Turn] = []
+    seen = 0
     for role, run in itertools.groupby(turns, key=lambda turn: turn.role):
         group = list(run)
-        at_the_end = role == "assistant" and group[-1] is turns[-1] and not group[-1].blocks
+        seen += len(group)
+        at_the_end = role == "assistant" and seen == len(turns) and not group[-1].blocks
         if role == "system" or at_the_end or any(map(_says_something, group)):
             kept += group
     return kept

@@ -43,22 +43,31 @@ class Turn:
 def join(turns: Iterable[Turn]) -> list[Turn]:
     """Join the parts of one message, and what is written anew with what it stands beside."""
     joined: list[Turn] = []
+    last: Turn | None = None
     for turn in turns:
-        last = joined.pop() if joined else None
-        if last is not None and _are_one(last, turn):
-            joined.append(_put_together(last, turn))
-        elif last is not None and _belong_together(last, turn):
-            joined.append(_merge(last, turn))
-        else:
-            joined += [turn] if last is None else [last, turn]
+        together = None
+        if last is not None and not (last.native and turn.native and not turn.places):
+            together = _together(last, turn)
+        if together is not None:
+            joined.pop()
+        last = turn if together is None else together
+        joined.append(last)
     return joined
+
+
+def _together(first: Turn, second: Turn) -> Turn | None:
+    """Return two neighbours as one message, if they are to be one."""
+    if _are_one(first, second):
+        return _put_together(first, second)
+    return _merge(first, second) if _belong_together(first, second) else None
 
 
 def _are_one(first: Turn, second: Turn) -> bool:
     """Tell whether two parts make a whole message: those of one, or of two that fit as well."""
+    if not (first.places and second.places):
+        return False
     places = first.places + second.places
-    both = bool(first.places and second.places)
-    return both and sorted(places) == list(range(len(places)))
+    return sorted(places) == list(range(len(places)))
 
 
 def _put_together(first: Turn, second: Turn) -> Turn:
@@ -68,7 +77,7 @@ def _put_together(first: Turn, second: Turn) -> Turn:
 
 
 def _belong_together(first: Turn, second: Turn) -> bool:
-    if first.role != second.role or (first.native and second.native):
+    if (first.native and second.native) or first.role != second.role:
         return False
     # A reply goes back as it is: its thinking is signed.
     return first.role == "user" or not (first.native or second.native)

@@ -9,21 +9,39 @@ from operator import is_
 from typing import Any
 
 from agentic.providers._plain import at, plain
-from agentic.providers.bedrock._wire._calls import input_text, is_deep
+from agentic.providers.bedrock._wire._calls import DEEPEST, input_text, is_deep
 
 __all__ = ["as_json", "for_boto3", "from_base64", "to_base64"]
 
 _MEDIA = {"image", "document", "video", "audio"}
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 _SERVER_TOOL = "server_tool_use"
 
 
 def as_json(item: Any) -> Any:
-    """Give JSON data of whatever came from the wire or from an SDK.
+    """Give JSON data of whatever came from the wire or from an SDK; JSON data as it is.
 
     >>> as_json({"redactedContent": b"abc", "n": [1]})
     {'redactedContent': 'YWJj', 'n': [1]}
     """
-    return _without_bytes(plain(_flat(item, 100) if is_deep(item) else item))
+    if _is_json(item, DEEPEST):
+        return item
+    data = plain(_flat(item, DEEPEST) if is_deep(item) else item)
+    # An SDK's object shows how deep it is when it is plain.
+    return _without_bytes(_flat(data, DEEPEST) if is_deep(data) else data)
+
+
+def _is_json(item: Any, levels: int) -> bool:
+    """Return whether nothing has to be changed, as in most of what comes here."""
+    kind = type(item)
+    if kind in _SCALARS:
+        return True
+    if not levels or not (kind is dict or kind is list):
+        return False
+    for value in item.values() if kind is dict else item:
+        if type(value) not in _SCALARS and not _is_json(value, levels - 1):
+            return False
+    return True
 
 
 def _flat(item: Any, levels: int) -> Any:

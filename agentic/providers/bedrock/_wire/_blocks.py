@@ -1,17 +1,33 @@
 """What one content block says, in the words of this library."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from agentic.messages import Media, ToolCall, ToolFailure, ToolResult
+from agentic.providers._native import decoded_call, decoded_result
 from agentic.providers._plain import at, items_at, text_at
 from agentic.providers.bedrock._wire._calls import input_text
 from agentic.providers.bedrock._wire._media import read_media
 
-__all__ = ["block_media", "block_text", "read_call", "read_reasoning", "read_result"]
+__all__ = [
+    "block_media",
+    "block_text",
+    "is_result",
+    "kinds_of",
+    "read_call",
+    "read_reasoning",
+    "read_result",
+]
 
+_SAYING = {"text", "guardContent", "citationsContent", "searchResult"}
 _ERROR = "Error: "
 """How `ToolResult.text` begins a failure."""
+
+
+def kinds_of(blocks: list[Any]) -> set[str]:
+    """Return what the blocks are: each has one key, which says it."""
+    return {kind for block in blocks if isinstance(block, dict) for kind in block}
 
 
 def block_text(block: Any) -> str:
@@ -20,9 +36,12 @@ def block_text(block: Any) -> str:
     >>> block_text({"guardContent": {"text": {"text": "Check me."}}})
     'Check me.'
     """
-    for path in (("text",), ("guardContent", "text", "text")):
-        if isinstance(at(block, *path), str):
-            return text_at(block, *path)
+    if type(block) is dict and _SAYING.isdisjoint(block):
+        return ""
+    if isinstance(text := at(block, "text"), str):
+        return text
+    if isinstance(text := at(block, "guardContent", "text", "text"), str):
+        return text
     for kind in ("citationsContent", "searchResult"):
         if isinstance(at(block, kind), dict):
             return "".join(text_at(part, "text") for part in items_at(block, kind, "content"))
@@ -31,11 +50,10 @@ def block_text(block: Any) -> str:
 
 def block_media(blocks: list[Any]) -> list[Media]:
     """Give the media of blocks, those inside results included, in order."""
-    found = []
+    parts: list[Any] = []
     for block in blocks:
-        inside = items_at(block, "toolResult", "content")
-        found += [read_media(part) for part in [block, *inside]]
-    return [media for media in found if media is not None]
+        parts += [block, *items_at(block["toolResult"], "content")] if is_result(block) else [block]
+    return [media for media in map(read_media, parts) if media is not None]
 
 
 def read_reasoning(block: Any) -> str:
@@ -56,20 +74,23 @@ def read_call(block: Any) -> ToolCall | None:
         return None
     given = call.get("input")
     arguments = "{}" if given is None else input_text(given)
-    return ToolCall(text_at(call, "toolUseId"), text_at(call, "name"), arguments)
+    return decoded_call(text_at(call, "toolUseId"), text_at(call, "name"), arguments)
 
 
-def read_result(block: Any, name: str = "") -> ToolResult | None:
-    """Read the answer to a call; its media are read by `block_media`."""
-    result = at(block, "toolResult")
-    if not isinstance(result, dict):
-        return None
-    parts = [_result_text(part) for part in items_at(result, "content")]
-    text = "\n".join(part for part in parts if part)
+def is_result(block: Any) -> bool:
+    """Return whether a block is the answer to a call."""
+    return isinstance(at(block, "toolResult"), dict)
+
+
+def read_result(block: Any, names: Mapping[str, str]) -> ToolResult:
+    """Read the answer to a call, whose tool is in `names`; its media are read by `block_media`."""
+    result = block["toolResult"]
+    text = "\n".join(filter(None, map(_result_text, items_at(result, "content"))))
     call_id = text_at(result, "toolUseId")
+    name = names.get(str(result.get("toolUseId")), "")
     if result.get("status") == "error":
-        return ToolResult(call_id, name, error=ToolFailure(text.removeprefix(_ERROR)))
-    return ToolResult(call_id, name, text)
+        return decoded_result(call_id, name, "", ToolFailure(text.removeprefix(_ERROR)))
+    return decoded_result(call_id, name, text)
 
 
 def _result_text(part: Any) -> str:

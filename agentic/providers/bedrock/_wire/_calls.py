@@ -15,9 +15,9 @@ import attrs
 from agentic.providers._names import NameRule
 from agentic.providers._sendable import UNPARSED, sendable, sendable_object
 
-__all__ = ["CALL_IDS", "TOOL_NAMES", "CallIds", "input_text", "is_deep", "wire_input"]
+__all__ = ["CALL_IDS", "DEEPEST", "TOOL_NAMES", "CallIds", "input_text", "is_deep", "wire_input"]
 
-_DEEPEST = 100
+DEEPEST = 100
 """Levels of arguments that are walked through, by us and by boto3: Python allows 1,000 calls within
 each other, and a level takes up to three of them."""
 
@@ -25,6 +25,8 @@ TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
 CALL_IDS = NameRule(re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), 64)
 """Both: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html
 (2026-11). Not every model takes an id with . or :, so that a call that is written anew has none."""
+
+_JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 def wire_input(given: Any) -> dict[str, Any]:
@@ -46,7 +48,7 @@ def input_text(given: Any) -> str:
     if isinstance(given, str):
         return given
     try:
-        return json.dumps(given, ensure_ascii=False)
+        return _JSON.encode(given)
     except RecursionError:
         return "(arguments that are nested too deeply to be written down)"
 
@@ -58,9 +60,11 @@ def is_deep(data: Any) -> bool:
     (False, True)
     """
     level = [data]
-    for _ in range(_DEEPEST):
+    for _ in range(DEEPEST):
         level = [inside for item in level for inside in _inside(item)]
-    return bool(level)
+        if not level:
+            return False
+    return True
 
 
 def _inside(item: Any) -> Iterator[Any]:
@@ -76,7 +80,7 @@ class CallIds:
 
     _used: set[str]
     """Those of calls that are sent as they are, and those given since."""
-    _kept: set[str] = attrs.field(init=False, factory=set)
+    kept: set[str] = attrs.field(init=False, factory=set)
     """Those of the last run's calls that were sent as they are."""
     _times: defaultdict[str, int] = attrs.field(init=False, factory=lambda: defaultdict(int))
     _waiting: defaultdict[str, deque[str]] = attrs.field(
@@ -91,9 +95,9 @@ class CallIds:
         (https://github.com/BerriAI/litellm/issues/34239), and a turn may hold an id once
         (https://github.com/BerriAI/litellm/issues/20048); a later turn may use it again.
         """
-        if not CALL_IDS.accept(call_id) or call_id in self._kept:
+        if not CALL_IDS.accept(call_id) or call_id in self.kept:
             return self.give(call_id)
-        self._kept.add(call_id)
+        self.kept.add(call_id)
         self._waiting[call_id].append(call_id)
         return call_id
 
@@ -115,4 +119,4 @@ class CallIds:
     def close(self) -> None:
         """Forget the calls of the last run: no later message may answer them."""
         self._waiting.clear()
-        self._kept.clear()
+        self.kept.clear()

@@ -8,14 +8,16 @@ from typing import Any
 
 import attrs
 
-from agentic.messages import Message, Native
+from agentic.messages import Message
 from agentic.providers._incremental import Decoded, KnownIds
-from agentic.providers._native import decoded_message
+from agentic.providers._native import decoded_message, decoded_native
 from agentic.providers._plain import at, items_at
 from agentic.providers.bedrock._wire._blobs import as_json
 from agentic.providers.bedrock._wire._blocks import (
     block_media,
     block_text,
+    is_result,
+    kinds_of,
     read_call,
     read_reasoning,
     read_result,
@@ -30,6 +32,9 @@ __all__ = [
     "decode_request",
 ]
 
+_NO_MEDIA = {"text", "toolUse", "reasoningContent"}
+"""What blocks without a result nearly always are."""
+
 
 def decode(messages: Iterable[Any], /) -> list[Message]:
     """Read a request's `messages`; a user's message that answers calls, and says more, is two.
@@ -39,7 +44,7 @@ def decode(messages: Iterable[Any], /) -> list[Message]:
     """
     items = as_json(messages)
     given = items if isinstance(items, list) else []
-    return [message for found in IncrementalDecoder().decode(given) for message in found.messages]
+    return [message for found in IncrementalDecoder().read(given) for message in found.messages]
 
 
 @attrs.define
@@ -52,11 +57,16 @@ class IncrementalDecoder:
     def decode(self, messages: Sequence[Any], start: int = 0, /) -> list[Decoded]:
         """Read what stands from `start` on; what stands before was read by earlier calls."""
         self._names.rewind(start)
+        return self.read(map(as_json, messages[start:]), start)
+
+    def read(self, items: Iterable[Any], start: int = 0, /) -> list[Decoded]:
+        """Read the messages from `start` on, as JSON data."""
         decoded = []
-        for position in range(start, len(messages)):
-            found = decode_message(as_json(messages[position]), self._names.values)
-            for call in (call for message in found for call in message.tool_calls):
-                self._names.add(position, call.id, call.name)
+        for position, item in enumerate(items, start):
+            found = decode_message(item, self._names.values)
+            for message in found:
+                for call in message.tool_calls:
+                    self._names.add(position, call.id, call.name)
             decoded.append(Decoded(1, tuple(found)))
         return decoded
 
@@ -83,19 +93,19 @@ def decode_message(item: Any, names: Mapping[str, str]) -> list[Message]:
     """Read one wire message. `names` gives the tool of each call so far, by its id."""
     content = at(item, "content")
     blocks = [{"text": content}] if isinstance(content, str) else items_at(item, "content")
-    role = at(item, "role")
+    role, kinds = at(item, "role"), kinds_of(blocks)
     if role == "assistant":
-        return [_assistant(item, blocks)]
+        return [_assistant(item, blocks, kinds)]
     if role == "system":
-        return [decoded_message("system", _texts(blocks), Native(NAME, item))]
-    end = _end_of_results(blocks)
+        return [decoded_message("system", _texts(blocks), decoded_native(NAME, item))]
+    end = _end_of_results(blocks) if "toolResult" in kinds else 0
     if end == 0:
-        return [_user(item, blocks)]
+        return [_user(item, blocks, kinds)]
     if end == len(blocks):
         return [_tool(item, blocks, names)]
     return [
         _tool({**item, "content": blocks[:end]}, blocks[:end], names),
-        _user({**item, "content": blocks[end:]}, blocks[end:], joins_previous=True),
+        _user({**item, "content": blocks[end:]}, blocks[end:], kinds, joins_previous=True),
     ]
 
 
@@ -106,8 +116,7 @@ def _end_of_results(blocks: list[Any]) -> int:
     """
     end = 0
     for position, block in enumerate(blocks):
-        is_result = read_result(block) is not None
-        if is_result or (end == position and end and not _says(block)):
+        if is_result(block) or (end == position and end and not _says(block)):
             end = position + 1
     says = any(_says(block) for block in blocks[end:])
     return end if says or not end else len(blocks)
@@ -117,38 +126,38 @@ def _says(block: Any) -> bool:
     return bool(block_text(block) or block_media([block]))
 
 
-def _assistant(item: Any, blocks: list[Any]) -> Message:
-    calls = [read_call(block) for block in blocks]
+def _assistant(item: Any, blocks: list[Any], kinds: set[str]) -> Message:
+    calls = map(read_call, blocks) if "toolUse" in kinds else ()
+    others = [] if kinds <= _NO_MEDIA else [block for block in blocks if not is_result(block)]
     return decoded_message(
         "assistant",
         "".join(map(block_text, blocks)),
-        Native(NAME, item),
-        reasoning="".join(map(read_reasoning, blocks)),
+        decoded_native(NAME, item),
+        reasoning="".join(map(read_reasoning, blocks)) if "reasoningContent" in kinds else "",
         tool_calls=[call for call in calls if call is not None],
-        media=block_media([block for block in blocks if read_result(block) is None]),
+        media=block_media(others),
     )
 
 
 def _tool(item: Any, blocks: list[Any], names: Mapping[str, str]) -> Message:
-    results = []
-    for block in blocks:
-        result = read_result(block, names.get(str(at(block, "toolResult", "toolUseId")), ""))
-        if result is not None:
-            results.append(result)
-    native = Native(NAME, item)
+    results = [read_result(block, names) for block in blocks if is_result(block)]
+    native = decoded_native(NAME, item)
     media = block_media(blocks)
     return decoded_message("tool", _texts(blocks), native, tool_results=results, media=media)
 
 
-def _user(item: Any, blocks: list[Any], *, joins_previous: bool = False) -> Message:
+def _user(
+    item: Any, blocks: list[Any], kinds: set[str], *, joins_previous: bool = False
+) -> Message:
     text = item if isinstance(item, str) else _texts(blocks)
-    native = Native(NAME, item, joins_previous=joins_previous)
-    return decoded_message("user", text, native, media=block_media(blocks))
+    native = decoded_native(NAME, item, joins_previous=joins_previous)
+    media = [] if kinds <= _NO_MEDIA else block_media(blocks)
+    return decoded_message("user", text, native, media=media)
 
 
 def _system(blocks: list[Any]) -> Message:
-    return decoded_message("system", _texts(blocks), Native(NAME, blocks))
+    return decoded_message("system", _texts(blocks), decoded_native(NAME, blocks))
 
 
 def _texts(blocks: list[Any]) -> str:
-    return "\n".join(text for text in map(block_text, blocks) if text)
+    return "\n".join(filter(None, map(block_text, blocks)))

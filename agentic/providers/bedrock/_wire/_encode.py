@@ -1,13 +1,13 @@
 """From our messages to the wire's, each from its payload or from its typed fields."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
 
 from agentic.messages import Message, ToolResult
 from agentic.providers._as_text import text_with_media
-from agentic.providers._native import native_payload
+from agentic.providers._native import native_payload, payload_facts
 from agentic.providers._plain import at, items_at, text_at
 from agentic.providers._sendable import sendable
 from agentic.providers.bedrock._wire._calls import TOOL_NAMES, CallIds, wire_input
@@ -29,29 +29,65 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("user", "Hi"), Message("user", "there")])
     [{'role': 'user', 'content': [{'text': 'Hi'}, {'text': 'there'}]}]
     """
-    sent = [_Sent(message, _payload(message)) for message in messages]
-    kept = [one.payload for one in sent]
-    writer = _Writer(CallIds(set(_call_ids(kept))), DocumentNames.beside(kept))
+    parts = _as_they_came(messages)
     turns: list[list[Any]] = []
-    last: _Sent | None = None
-    for one in sent:
-        part = writer.write(one)
-        if part is None:
-            continue
-        if turns and _joins(turns[-1][-1], part) and not (_is_own(one) and last and _is_own(last)):
+    role_before, own_before = "", False
+    for part, is_own in _written(messages) if parts is None else parts:
+        role = text_at(part, "role")
+        # Older versions of the service refuse two users:
+        # https://github.com/langchain-ai/langchain-aws/issues/130
+        joins = role == role_before and role in {"user", "assistant"}
+        if joins and not (is_own and own_before):
             turns[-1].append(part)
         else:
             turns.append([part])
-        last = one
-    return [_joined(turn) for turn in turns]
+        role_before, own_before = role, is_own
+    return [turn[0] if len(turn) == 1 else _joined(turn) for turn in turns]
 
 
-def _is_own(one: "_Sent") -> bool:
-    """Whether this is a user's message that goes back as it came.
+def _as_they_came(messages: Sequence[Message]) -> list[tuple[Any, bool]] | None:
+    """Return what untouched messages came from, as `_written` does; None if that has to change."""
+    parts: list[tuple[Any, bool]] = []
+    asked: set[str] = set()
+    role: str = ""
+    for message in messages:
+        calls = payload_facts(message, NAME, _calls_as_they_came)
+        if calls is None or message.native is None:
+            return None
+        before, role = role, message.role
+        if asked and role != "tool" and (before, role) != ("assistant", "assistant"):
+            asked = set()
+        if calls:
+            if not asked.isdisjoint(calls):
+                return None
+            asked.update(calls)
+        parts.append((message.native.payload, role == "user"))
+    return parts
 
-    Two in a row are served. Results that stand beside a user's words are one message with them.
+
+def _calls_as_they_came(payload: Any) -> frozenset[str] | None:
+    """Return the ids of a payload's calls if nothing has to change in it; None if something has.
+
+    An id that an earlier message of the same run has is to be changed all the same.
     """
-    return one.payload is not None and one.message.role == "user"
+    ids = CallIds(set(_call_ids([payload])))
+    if payload is None or isinstance(payload, list) or mend(payload, ids) is not payload:
+        return None
+    return frozenset(ids.kept)
+
+
+def _written(messages: Sequence[Message]) -> Iterator[tuple[Any, bool]]:
+    """Write messages, each with whether it is a user's own that goes back as it came.
+
+    Two of those in a row are served. Results beside a user's words are one message with them.
+    """
+    sent = [_Sent(message, _payload(message)) for message in messages]
+    kept = [one.payload for one in sent]
+    writer = _Writer(CallIds(set(_call_ids(kept))), DocumentNames.beside(kept))
+    for one in sent:
+        part = writer.write(one)
+        if part is not None:
+            yield part, one.payload is not None and one.message.role == "user"
 
 
 def split_system(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
@@ -86,18 +122,7 @@ def _call_ids(payloads: Iterable[Any]) -> Iterable[str]:
             yield text_at(block, "toolUse", "toolUseId")
 
 
-def _joins(before: Any, part: Any) -> bool:
-    """Tell whether two wire messages are one turn. Older versions of the service refuse two users.
-
-    https://github.com/langchain-ai/langchain-aws/issues/130
-    """
-    role = text_at(part, "role")
-    return role in {"user", "assistant"} and at(before, "role") == role
-
-
 def _joined(parts: list[Any]) -> Any:
-    if len(parts) == 1:
-        return parts[0]
     merged: dict[str, Any] = {}
     for part in parts:
         merged = {**part, **merged}

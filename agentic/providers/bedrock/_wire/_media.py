@@ -65,6 +65,8 @@ def read_media(block: Any) -> Media | None:
     >>> read_media({"image": {"format": "png", "source": {"bytes": "YWJj"}}}).data
     b'abc'
     """
+    if type(block) is dict and _TYPES.keys().isdisjoint(block):
+        return None
     for kind, names in _TYPES.items():
         found = at(block, kind)
         if isinstance(found, dict):

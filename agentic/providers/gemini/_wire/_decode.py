@@ -12,13 +12,18 @@ import attrs
 
 from agentic.messages import Message, Native, Role
 from agentic.providers._incremental import Decoded
-from agentic.providers._native import decoded_message
+from agentic.providers._native import decoded_message, decoded_native
 from agentic.providers._plain import plain
 from agentic.providers.gemini._wire._fields import (
+    ANSWERS,
+    CALLS,
+    WITH_MEDIA,
     content_of,
     contents_of,
     field,
     has_field,
+    is_object,
+    keys_of,
     parts_of,
     text_of,
 )
@@ -52,7 +57,7 @@ def decode(contents: Iterable[Any], /) -> list[Message]:
     >>> [message.role for message in decode([{"role": "model", "parts": [{"text": "Hello."}]}])]
     ['assistant']
     """
-    found = IncrementalDecoder().decode(contents_of(contents))
+    found = IncrementalDecoder().read(contents_of(contents))
     return [message for each in found for message in each.messages]
 
 
@@ -66,23 +71,30 @@ class IncrementalDecoder:
         """Read what stands from `start` on; what stands before was read by earlier calls."""
         self._names.rewind(start)
         before = content_of(contents[start - 1]) if start else None
+        return self.read(map(content_of, contents[start:]), before)
+
+    def read(self, contents: Iterable[Any], before: Any = None, /) -> list[Decoded]:
+        """Read plain contents; `before` is the one that stands before them."""
         decoded = []
-        for item in contents[start:]:
-            content = content_of(item)
-            ids = self._names.ids(content)
-            notes = {"content": content, **({"ids": ids} if ids else {}), **_place(before)}
-            messages = [_decoded({**notes, **share}) for share in _shares(content)]
+        for content in contents:
+            parts = parts_of(content)
+            keys = keys_of(parts)
+            ids = self._names.ids(content, [] if keys.isdisjoint(CALLS | ANSWERS) else parts)
+            payload = {"content": content, **({"ids": ids} if ids else {}), **_place(before)}
+            messages = []
+            for share in _shares(parts, keys):
+                native = _native({**payload, "share": share} if share else payload)
+                messages.append(_read(content, parts, keys, native, ids=ids, share=share))
             decoded.append(Decoded(1, tuple(messages)))
             before = content
         return decoded
 
 
-def _decoded(payload: dict[str, Any]) -> Message:
-    """Read a message and keep its payload; a bare text is the SDK's shorthand and no content."""
-    native = None
-    if isinstance(payload["content"], Mapping):
-        native = Native(NAME, payload, joins_previous=payload.get("share") == REST)
-    return read_message(payload, native)
+def _native(payload: dict[str, Any]) -> Native | None:
+    """Keep a payload; a bare text is the SDK's shorthand and no content."""
+    if not is_object(payload["content"]):
+        return None
+    return decoded_native(NAME, payload, joins_previous=payload.get("share") == REST)
 
 
 def _place(before: Any) -> dict[str, bool]:
@@ -92,36 +104,57 @@ def _place(before: Any) -> dict[str, bool]:
     return {"after_model": True} if text_of(before, "role") == "model" else {}
 
 
-def _shares(content: Any) -> list[dict[str, str]]:
+def _shares(parts: list[Any], keys: set[str]) -> list[str | None]:
     """Say of which messages a content consists."""
-    answers = [has_field(part, "functionResponse") for part in parts_of(content)]
+    if keys.isdisjoint(ANSWERS):
+        return [None]
+    answers = [has_field(part, "functionResponse") for part in parts]
     if any(answers) and not all(answers):
-        return [{"share": RESULTS}, {"share": REST}]
-    return [{}]
+        return [RESULTS, REST]
+    return [None]
 
 
 def read_message(payload: Any, native: Native | None = None) -> Message:
     """Read the native payload of one message, as the message that it is the payload of."""
     content, ids = field(payload, "content"), field(payload, "ids") or ()
-    parts = shared_parts(payload)
-    results = read_results(parts_of(content), iter(ids))
-    if results and field(payload, "share") != REST:
-        return decoded_message("tool", "", native, tool_results=results, media=read_media(parts))
+    parts = parts_of(content)
+    share = field(payload, "share")
+    return _read(content, parts, keys_of(parts), native, ids=ids, share=share)
+
+
+def _read(
+    content: Any,
+    every: list[Any],
+    keys: set[str],
+    native: Native | None,
+    *,
+    ids: Iterable[str],
+    share: str | None,
+) -> Message:
+    """Read a share of a content, of which all parts are given, their keys, and their ids."""
+    parts = _shared(every, share)
+    results = [] if keys.isdisjoint(ANSWERS) else read_results(every, iter(ids))
+    media = [] if keys.isdisjoint(WITH_MEDIA) else read_media(parts)
+    if results and share != REST:
+        return decoded_message("tool", "", native, tool_results=results, media=media)
     role = _ROLES.get(text_of(content, "role"), "user")
     model = role == "assistant"
     return decoded_message(
         role,
         read_text(parts, between="" if model else "\n"),
         native,
-        reasoning=read_text(parts, thought=True),
-        tool_calls=read_calls(parts_of(content), iter(ids)) if model else (),
-        media=() if model else read_media(parts),
+        reasoning=read_text(parts, thought=True) if "thought" in keys else "",
+        tool_calls=read_calls(every, iter(ids)) if model and not keys.isdisjoint(CALLS) else (),
+        media=() if model else media,
     )
 
 
 def shared_parts(payload: Any) -> list[Any]:
     """Give the parts of a payload's content that belong to its message."""
-    parts, share = parts_of(field(payload, "content")), field(payload, "share")
+    return _shared(parts_of(field(payload, "content")), field(payload, "share"))
+
+
+def _shared(parts: list[Any], share: Any) -> list[Any]:
     if share is None:
         return parts
     return [part for part in parts if has_field(part, "functionResponse") is (share == RESULTS)]

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from agentic.messages import Message, ToolResult
-from agentic.providers._native import native_payload
+from agentic.providers._native import is_untouched, native_payload
 from agentic.providers._sendable import sendable
 from agentic.providers.gemini._wire._calls import TOOL_NAMES
 from agentic.providers.gemini._wire._decode import REST, RESULTS, read_message, shared_parts
@@ -38,6 +38,9 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("user", "Hello."), Message("assistant", "Hi.")])
     [{'role': 'user', 'parts': [{'text': 'Hello.'}]}, {'role': 'model', 'parts': [{'text': 'Hi.'}]}]
     """
+    as_they_came = _as_they_came(messages)
+    if as_they_came is not None:
+        return as_they_came
     writer = _Writer()
     for are_results, group in groupby(map(_sent, messages), lambda sent: sent.is_results):
         if are_results:
@@ -46,6 +49,19 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
             for sent in group:
                 writer.add(sent)
     return writer.contents
+
+
+def _as_they_came(messages: Sequence[Message]) -> list[Any] | None:
+    """Return what untouched messages came from; None if something has to be joined or written."""
+    contents: list[Any] = []
+    for message in messages:
+        payload: Any = message.native.payload if message.native else None
+        if not is_untouched(message, NAME) or "content" not in payload or "share" in payload:
+            return None
+        if message.role == "assistant" and contents and text_of(contents[-1], "role") == "model":
+            return None
+        contents.append(payload["content"])
+    return contents
 
 
 @attrs.frozen

@@ -13,16 +13,25 @@ from typing import Any
 from agentic.providers._plain import plain, text_at
 
 __all__ = [
+    "ANSWERS",
+    "CALLS",
+    "WITH_MEDIA",
     "content_of",
     "contents_of",
     "field",
     "has_field",
+    "is_object",
+    "keys_of",
     "list_of",
     "parts_of",
     "response_of",
     "text_of",
 ]
 
+CALLS = frozenset({"functionCall", "function_call"})
+ANSWERS = frozenset({"functionResponse", "function_response"})
+WITH_MEDIA = ANSWERS | {"inlineData", "inline_data", "fileData", "file_data"}
+"""The keys of parts that make calls, answer them, and may hold media."""
 _TO_STANDARD = str.maketrans("-_", "+/")
 
 
@@ -37,10 +46,15 @@ def field(data: Any, name: str) -> Any:
     >>> field({"function_call": {"name": "read"}}, "functionCall")
     {'name': 'read'}
     """
-    if not isinstance(data, Mapping):
+    if type(data) is not dict and not isinstance(data, Mapping):
         return None
     found = data.get(name)
-    return data.get(_snake(name)) if found is None else found
+    return found if found is not None else data.get(_snake(name))
+
+
+def is_object(data: Any) -> bool:
+    """Return whether data has fields. Asking for a dict is ten times as fast as for a Mapping."""
+    return type(data) is dict or isinstance(data, Mapping)
 
 
 def has_field(data: Any, name: str) -> bool:
@@ -54,6 +68,8 @@ def has_field(data: Any, name: str) -> bool:
 
 def text_of(data: Any, name: str) -> str:
     """Give the text in a field; anything else is an empty one."""
+    if type(data) is dict and type(found := data.get(name)) is str:
+        return found
     found = field(data, name)
     return found if isinstance(found, str) else ""
 
@@ -62,6 +78,11 @@ def list_of(data: Any, name: str) -> list[Any]:
     """Give the list in a field; anything else is an empty one."""
     found = field(data, name)
     return found if isinstance(found, list) else []
+
+
+def keys_of(parts: list[Any]) -> set[str]:
+    """Return the keys of all parts, in their own spelling."""
+    return {key for part in parts if is_object(part) for key in part}
 
 
 def parts_of(content: Any) -> list[Any]:
@@ -74,9 +95,10 @@ def parts_of(content: Any) -> list[Any]:
         return [{"text": content}]
     if isinstance(content, list):
         return [part for item in _flat(content) for part in parts_of(item)]
-    if has_field(content, "parts"):
-        return list_of(content, "parts")
-    bare = isinstance(content, Mapping) and bool(content) and "role" not in content
+    parts = field(content, "parts")
+    if parts is not None:
+        return parts if isinstance(parts, list) else []
+    bare = is_object(content) and bool(content) and "role" not in content
     return [content] if bare else []
 
 
@@ -123,7 +145,7 @@ def contents_of(contents: Any) -> list[Any]:
 def content_of(content: Any) -> Any:
     """Make a content plain, be it JSON data or an SDK's object."""
     data = plain(content)
-    if not isinstance(content, Mapping | str):
+    if not (is_object(content) or isinstance(content, str)):
         _restore_bytes(data)
     return data
 

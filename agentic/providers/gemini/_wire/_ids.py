@@ -44,6 +44,17 @@ def _seed(content: Any, salt: str) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
 
 
+def _calls_and_answers(parts: list[Any]) -> list[tuple[bool, str, str]]:
+    """Return whether each is a call, the id that it came with, and its name."""
+    found = []
+    for part in parts:
+        call = field(part, "functionCall")
+        asked = field(part, "functionResponse") if call is None else call
+        if asked is not None:
+            found.append((call is not None, text_of(asked, "id"), text_of(asked, "name")))
+    return found
+
+
 @attrs.define
 class CallNames:
     """Ids for the calls and results of a whole conversation, content by content."""
@@ -52,46 +63,44 @@ class CallNames:
     """The id and the name of each call of the latest model turn that has no result yet."""
     _seen: dict[str, int] = attrs.field(factory=dict)
     _former: list[tuple[str, list[tuple[str, str]]]] = attrs.field(factory=list)
-    """For each content, what it was counted as, and the calls that waited before it."""
+    """For each content, what it was counted as if it needed ids, and the calls that waited before
+    it."""
 
     def rewind(self, contents: int) -> None:
         """Forget all but the first so many contents."""
         while len(self._former) > contents:
-            seed, self._waiting = self._former.pop()
-            self._seen[seed] -= 1
+            base, self._waiting = self._former.pop()
+            if base:
+                self._seen[base] -= 1
 
-    def ids(self, content: Any) -> list[str]:
+    def ids(self, content: Any, parts: list[Any]) -> list[str]:
         """Give the ids of a content's calls and results, in the order of its parts."""
-        seed = _seed(content, "")
-        self._former.append((seed, self._waiting.copy()))
-        seed = _seed(content, str(self._count(seed))) if self._count(seed, 1) else seed
+        found = _calls_and_answers(parts)
+        base = "" if all(came_with for _, came_with, _ in found) else _seed(content, "")
+        self._former.append((base, self._waiting.copy()))
+        seed = self._next_seed(content, base) if base else ""
         given: list[str] = []
         asked: list[tuple[str, str]] = []
-        for part in parts_of(content):
-            call, answer = field(part, "functionCall"), field(part, "functionResponse")
-            made = f"gemini-{seed}-{len(given)}"
-            if call is not None:
-                given.append(text_of(call, "id") or made)
-                asked.append((given[-1], text_of(call, "name")))
-            elif answer is not None:
-                given.append(self._answered(answer, made))
+        for is_call, came_with, name in found:
+            call_id = came_with or f"gemini-{seed}-{len(given)}"
+            if is_call:
+                asked.append((call_id, name))
+            given.append(call_id if is_call else self._answered(came_with, name) or call_id)
         if asked or text_of(content, "role") == "model":
             self._waiting = asked
         return given
 
-    def _count(self, seed: str, step: int = 0) -> int:
-        """Give how often a content was seen before, and note that it is seen again."""
-        before = self._seen.get(seed, 0)
-        self._seen[seed] = before + step
-        return before
+    def _next_seed(self, content: Any, base: str) -> str:
+        """Return what to make ids of, and note that the content is seen once more."""
+        self._seen[base] = times = self._seen.get(base, 0) + 1
+        return base if times == 1 else _seed(content, str(times))
 
-    def _answered(self, answer: Any, made: str) -> str:
+    def _answered(self, told: str, name: str) -> str | None:
         """Give the id of the call that a result is for: by its id, or by name and order."""
-        told, name = text_of(answer, "id"), text_of(answer, "name")
         fitting = [call for call in self._waiting if call[0] == told]
         if not fitting:
             fitting = [call for call in self._waiting if call[1] == name]
         if not fitting:
-            return told or made
+            return None
         self._waiting.remove(fitting[0])
         return fitting[0][0]

@@ -13,11 +13,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentic.messages import Media, ToolCall, ToolFailure, ToolResult
-from agentic.providers.gemini._wire._fields import field, has_field, list_of, text_of
+from agentic.providers._native import decoded_call, decoded_result
+from agentic.providers.gemini._wire._fields import (
+    field,
+    has_field,
+    is_object,
+    list_of,
+    text_of,
+)
 
 __all__ = ["read_calls", "read_media", "read_results", "read_text"]
 
 _OUTCOME = {"output", "error"}
+_JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 def read_text(parts: list[Any], *, thought: bool = False, between: str = "") -> str:
@@ -36,7 +44,7 @@ def read_calls(parts: list[Any], ids: Iterator[str]) -> list[ToolCall]:
     for part in parts:
         call = field(part, "functionCall")
         if call is not None:
-            calls.append(ToolCall(next(ids, ""), text_of(call, "name"), _arguments(call)))
+            calls.append(decoded_call(next(ids, ""), text_of(call, "name"), _arguments(call)))
         elif has_field(part, "functionResponse"):
             next(ids, "")
     return calls
@@ -48,7 +56,7 @@ def _arguments(call: Any) -> str:
 
 
 def _said(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else _JSON.encode(value)
 
 
 def read_results(parts: list[Any], ids: Iterator[str]) -> list[ToolResult]:
@@ -70,16 +78,16 @@ def _result(call_id: str, answer: Any) -> ToolResult:
     output as a whole: https://ai.google.dev/api/caching#FunctionResponse (2026-11).
     """
     response, name = field(answer, "response"), text_of(answer, "name")
-    if not isinstance(response, Mapping) or not response:
-        return ToolResult(call_id, name, _said(response) if response else "")
+    if not is_object(response) or not response:
+        return decoded_result(call_id, name, _said(response) if response else "")
     if not set(response) <= _OUTCOME:
-        return ToolResult(call_id, name, _said(response))
+        return decoded_result(call_id, name, _said(response))
     output, problem = response.get("output"), response.get("error")
-    return ToolResult(
+    return decoded_result(
         call_id,
         name,
         "" if output is None else _said(output),
-        error=None if problem in (None, "") else ToolFailure(_said(problem)),
+        None if problem in (None, "") else ToolFailure(_said(problem)),
     )
 
 

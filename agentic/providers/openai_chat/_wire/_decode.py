@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentic.messages import Message, Native, Role, ToolCall, ToolResult
+from agentic.messages import Message, Native, Role, ToolCall
 from agentic.providers._incremental import Decoded
-from agentic.providers._native import decoded_message
+from agentic.providers._native import decoded_call, decoded_message, decoded_native, decoded_result
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers.openai_chat._wire._calls import custom_of, legacy_of
 from agentic.providers.openai_chat._wire._name import NAME
@@ -42,13 +42,13 @@ def decode_request(request: Mapping[str, Any], /) -> list[Message]:
 
 def decode_message(wire: Any) -> Message:
     """Read one message. Whatever it is, something is made of it that encodes to the same."""
-    role, content, native = text_at(wire, "role"), at(wire, "content"), Native(NAME, wire)
+    role, content, native = text_at(wire, "role"), at(wire, "content"), decoded_native(NAME, wire)
     if role == "assistant":
         return _assistant(wire, content, native)
     text = content if isinstance(content, str) else text_of(content)
     media = media_of(content) if isinstance(content, list) else ()
     if role in {"tool", "function"}:
-        result = ToolResult(text_at(wire, "tool_call_id"), text_at(wire, "name"), text)
+        result = decoded_result(text_at(wire, "tool_call_id"), text_at(wire, "name"), text)
         return decoded_message("tool", "", native, tool_results=[result], media=media)
     ours: Role = "system" if role in {"system", "developer"} else "user"
     return decoded_message(ours, text, native, media=media)
@@ -97,7 +97,7 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
         return ToolCall(text_at(call, "id"), text_at(custom, "name"), arguments)
     function = at(call, "function")
     arguments = _arguments(at(function, "arguments"))
-    return ToolCall(text_at(call, "id"), text_at(function, "name"), arguments)
+    return decoded_call(text_at(call, "id"), text_at(function, "name"), arguments)
 
 
 def _arguments(given: Any) -> str:

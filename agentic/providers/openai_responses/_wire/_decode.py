@@ -13,15 +13,17 @@ import attrs
 from agentic.errors import ConfigError
 from agentic.messages import Message, Native, Role, ToolFailure, ToolResult
 from agentic.providers._incremental import Decoded, KnownIds
-from agentic.providers._native import decoded_message
+from agentic.providers._native import decoded_message, decoded_native, decoded_result
 from agentic.providers._plain import at, items_at, plain, text_at
 from agentic.providers.openai_responses._wire._items import (
     ANSWERS,
+    OUTPUTS,
     answered_id,
     call_id_of,
     item_role,
     item_text,
     reasoning_text,
+    runs_on_server,
     shell_ids,
     texts,
     tool_call,
@@ -106,14 +108,16 @@ def reply(items: list[Any], native: Native | None = None) -> Message:
 
 def _answered_within(items: list[Any]) -> set[str]:
     """Give the calls that outputs of the same run answer."""
+    outputs = [item for item in items if type_of(item) in OUTPUTS]
+    if not outputs:
+        return set()
     asked = {call_id_of(item) for item in items if type_of(item) in ANSWERS}
-    outputs = (item for item in items if type_of(item) in ANSWERS.values())
     return {call_id_of(item) for item in outputs} & asked - {""}
 
 
 def _decode(items: Any, *, unseen_calls: bool) -> list[Message]:
     if isinstance(items, str):
-        return [decoded_message("user", items, Native(NAME, items))]
+        return [decoded_message("user", items, decoded_native(NAME, items))]
     given = items if isinstance(items, list) else []
     referring = any(type_of(item) == "item_reference" for item in given)
     shells = shell_ids(given)
@@ -121,13 +125,12 @@ def _decode(items: Any, *, unseen_calls: bool) -> list[Message]:
     decoded = []
     for role, run in _runs(given, _run_by_server(given)):
         if role == "tool":
-            elsewhere = any(answered_id(item, shells) not in seen for item in run)
-            payload = _answers_payload(
-                run, shells, unseen=elsewhere and (unseen_calls or referring)
-            )
-            decoded.append(_tool(run, shells, Native(NAME, payload)))
+            elsewhere = unseen_calls or referring
+            unseen = elsewhere and any(answered_id(item, shells) not in seen for item in run)
+            payload = _answers_payload(run, shells, unseen=unseen)
+            decoded.append(_tool(run, shells, decoded_native(NAME, payload)))
             continue
-        message = _MESSAGES[role](run, Native(NAME, run))
+        message = _MESSAGES[role](run, decoded_native(NAME, run))
         seen.update(call.id for call in message.tool_calls)
         decoded.append(message)
     return decoded
@@ -169,9 +172,9 @@ class IncrementalDecoder:
             shells = self._shells.values
             if role == "tool":
                 payload = _answers_payload(run, shells, unseen=False)
-                message = _tool(run, shells, Native(NAME, payload))
+                message = _tool(run, shells, decoded_native(NAME, payload))
             else:
-                message = _MESSAGES[role](run, Native(NAME, run))
+                message = _MESSAGES[role](run, decoded_native(NAME, run))
             decoded.append(Decoded(len(run), (message,)))
         if decoded and decoded[-1].messages[0].role in {"assistant", "tool"}:
             decoded[-1] = attrs.evolve(decoded[-1], is_open=True)
@@ -188,8 +191,12 @@ def _answers_payload(run: list[Any], shells: Mapping[str, str], *, unseen: bool)
 
 def _run_by_server(items: list[Any]) -> set[str]:
     """Give the calls that the provider carries out, and answers, by itself."""
-    called = {call_id_of(item) for item in items if type_of(item) in ANSWERS}
-    return called - {call.id for call in map(tool_call, items) if call} - {""}
+    calls = [item for item in items if type_of(item) in ANSWERS]
+    theirs = [item for item in calls if runs_on_server(item)]
+    if not theirs:
+        return set()
+    ours = {call_id_of(item) for item in calls if not runs_on_server(item)}
+    return {call_id_of(item) for item in theirs} - ours - {""}
 
 
 def _runs(items: list[Any], on_server: Collection[str]) -> Iterator[tuple[str, list[Any]]]:
@@ -227,8 +234,9 @@ def _said(role: Role, item: Any, native: Native | None) -> Message:
 
 
 def _tool(items: list[Any], shells: Mapping[str, str], native: Native | None) -> Message:
-    media = [medium for item in items for medium in media_in(at(item, "output"))]
-    media += [one for item in items for one in media_in([at(item, "output")])]
+    outputs = [output for item in items if not isinstance(output := at(item, "output"), str)]
+    media = [medium for output in outputs for medium in media_in(output)]
+    media += [medium for output in outputs for medium in media_in([output])]
     results = [_result(item, shells) for item in items]
     return decoded_message("tool", "", native, tool_results=results, media=media)
 
@@ -237,18 +245,17 @@ _MESSAGES = {"user": _user, "system": _system, "assistant": reply}
 
 
 def _result(item: Any, shells: Mapping[str, str]) -> ToolResult:
-    call_id, output = answered_id(item, shells), at(item, "output")
+    call_id, output, kind = answered_id(item, shells), at(item, "output"), type_of(item)
     said = texts(output)
-    if type_of(item) == "shell_call_output":
+    if kind == "shell_call_output":
         said = [text_at(part, key) for part in items_at(output) for key in ("stdout", "stderr")]
-    text = "\n".join(part for part in said if part)
-    failed = type_of(item) == "apply_patch_call_output" and at(item, "status") == "failed"
-    if failed:
-        return ToolResult(call_id, error=ToolFailure(text))
-    return ToolResult(call_id, output=text)
+    text = "\n".join(filter(None, said))
+    if kind == "apply_patch_call_output" and at(item, "status") == "failed":
+        return decoded_result(call_id, "", "", ToolFailure(text))
+    return decoded_result(call_id, "", text)
 
 
 def _instructions(given: Any) -> Message:
     said = "\n\n".join(text for item in items_at(given) for text in texts(at(item, "content")))
     text = given if isinstance(given, str) else said
-    return decoded_message("system", text, Native(NAME, {"instructions": given}))
+    return decoded_message("system", text, decoded_native(NAME, {"instructions": given}))

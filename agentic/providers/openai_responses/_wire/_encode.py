@@ -39,6 +39,7 @@ from agentic.providers.openai_responses._wire._decode import (
 from agentic.providers.openai_responses._wire._items import own_id, type_of
 from agentic.providers.openai_responses._wire._media import parts_of
 from agentic.providers.openai_responses._wire._name import NAME
+from agentic.providers.openai_responses._wire._untouched import items_as_they_came
 from agentic.tools import ToolDefinition
 
 __all__ = ["encode", "encode_request", "encode_tools"]
@@ -53,7 +54,9 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("assistant", "Hello.")])
     [{'type': 'message', 'role': 'assistant', 'content': 'Hello.'}]
     """
-    items: list[dict[str, Any]] = sendable(list(_Writer().write(list(messages))))
+    items = items_as_they_came(messages)
+    if items is None:
+        items = sendable(list(_Writer().write(list(messages))))
     return items
 
 

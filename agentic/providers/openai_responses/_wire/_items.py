@@ -10,10 +10,12 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from agentic.messages import ToolCall
+from agentic.providers._native import decoded_call
 from agentic.providers._plain import at, items_at, text_at
 
 __all__ = [
     "ANSWERS",
+    "OUTPUTS",
     "answered_id",
     "call_id_of",
     "item_role",
@@ -22,6 +24,7 @@ __all__ = [
     "reasoning_text",
     "refusal_text",
     "role_of",
+    "runs_on_server",
     "shell_ids",
     "texts",
     "tool_call",
@@ -38,6 +41,7 @@ ANSWERS: Mapping[str, str] = {
     "tool_search_call": "tool_search_output",
 }
 """The calls that the caller answers, and the type of the answer."""
+OUTPUTS = frozenset(ANSWERS.values())
 
 _LOCAL_SHELL = "local_shell_call"
 _ACTIONS = {
@@ -62,8 +66,8 @@ def type_of(item: Any) -> str:
     >>> type_of({"role": "user", "content": "Hi."})
     'message'
     """
-    named = text_at(item, "type")
-    if named:
+    named = item.get("type") if type(item) is dict else text_at(item, "type")
+    if isinstance(named, str) and named:
         return named
     return "message" if at(item, "role") is not None else "item_reference" if at(item, "id") else ""
 
@@ -77,9 +81,9 @@ def call_id_of(item: Any) -> str:
     >>> call_id_of({"type": "local_shell_call_output", "id": "c1", "output": "a.py"})
     'c1'
     """
-    named = text_at(item, "call_id")
-    is_shell = type_of(item) in {_LOCAL_SHELL, ANSWERS[_LOCAL_SHELL]}
-    return named or (text_at(item, "id") if is_shell else "")
+    if named := text_at(item, "call_id"):
+        return named
+    return text_at(item, "id") if type_of(item) in {_LOCAL_SHELL, ANSWERS[_LOCAL_SHELL]} else ""
 
 
 def own_id(item: Any) -> str:
@@ -89,7 +93,7 @@ def own_id(item: Any) -> str:
 
 def shell_ids(items: Iterable[Any]) -> dict[str, str]:
     """Give the call ids of local shell calls by their items' ids: outputs name either."""
-    shells = (item for item in items if type_of(item) == _LOCAL_SHELL)
+    shells = [item for item in items if type_of(item) == _LOCAL_SHELL]
     return {own_id(item): call_id_of(item) for item in shells if own_id(item)}
 
 
@@ -110,10 +114,11 @@ def item_role(item: Any, *, on_server: Collection[str] = ()) -> str:
     ('assistant', 'tool')
     """
     kind = type_of(item)
-    if kind in ANSWERS.values():
+    if kind in OUTPUTS:
         server_side = at(item, "execution") == "server" or call_id_of(item) in on_server
         return "assistant" if server_side else "tool"
-    if not isinstance(item, Mapping) or kind in _USERS_ITEMS:
+    no_item = type(item) is not dict and not isinstance(item, Mapping)
+    if no_item or kind in _USERS_ITEMS:
         return "user"
     return role_of(item)
 
@@ -137,24 +142,25 @@ def tool_call(item: Any) -> ToolCall | None:
     ToolCall(id='c1', name='sql', arguments='{"input": "select 1"}')
     """
     kind = type_of(item)
-    if kind not in ANSWERS or _runs_on_server(item):
+    if kind not in ANSWERS or runs_on_server(item):
         return None
     call_id = call_id_of(item)
     if kind == "function_call":
-        return ToolCall(call_id, text_at(item, "name"), text_at(item, "arguments"))
+        return decoded_call(call_id, text_at(item, "name"), text_at(item, "arguments"))
     if kind == "custom_tool_call":
         arguments = _dump({"input": text_at(item, "input")})
         return ToolCall(call_id, text_at(item, "name"), arguments)
     return ToolCall(call_id, kind.removesuffix("_call"), _action(item, _ACTIONS[kind]))
 
 
-def _runs_on_server(item: Any) -> bool:
+def runs_on_server(item: Any) -> bool:
     """Tell a call that the provider carries out: in a container of its own, or in its catalogue.
 
     https://platform.openai.com/docs/guides/tools-shell and .../tools-tool-search.
     """
-    in_container = text_at(item, "environment", "type").startswith("container")
-    return in_container or at(item, "execution") == "server"
+    if at(item, "execution") == "server":
+        return True
+    return text_at(at(item, "environment"), "type").startswith("container")
 
 
 def _action(item: Any, keys: tuple[str, ...]) -> str:
