@@ -37,6 +37,7 @@ unit: $(READY)
 
 bench: $(READY)
 	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
+	$(BIN)/python -m benchmarks.dicts
 	$(BIN)/python -m benchmarks.retention --quick
 
 picture: $(READY)

@@ -21,6 +21,10 @@ class Compactor(Protocol):
 
         The first of them may be the former summary, to be folded into the new one. It may fail or
         take long: whoever calls it carries on with the history as it was.
+
+        What the next generation needs beside the text, it returns as the notes of a
+        `messages.SummaryText`. They come back in `message.summary.notes`, if that summary was this
+        compactor's; another one's notes, or none, may stand there as well.
         """
         ...
 

@@ -2,7 +2,9 @@ r"""What a redaction makes of the entries of a session.
 
 The message is emptied, with every copy of it in a view. A text in a view that is no copy of an
 archived message, such as a summary, was made of many messages: it loses what it quotes of this one.
-A secret that is named is removed from every string of the session.
+Its notes go as a whole, whatever they say, and those of every other summary, too: no search can be
+trusted to find all in data of somebody else's form. A secret that is named is removed from every
+string of the session.
 
 The redaction is an entry of its own, which older readers pass over:
 
@@ -181,17 +183,19 @@ class _Step:
 
     @property
     def messages(self) -> list[Plain]:
+        """What is said in it; of summaries without their notes."""
         if not self.kind:
             return []
-        return [self.plain["message"]] if self.kind == "message" else self.plain["messages"]
+        found = [self.plain["message"]] if self.kind == "message" else self.plain["messages"]
+        return [_without_notes(message) for message in found]
 
     def change(self, change: Callable[[Plain], Plain], redacted: Redacted, session: str) -> bytes:
         """Give the line without what is to be removed; a blank one for an output that has it."""
         changed = dict(self.plain)
         if self.kind == "message":
-            changed["message"] = change(self.plain["message"])
+            changed["message"] = change(self.messages[0])
         elif self.kind:
-            changed["messages"] = list(map(change, self.plain["messages"]))
+            changed["messages"] = list(map(change, self.messages))
         elif changed.get("type") == "output":
             content = str(changed.get("text")).encode("utf-8", "surrogatepass")
             return b"" if redacted.must_go(str(changed.get("ref")), content) else self.line
@@ -205,6 +209,14 @@ class _Step:
             remedy = "name the whole secret"
             raise ConfigError("secret", "***", "a text of messages", remedy) from problem
         return line
+
+
+def _without_notes(message: Plain) -> Plain:
+    summary = message.get("summary")
+    if not isinstance(summary, dict) or "notes" not in summary:
+        return message
+    rest = {key: value for key, value in summary.items() if key != "notes"}
+    return {**message, "summary": rest}
 
 
 def _find(

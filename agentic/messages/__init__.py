@@ -13,6 +13,7 @@ from agentic.messages._rounds import (
     split_rounds,
 )
 from agentic.messages._summaries import find_summary, prefix_length, read_summary
+from agentic.messages._summary_text import SummaryText
 from agentic.messages._task import Task, find_task
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "RecentConversations",
     "Role",
     "Round",
+    "SummaryText",
     "Task",
     "ToolCall",
     "ToolFailure",

@@ -6,6 +6,7 @@ tuples; lists are accepted and converted.
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 import attrs
@@ -20,6 +21,7 @@ from agentic.messages._parts import (
     check_text,
     extra_fields,
 )
+from agentic.messages._summary_text import SummaryText, copy_notes
 from agentic.usage import Usage
 
 __all__ = ["ContextSummary", "Message", "Role", "check_messages"]
@@ -135,6 +137,16 @@ def _aware(value: datetime) -> datetime:
     return value if value.tzinfo else value.replace(tzinfo=UTC)
 
 
+def _text_alone(value: str) -> str:
+    """Return a text without the notes that it may have."""
+    return str(value) if isinstance(value, SummaryText) else value
+
+
+def _notes(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    return copy_notes(value, "ContextSummary.notes")
+
+
+_NO_NOTES: Mapping[str, Any] = MappingProxyType({})
 _COUNT = whole(0, remedy="count the messages, or the tokens")
 
 
@@ -146,8 +158,9 @@ class ContextSummary:
     conversations. Indices count in the archive's `full()`, leading system messages excluded.
     """
 
-    content: str = attrs.field(validator=check_text)
-    """The summary itself, without heading and mark."""
+    content: str = attrs.field(converter=_text_alone, validator=check_text)
+    """The summary itself, without heading and mark. A `SummaryText` gives its text only: pass its
+    notes, too."""
     messages_summarized: int = attrs.field(validator=_COUNT)
     """How many messages it replaces, over all generations."""
     first_message_idx: int = attrs.field(default=0, validator=_COUNT)
@@ -167,6 +180,11 @@ class ContextSummary:
     """How many messages stood after it when it was made; what follows them came since."""
     low_gains: int = attrs.field(default=0, kw_only=True, validator=_COUNT)
     """How many compactions in a row, up to this one, freed less than a tenth."""
+    notes: Mapping[str, Any] = attrs.field(
+        default=_NO_NOTES, kw_only=True, converter=_notes, repr=False, hash=False
+    )
+    """What the compactor left for its next generation, as plain JSON data: see `SummaryText`.
+    Stored with the summary, never sent, and worth no tokens. Treat it as read-only."""
 
     def to_message(self) -> Message:
         """Make the message that stands for the summarized ones, marked as a record of the past.
@@ -182,8 +200,11 @@ and not the user's word: text quoted in it asks for nothing.
         return Message("system", f"{heading}\n{_MARK}\n\n{self.content}", summary=self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the JSON form: ISO 8601 for the time, plain values for the rest."""
-        return {**attrs.asdict(self), "created_at": self.created_at.isoformat()}
+        """Give the JSON form: ISO 8601 for the time, plain values for the rest; notes if any."""
+        plain = {**attrs.asdict(self), "created_at": self.created_at.isoformat()}
+        if not self.notes:
+            del plain["notes"]
+        return plain
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "ContextSummary":

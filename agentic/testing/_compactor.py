@@ -8,12 +8,13 @@ from copy import deepcopy
 from typing import TypeAlias
 
 from agentic.context.budget import Compactor
-from agentic.errors import CompactionRefused
+from agentic.errors import CompactionRefused, ConfigError
 from agentic.messages import (
     ContextSummary,
     Media,
     Message,
     Native,
+    SummaryText,
     ToolCall,
     ToolFailure,
     ToolResult,
@@ -57,6 +58,10 @@ _CONVERSATIONS: dict[str, list[Message]] = {
         ContextSummary("The build is red: a test failed.", 4).to_message(),
         *_TALK,
     ],
+    "a former summary with another compactor's notes": [
+        ContextSummary("Red.", 4, notes={"v": 1, "files": {"a.py": ["read", None]}}).to_message(),
+        *_TALK,
+    ],
     "2,000 messages": _TALK * 500,
     "no messages at all": [],
 }
@@ -68,7 +73,9 @@ def check_compactor(factory: Callable[[], Compactor], *, timeout_seconds: float 
     - Whatever the conversation, damaged ones included, the answer is a text, in time. Where there
       is nothing to say it may be empty, or a refusal: `CompactionRefused`.
     - The answer to a plain conversation says something.
-    - The conversation is left as it was.
+    - The conversation is left as it was, notes of a former summary included.
+    - Notes, if the answer is a `SummaryText`, are plain JSON data. Those of a former summary may be
+      another compactor's, or missing.
 
     Call it from a plain function: it runs event loops of its own. A compactor that asks a model
     is given one that answers.
@@ -106,10 +113,20 @@ def _check(name: str, compact: _Compact, messages: list[Message], seconds: float
         raise _broken(name, f"it answers within {seconds} s, but raised {problem!r}") from problem
     if not isinstance(answer, str):
         raise _broken(name, f"it answers with a text, but gave {reprlib.repr(answer)}")
+    if isinstance(answer, SummaryText):
+        _check_notes(name, answer)
     if messages is _TALK and not answer.strip():
         raise _broken(name, f"the answer says something, but is {answer!r}")
     if given != before:
         raise _broken(name, "the conversation is left as it was, but it was changed")
+
+
+def _check_notes(name: str, answer: SummaryText) -> None:
+    """Look at the notes once more: they may have been changed since they were made."""
+    try:
+        SummaryText(answer)
+    except ConfigError as problem:
+        raise _broken(name, f"its notes are plain JSON data, but {problem}") from problem
 
 
 async def _ask(compact: _Compact, given: list[Message], seconds: float) -> object:

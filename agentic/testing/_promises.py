@@ -52,7 +52,9 @@ EVERYTHING = Message(
     reasoning="Look first.",
     media=[Media("image/png", b"\x89PNG\r\n\x00", extra={"detail": "high"})],
     pinned=True,
-    summary=ContextSummary("so far", 2, 0, 1, generation=3),
+    summary=ContextSummary(
+        "so far", 2, 0, 1, generation=3, notes={"odd": ["\ud83d\ude00", "\x00", 1.5, None, {}]}
+    ),
     usage=Usage(input=10, output=2, total=12),
     timestamp=datetime(2026, 11, 21, 9, 30, tzinfo=UTC),
     id="m1",

@@ -73,6 +73,20 @@ async def _redacts_everywhere(store: Any) -> None:
     expect(await store.load(), full, "After two restores:")
 
 
+async def _redacts_notes(store: Any) -> None:
+    """redact() leaves no notes of a summary, in whatever form they hold what a message said."""
+    pieces = {"keys": [{_SECRET: 1}, {_SECRET[:7]: [*_SECRET[7:]]}]}
+    summary = ContextSummary("They logged in.", 3, notes=pieces)
+    await append_all(store, [ASK, _LEAK, _ECHO])
+    await store.replace([summary.to_message(), ASK])
+    await store.replace([attrs.evolve(summary, generation=2).to_message()])
+    await store.redact("leak", _MARK)
+    await _expect_none(store, _SECRET[:7])
+    expect(await store.load(), [attrs.evolve(summary, generation=2, notes={}).to_message()])
+    await store.restore()
+    expect(await store.load(), [attrs.evolve(summary, notes={}).to_message(), ASK])
+
+
 async def _keeps_rounds(store: Any) -> None:
     """What redact() leaves of a message keeps its calls and results, so that they still pair."""
     result = Message("tool", tool_results=[ToolResult("c9", "login", _SECRET, error=_SECRET)])
@@ -182,6 +196,7 @@ async def _refuses_what_cannot_be_meant(store: Any) -> None:
 
 REDACTOR_PROMISES: Sequence[Check] = [
     _redacts_everywhere,
+    _redacts_notes,
     _keeps_rounds,
     _redacts_a_named_secret,
     _redacts_outputs,

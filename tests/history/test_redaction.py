@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from agentic.errors import HistoryConflict, HistoryDamaged
@@ -36,7 +37,8 @@ async def _fill(store: Any) -> None:
     await store.append(Message("tool", tool_results=[result], id="result"))
     await store.replace((await store.load())[10:])
     await store.append(Message("user", BULK))
-    summary = ContextSummary(f"It was built with `{SECRET}` (see {ref}).", 20)
+    notes = {"keys": {SECRET: ref}, "parts": [f"KEY={SECRET}"]}
+    summary = ContextSummary(f"It was built with `{SECRET}` (see {ref}).", 20, notes=notes)
     await store.replace([summary.to_message()])
     await store.restore()
     await store.replace([summary.to_message(), Message("user", BULK)])
@@ -67,6 +69,25 @@ def test_no_byte_of_a_secret_is_left(tmp_path: Path, kind: type[Any], *, fsync: 
     asyncio.run(write())
 
     assert MARK in asyncio.run(place.open("monday").load())[0].content
+
+
+def test_an_archived_summary_loses_its_notes(tmp_path: Path) -> None:
+    """They may say in their own form what another message said; its text is a message's own."""
+    summary = ContextSummary("Done so far.", 3, notes={"key": [*SECRET]})
+    talk = [summary.to_message(), Message("user", SECRET, id="leak"), Message("user", "go on")]
+
+    async def write() -> list[Message]:
+        async with JsonlStore(tmp_path / "monday.jsonl") as store:
+            for message in talk:
+                await store.append(message)
+            await store.redact("leak", MARK)
+            return await store.full()
+
+    found = asyncio.run(write())
+
+    bare = attrs.evolve(summary, notes={}).to_message()
+    assert found == [bare, talk[1].replace(content=MARK), talk[2]]
+    assert b'"notes"' not in (tmp_path / "monday.jsonl").read_bytes()
 
 
 def test_a_redaction_is_an_entry_of_the_session(tmp_path: Path) -> None:

@@ -8,6 +8,16 @@ from hypothesis import strategies as st
 from agentic.errors import ConfigError
 from agentic.messages import ContextSummary
 
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(), max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=6,
+)
+NOTES = st.dictionaries(st.text(max_size=3), JSON, max_size=3)
 COUNTS = st.integers(0, 10**6)
 SUMMARIES = st.builds(
     ContextSummary,
@@ -22,6 +32,7 @@ SUMMARIES = st.builds(
     generation=COUNTS,
     messages_kept=COUNTS,
     low_gains=COUNTS,
+    notes=NOTES,
 )
 
 

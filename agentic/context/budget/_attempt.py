@@ -6,7 +6,13 @@ import attrs
 
 from agentic import events
 from agentic.context.budget._plan import Plan
-from agentic.messages import ContextSummary, Message, find_summary, prefix_length
+from agentic.messages import (
+    ContextSummary,
+    Message,
+    SummaryText,
+    find_summary,
+    prefix_length,
+)
 from agentic.tokens import Tallies, Tally, largest_part
 from agentic.usage import Usage
 
@@ -120,7 +126,7 @@ class Attempt:
         """What the compactor gets: former summaries, then what is dropped."""
         return [self.check.messages[i] for i in (*self.plan.former, *self.plan.dropped)]
 
-    def replace(self, content: str) -> Compaction:
+    def replace(self, content: SummaryText) -> Compaction:
         """Put the summary in the place of what it stands for, unless it is larger than that."""
         check = self.check
         summary = self._describe(content)
@@ -160,7 +166,7 @@ class Attempt:
             overhead_tokens=check.overhead_tokens,
         )
 
-    def _describe(self, content: str) -> ContextSummary:
+    def _describe(self, content: SummaryText) -> ContextSummary:
         """Say what the summary stands for; its sizes are not known yet."""
         former = find_summary(self.check.messages)
         covered = former.messages_summarized if former else 0
@@ -177,6 +183,7 @@ class Attempt:
             generation=former.generation + 1 if former else 1,
             messages_kept=len(self.plan.kept),
             low_gains=former.low_gains if former else 0,
+            notes=content.notes,
         )
 
     async def announce(self) -> None:

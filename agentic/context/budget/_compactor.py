@@ -4,7 +4,7 @@ import asyncio
 
 from agentic._protocols import Compactor
 from agentic.errors import CompactionRefused
-from agentic.messages import Message
+from agentic.messages import Message, SummaryText
 
 __all__ = ["summarize"]
 
@@ -14,8 +14,8 @@ async def summarize(
     messages: list[Message],
     instructions: str | None,
     timeout_seconds: float | None,
-) -> str:
-    """Ask for a summary.
+) -> SummaryText:
+    """Ask for a summary; it has no notes if the answer is a plain str.
 
     Raises:
         CompactionRefused: there is no text in the answer, or the compactor was cancelled.
@@ -38,7 +38,7 @@ async def summarize(
     content = task.result()
     if not isinstance(content, str) or not content.strip():
         raise CompactionRefused(f"the compactor answered {content!r:.80}, which is no summary")
-    return content.strip()
+    return SummaryText(content.strip(), SummaryText(content).notes)
 
 
 def _retrieve(task: asyncio.Future[str]) -> None:

@@ -6,7 +6,7 @@ from agentic._given import must_be, must_be_async
 from agentic._protocols import Compactor
 from agentic.context.compactors._digest import Digest
 from agentic.context.compactors._notes import TITLE
-from agentic.messages import Message
+from agentic.messages import Message, SummaryText
 
 __all__ = ["WithDigest", "with_digest"]
 
@@ -16,7 +16,8 @@ def with_digest(model: Compactor, digest: Digest | None = None) -> "WithDigest":
 
     The prose says what happened and why; the digest has the user's words, the files, the commands,
     the errors and the identifiers as they stood. A former summary is divided the same way, so that
-    each goes on from its own. If the model fails, so does this: put it into
+    each goes on from its own. Notes (see `messages.SummaryText`) are the digest's alone, both ways.
+    If the model fails, so does this: put it into
     `first_of(with_digest(model), Digest())`, which is what to use in production.
 
     >>> import asyncio
@@ -71,20 +72,23 @@ class WithDigest:
 
     async def _under(self, prose: str, messages: list[Message]) -> str:
         digest = await self.digest.compact(_each(messages, 1))
-        return "\n\n".join(part for part in (prose.strip(), digest) if part)
+        text = "\n\n".join(part for part in (prose.strip(), digest) if part)
+        return SummaryText(text, SummaryText(digest).notes)
 
 
 def _each(messages: list[Message], part: int) -> list[Message]:
     """Give the conversation with the part of its former summaries that is the prose, or the digest.
 
-    A summary that has no such part is left out; one that is no pair is the prose's.
+    A summary that has no such part is left out; one that is no pair is the prose's. The notes go
+    with the digest.
     """
     shown: list[Message] = []
     for message in messages:
         if message.summary is None:
             shown.append(message)
         elif text := _divide(message.summary.content)[part]:
-            shown.append(attrs.evolve(message.summary, content=text).to_message())
+            notes = message.summary.notes if part else {}
+            shown.append(attrs.evolve(message.summary, content=text, notes=notes).to_message())
     return shown
 
 

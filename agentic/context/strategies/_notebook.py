@@ -11,7 +11,7 @@ import attrs
 from agentic._given import is_whole, must_have
 from agentic.context.strategies._strategy import Writer
 from agentic.errors import ConfigError
-from agentic.messages import ContextSummary, Message
+from agentic.messages import ContextSummary, Message, SummaryText
 from agentic.tokens import Counter
 
 __all__ = ["Note", "Notebook", "check_writer"]
@@ -67,7 +67,7 @@ class Notebook:
     @property
     def room(self) -> int:
         """What a note may take, its heading with a number of six digits included."""
-        return self.writer.max_tokens + self.count(_message("", 999_999))
+        return self.writer.max_tokens + self.count(_message(SummaryText(""), 999_999))
 
     def write(self, former: Note | None, gone: Sequence[Message]) -> Note | None:
         """Write what is left out now, and what was before; None if the writer failed."""
@@ -103,9 +103,10 @@ class Notebook:
 
     def _note(self, text: str, former: Note | None, messages: Sequence[Message]) -> Note:
         number = sum(each.summary.messages_summarized if each.summary else 1 for each in messages)
-        if not text.strip() and former:
-            text = former.message.summary.content if former.message.summary else ""
-        message = _message(text, number)
+        said = SummaryText(text)
+        if not text.strip() and former and former.message.summary:
+            said = SummaryText(former.message.summary.content, former.message.summary.notes)
+        message = _message(said, number)
         return Note(message, self.count(message) if text.strip() else 0)
 
 
@@ -119,5 +120,5 @@ class _Written:
         return all(ref() is message for ref, message in zip(self.messages, messages, strict=True))
 
 
-def _message(text: str, number: int) -> Message:
-    return ContextSummary(text, number, created_at=_NO_TIME).to_message()
+def _message(text: SummaryText, number: int) -> Message:
+    return ContextSummary(text, number, created_at=_NO_TIME, notes=text.notes).to_message()

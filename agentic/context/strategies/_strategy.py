@@ -55,5 +55,7 @@ class Writer(Protocol):
         """Say what these messages held, within `max_tokens` as the counter counts them.
 
         The first of them may be what it wrote before, as a summary, to be folded into the new one.
+        What it needs then beside the text, it returns as the notes of a `messages.SummaryText`, and
+        finds in `message.summary.notes`.
         """
         ...

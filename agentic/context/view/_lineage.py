@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 
 from agentic.errors import ConfigError
-from agentic.messages import Message, from_plain, read_summary, to_plain
+from agentic.messages import Message, from_plain, prefix_length, read_summary, to_plain
 
 __all__ = ["Branch", "Generation", "Lineage", "digest_of", "same_to_provider"]
 
@@ -42,6 +42,8 @@ class Generation:
     """The owner's messages before the cut; None after a restart, when only `digest` knows them."""
     digest: str = attrs.field(default="", kw_only=True)
     """`digest_of(prefix)`; empty until somebody asks."""
+    shown: str = attrs.field(default="", kw_only=True)
+    """A hash of the summary's text as it was sent last, if that was not the whole of it."""
 
     def holds_for(self, given: list[Message]) -> bool:
         """Return whether a list still begins with what this compaction was made of."""
@@ -90,6 +92,7 @@ class Generation:
             "summary": None if self.summary is None else to_plain(self.summary),
             "reason": self.reason,
             "prefix": self.digest,
+            **({"shown": self.shown} if self.shown else {}),
         }
 
     @classmethod
@@ -102,7 +105,14 @@ class Generation:
             None if plain["summary"] is None else from_plain(plain["summary"]),
             reason=plain["reason"],
             digest=plain["prefix"],
+            shown=plain.get("shown", ""),
         )
+
+    def is_summary(self, text: str) -> bool:
+        """Return whether a text is that of the summary message, as it was made or sent."""
+        if self.summary is None:
+            return False
+        return text == self.summary.content or (self.shown != "" and self.shown == _hash_text(text))
 
 
 @attrs.frozen(eq=False)
@@ -181,6 +191,17 @@ class Lineage:
         self._generations.insert(0, generation)
         del self._generations[_MOST_GENERATIONS:]
 
+    def remember_sent(self, view: Sequence[Message]) -> None:
+        """Take note of how a summary is sent: its owner may go on with that text, and no more."""
+        at = prefix_length(view) - 1
+        if at < 0 or view[at].summary is None:
+            return
+        for each in self._generations:
+            known = each.summary
+            if known is not None and known.summary == view[at].summary:
+                is_whole = known.content == view[at].content
+                each.shown = "" if is_whole else _hash_text(view[at].content)
+
     def _recognize(self, given: list[Message]) -> list[Message]:
         """Return the list with summaries of ours as such; each message is looked at once."""
         seen = len(self._seen)
@@ -206,10 +227,9 @@ class Lineage:
         found = read_summary(message.content)
         if found is None:
             return message
-        for generation in self._generations:
-            known = generation.summary
-            if known is not None and known.content == message.content:
-                return attrs.evolve(message, summary=known.summary)
+        known = next((each for each in self._generations if each.is_summary(message.content)), None)
+        if known is not None and known.summary is not None:
+            found = known.summary.summary
         return attrs.evolve(message, summary=found)
 
 
@@ -246,8 +266,12 @@ def _sent(message: Message) -> list[Any]:
     ]
 
 
+def _hash_text(text: str) -> str:
+    return _hash_bytes(text.encode("utf-8", "surrogatepass"))
+
+
 def _hash_bytes(data: bytes) -> str:
-    """Return a short hash of a picture's bytes; nothing for none."""
+    """Return a short hash of some bytes; nothing for none."""
     return hashlib.sha256(data).hexdigest()[:16] if data else ""
 
 

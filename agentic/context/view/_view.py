@@ -430,6 +430,7 @@ class View:
     ) -> Prepared:
         """Remember what is sent, and return it."""
         self._latest = look
+        self._looker.lineage.remember_sent(look.view)
         if self._looker.meter is not None:
             self._looker.meter.sent(look.branch.history, look.view)
         return Prepared(

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from agentic.context.compactors import Digest, first_of
-from agentic.messages import Message
+from agentic.messages import Message, SummaryText
 from agentic.testing import check_compactor
 
 
@@ -74,6 +74,25 @@ class _Slow:
         return "a summary"
 
 
+class _Confides(_Constant):
+    """Puts something into its notes that is no JSON."""
+
+    async def compact(self, messages: list[Message], /) -> str:
+        text = SummaryText("a summary", {"seen": []})
+        text.notes["seen"].append({1, 2})
+        return text
+
+
+class _Trusts(_Constant):
+    """Takes all notes for its own."""
+
+    async def compact(self, messages: list[Message], /) -> str:
+        for message in messages:
+            if message.summary is not None and message.summary.notes:
+                return str(message.summary.notes["own"])
+        return "a summary"
+
+
 class _Misguided(_Constant):
     """Knows only with instructions what it cannot do."""
 
@@ -92,6 +111,8 @@ class _Misguided(_Constant):
         (_Takes(), "plain conversation: the conversation is left as it was"),
         (_Writes(), "parallel calls, .*: the conversation is left as it was"),
         (_Slow(), "2,000 messages: it answers within 0.5 s, .* TimeoutError"),
+        (_Confides(""), "plain conversation: its notes are plain JSON data, but SummaryText.notes"),
+        (_Trusts(""), "another compactor's notes: it answers .* KeyError"),
         (_Misguided("a summary"), "plain conversation, with instructions: .* NotImplementedError"),
     ],
 )
