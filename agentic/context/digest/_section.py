@@ -12,14 +12,16 @@ __all__ = ["Line", "Section"]
 
 @attrs.frozen
 class Line:
-    """A line that a section offers, without a list marker."""
+    """A line that a section offers, as plain text: whoever renders it adds marker and escapes."""
 
     text: str
-    """The whole of it; several lines of Markdown if it was quoted from several."""
+    """The whole of it; several lines if it was quoted from several."""
     short: str = ""
     """What may stand in its place where room is scarce; empty if it is whole or not at all."""
     rank: float = 0.0
     """What it is worth beside the other lines of its section: the highest stays longest."""
+    ref: str = ""
+    """The message that it quotes. Such a line may be cut anywhere between `short` and `text`."""
 
 
 class Section(Protocol):

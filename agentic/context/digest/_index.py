@@ -1,0 +1,216 @@
+"""Where identifiers were last seen: whole lines, as many as there is room for.
+
+An identifier is a path, a name with joints or capitals inside, or a long number. Texts are read
+from the newest back until enough is known to choose from, so that the time depends on the room and
+not on the length of the conversation.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+import attrs
+
+from agentic.context.digest._cut import MARK, sentences, tidy
+from agentic.context.digest._section import Line
+from agentic.context.digest._turns import Asked, Called, Said, Summarized, Turn
+
+__all__ = ["Index"]
+
+_LOOK_BACK = 60
+"""So many times the room is read at most."""
+_WIDTH = 200
+"""The longest line that is shown whole, in characters."""
+_HALF_LIFE = 100
+"""After so many texts a mention counts half."""
+_SAID = 3.0
+"""What a mention counts in what was said or called, where one in an output counts 1."""
+_LINE_COST = 8
+"""Characters that a line costs beside its own: two lines must differ by more to be worth both."""
+_SHORTEST, _LONGEST = 4, 120
+"""Characters of an identifier: shorter ones mean nothing alone, longer ones are data."""
+
+_SEPARATORS = "".join(chr(code) for code in range(128) if not re.match(r"[\w./~@-]", chr(code)))
+_BLANKS = str.maketrans(dict.fromkeys(_SEPARATORS, " ") | {"\n": "\n"})
+_NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9_]|[^\W0-9_][0-9]|[0-9]{4}")
+_EDGES = "./~-@"
+
+
+@attrs.frozen
+class _Text:
+    text: str
+    weight: float
+    prose: bool = False
+
+
+@attrs.define(eq=False)
+class _Candidate:
+    place: tuple[int, int]
+    """Age of its text, and number of its line there."""
+    line: str
+    names: set[str]
+
+
+@attrs.define
+class Index:
+    """The lines of a conversation, of which `choose` takes the best."""
+
+    _texts: list[_Text] = attrs.field(factory=list)
+    _chosen: list[tuple[str, float]] = attrs.field(factory=list)
+    """What the last choice took, and how much each line was worth."""
+
+    def take(self, turn: Turn) -> None:
+        """Take in the texts of a turn."""
+        match turn:
+            case Asked(text) | Said(text) | Summarized(text):
+                self._texts.append(_Text(text, _SAID, prose=True))
+            case Called():
+                self._texts += [_Text(text, _SAID) for text in _values(turn.arguments.values())]
+                if turn.result is not None:
+                    self._texts.append(_Text(turn.output, 1.0))
+
+    def to_plain(self) -> Any:
+        """Return the chosen lines, oldest first, with what they were worth."""
+        return [[line, round(worth, 1)] for line, worth in reversed(self._chosen)]
+
+    def restore(self, plain: Any) -> None:
+        """Go on from the lines of a former generation."""
+        for entry in plain if isinstance(plain, list) else ():
+            match entry:
+                case [str(line), int(worth) | float(worth)]:
+                    self._texts.append(_Text(line, worth))
+
+    def keep(self, lines: list[Line], number: int) -> None:
+        """Remember that of the chosen lines only the first `number` by rank found room."""
+        pairs = zip(lines, self._chosen, strict=True)
+        self._chosen = [kept for line, kept in pairs if line.rank > len(lines) - number]
+
+    def choose(self, room: int, shown: Iterable[str]) -> list[Line]:
+        """Return lines of so many characters in all, newest first.
+
+        They rank by what they were chosen for. No line is one of those that are shown.
+        """
+        reader = _Reader(set(shown))
+        left = room * _LOOK_BACK
+        for age, text in enumerate(reversed(self._texts)):
+            reader.read(age, text)
+            left -= len(text.text)
+            if left < 0:
+                break
+        chosen = list(_best(reader.candidates, reader.worths(), room))
+        rank = {id(each): len(chosen) - at for at, (each, _) in enumerate(chosen)}
+        chosen.sort(key=lambda pair: pair[0].place)
+        self._chosen = [(each.line, worth / len(each.names)) for each, worth in chosen]
+        return [Line(each.line, rank=rank[id(each)]) for each, _ in chosen]
+
+
+@attrs.define
+class _Reader:
+    """What is known of the texts, read from the newest back."""
+
+    shown: set[str]
+    """Lines that stand elsewhere, or here."""
+    candidates: list[_Candidate] = attrs.field(factory=list)
+    _seen: set[str] = attrs.field(factory=set)
+    _weights: dict[str, float] = attrs.field(factory=dict)
+
+    def read(self, age: int, text: _Text) -> None:
+        """Take the lines that have an identifier which no later line has, and count mentions."""
+        plain = text.text.translate(_BLANKS)
+        weight = text.weight * 2 ** (-age / _HALF_LIFE)
+        known = self._weights
+        for word in set(plain.split()):
+            known[word] = known.get(word, 0.0) + weight
+        lines = plain.split("\n")
+        raw = text.text.split("\n")
+        for at in range(len(lines) - 1, -1, -1):
+            words = set(lines[at].split())
+            if not words <= self._seen:
+                fresh = words - self._seen
+                self._seen |= fresh
+                if names := set(filter(_is_name, fresh)):
+                    self._offer((age, at), raw[at], words, names, prose=text.prose)
+
+    def worths(self) -> dict[str, float]:
+        """Return what each identifier is worth."""
+        return self._weights
+
+    def _offer(self, place: tuple[int, int], line: str, words: set[str], names: set[str], *, prose: bool) -> None:
+        line = tidy(line).strip()
+        if len(line) <= _WIDTH:
+            self._put(place, line, {word for word in words if word in names or _is_name(word)})
+            return
+        if prose:
+            for sentence in sentences(line):
+                here = {name for name in names if name in sentence}
+                if here and len(sentence) <= _WIDTH:
+                    self._put(place, sentence, here)
+                    names = names - here
+        while names:
+            at, name = min((line.find(name), name) for name in names)
+            piece = _window(line, max(at, 0), len(name))
+            self._put(place, piece, {each for each in names if each in piece})
+            names = {each for each in names if each not in piece and each != name}
+
+    def _put(self, place: tuple[int, int], line: str, names: set[str]) -> None:
+        if line not in self.shown and names:
+            self.shown.add(line)
+            self.candidates.append(_Candidate(place, line, names))
+
+
+def _best(candidates: list[_Candidate], worths: dict[str, float], room: int) -> Iterator[tuple[_Candidate, float]]:
+    """Yield lines by what they add for what they cost, until the room is full."""
+    covered: set[str] = set()
+
+    def worth(candidate: _Candidate) -> float:
+        return sum([worths.get(name, 0.0) for name in candidate.names if name not in covered])
+
+    heap = [
+        (-worth(each) / (len(each.line) + _LINE_COST), at) for at, each in enumerate(candidates)
+    ]
+    heapify(heap)
+    while heap and room > 0:
+        _, at = heappop(heap)
+        candidate = candidates[at]
+        cost = len(candidate.line) + 1
+        # What is covered since makes a line worth less than it was.
+        value = worth(candidate)
+        density = -value / (len(candidate.line) + _LINE_COST)
+        if heap and density > heap[0][0]:
+            if value:
+                heappush(heap, (density, at))
+        elif value and cost <= room:
+            room -= cost
+            covered |= candidate.names
+            yield candidate, value
+
+
+def _window(line: str, at: int, length: int) -> str:
+    """Return the part of a long line that begins or ends near a place, between words."""
+    if at + length <= _WIDTH - len(MARK):
+        end = max(line.rfind(" ", 0, _WIDTH - len(MARK)), at + length)
+        return line[:end] + MARK
+    start = max(at - _WIDTH // 2, 0)
+    start = line.find(" ", start, at) + 1 or at
+    end = start + _WIDTH
+    end = len(line) if end >= len(line) else max(line.rfind(" ", start, end), at + length)
+    return f"{MARK.strip()} {line[start:end]}"
+
+
+def _is_name(word: str) -> bool:
+    plain = word.strip(_EDGES)
+    return _SHORTEST <= len(plain) <= _LONGEST and _NAMED.search(plain) is not None
+
+
+def _values(values: Iterable[object]) -> Iterator[str]:
+    """Yield the texts among values, however deep."""
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop(0)
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value

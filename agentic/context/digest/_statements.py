@@ -1,0 +1,78 @@
+"""What was decided and found, in the assistant's words, and what the user refused."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from agentic.context.digest._cues import decides, finds, may_tell
+from agentic.context.digest._cut import cut, first_sentence, one_line, sentences
+from agentic.context.digest._harness import refusal
+from agentic.context.digest._section import Line
+from agentic.context.digest._turns import Asked, Called, Said, Turn
+
+__all__ = ["Statements"]
+
+_LIMIT = 300
+"""Characters of a statement: longer ones are lists or code that has no full stop."""
+_FEWEST_WORDS = 4
+_STORED = 60
+"""So many statements are kept for the next generation: twice what 2,000 tokens show."""
+_REFUSED, _DECIDED, _ANSWERED, _FOUND = 3, 2, 1, 0
+"""What is shown first where room is scarce; of one kind, the newest."""
+
+
+@attrs.define
+class Statements:
+    """Sentences that state something, each once."""
+
+    _kinds: dict[str, int] = attrs.field(factory=dict)
+    """The statements, from the oldest to the newest, and what each is."""
+    _answer: str = ""
+    """The first sentence of the last reply, which ends a request if nothing is called after it."""
+
+    def take(self, turn: Turn) -> None:
+        """Take in what a turn states."""
+        match turn:
+            case Said(text):
+                self._answer = first_sentence(text)
+                if may_tell(text):
+                    for sentence in sentences(text):
+                        self._judge(sentence)
+            case Asked() if self._answer:
+                self._put(self._answer, _ANSWERED)
+                self._answer = ""
+            case Called():
+                self._answer = ""
+                if turn.result is not None and (reason := refusal(turn.output)) is not None:
+                    why = f': "{one_line(reason)}"' if reason else ""
+                    self._put(f"The user refused {cut(turn.label, _LIMIT // 2)}{why}", _REFUSED)
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the statements from the oldest to the newest."""
+        for age, (text, kind) in enumerate(self._kinds.items()):
+            yield Line(text, rank=kind * len(self._kinds) + age)
+
+    def to_plain(self) -> Any:
+        """Return the statements that rank highest."""
+        entries = list(self._kinds.items())
+        best = sorted(range(len(entries)), key=lambda at: (entries[at][1], at))[-_STORED:]
+        return [list(entries[at]) for at in sorted(best)]
+
+    def restore(self, plain: Any) -> None:
+        """Go on from the statements of a former generation."""
+        for entry in plain if isinstance(plain, list) else ():
+            match entry:
+                case [str(text), int(kind)]:
+                    self._kinds.setdefault(text, kind)
+
+    def _judge(self, sentence: str) -> None:
+        if decides(sentence):
+            self._put(sentence, _DECIDED)
+        elif finds(sentence):
+            self._put(sentence, _FOUND)
+
+    def _put(self, sentence: str, kind: int) -> None:
+        text = one_line(sentence).lstrip("-*#>| ")
+        if len(text) <= _LIMIT and (text.count(" ") + 1 >= _FEWEST_WORDS or not text.isascii()):
+            self._kinds[text] = max(kind, self._kinds.pop(text, kind))
