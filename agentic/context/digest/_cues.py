@@ -1,74 +1,67 @@
 """The words by which a statement is known: the only place where a language stands.
 
-Add a language by adding a line; the words are in lower case. Where a script writes no blanks, a
-word counts wherever it stands.
+Add a language by adding lines; the words are in lower case. A cue counts at the beginning of a
+word, so that `decid` stands for decide, decided and deciding; where a script writes no blanks,
+it counts wherever it stands.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 
-__all__ = ["decides", "finds", "may_tell"]
+from agentic.context.digest._cut import sentences
+
+__all__ = ["statements"]
 
 _DECISIONS = {
-    "en": "decision; decisions; decide; decided; agreed; choose; chose; chosen; going with; go with; "
-    "went with; opt for; opted for; settled on; stick with; from now on; must not; convention; "
-    "instead of; prefer; keep; never",
-    "de": "entscheidung; entschieden; beschlossen; vereinbart; ab jetzt; stattdessen",
-    "es": "decisión; decidido; decidimos; acordado; a partir de ahora; en lugar de",
-    "fr": "décision; décidé; convenu; désormais; au lieu de",
-    "pt": "decisão; decidido; decidimos; combinado; a partir de agora; em vez de",
-    "ru": "решение; решено; решили; договорились; отныне",
-    "zh": "决定; 決定; 选择; 約定; 约定; 改用; 从现在起",
-    "ja": "決定; 決め; 採用; 方針",
-    "ko": "결정; 선택; 합의",
+    "en": "decision, decid, agreed, choose, chose, going with, go with, went with, opt for, "
+    "settled on, stick with, from now on, must not, convention",
+    "de": "entscheid, entschied, beschlossen, vereinbart, ab jetzt",
+    "es": "decisión, decidi, acordado, a partir de ahora",
+    "fr": "décision, décid, convenu, désormais",
+    "pt": "decisão, decidi, combinado, a partir de agora",
+    "ru": "решение, решено, решили, договорились, отныне",
 }
 _FINDINGS = {
-    "en": "root cause; culprit; turns out; turned out; the problem is; the issue is; the bug is; "
-    "the cause is; found the; found that; because; this means; conclusion; concluded; no longer; "
-    "important; note that; fixed; works now; the fix",
-    "de": "ursache; liegt daran; problem ist; fehler ist; stellt sich heraus; weil; behoben",
-    "es": "la causa; el problema es; el error es; resulta que; porque; corregido",
-    "fr": "la cause; le problème est; l'erreur est; il s'avère; parce que; corrigé",
-    "pt": "a causa; o problema é; o erro é; acontece que; porque; corrigido",
-    "ru": "причина; проблема в; ошибка в; оказалось; потому что; исправлено",
-    "zh": "原因; 问题是; 問題是; 发现; 發現; 因为; 因為; 修复",
-    "ja": "原因; 問題は; 判明; ため; 修正",
-    "ko": "원인; 문제는; 때문; 수정",
+    "en": "root cause, culprit, turns out, turned out, the problem is, the issue is, the bug is, "
+    "the cause is, found the, found that, because, this means, conclusion, conclud, no longer, "
+    "important, note that, fixed, the fix",
+    "de": "ursache, liegt daran, problem ist, fehler ist, stellt sich heraus, weil, behoben",
+    "es": "la causa, el problema es, el error es, resulta que, porque, corregido",
+    "fr": "la cause, le problème est, l'erreur est, il s'avère, parce que, corrigé",
+    "pt": "a causa, o problema é, o erro é, acontece que, porque, corrigido",
+    "ru": "причина, проблема в, ошибка в, оказалось, потому что, исправлен",
 }
-_UNSPACED = {"zh", "ja", "ko"}
+_DECISIONS_UNSPACED = "决定 決定 選択 选择 約定 约定 改用 从现在起 採用 方針 결정 선택 합의"
+_FINDINGS_UNSPACED = "原因 问题是 問題是 問題は 发现 發現 因为 因為 修复 修正 判明 원인 문제는 때문 수정"
 
 
-def _pattern(tables: Iterable[dict[str, str]]) -> re.Pattern[str]:
-    cues: list[str] = []
-    for table in tables:
-        for language, words in table.items():
-            edge = "" if language in _UNSPACED else r"\b"
-            cues += [f"{edge}{re.escape(word.strip())}{edge}" for word in words.split(";")]
-    return re.compile("|".join(cues))
+def _cues(spaced: dict[str, str], unspaced: str) -> tuple[str, ...]:
+    begin = [f" {cue}" for cues in spaced.values() for cue in cues.split(", ")]
+    return tuple(dict.fromkeys([*begin, *unspaced.split()]))
 
 
-_DECIDES, _FINDS = _pattern([_DECISIONS]), _pattern([_FINDINGS])
-_EITHER = _pattern([_DECISIONS, _FINDINGS])
+_DECIDES = _cues(_DECISIONS, _DECISIONS_UNSPACED)
+_FINDS = _cues(_FINDINGS, _FINDINGS_UNSPACED)
 
 
-def decides(sentence: str) -> bool:
-    """Return whether a sentence says what was decided.
+def statements(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the sentences that decide something or say what was found, and whether they decide.
 
-    >>> decides("We go with the new parser."), decides("The tests pass.")
-    (True, False)
+    >>> list(statements("The tests pass. We go with the new parser. 问题是缓存没有失效。"))
+    [('We go with the new parser.', True), ('问题是缓存没有失效。', False)]
     """
-    return bool(_DECIDES.search(sentence.lower()))
+    plain = _plain(text)
+    # Few texts have any cue, and those few.
+    decisions = [cue for cue in _DECIDES if cue in plain]
+    findings = [cue for cue in _FINDS if cue in plain]
+    if decisions or findings:
+        for sentence in sentences(text):
+            plain = _plain(sentence)
+            if any(cue in plain for cue in decisions):
+                yield sentence, True
+            elif any(cue in plain for cue in findings):
+                yield sentence, False
 
 
-def finds(sentence: str) -> bool:
-    """Return whether a sentence says what was found.
-
-    >>> finds("问题是缓存没有失效。")
-    True
-    """
-    return bool(_FINDS.search(sentence.lower()))
-
-
-def may_tell(text: str) -> bool:
-    """Return whether any sentence of a text may decide or find something."""
-    return bool(_EITHER.search(text.lower()))
+def _plain(text: str) -> str:
+    """Return a text in which every word begins after a blank."""
+    return f" {text.lower()}".replace("\n", " ").replace("*", " ").replace("(", " ")

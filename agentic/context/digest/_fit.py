@@ -85,11 +85,11 @@ class _Fitter:
     def _longer(self, line: Line, room: float) -> str:
         """Return as much of a line as there is room for."""
         size = self._size(line.text)
-        if size <= room or not line.ref:
+        if size <= room or line.ref is None:
             return line.text
         length = int(len(line.text) * max(room, 0) / size)
         mark = MARK
-        if self.recall:
+        if self.recall and line.ref:
             missing = len(line.text) - length
             mark = f' [... {missing} characters left out: {self.recall}(ref="{line.ref}") ...]'
         return cut(line.text, length, mark)

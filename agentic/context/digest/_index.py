@@ -8,11 +8,12 @@ not on the length of the conversation.
 import re
 from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
+from itertools import chain
 from typing import Any
 
 import attrs
 
-from agentic.context.digest._cut import MARK, sentences, tidy
+from agentic.context.digest._cut import cut, tidy
 from agentic.context.digest._section import Line
 from agentic.context.digest._turns import Asked, Called, Said, Summarized, Turn
 
@@ -35,13 +36,13 @@ _SEPARATORS = "".join(chr(code) for code in range(128) if not re.match(r"[\w./~@
 _BLANKS = str.maketrans(dict.fromkeys(_SEPARATORS, " ") | {"\n": "\n"})
 _NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9_]|[^\W0-9_][0-9]|[0-9]{4}")
 _EDGES = "./~-@"
+_PART, _CLAUSE = re.compile(r"(?<=[.;!?}\])])\s+|(?<=[}\])],)\s+"), re.compile(r"(?<=[,:])\s+")
 
 
 @attrs.frozen
 class _Text:
     text: str
     weight: float
-    prose: bool = False
 
 
 @attrs.define(eq=False)
@@ -64,7 +65,7 @@ class Index:
         """Take in the texts of a turn."""
         match turn:
             case Asked(text) | Said(text) | Summarized(text):
-                self._texts.append(_Text(text, _SAID, prose=True))
+                self._texts.append(_Text(text, _SAID))
             case Called():
                 self._texts += [_Text(text, _SAID) for text in _values(turn.arguments.values())]
                 if turn.result is not None:
@@ -130,28 +131,24 @@ class _Reader:
                 fresh = words - self._seen
                 self._seen |= fresh
                 if names := set(filter(_is_name, fresh)):
-                    self._offer((age, at), raw[at], words, names, prose=text.prose)
+                    self._offer((age, at), raw[at], words, names)
 
     def worths(self) -> dict[str, float]:
         """Return what each identifier is worth."""
         return self._weights
 
-    def _offer(self, place: tuple[int, int], line: str, words: set[str], names: set[str], *, prose: bool) -> None:
+    def _offer(self, place: tuple[int, int], line: str, words: set[str], names: set[str]) -> None:
         line = tidy(line).strip()
         if len(line) <= _WIDTH:
             self._put(place, line, {word for word in words if word in names or _is_name(word)})
             return
-        if prose:
-            for sentence in sentences(line):
-                here = {name for name in names if name in sentence}
-                if here and len(sentence) <= _WIDTH:
-                    self._put(place, sentence, here)
-                    names = names - here
-        while names:
-            at, name = min((line.find(name), name) for name in names)
-            piece = _window(line, max(at, 0), len(name))
-            self._put(place, piece, {each for each in names if each in piece})
-            names = {each for each in names if each not in piece and each != name}
+        for piece in _pieces(line):
+            if here := {name for name in names if name in piece}:
+                names = names - here
+                if len(piece) > _WIDTH:
+                    piece = _window(piece, min(piece.find(name) for name in here))
+                    here = {name for name in here if name in piece}
+                self._put(place, piece, here)
 
     def _put(self, place: tuple[int, int], line: str, names: set[str]) -> None:
         if line not in self.shown and names:
@@ -186,16 +183,24 @@ def _best(candidates: list[_Candidate], worths: dict[str, float], room: int) -> 
             yield candidate, value
 
 
-def _window(line: str, at: int, length: int) -> str:
-    """Return the part of a long line that begins or ends near a place, between words."""
-    if at + length <= _WIDTH - len(MARK):
-        end = max(line.rfind(" ", 0, _WIDTH - len(MARK)), at + length)
-        return line[:end] + MARK
-    start = max(at - _WIDTH // 2, 0)
-    start = line.find(" ", start, at) + 1 or at
-    end = start + _WIDTH
-    end = len(line) if end >= len(line) else max(line.rfind(" ", start, end), at + length)
-    return f"{MARK.strip()} {line[start:end]}"
+def _pieces(line: str) -> Iterator[str]:
+    """Yield the parts of a long line: sentences or objects, as many in one as may stand in a line."""
+    parts = chain.from_iterable(
+        [part] if len(part) <= _WIDTH else _CLAUSE.split(part) for part in _PART.split(line)
+    )
+    piece = ""
+    for part in parts:
+        if piece and len(piece) + len(part) >= _WIDTH:
+            yield piece
+            piece = ""
+        piece = f"{piece} {part}" if piece else part
+    yield piece
+
+
+def _window(line: str, at: int) -> str:
+    """Return what begins at a place of a line that has no end of a clause nearby."""
+    start = line.rfind(" ", 0, at + 1) + 1
+    return cut(line[start:], _WIDTH)
 
 
 def _is_name(word: str) -> bool:

@@ -45,7 +45,7 @@ class FormerSummaries(_Quotes):
     def take(self, turn: Turn) -> None:
         """Take in a summary."""
         if isinstance(turn, Summarized) and turn.text.strip():
-            self._texts[turn.text.strip()] = "summary", False
+            self._texts[turn.text.strip()] = "", False
 
     def lines(self) -> Iterator[Line]:
         """Yield the summaries, the newest last."""

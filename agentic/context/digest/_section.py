@@ -20,8 +20,9 @@ class Line:
     """What may stand in its place where room is scarce; empty if it is whole or not at all."""
     rank: float = 0.0
     """What it is worth beside the other lines of its section: the highest stays longest."""
-    ref: str = ""
-    """The message that it quotes. Such a line may be cut anywhere between `short` and `text`."""
+    ref: str | None = None
+    """If it may be cut anywhere between `short` and `text`: the message that it quotes, or an empty
+    text if it is no message."""
 
 
 class Section(Protocol):

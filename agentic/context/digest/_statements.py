@@ -1,12 +1,13 @@
 """What was decided and found, in the assistant's words, and what the user refused."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import attrs
 
-from agentic.context.digest._cues import decides, finds, may_tell
-from agentic.context.digest._cut import cut, first_sentence, one_line, sentences
+from agentic.context.digest._cues import statements
+from agentic.context.digest._cut import cut, first_sentence, one_line
 from agentic.context.digest._harness import refusal
 from agentic.context.digest._section import Line
 from agentic.context.digest._turns import Asked, Called, Said, Turn
@@ -18,8 +19,12 @@ _LIMIT = 300
 _FEWEST_WORDS = 4
 _STORED = 60
 """So many statements are kept for the next generation: twice what 2,000 tokens show."""
-_REFUSED, _DECIDED, _ANSWERED, _FOUND = 3, 2, 1, 0
+_REFUSED, _DECIDED, _FOUND, _ANSWERED = 3, 2, 1, 0
 """What is shown first where room is scarce; of one kind, the newest."""
+
+
+_SENTENCE = re.compile(r"(?![a-z]).{1,%d}[.!?。！？][\"'`)]?" % _LIMIT)  # noqa: RUF001
+"""A whole one: neither the end of a line that goes on, nor the beginning of one."""
 
 
 @attrs.define
@@ -31,22 +36,25 @@ class Statements:
     _answer: str = ""
     """The first sentence of the last reply, which ends a request if nothing is called after it."""
 
+    _worked: bool = False
+    """Whether anything was called since the last request: if not, the reply is small talk."""
+
     def take(self, turn: Turn) -> None:
         """Take in what a turn states."""
         match turn:
             case Said(text):
                 self._answer = first_sentence(text)
-                if may_tell(text):
-                    for sentence in sentences(text):
-                        self._judge(sentence)
-            case Asked() if self._answer:
-                self._put(self._answer, _ANSWERED)
-                self._answer = ""
+                for sentence, is_decision in statements(text):
+                    self._put(sentence, _DECIDED if is_decision else _FOUND)
+            case Asked():
+                if self._answer and self._worked:
+                    self._put(self._answer, _ANSWERED)
+                self._answer, self._worked = "", False
             case Called():
-                self._answer = ""
+                self._answer, self._worked = "", True
                 if turn.result is not None and (reason := refusal(turn.output)) is not None:
                     why = f': "{one_line(reason)}"' if reason else ""
-                    self._put(f"The user refused {cut(turn.label, _LIMIT // 2)}{why}", _REFUSED)
+                    self._put(f"The user refused {cut(turn.label, _LIMIT // 2)}{why}.", _REFUSED)
 
     def lines(self) -> Iterator[Line]:
         """Yield the statements from the oldest to the newest."""
@@ -66,13 +74,7 @@ class Statements:
                 case [str(text), int(kind)]:
                     self._kinds.setdefault(text, kind)
 
-    def _judge(self, sentence: str) -> None:
-        if decides(sentence):
-            self._put(sentence, _DECIDED)
-        elif finds(sentence):
-            self._put(sentence, _FOUND)
-
     def _put(self, sentence: str, kind: int) -> None:
-        text = one_line(sentence).lstrip("-*#>| ")
-        if len(text) <= _LIMIT and (text.count(" ") + 1 >= _FEWEST_WORDS or not text.isascii()):
+        text = one_line(sentence.replace("**", "")).lstrip("-*#>| ")
+        if _SENTENCE.fullmatch(text) and (text.count(" ") + 1 >= _FEWEST_WORDS or not text.isascii()):
             self._kinds[text] = max(kind, self._kinds.pop(text, kind))
