@@ -111,4 +111,8 @@ def clip(text: str, limit: int) -> str:
     """
     if len(text) <= limit:
         return text
-    return text[: limit - 1].rpartition(" ")[0].rstrip() + " …" if " " in text[: limit - 1] else text[: limit - 1] + "…"
+    return (
+        text[: limit - 1].rpartition(" ")[0].rstrip() + " …"
+        if " " in text[: limit - 1]
+        else text[: limit - 1] + "…"
+    )

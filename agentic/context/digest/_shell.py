@@ -6,58 +6,61 @@ command succeeded is for the caller to judge.
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 import attrs
 
-__all__ = ["Effect", "Part", "effects", "resolve", "script_writes", "split_command"]
-
-What: TypeAlias = Literal[
-    "read", "written", "changed", "deleted", "moved", "copied", "ran",
-    "reverted", "cleaned", "stashed", "unstashed", "dropped", "committed", "touched",
+__all__ = [
+    "Effect", "Part", "effects", "is_path", "patch_effects", "resolve", "script_writes",
+    "split_command",
 ]  # fmt: skip
 
-# The alternatives of a word are told apart by their first character, and nothing follows the word,
-# so that matching never goes back.
+What: TypeAlias = Literal[
+    "read", "written", "changed", "touched", "deleted", "moved", "copied", "ran", "entered",
+    "reverted", "cleaned", "stashed", "unstashed", "dropped", "committed",
+]  # fmt: skip
+
+MAX_PATH_CHARS = 300
+"""Longest word that is taken for a path: paths of projects are far shorter, scripts are longer."""
+MAX_DEPTH = 3
+"""Shells called by shells that are read: recursion must end, and nobody nests them deeper."""
+
+# The alternatives of a word are told apart by their first character and nothing follows the word,
+# so that matching never goes back: the cost is linear whatever the quotes.
 _TOKEN = re.compile(
     r"""(?P<blank>(?:[ \t\r\f\v]|\\\n)+)
-    | (?P<operator>[0-9&]?>>?(?:&[0-9-]|\|)? | <<<|<<-?|[0-9]?< | &&|\|\|?&?|;;?|&|\n|[()])
-    | (?P<word>(?: [^\s;&|<>()'"\\$`]+ | '[^']*' | "[^"\\]*(?:\\.[^"\\]*)*" | \$\([^()]*\)
-      | \\. | ['"\\$`] )+)
+    | (?P<operator>[0-9&]?>>?(?:&[0-9-]|\|)?|<<<|<<-?|[0-9]?<|&&|\|\|?&?|;;?|&|\n|[()])
+    | (?P<word>(?:[^\s;&|<>()'"\\$`]+|'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*"|\$\([^()]*\)|\\.|['"\\$`])+)
     | .""",
     re.VERBOSE | re.DOTALL,
 )
 _QUOTED = re.compile(r"""'([^']*)'|"([^"\\]*(?:\\.[^"\\]*)*)"|\\(.)""", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _NUMBER = re.compile(r"[0-9.]+[smh]?")
+_IN_PLACE = re.compile(r"-[a-zE0]*i|--in-place")
 
-# What a script writes. Every repetition is bounded or starts where a word or a line does.
-_LITERAL = r"""[rb]?["'](?P<{}>[^"'\n{{}}$]{{1,300}})["']"""
+# How scripts write: open(X, "w"), Path(X).write_text(, X.open("w"), writeFile(X. Repetitions are
+# bounded, or begin where a word or a line does.
+_LITERAL = r"""[rb]?["']([^"'\n{}$]{1,300})["']"""
+_NAME = r"\b([A-Za-z_]\w{0,60})"
+_METHOD = r"""\.(?:write_(?:text|bytes)\(|open\(\s?["'][wa])"""
 _WRITE = re.compile(
-    rf"""\bopen\(\s?(?:{_LITERAL.format("opened")}|(?P<name>[A-Za-z_]\w{{0,60}}))\s?,\s?
-         (?:mode\s?=\s?)?["'](?:[wax]|r\+)
-    | \bPath\({_LITERAL.format("pathlib")}\)\.(?:write_(?:text|bytes)\(|open\(\s?["'][wa])
-    | \b(?P<variable>[A-Za-z_]\w{{0,60}})\.(?:write_(?:text|bytes)\(|open\(\s?["'][wa])
-    | \bwriteFile(?:Sync)?\(\s?(?:{_LITERAL.format("node")}|(?P<argument>[A-Za-z_]\w{{0,60}}))
-    | ^\+\+\+[ ](?:b/)?(?P<diff>[^\s]{{1,300}})
-    | ^\*\*\*[ ](?:Add|Update|Delete)[ ]File:[ ](?P<patch>[^\n]{{1,300}})""",
-    re.VERBOSE | re.MULTILINE,
+    rf"""\bopen\(\s?(?:{_LITERAL}|{_NAME})\s?,\s?(?:mode\s?=\s?)?["'](?:[wax]|r\+)"""
+    rf"""|\bPath\({_LITERAL}\){_METHOD}|{_NAME}{_METHOD}"""
+    rf"""|\bwriteFile(?:Sync)?\(\s?(?:{_LITERAL}|{_NAME})"""
 )
 _BINDING = re.compile(
-    rf"^[ \t]*(?:const |let |var )?(\w{{1,60}}) ?= ?(?:[\w.]{{0,60}}Path\()?{_LITERAL.format('bound')}",
+    rf"^[ \t]*(?:const |let |var )?(\w{{1,60}}) ?= ?(?:[\w.]{{0,60}}Path\()?{_LITERAL}",
     re.MULTILINE,
 )
-_NAMED = re.compile(rf"\b(?:open|Path|readFileSync)\({_LITERAL.format('named')}")
-
-_KEYWORDS = frozenset("if then else elif do while until ! { sudo time nohup command exec xargs".split())
-_READERS = frozenset("cat head tail less more nl bat tac grep egrep rg".split())
-_INTERPRETERS = frozenset(
-    "python python3 python2 node ruby perl bash sh zsh source . tsx ts-node deno bun".split()
+_OPENED = re.compile(rf"\b(?:open|Path|readFileSync)\({_LITERAL}")
+_PATCHED = re.compile(
+    r"^(?:--- (?:a/)?(\S{1,300})[^\n]*\n\+\+\+ (?:b/)?(\S{1,300})"
+    r"|\*\*\* (Add|Update|Delete|Move)(?: File| to): ([^\n]{1,300}))",
+    re.MULTILINE,
 )
-_SHELLS = frozenset({"bash", "sh", "zsh"})
-_MAX_DEPTH = 3
-"""Of shells called by shells: deeper ones are nobody's daily work, and recursion must end."""
 
 
 @attrs.frozen
@@ -68,11 +71,11 @@ class Effect:
     """Relative paths start where the command was run, whatever `cd` it has. `.` is everything."""
     what: What
     source: str = ""
-    """Where a moved or copied file came from; of a script that was run the directory."""
+    """Where a moved or copied file came from; of a script that is run the directory."""
     writes: tuple[str, ...] = ()
-    """Of a text that was written: what it writes once it is run as a script or a patch."""
+    """What the text that is written writes itself, once it is run as a script or a patch."""
     last: bool = True
-    """Whether it belongs to the last part: the part that did not happen if the command failed."""
+    """Whether it belongs to the last part: the one that did not happen if the command failed."""
 
 
 @attrs.define
@@ -81,27 +84,28 @@ class Part:
 
     words: list[str] = attrs.field(factory=list)
     redirections: list[tuple[str, str]] = attrs.field(factory=list)
-    stdin: str | None = None
+    stdin: str = ""
     piped: bool = False
     """Whether it reads what the part before it prints."""
 
     @property
     def command(self) -> list[str]:
-        """The words without keywords, assignments and wrappers before the program."""
-        at = 0
-        while at < len(self.words):
-            word = self.words[at]
-            if word in {"timeout", "env"}:
-                at += 1
-                while at < len(self.words) and (
-                    _NUMBER.fullmatch(self.words[at]) or self.words[at].startswith("-")
-                ):
-                    at += 1
-            elif word in _KEYWORDS or _ASSIGNMENT.match(word):
-                at += 1
-            else:
-                break
-        return self.words[at:]
+        """The words from the program on, without keywords, assignments and wrappers."""
+        wrapped = False
+        for at, word in enumerate(self.words):
+            wrapper = word in {"timeout", "env", "xargs"}
+            option = wrapped and (word.startswith("-") or _NUMBER.fullmatch(word))
+            if not (wrapper or option or word in _KEYWORDS or _ASSIGNMENT.match(word)):
+                return self.words[at:]
+            wrapped = wrapped or wrapper
+        return []
+
+    def add(self, word: str, redirection: str) -> None:
+        """Append a word, or where the operator before it leads."""
+        if redirection:
+            self.redirections.append((redirection, word))
+        else:
+            self.words.append(word)
 
 
 def split_command(command: str) -> list[Part]:
@@ -112,64 +116,55 @@ def split_command(command: str) -> list[Part]:
     >>> split_command("cat > a.txt <<EOF\nhello\nEOF")[0].stdin
     'hello\n'
     """
-    parts = [Part()]
-    waiting: list[tuple[Part, str, bool]] = []
-    redirection = ""
-    at = 0
-    while at < len(command) and (match := _TOKEN.match(command, at)):
+    parts, redirection, at = [Part()], "", 0
+    heredocs: list[tuple[Part, str]] = []
+    while match := _TOKEN.match(command, at):
         at = match.end()
-        if word := match["word"]:
-            if redirection.startswith("<<") and redirection != "<<<":
-                waiting.append((parts[-1], _unquote(word), redirection.endswith("-")))
-            elif redirection:
-                parts[-1].redirections.append((redirection, _unquote(word)))
-            elif word.startswith("#"):
-                at = command.find("\n", at) % (len(command) + 1)
+        if match["word"]:
+            word = _unquote(match["word"])
+            if redirection in {"<<", "<<-"}:
+                heredocs.append((parts[-1], word))
+            elif word.startswith("#") and not redirection:
+                at = _line_end(command, at)
             else:
-                parts[-1].words.append(_unquote(word))
+                parts[-1].add(word, redirection)
             redirection = ""
         elif operator := match["operator"]:
-            if "<" in operator or ">" in operator:
-                redirection = "" if operator[-1] in "0123456789-" and "&" in operator else operator
-                continue
             redirection = ""
+            if "<" in operator or ">" in operator:
+                redirection = operator if "&" not in operator[1:] else ""
+                continue
             if operator == "\n":
-                for part, end, indented in waiting:
-                    part.stdin, at = _heredoc(command, at, end, indented)
-                waiting.clear()
-            parts.append(Part(piped=operator.startswith("|") and operator != "||"))
+                for part, end in heredocs:
+                    part.stdin, at = _heredoc(command, at, end)
+                heredocs.clear()
+            parts.append(Part(piped=operator in {"|", "|&"}))
             if operator in "()":
                 parts[-1].words.append(operator)
                 parts.append(Part())
     return [part for part in parts if part.words or part.redirections]
 
 
-def _heredoc(command: str, start: int, end: str, indented: bool) -> tuple[str, int]:
-    """Return the text of a heredoc that starts here, and where what follows it starts."""
-    if command.startswith(f"{end}\n", start):
-        return "", start + len(end)
-    found = start - 1
-    while (found := command.find("\n\t" if indented else f"\n{end}", found)) >= 0:
-        line_end = command.find("\n", found + 1) % (len(command) + 1)
-        if command[found + 1 : line_end].lstrip("\t" if indented else "") == end:
-            return command[start : found + 1], line_end
-        found += 1
-    return command[start:], len(command)
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def _heredoc(command: str, start: int, end: str) -> tuple[str, int]:
+    """Return the text of a heredoc, and where its last line ends; without one it takes all."""
+    found = re.compile(rf"^\t*{re.escape(end)}$", re.MULTILINE).search(command, start)
+    return (
+        (command[start : found.start()], found.end()) if found else (command[start:], len(command))
+    )
 
 
 def _unquote(word: str) -> str:
-    if not any(mark in word for mark in "'\"\\"):
-        return word
-    return _QUOTED.sub(_plain, word)
+    return _QUOTED.sub(_inner, word) if any(mark in word for mark in "'\"\\") else word
 
 
-def _plain(match: re.Match[str]) -> str:
-    single, double, escaped = match.groups()
-    if single is not None:
-        return str(single)
-    if double is not None:
-        return str(double).replace('\\"', '"').replace("\\\n", "")
-    return "" if escaped == "\n" else str(escaped)
+def _inner(match: re.Match[str]) -> str:
+    single, double, escaped = match.groups(default="")
+    return single or double.replace('\\"', '"') or escaped.strip("\n")
 
 
 def resolve(directory: str, path: str) -> str:
@@ -178,170 +173,221 @@ def resolve(directory: str, path: str) -> str:
     >>> resolve("src", "../a.py"), resolve("src", "/tmp/b"), resolve("", "./c.py")
     ('a.py', '/tmp/b', 'c.py')
     """
-    joined = path if path.startswith("~") else posixpath.join(directory, path)
-    return posixpath.normpath(joined)
+    return posixpath.normpath(path if path.startswith("~") else posixpath.join(directory, path))
 
 
-def effects(command: str, directory: str = "") -> list[Effect]:
-    r"""Return what a command does to files, in its order.
+def is_path(word: str, *, patterns: bool = False) -> bool:
+    """Return whether a word can be the path of one file, or with `patterns` of several.
+
+    >>> is_path("src/a.py"), is_path("--all"), is_path("$HOME/a"), is_path("*.py", patterns=True)
+    (True, False, False, True)
+    """
+    return (
+        0 < len(word) <= MAX_PATH_CHARS
+        and word[0] not in "-&+"
+        and not word.startswith("/dev/")
+        and word.isprintable()
+        and not any(mark in word for mark in "$`{}|<>\"'()=" + ("" if patterns else "*?["))
+    )
+
+
+def effects(command: str) -> list[Effect]:
+    """Return what a command does to files, in its order.
 
     >>> [(e.path, e.what) for e in effects("cd src && sed -i s/a/b/ a.py && rm ../b.py")]
     [('src/a.py', 'changed'), ('b.py', 'deleted')]
     """
-    return list(_effects(command, directory, _MAX_DEPTH))
+    return list(_effects(command, MAX_DEPTH))
 
 
-def _effects(command: str, directory: str, depth: int) -> Iterator[Effect]:
+def _effects(command: str, depth: int) -> Iterator[Effect]:
     parts = split_command(command)
-    outer: list[str] = []
-    last = max((i for i, part in enumerate(parts) if not part.piped and part.words != [")"]), default=0)
+    directory, outer = "", [""]
+    ends = [at for at, part in enumerate(parts) if not part.piped and part.words != [")"]]
     for number, part in enumerate(parts):
         words = part.command
-        if words[:1] == ["("]:
+        if words == ["("]:
             outer.append(directory)
-        elif words[:1] == [")"]:
-            directory = outer.pop() if outer else directory
-        elif words[:1] in (["cd"], ["pushd"]) and _is_path(words[-1]):
+        elif words == [")"]:
+            directory = outer.pop() if outer else ""
+        elif words[:1] in (["cd"], ["pushd"]) and is_path(words[-1]):
             directory = resolve(directory, words[-1])
+            if directory.startswith("/"):
+                yield Effect(directory, "entered", last=False)
         else:
-            for effect in _of_part(part, words, directory, depth):
-                yield attrs.evolve(effect, last=number >= last)
+            for effect in _of_part(part, words, depth):
+                path = resolve(directory, effect.path)
+                source = resolve(directory, effect.source) if effect.source else ""
+                last = bool(ends) and number >= ends[-1]
+                yield Effect(path, effect.what, source, effect.writes, last)
 
 
-def _of_part(part: Part, words: list[str], directory: str, depth: int) -> Iterator[Effect]:
-    tool, arguments = (posixpath.basename(words[0]), words[1:]) if words else ("", [])
-    found = list(_of_program(tool, arguments, part.stdin, directory, depth))
-    targets = [(op, path) for op, path in part.redirections if ">" in op]
-    if tool == "tee":
+def _of_part(part: Part, words: list[str], depth: int) -> Iterator[Effect]:
+    """Yield what a simple command does, its paths as they are written."""
+    program, arguments = (posixpath.basename(words[0]), words[1:]) if words else ("", [])
+    script = _script(arguments, part.stdin) if program in _INTERPRETERS else ""
+    if script and program in _SHELLS:
+        yield from _effects(script, depth - 1) if depth else ()
+    elif script:
+        yield from (Effect(path, "changed") for path in script_writes(script))
+    elif program in _PROGRAMS:
+        yield from _PROGRAMS[program](arguments, part)
+    elif program in _INTERPRETERS:
+        yield from _each("ran", _paths(arguments)[:1])
+    elif words and ("/" in words[0] or program.endswith((".sh", ".py"))):
+        yield Effect(words[0], "ran", ".")
+    targets = [redirection for redirection in part.redirections if ">" in redirection[0]]
+    if program == "tee":
         targets += [(">>" if "-a" in arguments else ">", word) for word in arguments]
     for operator, path in targets:
-        if _is_path(path):
-            shown = next((word for word in arguments if tool == "git" and word.endswith(f":{path}")), "")
-            text = part.stdin or (" ".join(arguments) if tool in {"echo", "printf"} else "")
-            what: What = "reverted" if shown else "changed" if ">>" in operator else "written"
-            found.append(Effect(path, what, writes=script_writes(text, path)))
-    for effect in found:
-        source = resolve(directory, effect.source) if effect.source else ""
-        yield attrs.evolve(effect, path=resolve(directory, effect.path), source=source)
+        if is_path(path):
+            what: What = "changed" if ">>" in operator else "written"
+            if program == "git" and f":{path}" in " ".join(arguments):
+                what = "reverted"
+            yield Effect(path, what, writes=_writes(part, program, arguments, path))
 
 
-def _of_program(
-    tool: str, words: list[str], stdin: str | None, directory: str, depth: int
-) -> Iterator[Effect]:
-    """Yield what a program does, its paths as they are written."""
-    if tool in _SHELLS and depth and (script := _inline(words, stdin)):
-        # Its paths are resolved once more by whoever asked, so they start here.
-        yield from _effects(script, "", depth - 1)
-    elif tool in _INTERPRETERS and (script := _inline(words, stdin)):
-        yield from (Effect(path, "changed") for path in script_writes(script))
-    elif tool == "sed" or tool == "perl":
-        yield from _of_editor(tool, words)
-    elif tool in _INTERPRETERS:
-        yield from (Effect(path, "ran", source=".") for path in _paths(words)[:1])
-    elif tool in _READERS:
-        files = _paths(words)
-        yield from (Effect(path, "read") for path in files[("grep" in tool or tool == "rg") :])
-    elif tool == "touch":
-        yield from (Effect(path, "touched") for path in _paths(words))
-    elif tool in {"rm", "unlink", "rmdir"}:
-        yield from (Effect(path, "deleted") for path in _paths(words, globs=True))
-    elif tool in {"mv", "cp"}:
-        yield from _of_move("moved" if tool == "mv" else "copied", words)
-    elif tool in {"patch", "apply_patch"}:
-        yield from _of_patch(words, stdin)
-    elif tool == "git":
-        yield from _of_git(words, stdin)
-    elif "/" in tool or tool.endswith((".sh", ".py")):
-        yield Effect(tool, "ran", source=".")
+def _writes(part: Part, program: str, arguments: list[str], path: str) -> tuple[str, ...]:
+    if program == "git" and arguments[:1] == ["diff"]:
+        return tuple(_paths(arguments[1:]))
+    return script_writes(part.stdin or " ".join(arguments), path)
 
 
-def _inline(words: Sequence[str], stdin: str | None) -> str:
+def _script(words: Sequence[str], stdin: str) -> str:
     """Return the script that an interpreter is given as an argument or as its input."""
-    for flag, script in zip(words, words[1:], strict=False):
-        if flag in {"-c", "-lc", "-e"}:
-            return script
-    return stdin or ""
+    flags = {"-c", "-lc", "-e"}
+    return next((script for flag, script in pairwise(words) if flag in flags), stdin)
 
 
-def _of_editor(tool: str, words: Sequence[str]) -> Iterator[Effect]:
-    in_place = any(re.match(r"-[a-zE0]*i|--in-place", word) for word in words)
-    if tool == "perl" and not in_place:
-        yield from (Effect(path, "ran", source=".") for path in _paths(words)[:1])
-        return
-    given, files, skip = False, [], False
-    for word in words:
-        if skip or not word:
-            skip = False
-        elif word.startswith("-"):
-            skip = word in {"-e", "-f", "--expression", "--file"} or (tool == "perl" and word[-1] == "e")
-            given = given or skip
-        else:
-            files.append(word)
-    what: What = "changed" if in_place else "read"
-    yield from (Effect(path, what) for path in files[not given :] if _is_path(path))
+def _paths(words: Sequence[str], *, patterns: bool = False) -> list[str]:
+    return [
+        word for word in words if is_path(word, patterns=patterns) and not _NUMBER.fullmatch(word)
+    ]
 
 
-def _of_move(what: What, words: Sequence[str]) -> Iterator[Effect]:
+def _each(what: What, paths: Sequence[str]) -> Iterator[Effect]:
+    return (Effect(path, what, "." if what == "ran" else "") for path in paths)
+
+
+def _of_reader(words: list[str], _part: Part) -> Iterator[Effect]:
+    """Folders, patterns and options are words too: only what has a suffix is taken for a file."""
+    return _each("read", [path for path in _paths(words) if "." in posixpath.basename(path)[1:]])
+
+
+def _of_search(words: list[str], part: Part) -> Iterator[Effect]:
+    """The first word that is no option is what is looked for."""
+    return _of_reader([word for word in words if not word.startswith("-")][1:], part)
+
+
+def _of_editor(words: list[str], _part: Part) -> Iterator[Effect]:
+    in_place = any(_IN_PLACE.match(word) for word in words)
+    scripts = [word for flag, word in pairwise(words) if flag in {"-e", "-f"} or flag[-2:] == "pe"]
+    files = [word for word in words if word and not word.startswith("-") and word not in scripts]
+    files = files if scripts else files[1:]
+    # A quotation that ends too early leaves words of its text: no blanks, and a dot or a slash.
+    sound = [path for path in files if " " not in path and ("/" in path or "." in path[:-1])]
+    return _each("changed" if in_place else "read", _paths(sound if len(files) > 1 else files))
+
+
+def _of_move(words: list[str], _part: Part, what: What = "moved") -> Iterator[Effect]:
     *sources, target = _paths(words) or [""]
-    # Several files, a trailing slash, or a name without a suffix for one that has some: a directory.
     folder = len(sources) > 1 or target.endswith("/") or target in {".", ".."}
     for source in sources:
         name = posixpath.basename(source.rstrip("/"))
-        suffix = posixpath.splitext(name)[1]
-        inside = folder or (suffix and "." not in posixpath.basename(target) and what == "moved")
-        yield Effect(posixpath.join(target, name) if inside else target, what, source=source)
+        yield Effect(posixpath.join(target, name) if folder else target, what, source)
 
 
-def _of_patch(words: Sequence[str], stdin: str | None) -> Iterator[Effect]:
-    if not {"--check", "--dry-run", "--stat"}.isdisjoint(words):
-        return
-    text = stdin or next((word for word in words if "\n" in word), "")
-    yield from (Effect(path, "changed") for path in script_writes(text))
-    # Without a text of its own it applies a file that was written before, or none.
-    yield from (Effect(path, "ran", source=".") for path in _paths(words) if not text)
+def _of_copy(words: list[str], part: Part) -> Iterator[Effect]:
+    return _of_move(words, part, "copied")
 
 
-def _of_git(words: list[str], stdin: str | None) -> Iterator[Effect]:
-    while words[:1] in (["-C"], ["-c"], ["--no-pager"]):
-        words = words[1 if words[0] == "--no-pager" else 2 :]
+def _of_removal(words: list[str], _part: Part) -> Iterator[Effect]:
+    return _each("deleted", _paths(words, patterns=True) if "--cached" not in words else ())
+
+
+def _of_patch(words: list[str], part: Part) -> Iterator[Effect]:
+    """A patch is its input or its argument, or a file that was written before."""
+    if {"--check", "--dry-run", "--stat"}.isdisjoint(words):
+        yield from patch_effects(part.stdin or "\n".join(words))
+        if not part.stdin:
+            yield from _each(
+                "ran", _paths(words) + [path for op, path in part.redirections if op == "<"]
+            )
+
+
+def _of_git(words: list[str], part: Part) -> Iterator[Effect]:
+    while words and words[0].startswith("-"):
+        words = words[2 if words[0] in {"-C", "-c"} else 1 :]
     action, rest = (words[0], words[1:]) if words else ("", [])
-    files = _paths(rest, globs=True)
-    if action == "mv":
-        yield from _of_move("moved", rest)
-    elif action == "rm" and "--cached" not in rest:
-        yield from (Effect(path, "deleted") for path in files)
-    elif action == "apply":
-        yield from _of_patch(rest, stdin)
-    elif action == "commit" and "--dry-run" not in rest:
-        yield Effect(".", "committed")
-    elif action == "checkout" and rest[:1] not in (["-b"], ["-B"]):
-        yield from (Effect(path, "reverted") for path in files)
-    elif action == "restore" and ("--staged" not in rest or "--worktree" in rest):
-        yield from (Effect(path, "reverted") for path in files)
+    if action in _GIT_PROGRAMS:
+        yield from _GIT_PROGRAMS[action](rest, part)
+    elif action in {"checkout", "restore"}:
+        # What is no known file, as a branch, is nothing to put back; nor is what is only unstaged.
+        if not {"-b", "--staged"} & {*rest}:
+            yield from _each("reverted", _paths(rest, patterns=True))
     elif action == "reset" and "--hard" in rest:
         yield Effect(".", "reverted")
-    elif action == "clean" and not {"-n", "--dry-run"} & {*rest}:
-        yield Effect(".", "cleaned")
+    elif action in {"commit", "clean"} and not {"-n", "--dry-run"} & {*rest}:
+        yield Effect(".", "committed" if action == "commit" else "cleaned")
     elif action == "stash":
-        verb = next(iter(rest), "push")
-        if verb in {"pop", "apply", "drop"}:
-            yield Effect(".", "dropped" if verb == "drop" else "unstashed")
-        elif verb in {"push", "save"} or verb.startswith("-"):
-            named = rest[rest.index("--") + 1 :] if "--" in rest else ["."]
-            yield from (Effect(path, "stashed") for path in named)
+        verbs: Mapping[str, What] = {"pop": "unstashed", "apply": "unstashed", "drop": "dropped"}
+        if rest[:1] in ([], ["push"], ["save"]) or rest[0].startswith("-"):
+            yield from _each("stashed", rest[rest.index("--") + 1 :] if "--" in rest else ["."])
+        elif rest[0] in verbs:
+            yield Effect(".", verbs[rest[0]])
 
 
-def _paths(words: Sequence[str], *, globs: bool = False) -> list[str]:
-    return [word for word in words if _is_path(word, globs=globs) and not _NUMBER.fullmatch(word)]
+_KEYWORDS = frozenset(
+    [
+        "if",
+        "then",
+        "else",
+        "elif",
+        "do",
+        "while",
+        "until",
+        "!",
+        "{",
+        "sudo",
+        "time",
+        "nohup",
+        "exec",
+    ]
+)
+_SHELLS = frozenset(["bash", "sh", "zsh"])
+_INTERPRETERS = _SHELLS | {"python", "python3", "node", "ruby", "tsx", "source", "."}
+_GIT_PROGRAMS: Mapping[str, Callable[[list[str], Part], Iterator[Effect]]] = {
+    "mv": _of_move, "rm": _of_removal, "apply": _of_patch,
+}  # fmt: skip
+_PROGRAMS: Mapping[str, Callable[[list[str], Part], Iterator[Effect]]] = {
+    **dict.fromkeys(["cat", "head", "tail", "less", "more", "nl"], _of_reader),
+    **dict.fromkeys(["grep", "egrep", "rg", "awk"], _of_search),
+    **dict.fromkeys(["sed", "perl"], _of_editor),
+    **dict.fromkeys(["rm", "unlink", "rmdir"], _of_removal),
+    **dict.fromkeys(["patch", "apply_patch"], _of_patch),
+    "mv": _of_move,
+    "cp": _of_copy,
+    "git": _of_git,
+    "touch": lambda words, _part: _each("touched", _paths(words)),
+}
 
 
-def _is_path(word: str, *, globs: bool = False) -> bool:
-    return (
-        0 < len(word) <= 300
-        and word[0] not in "-&+"
-        and not word.startswith("/dev/")
-        and not any(mark in word for mark in "\n$`{}|<>\"'" + ("" if globs else "*?["))
-    )
+def patch_effects(text: str) -> list[Effect]:
+    r"""Return what a patch does to files: a diff, or the form of `apply_patch`.
+
+    >>> [(e.path, e.what) for e in patch_effects("--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@")]
+    [('src/a.py', 'changed')]
+    """
+    found: list[Effect] = []
+    whats: Mapping[str, What] = {"Add": "written", "Delete": "deleted", "/dev/null": "written"}
+    for before, after, action, path in _PATCHED.findall(text):
+        if action == "Move":
+            found.append(Effect(path.strip(), "moved", found.pop().path if found else ""))
+        elif after == "/dev/null":
+            found.append(Effect(before, "deleted"))
+        else:
+            found.append(Effect((path or after).strip(), whats.get(action or before, "changed")))
+    return found
 
 
 def script_writes(text: str, name: str = "") -> tuple[str, ...]:
@@ -353,20 +399,12 @@ def script_writes(text: str, name: str = "") -> tuple[str, ...]:
     ('b.py',)
     """
     if name.endswith((".sh", ".bash")):
-        changes = {"written", "changed", "deleted", "touched"}
-        return tuple({e.path: None for e in _effects(text, "", _MAX_DEPTH) if e.what in changes})
-    found: dict[str, None] = {}
-    bound: dict[str, str] | None = None
-    for match in _WRITE.finditer(text):
-        groups = match.groupdict()
-        variable = groups.pop("name") or groups.pop("variable") or groups.pop("argument")
-        if variable:
-            if bound is None:
-                bound = {each[1]: each["bound"] for each in _BINDING.finditer(text)}
-            named = {each["named"] for each in _NAMED.finditer(text)} if variable not in bound else ()
-            path = bound.get(variable) or (next(iter(named)) if len(named) == 1 else "")
-        else:
-            path = next(filter(None, groups.values()), "")
-        if _is_path(path.strip()):
-            found[path.strip()] = None
-    return tuple(found)
+        return tuple({e.path: 0 for e in effects(text) if e.what not in {"read", "ran", "entered"}})
+    found = [effect.path for effect in patch_effects(text)]
+    writes = _WRITE.findall(text)
+    bound = dict(_BINDING.findall(text)) if writes else {}
+    opened = {*_OPENED.findall(text)} if writes else set()
+    only = opened.pop() if len(opened) == 1 else ""
+    for literal, variable, pathlib, owner, node, argument in writes:
+        found.append(literal or pathlib or node or bound.get(variable or owner or argument, only))
+    return tuple(dict.fromkeys(path for path in found if is_path(path)))
