@@ -115,7 +115,7 @@ class ToolTable:
         paths: Iterable[str] = (),
         commands: Iterable[str] = (),
     ) -> "ToolTable":
-        """Give a table that knows these names as well; a tool that had another kind changes it."""
+        """Return a table that knows these names as well; a tool that had another kind changes it."""
         added = {"read": read, "write": write, "edit": edit, "delete": delete, "run": run}
         named = {kind: _names(names) for kind, names in added.items()}
         moved = {name for names in named.values() for name in names}
@@ -131,23 +131,23 @@ class ToolTable:
         )
 
     def kind_of(self, tool: str, arguments: Mapping[str, Any]) -> ToolKind | None:
-        """Tell what a call does, or None if the table does not know the tool."""
+        """Return what a call does, or None if the table does not know the tool."""
         name = _fold_tool(tool)
         if name in self.bundles:
             name = _fold(next(iter(_texts(arguments, self.operations)), ""))
         return self._kinds.get(name)
 
     def paths_of(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-        """Give the paths that a call names, or none."""
+        """Return the paths that a call names, or none."""
         return _texts(arguments, self.paths)
 
     def command_of(self, arguments: Mapping[str, Any]) -> str:
-        """Give the command that a call names, its words joined by blanks, or an empty text."""
+        """Return the command that a call names, its words joined by blanks, or an empty text."""
         return " ".join(_texts(arguments, self.commands))
 
 
 def _texts(arguments: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Give the text, or the texts of the list, in the first of these arguments that has any."""
+    """Return the text, or the texts of the list, in the first of these arguments that has any."""
     folded = {_fold(key): value for key, value in arguments.items()}
     for name in names:
         value = folded.get(name)

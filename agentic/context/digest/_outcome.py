@@ -1,0 +1,118 @@
+"""How a call went: whether it failed, and the line of its output that names the error.
+
+A result that carries an error failed. Otherwise the exit code that an output shows decides, and
+where it shows none, a short table of what shells, interpreters and editing tools print. The words
+are those of programs, which hardly any program translates.
+"""
+
+import re
+from collections.abc import Iterator
+
+from agentic.context.digest._turns import Called
+
+__all__ = ["clip", "error_line", "failed", "last_line"]
+
+_ENDS = 400
+"""Characters at either end of an output in which an exit code or a refusal is looked for: harnesses
+write them around what the command printed, and a file that is printed may hold any text."""
+_LINE_CHARS = 200
+"""Longest line that is quoted: two lines of a terminal, enough to recognize an error by."""
+
+_EXIT_CODE = re.compile(
+    r"(?:return_?code|exit_?code|exited with(?: code| status)?|exit(?: code| status))"
+    r"[\"'>:=\s]{0,4}(-?[0-9]{1,5})\b",
+    re.IGNORECASE,
+)
+_TRACEBACK = "Traceback (most recent call last)"
+_SHELL_ERROR = re.compile(
+    r": (?:(?:command )?not found|No such file or directory|Permission denied)$"
+    r"|: No module named \S+$|^(?:fatal|error|npm error): ",
+    re.MULTILINE,
+)
+_REFUSAL = re.compile(
+    r"(?:Error|error|ERROR)\b.{0,30}:|<tool_use_error>|.{0,80}(?:String to replace not found|"
+    r"No such file|Could not find|not found in|no changes|did not apply)",
+    re.DOTALL,
+)
+_NAMED_ERROR = re.compile(r"(?:E +)?[\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b(?::|$)")
+_ERROR_WORD = re.compile(
+    r"\b(?:error|errors|fatal|panic|failed|failure|exception|cannot|denied|refused|not found|"
+    r"no such|no module|unable|undefined|unexpected|invalid|timed out)\b",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"</?[a-z_]+>")
+
+
+def failed(turn: Called, *, hidden: bool = False) -> bool:
+    """Return whether a call failed. A call without a result has not failed.
+
+    `hidden` says that the exit code is that of a filter behind the command, so that it says little.
+    """
+    if turn.result is None:
+        return False
+    if turn.result.error is not None:
+        return True
+    output = turn.result.output
+    if turn.kind != "run":
+        return bool(turn.kind) and turn.kind != "read" and bool(_REFUSAL.match(output[:_ENDS]))
+    code = _exit_code(output)
+    if code is not None and (code or not hidden):
+        return code != 0
+    if _TRACEBACK in output:
+        return True
+    tail = output[-_ENDS:].rstrip()
+    return len(output) <= _ENDS and bool(_SHELL_ERROR.search(_TAG.sub("", tail).rstrip()))
+
+
+def _exit_code(output: str) -> int | None:
+    for window in (output[-_ENDS:], output[:_ENDS]):
+        if found := _EXIT_CODE.findall(window):
+            return int(found[-1])
+    return None
+
+
+def error_line(output: str) -> str:
+    r"""Return the line that names the error, at most 200 characters of it; empty if none does.
+
+    >>> error_line("ran 9\nTraceback (most recent call last):\n  f()\nTypeError: no len()\n")
+    'TypeError: no len()'
+    """
+    first = bare = ""
+    for line in _lines(output):
+        # The last error of a traceback is the one that was raised; alone, a name says too little.
+        if _NAMED_ERROR.match(line):
+            bare = line if ":" in line or not bare else bare
+        elif not first and _ERROR_WORD.search(line) and _TRACEBACK not in line:
+            first = line
+    return clip(bare or first, _LINE_CHARS)
+
+
+def last_line(output: str) -> str:
+    """Return the last line that a program printed, at most 200 characters of it."""
+    line = ""
+    for line in _lines(output[-20 * _ENDS :]):
+        pass
+    return clip(line, _LINE_CHARS)
+
+
+def _lines(output: str) -> Iterator[str]:
+    """Yield the lines that say something: without tags and what only states the exit code."""
+    for line in output.split("\n"):
+        text = _TAG.sub("", line[: 10 * _ENDS]).strip()
+        if text and not (len(text) < 60 and _EXIT_CODE.search(line)):
+            yield text
+
+
+def clip(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters, cut once between words if it is longer.
+
+    >>> clip("all of the words", 12)
+    'all of the …'
+    """
+    if len(text) <= limit:
+        return text
+    return (
+        text[: limit - 1].rpartition(" ")[0].rstrip() + " …"
+        if " " in text[: limit - 1]
+        else text[: limit - 1] + "…"
+    )
