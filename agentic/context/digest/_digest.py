@@ -10,8 +10,7 @@ import attrs
 from agentic._given import must_be, must_count, whole
 from agentic.context.digest._fit import TITLE, Draft, fit
 from agentic.context.digest._index import Index
-from agentic.context.digest._section import Section
-from agentic.context.digest._sections import SECTIONS
+from agentic.context.digest._sections import make_sections
 from agentic.context.digest._tools import ToolTable
 from agentic.context.digest._turns import Summarized, read_turns
 from agentic.errors import ConfigError
@@ -85,26 +84,25 @@ class Digest:
         if counter is not None:
             must_count("counter", counter)
         count = (counter or self.counter).count
-        sections: dict[str, Section] = {place.key: place.make(self.tools) for place in SECTIONS}
-        index = Index()
-        readers = [*sections.values(), index]
+        places, index = make_sections(self.tools), Index()
+        readers = [*((place.key, place.section) for place in places), ("index", index)]
         for turn in read_turns(messages, self.tools):
             taken = turn
             if isinstance(turn, Summarized) and (plain := _notes_of(turn.notes)):
-                for key, section in [*sections.items(), ("index", index)]:
-                    section.restore(plain.get(key))
+                for key, reader in readers:
+                    reader.restore(plain.get(key))
                 taken = Summarized(turn.text.partition(TITLE)[0])
-            for reader in readers:
+            for _, reader in readers:
                 reader.take(taken)
         drafts = [
             Draft(place.heading, place.noun, place.share, lines)
-            for place in SECTIONS
-            if (lines := list(sections[place.key].lines()))
+            for place in places
+            if (lines := list(place.section.lines()))
         ]
         text = fit(drafts, index, self.max_tokens, count, self.recall or "")
         if not text:
             return SummaryText("")
-        plain = {key: section.to_plain() for key, section in [*sections.items(), ("index", index)]}
+        plain = {key: reader.to_plain() for key, reader in readers}
         return SummaryText(text, {_NOTES: {"v": _VERSION, **plain}})
 
     async def compact(self, messages: list[Message], /) -> str:

@@ -20,6 +20,8 @@ Count = Callable[[str], int]
 TITLE = "# Digest of the conversation so far"
 _ENOUGH = 4000
 """Tokens of which the sections take shares; of a larger digest the rest is for the index first."""
+_INDEX_SHARE = 0.35
+"""What the index has of that, however much the sections have to say."""
 _LEAST_CUT = 40
 """Characters that a cut must gain over the short form to be worth its mark."""
 
@@ -72,6 +74,11 @@ class _Fitter:
         draft.missing = len(lines) - len(shown)
         draft.used = self.count(render([draft], self)) if shown else 0
 
+    def least(self, draft: Draft) -> int:
+        """Return what a section takes that has every line, in short."""
+        shorts = [self._size(line.short or line.text) for line in draft.offered]
+        return self.count(f"\n\n## {draft.heading}\n") + sum(shorts)
+
     def _shorts(self, lines: Sequence[Line], ranked: list[int], room: float) -> dict[int, str]:
         shown: dict[int, str] = {}
         for at in ranked:
@@ -116,26 +123,26 @@ def fit(drafts: Sequence[Draft], index: Index, max_tokens: int, count: Count, re
 
 
 def _write(drafts: Sequence[Draft], index: Index, room: int, fitter: _Fitter) -> str:
-    left = room - fitter.count(f"{TITLE}\n")
+    shared = min(room, _ENOUGH)
+    left = room - fitter.count(f"{TITLE}\n") - _INDEX_SHARE * shared
     for draft in drafts:
-        fitter.fill(draft, min(draft.share * min(room, _ENOUGH), left))
+        fitter.fill(draft, min(draft.share * shared, left))
         left -= draft.used
-    for_index = room - sum(draft.share for draft in drafts) * min(room, _ENOUGH)
-    _share_rest(drafts, left - for_index, fitter)
+    for draft in drafts:
+        # Every line in short comes before more of any line.
+        if draft.missing:
+            left += draft.used
+            fitter.fill(draft, min(left, fitter.least(draft)))
+            left -= draft.used
     text = _with_index(drafts, index, room, fitter)
     left = room - fitter.count(text)
     if left > room // 20 and not all(draft.is_whole for draft in drafts):
-        _share_rest(drafts, left, fitter)
+        for draft in drafts:
+            left += draft.used
+            fitter.fill(draft, left)
+            left -= draft.used
         text = _with_index(drafts, index, room, fitter)
     return text
-
-
-def _share_rest(drafts: Sequence[Draft], left: float, fitter: _Fitter) -> None:
-    for draft in drafts:
-        if left > 0 and not draft.is_whole:
-            before = draft.used
-            fitter.fill(draft, before + left)
-            left -= draft.used - before
 
 
 def _with_index(drafts: Sequence[Draft], index: Index, room: int, fitter: _Fitter) -> str:

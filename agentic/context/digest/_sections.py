@@ -1,12 +1,11 @@
 """The sections of a digest, in the order in which a successor reads them.
 
-To add one, write a class with the four methods of `Section`, and a line here.
+To add one, write a class with the four methods of `Section`, and add a line to `make_sections`.
 """
-
-from collections.abc import Callable
 
 import attrs
 
+from agentic.context.digest._files import ChangedFiles, FileRecord, ReadFiles
 from agentic.context.digest._quotes import FormerSummaries, Notices
 from agentic.context.digest._requests import Requests
 from agentic.context.digest._section import Section
@@ -14,7 +13,7 @@ from agentic.context.digest._statements import Statements
 from agentic.context.digest._status import Status
 from agentic.context.digest._tools import ToolTable
 
-__all__ = ["SECTIONS", "Place"]
+__all__ = ["Place", "make_sections"]
 
 
 @attrs.frozen
@@ -27,13 +26,18 @@ class Place:
     noun: str
     share: float
     """Of the room. What all of them leave is the least that the index has."""
-    make: Callable[[ToolTable], Section]
+    section: Section
 
 
-SECTIONS = (
-    Place("requests", "What the user asked", "requests", 0.34, lambda _: Requests()),
-    Place("notices", "Said by the application, or pinned", "messages", 0.05, lambda _: Notices()),
-    Place("former", "Former summary", "summaries", 0.1, lambda _: FormerSummaries()),
-    Place("status", "Where things stand", "items", 0.12, lambda _: Status()),
-    Place("statements", "Decided and found", "statements", 0.06, lambda _: Statements()),
-)
+def make_sections(tools: ToolTable) -> list[Place]:
+    """Return the sections of a new digest."""
+    files = FileRecord(tools)
+    return [
+        Place("requests", "What the user asked", "requests", 0.28, Requests()),
+        Place("notices", "Said by the application, or pinned", "messages", 0.03, Notices()),
+        Place("former", "Former summary", "summaries", 0.06, FormerSummaries()),
+        Place("status", "Where things stand", "items", 0.1, Status()),
+        Place("statements", "Decided and found", "statements", 0.04, Statements()),
+        Place("changed", "Files changed", "folders", 0.12, ChangedFiles(files)),
+        Place("read", "Files read", "folders", 0.02, ReadFiles(files)),
+    ]
