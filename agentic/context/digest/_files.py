@@ -113,8 +113,8 @@ class FileRecord:
         elif effect.what == "ran":
             for written in self.files[path].writes if path in self.files else ():
                 self._apply(Effect(resolve(effect.source, written), "changed"))
-        elif effect.what in {"unstashed", "dropped"} and self.stashes:
-            stash = self.stashes.pop()
+        elif effect.what in {"unstashed", "dropped"}:
+            stash = self.stashes.pop() if self.stashes else {}
             self.files.update(stash if effect.what == "unstashed" else {})
         else:
             self._undo(path, effect.what)
@@ -134,22 +134,22 @@ class FileRecord:
 
     def _undo(self, path: str, what: str) -> None:
         """Delete files, or put them back to what they were before or at the last commit."""
-        if what == "stashed":
-            self.stashes.append({each: self.files[each] for each in self._below(path)})
+        stash: dict[str, File] = {}
         for each in self._below(path) or ([path] if what == "deleted" else []):
             file = self.files.setdefault(each, File())
+            new = file.state == "new"
             if what == "committed":
                 file.committed = file.committed or int(bool(file.changed))
-            elif what == "deleted" and file.state != "new":
+            elif what == "deleted" and not new:
                 file.state, file.changed = "deleted", self.clock
-            elif what in {"deleted", "cleaned"} and file.state == "new":
-                if what == "deleted" or not file.committed:
-                    del self.files[each]
-            elif not file.committed and (file.state != "new" or each == path):
-                # A new file is put back only if the command names it.
-                if what in {"reverted", "stashed"}:
-                    del self.files[each]
-                    self.files[file.origin or each] = File(read=file.read)
+            elif what == "deleted" or (what == "cleaned" and new and not file.committed):
+                del self.files[each]
+            # A new file is put back only if the command names it.
+            elif what != "cleaned" and not file.committed and (not new or each == path):
+                stash[each] = self.files.pop(each)
+                self.files[file.origin or each] = File(read=file.read)
+        if what == "stashed":
+            self.stashes.append(stash)
 
     def _transfer(self, source: str, target: str, what: str) -> None:
         file = self.files.get(source, File())
@@ -203,7 +203,7 @@ class FileRecord:
         return path
 
     def _find_root(self, path: str, *, entered: bool = False) -> None:
-        """Find the working directory by a path that is known in both forms, or by the first `cd`."""
+        """Find the working directory by a path that is known in both forms, or the first `cd`."""
         if self.root or f"{path}/".startswith(_OUTSIDE):
             return
         if path.startswith("/"):
@@ -212,8 +212,8 @@ class FileRecord:
                 below = path[at + 1 :]
                 if (below in self.files and "/" in below) or (entered and self._below(below)):
                     self._set_root(path[:at])
-                return
-            if entered and len(starts) > 0:
+                    return
+            if entered:
                 self._set_root(path)
         elif "/" in path:
             for each in self.files:

@@ -18,11 +18,17 @@ write them around what the command printed, and a file that is printed may hold 
 _LINE_CHARS = 200
 """Longest line that is quoted: two lines of a terminal, enough to recognize an error by."""
 
+_LONG = 4000
+"""Characters of a line that are looked at: minified files have lines of megabytes."""
+_SHORT = 60
+"""Longest line that only states an exit code."""
+
 _EXIT_CODE = re.compile(
     r"(?:return_?code|exit_?code|exited with(?: code| status)?|exit(?: code| status))"
     r"[\"'>:=\s]{0,4}(-?[0-9]{1,5})\b",
     re.IGNORECASE,
 )
+_NOTHING = "(no output)"
 _TRACEBACK = "Traceback (most recent call last)"
 _SHELL_ERROR = re.compile(
     r": (?:(?:command )?not found|No such file or directory|Permission denied)$"
@@ -71,35 +77,32 @@ def _exit_code(output: str) -> int | None:
     return None
 
 
-def error_line(output: str) -> str:
-    r"""Return the line that names the error, at most 200 characters of it; empty if none does.
-
-    >>> error_line("ran 9\nTraceback (most recent call last):\n  f()\nTypeError: no len()\n")
-    'TypeError: no len()'
-    """
-    first = bare = ""
-    for line in _lines(output):
-        # The last error of a traceback is the one that was raised; alone, a name says too little.
+def error_line(turn: Called) -> str:
+    """Return the line that names the error, at most 200 characters of it; empty if none does."""
+    named = worded = ""
+    for line in _lines(turn):
+        # The last error of a traceback is the one that was raised; a bare name says too little.
         if _NAMED_ERROR.match(line):
-            bare = line if ":" in line or not bare else bare
-        elif not first and _ERROR_WORD.search(line) and _TRACEBACK not in line:
-            first = line
-    return clip(bare or first, _LINE_CHARS)
+            named = line if ":" in line or not named else named
+        elif not worded and _ERROR_WORD.search(line) and _TRACEBACK not in line:
+            worded = line
+    return clip(named or worded, _LINE_CHARS)
 
 
-def last_line(output: str) -> str:
-    """Return the last line that a program printed, at most 200 characters of it."""
-    line = ""
-    for line in _lines(output[-20 * _ENDS :]):
-        pass
-    return clip(line, _LINE_CHARS)
+def last_line(turn: Called) -> str:
+    """Return the last line that a program printed, if it is a short one."""
+    last = next(reversed([*_lines(turn)][-1:]), "")
+    return last if len(last) <= _LINE_CHARS // 2 else ""
 
 
-def _lines(output: str) -> Iterator[str]:
+def _lines(turn: Called) -> Iterator[str]:
     """Yield the lines that say something: without tags and what only states the exit code."""
-    for line in output.split("\n"):
-        text = _TAG.sub("", line[: 10 * _ENDS]).strip()
-        if text and not (len(text) < 60 and _EXIT_CODE.search(line)):
+    if turn.result is None:
+        return
+    error = turn.result.error.message if turn.result.error else ""
+    for line in f"{turn.result.output}\n{error}".split("\n"):
+        text = " ".join(_TAG.sub("", line[:_LONG]).split())
+        if text and text != _NOTHING and not (len(text) <= _SHORT and _EXIT_CODE.search(line)):
             yield text
 
 
@@ -111,8 +114,6 @@ def clip(text: str, limit: int) -> str:
     """
     if len(text) <= limit:
         return text
-    return (
-        text[: limit - 1].rpartition(" ")[0].rstrip() + " …"
-        if " " in text[: limit - 1]
-        else text[: limit - 1] + "…"
-    )
+    head = text[: limit - 2]
+    words = head.rpartition(" ")[0]
+    return f"{words if len(words) > limit // 2 else head} …"

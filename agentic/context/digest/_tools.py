@@ -115,7 +115,7 @@ class ToolTable:
         paths: Iterable[str] = (),
         commands: Iterable[str] = (),
     ) -> "ToolTable":
-        """Return a table that knows these names as well; a tool that had another kind changes it."""
+        """Return a table that knows these names too; a tool that had another kind changes it."""
         added = {"read": read, "write": write, "edit": edit, "delete": delete, "run": run}
         named = {kind: _names(names) for kind, names in added.items()}
         moved = {name for names in named.values() for name in names}

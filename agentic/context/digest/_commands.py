@@ -1,0 +1,172 @@
+"""Which commands ran and how they ended last: what failed and never succeeded later comes first.
+
+A command is its last part, without `cd`, redirections and the filters behind it. A later success
+clears a failure if the arguments are the same, or, for what runs tests and builds, the target.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from zlib import crc32
+
+import attrs
+from attrs.validators import instance_of
+
+from agentic.context.digest._outcome import clip, error_line, failed, last_line
+from agentic.context.digest._section import Line
+from agentic.context.digest._shell import Part, split_command
+from agentic.context.digest._tools import ToolTable
+from agentic.context.digest._turns import Called, Turn
+
+__all__ = ["Command", "Commands"]
+
+MAX_COMMANDS = 60
+"""Commands that are remembered: more than there is room for, failing ones the longest."""
+MAX_LABEL_CHARS = 80
+"""Longest name of a command: one line of a terminal."""
+
+# What only looks, or does to files what the section of files says: how it ended is no news.
+_LOOKS = frozenset(
+    """awk cat cd chmod cmp cp diff find grep head less ls mkdir mv nl patch pwd rg rm sed sleep sort
+    tail test touch tree wc which""".split()
+) | {f"git {verb}" for verb in ("add", "checkout", "diff", "log", "show", "stash", "status")}
+# What ends many commands and says nothing of them: `; echo $?`, `|| true`.
+_TAILS = frozenset(["echo", "true", ":", "exit", ")", "printf"])
+# Run again and again with other options, to find out whether the same thing works by now.
+_RUNNERS = frozenset(
+    """bun cargo dotnet eslint go gradle jest make mvn mypy nox npm pnpm pytest ruff tox tsc tsgo
+    unittest vitest yarn""".split()
+)
+_LAUNCHERS = frozenset(["python", "python3", "uv", "poetry", "npx", "bunx"])
+
+
+_SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*")
+
+
+@attrs.define
+class Command:
+    """How one command ended, as often as it ran."""
+
+    label: str = attrs.field(validator=instance_of(str))
+    """What names it for a reader."""
+    kind: str = attrs.field(default="", validator=instance_of(str))
+    """Its program with the subcommand: commands of one kind share a line."""
+    runs: int = attrs.field(default=0, validator=instance_of(int))
+    last: int = attrs.field(default=0, validator=instance_of(int))
+    """When it ran last, as a number that grows."""
+    failed: bool = attrs.field(default=False, validator=instance_of(bool))
+    """Whether it failed the last time."""
+    outcome: str = attrs.field(default="", validator=instance_of(str))
+    """The line that names the error, or else the last one that was printed."""
+
+
+@attrs.define
+class Commands:
+    """The section of commands with their last outcome."""
+
+    tools: ToolTable = attrs.field(factory=ToolTable)
+    clock: int = 0
+    commands: dict[str, Command] = attrs.field(factory=dict)
+
+    def take(self, turn: Turn) -> None:
+        """Take in a command that has a result."""
+        if not isinstance(turn, Called) or turn.kind != "run" or turn.result is None:
+            return
+        words, hidden = _main(split_command(self.tools.command_of(turn.arguments)))
+        if not words:
+            return
+        self.clock += 1
+        key, kind = _key(words), _kind(words)
+        before = self.commands.pop(key, Command(""))
+        went_wrong = failed(turn, hidden=hidden)
+        outcome = error_line(turn) if went_wrong else last_line(turn)
+        if {words[0], kind} & _LOOKS and not (went_wrong and outcome):
+            return
+        label = clip(" ".join(words).replace("`", "'"), MAX_LABEL_CHARS)
+        runs = before.runs + 1
+        self.commands[key] = Command(label, kind, runs, self.clock, went_wrong, outcome)
+        if len(self.commands) > MAX_COMMANDS:
+            succeeded = (key for key, each in self.commands.items() if not each.failed)
+            del self.commands[next(succeeded, next(iter(self.commands)))]
+
+    def failing(self) -> list[Command]:
+        """Return what failed and never succeeded later and says why, the newest first."""
+        found = [each for each in self.commands.values() if each.failed and each.outcome]
+        return sorted(found, key=lambda each: -each.last)
+
+    def lines(self) -> Iterator[Line]:
+        """Yield one line for each kind of command: those that fail first, then the newest first."""
+        kinds: dict[tuple[bool, str], list[Command]] = {}
+        for each in sorted(self.commands.values(), key=lambda each: (not each.failed, -each.last)):
+            kinds.setdefault((each.failed, each.kind), []).append(each)
+        for (fails, kind), found in kinds.items():
+            newest, runs = found[0], sum(each.runs for each in found)
+            others = f" and {len(found) - 1} more of `{kind}`" if len(found) > 1 else ""
+            often = f"ran {runs}x; last: " if runs > 1 else ""
+            said = "failed" if fails else newest.outcome or "ok"
+            worth = newest.last + (self.clock if fails else 0)
+            yield Line(f"`{newest.label}`{others} ({often}{said})", rank=worth)
+
+    def to_plain(self) -> Any:
+        """Return the commands as plain JSON; None if there are none."""
+        if not self.commands:
+            return None
+        return {key: attrs.asdict(each) for key, each in self.commands.items()}
+
+    def restore(self, plain: Any) -> None:
+        """Go on from what `to_plain` returned. What is damaged is passed over."""
+        self.commands = {}
+        for key, fields in plain.items() if isinstance(plain, Mapping) else ():
+            try:
+                self.commands[key] = Command(**fields)
+            except (TypeError, ValueError):
+                continue
+        self.clock = max((each.last for each in self.commands.values()), default=0)
+
+
+def _main(parts: Sequence[Part]) -> tuple[list[str], bool]:
+    """Return the words of the part that a command is about, and whether another hides its code."""
+    at = len(parts) - 1
+    while at > 0 and (parts[at].piped or {*parts[at].words[:1]} & _TAILS):
+        at -= 1
+    words = parts[at].command if parts else []
+    return [" ".join(word.split()) for word in words], at < len(parts) - 1
+
+
+def _bare(words: Sequence[str]) -> list[str]:
+    """Return the words from the program on that an interpreter or a launcher starts.
+
+    >>> _bare(["python3", "-m", "pytest", "-x"]), _bare(["npx", "tsc"]), _bare(["/bin/ls"])
+    (['pytest', '-x'], ['tsc'], ['ls'])
+    """
+    found = [posixpath.basename(words[0]), *words[1:]]
+    launched = found[2:] if found[1:2] in (["-m"], ["run"]) else found[1:]
+    if found[0] in {"npx", "bunx"} or (found[0] in _LAUNCHERS and launched != found[1:]):
+        return _bare(launched) if launched else found
+    return found
+
+
+def _key(words: Sequence[str]) -> str:
+    """Return what two runs of the same command share."""
+    program, *arguments = _bare(words)
+    if program in _RUNNERS:
+        arguments = [word for word in arguments if not word.startswith("-")]
+    key = " ".join([program, *arguments])
+    if len(key) <= MAX_LABEL_CHARS:
+        return key
+    # Scripts are arguments, too: what the next generation is handed must stay small.
+    return f"{key[:MAX_LABEL_CHARS]} {crc32(key.encode(errors='surrogatepass')):x}"
+
+
+def _kind(words: Sequence[str]) -> str:
+    """Return the program and its subcommand, if it has one.
+
+    >>> _kind(["npm", "run", "check"]), _kind(["git", "-p", "log"]), _kind(["python", "a.py"])
+    ('npm run check', 'git log', 'python')
+    """
+    program, *arguments = _bare(words)
+    subcommands = [word for word in arguments if not word.startswith("-")][:2]
+    if subcommands[:1] != ["run"]:
+        subcommands = subcommands[:1]
+    return " ".join([program, *(word for word in subcommands if _SUBCOMMAND.fullmatch(word))])
