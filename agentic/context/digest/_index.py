@@ -6,7 +6,8 @@ not on the length of the conversation.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import chain
 from typing import Any
@@ -19,11 +20,11 @@ from agentic.context.digest._turns import Asked, Called, Said, Summarized, Turn
 
 __all__ = ["Index"]
 
-_LOOK_BACK = 60
-"""So many times the room is read at most."""
+_LEAST_READ, _LOOK_BACK = 200_000, 15
+"""Characters that are read at least, and how many more for each character of room."""
 _WIDTH = 200
 """The longest line that is shown whole, in characters."""
-_HALF_LIFE = 100
+_HALF_LIFE = 300
 """After so many texts a mention counts half."""
 _SAID = 3.0
 """What a mention counts in what was said or called, where one in an output counts 1."""
@@ -42,7 +43,7 @@ _PART, _CLAUSE = re.compile(r"(?<=[.;!?}\])])\s+|(?<=[}\])],)\s+"), re.compile(r
 @attrs.frozen
 class _Text:
     text: str
-    weight: float
+    said: bool = True
 
 
 @attrs.define(eq=False)
@@ -58,6 +59,7 @@ class Index:
     """The lines of a conversation, of which `choose` takes the best."""
 
     _texts: list[_Text] = attrs.field(factory=list)
+    _reader: "_Reader | None" = None
     _chosen: list[tuple[str, float]] = attrs.field(factory=list)
     """What the last choice took, and how much each line was worth."""
 
@@ -65,11 +67,11 @@ class Index:
         """Take in the texts of a turn."""
         match turn:
             case Asked(text) | Said(text) | Summarized(text):
-                self._texts.append(_Text(text, _SAID))
+                self._texts.append(_Text(text))
             case Called():
-                self._texts += [_Text(text, _SAID) for text in _values(turn.arguments.values())]
+                self._texts += [_Text(text) for text in _values(turn.arguments.values())]
                 if turn.result is not None:
-                    self._texts.append(_Text(turn.output, 1.0))
+                    self._texts.append(_Text(turn.output, said=False))
 
     def to_plain(self) -> Any:
         """Return the chosen lines, oldest first, with what they were worth."""
@@ -80,26 +82,22 @@ class Index:
         for entry in plain if isinstance(plain, list) else ():
             match entry:
                 case [str(line), int(worth) | float(worth)]:
-                    self._texts.append(_Text(line, worth))
+                    self._texts.append(_Text(line))
 
     def keep(self, lines: list[Line], number: int) -> None:
         """Remember that of the chosen lines only the first `number` by rank found room."""
         pairs = zip(lines, self._chosen, strict=True)
         self._chosen = [kept for line, kept in pairs if line.rank > len(lines) - number]
 
-    def choose(self, room: int, shown: Iterable[str]) -> list[Line]:
+    def choose(self, room: int, shown: set[str]) -> list[Line]:
         """Return lines of so many characters in all, newest first.
 
         They rank by what they were chosen for. No line is one of those that are shown.
         """
-        reader = _Reader(set(shown))
-        left = room * _LOOK_BACK
-        for age, text in enumerate(reversed(self._texts)):
-            reader.read(age, text)
-            left -= len(text.text)
-            if left < 0:
-                break
-        chosen = list(_best(reader.candidates, reader.worths(), room))
+        if self._reader is None or self._reader.room < room:
+            self._reader = _Reader(room)
+            self._reader.read(self._texts)
+        chosen = list(self._reader.best(room, shown))
         rank = {id(each): len(chosen) - at for at, (each, _) in enumerate(chosen)}
         chosen.sort(key=lambda pair: pair[0].place)
         self._chosen = [(each.line, worth / len(each.names)) for each, worth in chosen]
@@ -110,32 +108,75 @@ class Index:
 class _Reader:
     """What is known of the texts, read from the newest back."""
 
-    shown: set[str]
-    """Lines that stand elsewhere, or here."""
+    room: int
     candidates: list[_Candidate] = attrs.field(factory=list)
-    _seen: set[str] = attrs.field(factory=set)
-    _weights: dict[str, float] = attrs.field(factory=dict)
+    _lines: set[str] = attrs.field(factory=set)
+    _ages: dict[str, int] = attrs.field(factory=dict)
+    """For each word the age of the newest text that has it."""
+    _said: Counter[str] = attrs.field(factory=Counter)
+    _put_out: Counter[str] = attrs.field(factory=Counter)
+    """How many texts of either kind have each word."""
 
-    def read(self, age: int, text: _Text) -> None:
-        """Take the lines that have an identifier which no later line has, and count mentions."""
+    def read(self, texts: Sequence[_Text]) -> None:
+        """Read texts back until there are enough lines to choose from."""
+        left = _LEAST_READ + self.room * _LOOK_BACK
+        for age, text in enumerate(reversed(texts)):
+            self._read_text(age, text)
+            left -= len(text.text)
+            if left < 0:
+                break
+
+    def _read_text(self, age: int, text: _Text) -> None:
         plain = text.text.translate(_BLANKS)
-        weight = text.weight * 2 ** (-age / _HALF_LIFE)
-        known = self._weights
-        for word in set(plain.split()):
-            known[word] = known.get(word, 0.0) + weight
-        lines = plain.split("\n")
-        raw = text.text.split("\n")
-        for at in range(len(lines) - 1, -1, -1):
-            words = set(lines[at].split())
-            if not words <= self._seen:
-                fresh = words - self._seen
-                self._seen |= fresh
-                if names := set(filter(_is_name, fresh)):
-                    self._offer((age, at), raw[at], words, names)
+        words = set(plain.split())
+        (self._said if text.said else self._put_out).update(words)
+        fresh = words.difference(self._ages)
+        if not fresh:
+            return
+        self._ages.update(dict.fromkeys(fresh, age))
+        names = set(filter(_is_name, fresh))
+        if not names:
+            return
+        lines = text.text.split("\n")
+        for at, line in zip(range(len(lines) - 1, -1, -1), reversed(plain.split("\n")), strict=True):
+            here = set(line.split())
+            if not names.isdisjoint(here):
+                self._offer((age, at), lines[at], here, names & here)
+                names -= here
+                if not names:
+                    break
 
-    def worths(self) -> dict[str, float]:
-        """Return what each identifier is worth."""
-        return self._weights
+    def best(self, room: int, shown: set[str]) -> Iterator[tuple[_Candidate, float]]:
+        """Yield lines by what they add for what they cost, until the room is full."""
+        covered: set[str] = set()
+
+        def worth(candidate: _Candidate) -> float:
+            return sum([self._worth(name) for name in candidate.names if name not in covered])
+
+        heap = [
+            (-worth(each) / (len(each.line) + _LINE_COST), at)
+            for at, each in enumerate(self.candidates)
+            if each.line not in shown
+        ]
+        heapify(heap)
+        while heap and room > 0:
+            _, at = heappop(heap)
+            candidate = self.candidates[at]
+            cost = len(candidate.line) + 1
+            # What is covered since makes a line worth less than it was.
+            value = worth(candidate)
+            density = -value / (len(candidate.line) + _LINE_COST)
+            if heap and density > heap[0][0]:
+                if value:
+                    heappush(heap, (density, at))
+            elif value and cost <= room:
+                room -= cost
+                covered |= candidate.names
+                yield candidate, value
+
+    def _worth(self, name: str) -> float:
+        mentions = self._said[name] * _SAID + self._put_out[name]
+        return mentions * 2.0 ** (-self._ages[name] / _HALF_LIFE)
 
     def _offer(self, place: tuple[int, int], line: str, words: set[str], names: set[str]) -> None:
         line = tidy(line).strip()
@@ -151,36 +192,9 @@ class _Reader:
                 self._put(place, piece, here)
 
     def _put(self, place: tuple[int, int], line: str, names: set[str]) -> None:
-        if line not in self.shown and names:
-            self.shown.add(line)
+        if line not in self._lines and names:
+            self._lines.add(line)
             self.candidates.append(_Candidate(place, line, names))
-
-
-def _best(candidates: list[_Candidate], worths: dict[str, float], room: int) -> Iterator[tuple[_Candidate, float]]:
-    """Yield lines by what they add for what they cost, until the room is full."""
-    covered: set[str] = set()
-
-    def worth(candidate: _Candidate) -> float:
-        return sum([worths.get(name, 0.0) for name in candidate.names if name not in covered])
-
-    heap = [
-        (-worth(each) / (len(each.line) + _LINE_COST), at) for at, each in enumerate(candidates)
-    ]
-    heapify(heap)
-    while heap and room > 0:
-        _, at = heappop(heap)
-        candidate = candidates[at]
-        cost = len(candidate.line) + 1
-        # What is covered since makes a line worth less than it was.
-        value = worth(candidate)
-        density = -value / (len(candidate.line) + _LINE_COST)
-        if heap and density > heap[0][0]:
-            if value:
-                heappush(heap, (density, at))
-        elif value and cost <= room:
-            room -= cost
-            covered |= candidate.names
-            yield candidate, value
 
 
 def _pieces(line: str) -> Iterator[str]:
