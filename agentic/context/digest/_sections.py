@@ -5,6 +5,7 @@ To add one, write a class with the four methods of `Section`, and add a line to 
 
 import attrs
 
+from agentic.context.digest._commands import Commands
 from agentic.context.digest._files import ChangedFiles, FileRecord, ReadFiles
 from agentic.context.digest._quotes import FormerSummaries, Notices
 from agentic.context.digest._requests import Requests
@@ -31,13 +32,14 @@ class Place:
 
 def make_sections(tools: ToolTable) -> list[Place]:
     """Return the sections of a new digest."""
-    files = FileRecord(tools)
+    files, commands = FileRecord(tools), Commands(tools)
     return [
         Place("requests", "What the user asked", "requests", 0.28, Requests()),
         Place("notices", "Said by the application, or pinned", "messages", 0.03, Notices()),
         Place("former", "Former summary", "summaries", 0.06, FormerSummaries()),
-        Place("status", "Where things stand", "items", 0.1, Status()),
-        Place("statements", "Decided and found", "statements", 0.04, Statements()),
+        Place("status", "Where things stand", "items", 0.15, Status(commands)),
+        Place("statements", "Decided and found", "statements", 0.03, Statements()),
         Place("changed", "Files changed", "folders", 0.12, ChangedFiles(files)),
         Place("read", "Files read", "folders", 0.02, ReadFiles(files)),
+        Place("commands", "Commands", "commands", 0.04, commands),
     ]

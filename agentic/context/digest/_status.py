@@ -1,4 +1,4 @@
-"""Where things stand: what was said last, what has no result yet, which to-dos are open."""
+"""Where things stand: what was said last, what has no result yet, what is to do, what still fails."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from agentic.context.digest._commands import Commands
 from agentic.context.digest._cut import cut, first_sentence, one_line
 from agentic.context.digest._references import message_ref
 from agentic.context.digest._section import Line
@@ -25,6 +26,8 @@ _CLOSED = {"completed", "complete", "done", "closed", "cancelled", "canceled", "
 class Status:
     """The last state of things."""
 
+    commands: Commands
+    """Knows which of them failed and never succeeded later."""
     _reply: tuple[str, str] = ("", "")
     """What the assistant said last, and the reference of the message."""
     _waiting: list[str] = attrs.field(factory=list)
@@ -53,11 +56,13 @@ class Status:
         text, ref = self._reply
         if text:
             short = cut(one_line(first_sentence(text)), _SENTENCE)
-            yield Line(text, short, 3, ref)
+            yield Line(text, short, 2, ref)
         for label in self._waiting:
-            yield Line(f"Called, no result yet: {label}", rank=2)
+            yield Line(f"Called, no result yet: {label}", rank=1)
         for todo in self._todos:
             yield Line(f"To do: {todo}", rank=1)
+        for command in self.commands.failing():
+            yield Line(f"Failed: `{command.label}`: {command.outcome}", rank=-1 / command.last)
 
     def to_plain(self) -> Any:
         """Return the last state."""
