@@ -20,7 +20,7 @@ import attrs
 
 from agentic.cli.replay import read_transcripts
 from agentic.context.compactors import Digest
-gather = None
+
 from agentic.messages import Message, leading_system_count
 from agentic.tokens import Counter, TiktokenCounter
 from agentic.tokens._messages import message_texts
