@@ -27,17 +27,17 @@ MAX_LABEL_CHARS = 80
 """Longest name of a command: one line of a terminal."""
 
 # What only looks, or does to files what the section of files says: how it ended is no news.
-_LOOKS = frozenset(
-    """awk cat cd chmod cmp cp diff find grep head less ls mkdir mv nl patch pwd rg rm sed sleep sort
-    tail test touch tree wc which""".split()
-) | {f"git {verb}" for verb in ("add", "checkout", "diff", "log", "show", "stash", "status")}
+_LOOKING = """awk cat cd chmod cmp cp diff find grep head less ls mkdir mv nl patch pwd rg rm sed
+sleep sort tail test touch tree wc which"""
+_LOOKS = frozenset(_LOOKING.split()) | {
+    f"git {verb}" for verb in ("add", "checkout", "diff", "log", "show", "stash", "status")
+}
 # What ends many commands and says nothing of them: `; echo $?`, `|| true`.
 _TAILS = frozenset(["echo", "true", ":", "exit", ")", "printf"])
 # Run again and again with other options, to find out whether the same thing works by now.
-_RUNNERS = frozenset(
-    """bun cargo dotnet eslint go gradle jest make mvn mypy nox npm pnpm pytest ruff tox tsc tsgo
-    unittest vitest yarn""".split()
-)
+_RUNNING = """bun cargo dotnet eslint go gradle jest make mvn mypy nox npm pnpm pytest ruff tox tsc
+tsgo unittest vitest yarn"""
+_RUNNERS = frozenset(_RUNNING.split())
 _LAUNCHERS = frozenset(["python", "python3", "uv", "poetry", "npx", "bunx"])
 
 

@@ -5,6 +5,7 @@ and deleted again, is not changed.
 """
 
 import posixpath
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
@@ -36,6 +37,7 @@ MAX_NAMES = 10
 
 # Where systems put temporary files, and what belongs to the user and not to the project.
 _OUTSIDE = ("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "~/")  # noqa: S108
+_SUFFIX = re.compile(r"\.\w+$")
 
 
 def _number() -> Any:
@@ -94,7 +96,7 @@ class FileRecord:
         if found and failed(turn):
             # Of a command that failed, all but its last part has happened.
             found = [effect for effect in found if not effect.last]
-        self.clock += 1
+        self.clock += bool(found)
         for effect in found:
             self._apply(effect)
         if len(self.files) > 2 * (MAX_CHANGED + MAX_READ):
@@ -135,7 +137,9 @@ class FileRecord:
     def _undo(self, path: str, what: str) -> None:
         """Delete files, or put them back to what they were before or at the last commit."""
         stash: dict[str, File] = {}
-        for each in self._below(path) or ([path] if what == "deleted" else []):
+        # Of what was never seen, only a file that was deleted by its name is worth a word.
+        unseen = [path] if what == "deleted" and is_path(path) and _SUFFIX.search(path) else []
+        for each in self._below(path) or unseen:
             file = self.files.setdefault(each, File())
             new = file.state == "new"
             if what == "committed":
@@ -244,7 +248,7 @@ class FileRecord:
 
     def to_plain(self) -> Any:
         """Return the record as plain JSON; None if it is empty."""
-        if not (self.files or self.stashes or self.root):
+        if not self.clock:
             return None
         stashes = [_to_plain(stash) for stash in self.stashes]
         files = _to_plain(self._newest())

@@ -60,14 +60,14 @@ def failed(turn: Called, *, hidden: bool = False) -> bool:
         return True
     output = turn.result.output
     if turn.kind != "run":
-        return bool(turn.kind) and turn.kind != "read" and bool(_REFUSAL.match(output[:_ENDS]))
+        return bool(_REFUSAL.match(output))
     code = _exit_code(output)
     if code is not None and (code or not hidden):
         return code != 0
     if _TRACEBACK in output:
         return True
-    tail = output[-_ENDS:].rstrip()
-    return len(output) <= _ENDS and bool(_SHELL_ERROR.search(_TAG.sub("", tail).rstrip()))
+    # In a long output such a line may be the text of a file.
+    return len(output) <= _ENDS and bool(_SHELL_ERROR.search(_TAG.sub("", output).rstrip()))
 
 
 def _exit_code(output: str) -> int | None:
@@ -80,7 +80,7 @@ def _exit_code(output: str) -> int | None:
 def error_line(turn: Called) -> str:
     """Return the line that names the error, at most 200 characters of it; empty if none does."""
     named = worded = ""
-    for line in _lines(turn):
+    for line in _lines(_printed(turn)):
         # The last error of a traceback is the one that was raised; a bare name says too little.
         if _NAMED_ERROR.match(line):
             named = line if ":" in line or not named else named
@@ -91,19 +91,22 @@ def error_line(turn: Called) -> str:
 
 def last_line(turn: Called) -> str:
     """Return the last line that a program printed, if it is a short one."""
-    last = next(reversed([*_lines(turn)][-1:]), "")
+    *_, last = ["", *_lines(_printed(turn)[-_LONG:])]
     return last if len(last) <= _LINE_CHARS // 2 else ""
 
 
-def _lines(turn: Called) -> Iterator[str]:
+def _printed(turn: Called) -> str:
+    if turn.result is None or turn.result.error is None:
+        return turn.output
+    return f"{turn.result.output}\n{turn.result.error.message}"
+
+
+def _lines(text: str) -> Iterator[str]:
     """Yield the lines that say something: without tags and what only states the exit code."""
-    if turn.result is None:
-        return
-    error = turn.result.error.message if turn.result.error else ""
-    for line in f"{turn.result.output}\n{error}".split("\n"):
-        text = " ".join(_TAG.sub("", line[:_LONG]).split())
-        if text and text != _NOTHING and not (len(text) <= _SHORT and _EXIT_CODE.search(line)):
-            yield text
+    for line in text.split("\n"):
+        said = " ".join(_TAG.sub("", line[:_LONG]).split())
+        if said and said != _NOTHING and not (len(said) <= _SHORT and _EXIT_CODE.search(line)):
+            yield said
 
 
 def clip(text: str, limit: int) -> str:

@@ -122,6 +122,10 @@ def split_command(command: str) -> list[Part]:
         at = match.end()
         if match["word"]:
             word = _unquote(match["word"])
+            if word is None:
+                # A quotation that never ends: the shell refuses all that is not done yet.
+                parts.pop()
+                break
             if redirection in {"<<", "<<-"}:
                 heredocs.append((parts[-1], word))
             elif word.startswith("#") and not redirection:
@@ -135,9 +139,7 @@ def split_command(command: str) -> list[Part]:
                 redirection = operator if "&" not in operator[1:] else ""
                 continue
             if operator == "\n":
-                for part, end in heredocs:
-                    part.stdin, at = _heredoc(command, at, end)
-                heredocs.clear()
+                at = _take_heredocs(command, at, heredocs)
             parts.append(Part(piped=operator in {"|", "|&"}))
             if operator in "()":
                 parts[-1].words.append(operator)
@@ -150,16 +152,22 @@ def _line_end(text: str, start: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _heredoc(command: str, start: int, end: str) -> tuple[str, int]:
-    """Return the text of a heredoc, and where its last line ends; without one it takes all."""
-    found = re.compile(rf"^\t*{re.escape(end)}$", re.MULTILINE).search(command, start)
-    return (
-        (command[start : found.start()], found.end()) if found else (command[start:], len(command))
-    )
+def _take_heredocs(command: str, at: int, heredocs: list[tuple[Part, str]]) -> int:
+    """Give the parts that wait for them their texts; without its last line, a text is the rest."""
+    for part, end in heredocs:
+        found = re.compile(rf"^\t*{re.escape(end)}$", re.MULTILINE).search(command, at)
+        part.stdin = command[at : found.start() if found else None]
+        at = found.end() if found else len(command)
+    heredocs.clear()
+    return at
 
 
-def _unquote(word: str) -> str:
-    return _QUOTED.sub(_inner, word) if any(mark in word for mark in "'\"\\") else word
+def _unquote(word: str) -> str | None:
+    """Return a word without its quotes; None if one is left open."""
+    if not any(mark in word for mark in "'\"\\"):
+        return word
+    outside = _QUOTED.sub("", word)
+    return None if "'" in outside or '"' in outside else _QUOTED.sub(_inner, word)
 
 
 def _inner(match: re.Match[str]) -> str:
