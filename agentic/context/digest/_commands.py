@@ -96,23 +96,26 @@ class Commands:
         return sorted(found, key=lambda each: -each.last)
 
     def lines(self) -> Iterator[Line]:
-        """Yield one line for each kind of command: those that fail first, then the newest first."""
+        """Yield one line for each kind of command, the newest first; not what is `failing`."""
         kinds: dict[tuple[bool, str], list[Command]] = {}
-        for each in sorted(self.commands.values(), key=lambda each: (not each.failed, -each.last)):
-            kinds.setdefault((each.failed, each.kind), []).append(each)
+        for each in sorted(self.commands.values(), key=lambda each: -each.last):
+            if not (each.failed and each.outcome):
+                kinds.setdefault((each.failed, each.kind), []).append(each)
         for (fails, kind), found in kinds.items():
             newest, runs = found[0], sum(each.runs for each in found)
             others = f" and {len(found) - 1} more of `{kind}`" if len(found) > 1 else ""
             often = f"ran {runs}x; last: " if runs > 1 else ""
             said = "failed" if fails else newest.outcome or "ok"
-            worth = newest.last + (self.clock if fails else 0)
-            yield Line(f"`{newest.label}`{others} ({often}{said})", rank=worth)
+            yield Line(f"`{newest.label}`{others} ({often}{said})", rank=newest.last)
 
     def to_plain(self) -> Any:
         """Return the commands as plain JSON; None if there are none."""
         if not self.commands:
             return None
-        return {key: attrs.asdict(each) for key, each in self.commands.items()}
+        return {
+            key: attrs.asdict(each, filter=lambda _, value: bool(value))
+            for key, each in self.commands.items()
+        }
 
     def restore(self, plain: Any) -> None:
         """Go on from what `to_plain` returned. What is damaged is passed over."""

@@ -17,14 +17,14 @@ __all__ = ["Statements"]
 _LIMIT = 300
 """Characters of a statement: longer ones are lists or code that has no full stop."""
 _FEWEST_WORDS = 4
-_STORED = 60
-"""So many statements are kept for the next generation: twice what 2,000 tokens show."""
+_STORED = 30
+"""So many statements are kept for the next generation: several times what 2,000 tokens show."""
 _REFUSED, _DECIDED, _FOUND, _ANSWERED = 3, 2, 1, 0
 """What is shown first where room is scarce; of one kind, the newest."""
 
 
-_SENTENCE = re.compile(r"(?![a-z]).{1,%d}[.!?。！？][\"'`)]?" % _LIMIT)  # noqa: RUF001
-"""A whole one: neither the end of a line that goes on, nor the beginning of one."""
+_SENTENCE = re.compile(r"(?![a-z]).*[.!。！][\"'`)]?")  # noqa: RUF001
+"""A whole one, no question: neither the end of a line that goes on, nor the beginning of one."""
 
 
 @attrs.define
@@ -76,5 +76,6 @@ class Statements:
 
     def _put(self, sentence: str, kind: int) -> None:
         text = one_line(sentence.replace("**", "")).lstrip("-*#>| ")
-        if _SENTENCE.fullmatch(text) and (text.count(" ") + 1 >= _FEWEST_WORDS or not text.isascii()):
+        is_long = text.count(" ") + 1 >= _FEWEST_WORDS or not text.isascii()
+        if is_long and len(text) <= _LIMIT and _SENTENCE.fullmatch(text):
             self._kinds[text] = max(kind, self._kinds.pop(text, kind))
