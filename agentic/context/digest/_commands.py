@@ -80,8 +80,11 @@ class Commands:
         key, kind = _key(words), _kind(words)
         before = self.commands.pop(key, Command(""))
         went_wrong = failed(turn, hidden=hidden)
+        looks = words[0] in _LOOKS or kind in _LOOKS
+        if looks and not went_wrong:
+            return
         outcome = error_line(turn) if went_wrong else last_line(turn)
-        if {words[0], kind} & _LOOKS and not (went_wrong and outcome):
+        if looks and not outcome:
             return
         label = clip(" ".join(words).replace("`", "'"), MAX_LABEL_CHARS)
         runs = before.runs + 1

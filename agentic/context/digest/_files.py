@@ -88,6 +88,13 @@ class FileRecord:
     files: dict[str, File] = attrs.field(factory=dict)
     stashes: list[dict[str, File]] = attrs.field(factory=list)
 
+    @property
+    def base(self) -> str:
+        """What the paths of a listing start from: the root, or the folder that all share."""
+        inside = [path for path in self.files if path.startswith("/")]
+        folders = {posixpath.dirname(path) for path in inside if not path.startswith(_OUTSIDE)}
+        return self.root or (posixpath.commonpath(folders) if len(folders) > 1 else "")
+
     def take(self, turn: Turn) -> None:
         """Take in a call that has a result; nothing else changes files."""
         if not isinstance(turn, Called) or turn.result is None or turn.kind is None:
@@ -319,6 +326,7 @@ class ChangedFiles:
         return _by_folder(
             {path: file.changed for path, file in files.items()},
             lambda path: f" ({_story(files[path])})",
+            self.record.base,
         )
 
     def to_plain(self) -> Any:
@@ -342,7 +350,8 @@ class ReadFiles:
     def lines(self) -> Iterator[Line]:
         """Yield a line for each folder, the newest first."""
         files = self.record.files.items()
-        return _by_folder({p: f.read for p, f in files if f.read and not f.changed}, lambda _: "")
+        read = {path: file.read for path, file in files if file.read and not file.changed}
+        return _by_folder(read, lambda _: "", self.record.base)
 
     def to_plain(self) -> Any:
         """Return nothing."""
@@ -351,19 +360,22 @@ class ReadFiles:
         """Do nothing."""
 
 
-def _by_folder(newest: Mapping[str, int], story: Callable[[str], str]) -> Iterator[Line]:
+def _by_folder(newest: Mapping[str, int], story: Callable[[str], str], base: str) -> Iterator[Line]:
     folders: dict[str, list[str]] = {}
     for path in sorted(newest, key=lambda each: (each.startswith(_OUTSIDE), -newest[each], each)):
         folders.setdefault(posixpath.dirname(path), []).append(path)
     for folder, paths in folders.items():
-        prefix = f"{folder.rstrip('/')}/: " if folder else ""
+        below = folder if folder.startswith(_OUTSIDE) else f"{folder}/".removeprefix(f"{base}/")
+        prefix = f"{below.rstrip('/')}/: " if below.strip("/") else ""
         for start in range(0, len(paths), MAX_NAMES):
             shown = paths[start : start + MAX_NAMES]
             names = [posixpath.basename(path) for path in shown]
             told = [name + story(path) for name, path in zip(names, shown, strict=True)]
             text, short = (prefix + ", ".join(each) for each in (told, names))
             # What lies outside of the project counts less than anything inside.
-            rank = newest[shown[0]] - (max(newest.values()) if prefix.startswith(_OUTSIDE) else 0)
+            rank = newest[shown[0]] - (
+                max(newest.values()) if f"{folder}/".startswith(_OUTSIDE) else 0
+            )
             yield Line(text, short if short != text else "", rank)
 
 

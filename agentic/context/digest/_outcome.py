@@ -6,7 +6,6 @@ are those of programs, which hardly any program translates.
 """
 
 import re
-from collections.abc import Iterator
 
 from agentic.context.digest._turns import Called
 
@@ -25,8 +24,7 @@ _SHORT = 60
 
 _EXIT_CODE = re.compile(
     r"(?:return_?code|exit_?code|exited with(?: code| status)?|exit(?: code| status))"
-    r"[\"'>:=\s]{0,4}(-?[0-9]{1,5})\b",
-    re.IGNORECASE,
+    r"[\"'>:=\s]{0,4}(-?[0-9]{1,5})\b"
 )
 _NOTHING = "(no output)"
 _TRACEBACK = "Traceback (most recent call last)"
@@ -72,15 +70,21 @@ def failed(turn: Called, *, hidden: bool = False) -> bool:
 
 def _exit_code(output: str) -> int | None:
     for window in (output[-_ENDS:], output[:_ENDS]):
-        if found := _EXIT_CODE.findall(window):
+        if found := _stated_codes(window):
             return int(found[-1])
     return None
+
+
+def _stated_codes(text: str) -> list[str]:
+    low = text.lower()
+    # Few texts have these words, and finding out is much faster than matching.
+    return _EXIT_CODE.findall(low) if "code" in low or "exit" in low else []
 
 
 def error_line(turn: Called) -> str:
     """Return the line that names the error, at most 200 characters of it; empty if none does."""
     named = worded = ""
-    for line in _lines(_printed(turn)):
+    for line in filter(None, map(_said, _printed(turn).split("\n"))):
         # The last error of a traceback is the one that was raised; a bare name says too little.
         if _NAMED_ERROR.match(line):
             named = line if ":" in line or not named else named
@@ -91,7 +95,8 @@ def error_line(turn: Called) -> str:
 
 def last_line(turn: Called) -> str:
     """Return the last line that a program printed, if it is a short one."""
-    *_, last = ["", *_lines(_printed(turn)[-_LONG:])]
+    lines = _printed(turn)[-_LONG:].split("\n")
+    last = next(filter(None, map(_said, reversed(lines))), "")
     return last if len(last) <= _LINE_CHARS // 2 else ""
 
 
@@ -101,12 +106,11 @@ def _printed(turn: Called) -> str:
     return f"{turn.result.output}\n{turn.result.error.message}"
 
 
-def _lines(text: str) -> Iterator[str]:
-    """Yield the lines that say something: without tags and what only states the exit code."""
-    for line in text.split("\n"):
-        said = " ".join(_TAG.sub("", line[:_LONG]).split())
-        if said and said != _NOTHING and not (len(said) <= _SHORT and _EXIT_CODE.search(line)):
-            yield said
+def _said(line: str) -> str:
+    """Return a line without tags and indentation; nothing if it only states the exit code."""
+    said = " ".join(_TAG.sub("", line[:_LONG]).split())
+    stated = len(said) <= _SHORT and _stated_codes(line[:_LONG])
+    return "" if stated or said == _NOTHING else said
 
 
 def clip(text: str, limit: int) -> str:

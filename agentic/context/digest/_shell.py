@@ -7,6 +7,7 @@ command succeeded is for the caller to judge.
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -30,13 +31,16 @@ MAX_DEPTH = 3
 # The alternatives of a word are told apart by their first character and nothing follows the word,
 # so that matching never goes back: the cost is linear whatever the quotes.
 _TOKEN = re.compile(
-    r"""(?P<blank>(?:[ \t\r\f\v]|\\\n)+)
+    r"""[ \t\r\f\v]*(?:\\\n
     | (?P<operator>[0-9&]?>>?(?:&[0-9-]|\|)?|<<<|<<-?|[0-9]?<|&&|\|\|?&?|;;?|&|\n|[()])
     | (?P<word>(?:[^\s;&|<>()'"\\$`]+|'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*"|\$\([^()]*\)|\\.|['"\\$`])+)
-    | .""",
+    | .)""",
     re.VERBOSE | re.DOTALL,
 )
 _QUOTED = re.compile(r"""'([^']*)'|"([^"\\]*(?:\\.[^"\\]*)*)"|\\(.)""", re.DOTALL)
+_QUOTES = frozenset("'\"\\")
+_NEVER_IN_PATHS = frozenset("$`{}|<>\"'()=")
+_PATTERN = frozenset("*?[")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _NUMBER = re.compile(r"[0-9.]+[smh]?")
 _IN_PLACE = re.compile(r"-[a-zE0]*i|--in-place")
@@ -48,9 +52,10 @@ _NAME = r"\b([A-Za-z_]\w{0,60})"
 _METHOD = r"""\.(?:write_(?:text|bytes)\(|open\(\s?["'][wa])"""
 _WRITE = re.compile(
     rf"""\bopen\(\s?(?:{_LITERAL}|{_NAME})\s?,\s?(?:mode\s?=\s?)?["'](?:[wax]|r\+)"""
-    rf"""|\bPath\({_LITERAL}\){_METHOD}|{_NAME}{_METHOD}"""
+    rf"""|\bPath\({_LITERAL}\){_METHOD}"""
     rf"""|\bwriteFile(?:Sync)?\(\s?(?:{_LITERAL}|{_NAME})"""
 )
+_OWNED_WRITE = re.compile(f"{_NAME}{_METHOD}")
 _BINDING = re.compile(
     rf"^[ \t]*(?:const |let |var )?(\w{{1,60}}) ?= ?(?:[\w.]{{0,60}}Path\()?{_LITERAL}",
     re.MULTILINE,
@@ -108,7 +113,9 @@ class Part:
             self.words.append(word)
 
 
-def split_command(command: str) -> list[Part]:
+# Both sections ask for the same command, one after the other.
+@lru_cache(maxsize=2)
+def split_command(command: str) -> tuple[Part, ...]:
     r"""Split a command into its simple commands, in their order.
 
     >>> [part.words for part in split_command("cd 'my src' && make 2>&1 | tail -3")]
@@ -144,7 +151,7 @@ def split_command(command: str) -> list[Part]:
             if operator in "()":
                 parts[-1].words.append(operator)
                 parts.append(Part())
-    return [part for part in parts if part.words or part.redirections]
+    return tuple([part for part in parts if part.words or part.redirections])
 
 
 def _line_end(text: str, start: int) -> int:
@@ -164,7 +171,7 @@ def _take_heredocs(command: str, at: int, heredocs: list[tuple[Part, str]]) -> i
 
 def _unquote(word: str) -> str | None:
     """Return a word without its quotes; None if one is left open."""
-    if not any(mark in word for mark in "'\"\\"):
+    if _QUOTES.isdisjoint(word):
         return word
     outside = _QUOTED.sub("", word)
     return None if "'" in outside or '"' in outside else _QUOTED.sub(_inner, word)
@@ -195,7 +202,8 @@ def is_path(word: str, *, patterns: bool = False) -> bool:
         and word[0] not in "-&+"
         and not word.startswith("/dev/")
         and word.isprintable()
-        and not any(mark in word for mark in "$`{}|<>\"'()=" + ("" if patterns else "*?["))
+        and _NEVER_IN_PATHS.isdisjoint(word)
+        and (patterns or _PATTERN.isdisjoint(word))
     )
 
 
@@ -387,6 +395,8 @@ def patch_effects(text: str) -> list[Effect]:
     [('src/a.py', 'changed')]
     """
     found: list[Effect] = []
+    if "\n+++ " not in text and "*** " not in text:
+        return found
     whats: Mapping[str, What] = {"Add": "written", "Delete": "deleted", "/dev/null": "written"}
     for before, after, action, path in _PATCHED.findall(text):
         if action == "Move":
@@ -409,10 +419,13 @@ def script_writes(text: str, name: str = "") -> tuple[str, ...]:
     if name.endswith((".sh", ".bash")):
         return tuple({e.path: 0 for e in effects(text) if e.what not in {"read", "ran", "entered"}})
     found = [effect.path for effect in patch_effects(text)]
-    writes = _WRITE.findall(text)
+    # Few texts write at all, and finding out is much faster than matching.
+    writes = _WRITE.findall(text) if "open(" in text or "write" in text else []
+    if ".write_" in text or ".open(" in text:
+        writes += [("", name, "", "", "") for name in _OWNED_WRITE.findall(text)]
     bound = dict(_BINDING.findall(text)) if writes else {}
     opened = {*_OPENED.findall(text)} if writes else set()
     only = opened.pop() if len(opened) == 1 else ""
-    for literal, variable, pathlib, owner, node, argument in writes:
-        found.append(literal or pathlib or node or bound.get(variable or owner or argument, only))
+    for literal, variable, pathlib, node, argument in writes:
+        found.append(literal or pathlib or node or bound.get(variable or argument, only))
     return tuple(dict.fromkeys(path for path in found if is_path(path)))

@@ -26,8 +26,8 @@ _READ = """read read_file read_files read_many_files read_text_file cat view vie
 open_file get_file get_file_contents load_file show_file fs_read notebook_read"""
 _WRITE = """write write_file write_to_file create create_file new_file add_file save save_file
 create_or_update_file fs_write"""
-_EDIT = """edit edit_file edit_block multi_edit str_replace replace replace_in_file replace_lines
-search_replace search_and_replace find_and_replace insert insert_lines append append_to_file
+_EDIT = """edit edit_file edit_block multi_edit str_replace str_replace_file replace
+replace_in_file replace_lines search_replace search_and_replace find_and_replace insert insert_lines append append_to_file
 apply_patch apply_diff patch update update_file modify_file notebook_edit edit_notebook"""
 _DELETE = "delete delete_file remove remove_file rm unlink"
 _RUN = """bash shell sh zsh cmd powershell terminal run run_command run_terminal_cmd
@@ -143,7 +143,11 @@ class ToolTable:
 
     def command_of(self, arguments: Mapping[str, Any]) -> str:
         """Return the command that a call names, its words joined by blanks, or an empty text."""
-        return " ".join(_texts(arguments, self.commands))
+        words = _texts(arguments, self.commands)
+        # A shell that is given its script as one word: ["bash", "-lc", "cd src && make"].
+        if words[1:2] in {("-c",), ("-lc",)}:
+            words = words[2:]
+        return " ".join(words)
 
 
 def _texts(arguments: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:

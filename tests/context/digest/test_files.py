@@ -13,8 +13,9 @@ Make = Callable[..., Called]
 SHELL = [
     "echo > a.py", "sed -i s/a/b/ a.py", "cp a.py a.bak", "cp a.bak a.py", "mv a.py src/b.py",
     "rm a.py", "mv src/b.py a.py", "git checkout a.py", "git stash", "git stash pop",
-    "git commit -m x", "git reset --hard", "git clean -fd", "cd /repo && touch src/b.py", "cat /repo/src/b.py",
+    "git commit -m x", "git reset --hard", "git clean -fd", "cd /repo && touch src/b.py",
     "cat > fix.py <<E\nopen('src/b.py', 'w')\nE", "python fix.py", "rm -rf src *.bak", "cat a.py",
+    "cat /repo/src/b.py",
 ]  # fmt: skip
 
 
@@ -89,6 +90,22 @@ def test_absolute_and_relative_paths_are_one(called: Make) -> None:
         called("edit", path="/repo/b.py", old="x"),
     ]
     assert lines(turns) == ["b.py (edited)", "src/: a.py (edited 2x)"]
+
+
+def test_absolute_paths_are_shown_below_what_they_share(called: Make) -> None:
+    """Where nothing shows the working directory, the folder that all files share stands for it."""
+    record = FileRecord()
+    section = ChangedFiles(record)
+    for path in ["/home/me/project/src/a.py", "/home/me/project/docs/b.md"]:
+        section.take(called("write", path=path, content=""))
+    assert [line.text for line in section.lines()] == ["docs/: b.md (new)", "src/: a.py (new)"]
+    assert record.base == "/home/me/project"
+
+
+def test_script_of_a_shell_is_one_word(called: Make) -> None:
+    """Some tools take the words of a command, of which the last is the script of a shell."""
+    turn = called("shell", command=["bash", "-lc", "cd src && touch a.py"])
+    assert lines([turn]) == ["src/: a.py (new)"]
 
 
 @pytest.mark.parametrize(
