@@ -58,7 +58,16 @@ class Command:
     failed: bool = attrs.field(default=False, validator=instance_of(bool))
     """Whether it failed the last time."""
     outcome: str = attrs.field(default="", validator=instance_of(str))
-    """The line that names the error, or else the last one that was printed."""
+    """The line that names the error, or else the last one that was printed: see `said`."""
+    turn: Called | None = None
+    """The run itself, until its last line is read: most are run again before that."""
+
+    def said(self) -> str:
+        """Return the line that says how it ended; empty if none does."""
+        if self.turn is not None and not self.failed:
+            self.outcome = last_line(self.turn)
+        self.turn = None
+        return self.outcome
 
 
 @attrs.define
@@ -83,12 +92,12 @@ class Commands:
         looks = words[0] in _LOOKS or kind in _LOOKS
         if looks and not went_wrong:
             return
-        outcome = error_line(turn) if went_wrong else last_line(turn)
+        outcome = error_line(turn) if went_wrong else ""
         if looks and not outcome:
             return
         label = clip(" ".join(words).replace("`", "'"), MAX_LABEL_CHARS)
         runs = before.runs + 1
-        self.commands[key] = Command(label, kind, runs, self.clock, went_wrong, outcome)
+        self.commands[key] = Command(label, kind, runs, self.clock, went_wrong, outcome, turn)
         if len(self.commands) > MAX_COMMANDS:
             succeeded = (key for key, each in self.commands.items() if not each.failed)
             del self.commands[next(succeeded, next(iter(self.commands)))]
@@ -108,13 +117,15 @@ class Commands:
             newest, runs = found[0], sum(each.runs for each in found)
             others = f" and {len(found) - 1} more of `{kind}`" if len(found) > 1 else ""
             often = f"ran {runs}x; last: " if runs > 1 else ""
-            said = "failed" if fails else newest.outcome or "ok"
+            said = "failed" if fails else newest.said() or "ok"
             yield Line(f"`{newest.label}`{others} ({often}{said})", rank=newest.last)
 
     def to_plain(self) -> Any:
         """Return the commands as plain JSON; None if there are none."""
         if not self.commands:
             return None
+        for each in self.commands.values():
+            each.said()
         return {
             key: attrs.asdict(each, filter=lambda _, value: bool(value))
             for key, each in self.commands.items()

@@ -22,16 +22,15 @@ _DECISIONS = {
 }
 _FINDINGS = {
     "en": "root cause, culprit, turns out, turned out, the problem is, the issue is, the bug is, "
-    "the cause is, found the, found that, because, this means, conclusion, conclud, no longer, "
-    "important, note that, fixed, the fix",
-    "de": "ursache, liegt daran, problem ist, fehler ist, stellt sich heraus, weil, behoben",
-    "es": "la causa, el problema es, el error es, resulta que, porque, corregido",
-    "fr": "la cause, le problème est, l'erreur est, il s'avère, parce que, corrigé",
-    "pt": "a causa, o problema é, o erro é, acontece que, porque, corrigido",
-    "ru": "причина, проблема в, ошибка в, оказалось, потому что, исправлен",
+    "the cause is, found that, conclusion, conclud, no longer, the fix is",
+    "de": "ursache, liegt daran, problem ist, fehler ist, stellt sich heraus",
+    "es": "la causa, el problema es, el error es, resulta que",
+    "fr": "la cause, le problème est, l'erreur est, il s'avère",
+    "pt": "a causa, o problema é, o erro é, acontece que",
+    "ru": "причина, проблема в, ошибка в, оказалось",
 }
 _DECISIONS_UNSPACED = "决定 決定 選択 选择 約定 约定 改用 从现在起 採用 方針 결정 선택 합의"
-_FINDINGS_UNSPACED = "原因 问题是 問題是 問題は 发现 發現 因为 因為 修复 修正 判明 원인 문제는 때문 수정"
+_FINDINGS_UNSPACED = "原因 问题是 問題是 問題は 发现 發現 判明 원인 문제는"
 
 
 def _cues(spaced: dict[str, str], unspaced: str) -> tuple[str, ...]:

@@ -1,18 +1,14 @@
 """A compactor that needs no model: what a conversation says of itself, put in order."""
 
-import json
 import re
-from collections.abc import Mapping
-from typing import Any
 
 import attrs
 
 from agentic._given import must_be, must_count, whole
-from agentic.context.digest._fit import TITLE, Draft, fit
-from agentic.context.digest._index import Index
-from agentic.context.digest._sections import make_sections
+from agentic.context.digest._fit import Fitter
+from agentic.context.digest._sections import Sections
 from agentic.context.digest._tools import ToolTable
-from agentic.context.digest._turns import Summarized, read_turns
+from agentic.context.digest._turns import read_turns
 from agentic.errors import ConfigError
 from agentic.messages import Message, SummaryText
 from agentic.tokens import CharCounter, Counter
@@ -20,9 +16,6 @@ from agentic.tokens import CharCounter, Counter
 __all__ = ["Digest"]
 
 _TOOL = re.compile(r"[\w.-]{1,128}")
-_NOTES, _VERSION = "digest", 1
-_NOTES_CHARS = 8
-"""Characters of notes for each token of the text: about twice as much as the text has."""
 
 
 @attrs.frozen(kw_only=True)
@@ -84,33 +77,14 @@ class Digest:
         if counter is not None:
             must_count("counter", counter)
         count = (counter or self.counter).count
-        places, index = make_sections(self.tools), Index()
-        readers = [*((place.key, place.section) for place in places), ("index", index)]
+        sections = Sections.of(self.tools)
         for turn in read_turns(messages, self.tools):
-            taken = turn
-            if isinstance(turn, Summarized) and (plain := _notes_of(turn.notes)):
-                for key, reader in readers:
-                    reader.restore(plain.get(key))
-                taken = Summarized(turn.text.partition(TITLE)[0])
-            for _, reader in readers:
-                reader.take(taken)
-        drafts = [
-            Draft(place.heading, place.noun, place.share, lines)
-            for place in places
-            if (lines := list(place.section.lines()))
-        ]
-        text = fit(drafts, index, self.max_tokens, count, self.recall or "")
-        if not text:
-            return SummaryText("")
-        plain = {key: reader.to_plain() for key, reader in readers}
-        return SummaryText(text, {_NOTES: {"v": _VERSION, **plain}})
+            sections.take(turn)
+        text = Fitter(count, self.recall or "").fit(
+            sections.drafts(), sections.index, self.max_tokens
+        )
+        return SummaryText(text, sections.notes() if text else {})
 
     async def compact(self, messages: list[Message], /) -> str:
         """Return what `write` returns, for a `Manager`."""
         return self.write(messages)
-
-
-def _notes_of(notes: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the notes of a digest of this version; None if there are none."""
-    plain = notes.get(_NOTES)
-    return plain if isinstance(plain, Mapping) and plain.get("v") == _VERSION else None

@@ -60,8 +60,8 @@ class Index:
 
     _texts: list[_Text] = attrs.field(factory=list)
     _reader: "_Reader | None" = None
-    _chosen: list[tuple[str, float]] = attrs.field(factory=list)
-    """What the last choice took, and how much each line was worth."""
+    _chosen: list[str] = attrs.field(factory=list)
+    """What the last choice took."""
 
     def take(self, turn: Turn) -> None:
         """Take in the texts of a turn."""
@@ -74,34 +74,31 @@ class Index:
                     self._texts.append(_Text(turn.output, said=False))
 
     def to_plain(self) -> Any:
-        """Return the chosen lines, oldest first, with what they were worth."""
-        return [[line, round(worth, 1)] for line, worth in reversed(self._chosen)]
+        """Return the chosen lines, oldest first."""
+        return self._chosen[::-1]
 
     def restore(self, plain: Any) -> None:
         """Go on from the lines of a former generation."""
         for entry in plain if isinstance(plain, list) else ():
             match entry:
-                case [str(line), int(worth) | float(worth)]:
+                case str(line):
                     self._texts.append(_Text(line))
 
-    def keep(self, lines: list[Line], number: int) -> None:
-        """Remember that of the chosen lines only the first `number` by rank found room."""
-        pairs = zip(lines, self._chosen, strict=True)
-        self._chosen = [kept for line, kept in pairs if line.rank > len(lines) - number]
+    def choose(self, room: int, shown: str) -> list[Line]:
+        """Return lines of so many characters in all, newest first, by rank the best ones.
 
-    def choose(self, room: int, shown: set[str]) -> list[Line]:
-        """Return lines of so many characters in all, newest first.
-
-        They rank by what they were chosen for. No line is one of those that are shown.
+        What stands in the text that is shown is not said twice.
         """
         if self._reader is None or self._reader.room < room:
             self._reader = _Reader(room)
             self._reader.read(self._texts)
         chosen = list(self._reader.best(room, shown))
-        rank = {id(each): len(chosen) - at for at, (each, _) in enumerate(chosen)}
-        chosen.sort(key=lambda pair: pair[0].place)
-        self._chosen = [(each.line, worth / len(each.names)) for each, worth in chosen]
-        return [Line(each.line, rank=rank[id(each)]) for each, _ in chosen]
+        ranked = sorted(enumerate(chosen), key=lambda pair: pair[1].place)
+        return [Line(each.line, rank=len(chosen) - at) for at, each in ranked]
+
+    def keep(self, lines: Sequence[Line], number: int) -> None:
+        """Remember that of the chosen lines the best so many found room."""
+        self._chosen = [line.text for line in lines if line.rank > len(lines) - number]
 
 
 @attrs.define
@@ -138,7 +135,9 @@ class _Reader:
         if not names:
             return
         lines = text.text.split("\n")
-        for at, line in zip(range(len(lines) - 1, -1, -1), reversed(plain.split("\n")), strict=True):
+        for at, line in zip(
+            range(len(lines) - 1, -1, -1), reversed(plain.split("\n")), strict=True
+        ):
             here = set(line.split())
             if not names.isdisjoint(here):
                 self._offer((age, at), lines[at], here, names & here)
@@ -146,7 +145,7 @@ class _Reader:
                 if not names:
                     break
 
-    def best(self, room: int, shown: set[str]) -> Iterator[tuple[_Candidate, float]]:
+    def best(self, room: int, shown: str) -> Iterator[_Candidate]:
         """Yield lines by what they add for what they cost, until the room is full."""
         covered: set[str] = set()
 
@@ -156,7 +155,7 @@ class _Reader:
         heap = [
             (-worth(each) / (len(each.line) + _LINE_COST), at)
             for at, each in enumerate(self.candidates)
-            if each.line not in shown
+            if not (" " in each.line and each.line in shown)
         ]
         heapify(heap)
         while heap and room > 0:
@@ -172,11 +171,11 @@ class _Reader:
             elif value and cost <= room:
                 room -= cost
                 covered |= candidate.names
-                yield candidate, value
+                yield candidate
 
     def _worth(self, name: str) -> float:
         mentions = self._said[name] * _SAID + self._put_out[name]
-        return mentions * 2.0 ** (-self._ages[name] / _HALF_LIFE)
+        return float(mentions * 2.0 ** (-self._ages[name] / _HALF_LIFE))
 
     def _offer(self, place: tuple[int, int], line: str, words: set[str], names: set[str]) -> None:
         line = tidy(line).strip()
@@ -186,10 +185,8 @@ class _Reader:
         for piece in _pieces(line):
             if here := {name for name in names if name in piece}:
                 names = names - here
-                if len(piece) > _WIDTH:
-                    piece = _window(piece, min(piece.find(name) for name in here))
-                    here = {name for name in here if name in piece}
-                self._put(place, piece, here)
+                shown = _window(piece, here)
+                self._put(place, shown, {name for name in here if name in shown})
 
     def _put(self, place: tuple[int, int], line: str, names: set[str]) -> None:
         if line not in self._lines and names:
@@ -198,7 +195,7 @@ class _Reader:
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """Yield the parts of a long line: sentences or objects, as many in one as may stand in a line."""
+    """Yield the parts of a long line: sentences or objects, as many as fit in one line."""
     parts = chain.from_iterable(
         [part] if len(part) <= _WIDTH else _CLAUSE.split(part) for part in _PART.split(line)
     )
@@ -211,10 +208,12 @@ def _pieces(line: str) -> Iterator[str]:
     yield piece
 
 
-def _window(line: str, at: int) -> str:
-    """Return what begins at a place of a line that has no end of a clause nearby."""
-    start = line.rfind(" ", 0, at + 1) + 1
-    return cut(line[start:], _WIDTH)
+def _window(piece: str, names: set[str]) -> str:
+    """Return a piece; of one without any end of a clause in it, what begins with a name."""
+    if len(piece) <= _WIDTH:
+        return piece
+    start = piece.rfind(" ", 0, min(piece.find(name) for name in names) + 1) + 1
+    return cut(piece[start:], _WIDTH)
 
 
 def _is_name(word: str) -> bool:

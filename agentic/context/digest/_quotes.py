@@ -13,7 +13,7 @@ from agentic.context.digest._turns import Noted, Summarized, Turn
 __all__ = ["FormerSummaries", "Notices"]
 
 _SUMMARY, _NOTICE, _STORED = 600, 300, 6000
-"""Characters that a summary and a notice have at least, and what the next generation gets of one."""
+"""Characters that a summary and a notice have at least, and that the next generation gets."""
 
 
 @attrs.define

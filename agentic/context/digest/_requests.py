@@ -47,7 +47,9 @@ class Requests:
             times = f" ({request.times} times)" if request.times > 1 else ""
             short = cut(one_line(request.text), least) + times
             rank = newest + 1 if at == 0 else at
-            yield Line(request.text + times, short, newest + 2 if at == newest else rank, request.ref)
+            yield Line(
+                request.text + times, short, newest + 2 if at == newest else rank, request.ref
+            )
 
     def to_plain(self) -> Any:
         """Return the requests."""

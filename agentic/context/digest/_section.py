@@ -7,7 +7,7 @@ import attrs
 
 from agentic.context.digest._turns import Turn
 
-__all__ = ["Line", "Section"]
+__all__ = ["Line", "Reader", "Section"]
 
 
 @attrs.frozen
@@ -25,15 +25,11 @@ class Line:
     text if it is no message."""
 
 
-class Section(Protocol):
-    """One section. Two generations are merged by restoring the former one and going on."""
+class Reader(Protocol):
+    """Reads a conversation. To merge two generations, restore the former one and go on."""
 
     def take(self, turn: Turn) -> None:
         """Take in the next turn of the conversation."""
-        ...
-
-    def lines(self) -> Iterator[Line]:
-        """Yield what there is to say, in the order in which it is read."""
         ...
 
     def to_plain(self) -> Any:
@@ -42,4 +38,12 @@ class Section(Protocol):
 
     def restore(self, plain: Any) -> None:
         """Go on from what `to_plain` returned. What is damaged is passed over."""
+        ...
+
+
+class Section(Reader, Protocol):
+    """A reader that offers lines."""
+
+    def lines(self) -> Iterator[Line]:
+        """Yield what there is to say, in the order in which it is read."""
         ...

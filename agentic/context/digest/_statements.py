@@ -34,7 +34,7 @@ class Statements:
     _kinds: dict[str, int] = attrs.field(factory=dict)
     """The statements, from the oldest to the newest, and what each is."""
     _answer: str = ""
-    """The first sentence of the last reply, which ends a request if nothing is called after it."""
+    """The last reply, which ends a request if nothing is called after it."""
 
     _worked: bool = False
     """Whether anything was called since the last request: if not, the reply is small talk."""
@@ -43,12 +43,12 @@ class Statements:
         """Take in what a turn states."""
         match turn:
             case Said(text):
-                self._answer = first_sentence(text)
+                self._answer = text
                 for sentence, is_decision in statements(text):
                     self._put(sentence, _DECIDED if is_decision else _FOUND)
             case Asked():
                 if self._answer and self._worked:
-                    self._put(self._answer, _ANSWERED)
+                    self._put(first_sentence(self._answer), _ANSWERED)
                 self._answer, self._worked = "", False
             case Called():
                 self._answer, self._worked = "", True

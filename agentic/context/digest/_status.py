@@ -1,4 +1,4 @@
-"""Where things stand: what was said last, what has no result yet, what is to do, what still fails."""
+"""Where things stand: what was said last, is running, is to be done, and still fails."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,6 +11,7 @@ from agentic.context.digest._cut import cut, first_sentence, one_line
 from agentic.context.digest._references import message_ref
 from agentic.context.digest._section import Line
 from agentic.context.digest._turns import Asked, Called, Said, Turn
+from agentic.messages import Message
 
 __all__ = ["Status"]
 
@@ -28,8 +29,8 @@ class Status:
 
     commands: Commands
     """Knows which of them failed and never succeeded later."""
-    _reply: tuple[str, str] = ("", "")
-    """What the assistant said last, and the reference of the message."""
+    _reply: tuple[str, str | Message] = ("", "")
+    """What the assistant said last, and the message or its reference."""
     _waiting: list[str] = attrs.field(factory=list)
     _todos: list[str] = attrs.field(factory=list)
 
@@ -38,9 +39,9 @@ class Status:
         match turn:
             case Said(text, message):
                 self._waiting.clear()
-                prose = _FENCED.sub("", text).strip()
-                if prose:
-                    self._reply = prose, message_ref(message)
+                prose = _FENCED.sub("", text) if "```" in text else text
+                if prose.strip():
+                    self._reply = prose.strip(), message
                 if (todos := _boxes(text)) is not None:
                     self._todos = todos
             case Asked():
@@ -53,7 +54,7 @@ class Status:
 
     def lines(self) -> Iterator[Line]:
         """Yield the last words, what has no result, and what is to be done."""
-        text, ref = self._reply
+        text, ref = self._last_reply()
         if text:
             short = cut(one_line(first_sentence(text)), _SENTENCE)
             yield Line(text, short, 2, ref)
@@ -64,9 +65,13 @@ class Status:
         for command in self.commands.failing():
             yield Line(f"Failed: `{command.label}`: {command.outcome}", rank=-1 / command.last)
 
+    def _last_reply(self) -> tuple[str, str]:
+        text, source = self._reply
+        return text, source if isinstance(source, str) else message_ref(source)
+
     def to_plain(self) -> Any:
         """Return the last state."""
-        text, ref = self._reply
+        text, ref = self._last_reply()
         reply = [cut(text, _STORED), ref]
         return {"reply": reply, "waiting": self._waiting, "todos": self._todos}
 

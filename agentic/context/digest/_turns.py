@@ -1,4 +1,4 @@
-"""A conversation as a digest reads it: what was asked, said and called, one record after another."""
+"""A conversation as a digest reads it: what was asked, said and called, record by record."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +9,7 @@ import attrs
 
 from agentic.context.digest._cut import one_line
 from agentic.context.digest._harness import is_summary, own_words
+from agentic.context.digest._references import quoted
 from agentic.context.digest._text_agents import Action, actions_in_text
 from agentic.context.digest._tools import ToolTable
 from agentic.messages import Message, Round, ToolCall, ToolResult, split_rounds
@@ -66,7 +67,7 @@ class Called:
         given = [str(value)[:_LABEL] for value in self.arguments.values()]
         if self.kind == "run" and given:
             return one_line(given[0].strip().partition("\n")[0])
-        return one_line(" ".join([self.call.name, *given]) if given else f"{self.call.name} {self.call.arguments.strip('{} ')}")
+        return one_line(" ".join([self.call.name, *given]))
 
 
 @attrs.frozen
@@ -128,10 +129,8 @@ class _Reader:
         for message, position in zip(found.messages, found.positions, strict=True):
             if message.role == "user":
                 yield from self._read_words(message, position)
-            elif message.role == "system" or (message.pinned and message.role != "assistant"):
-                yield Noted("\n".join([message.content, *(r.text for r in message.tool_results)]).strip(), message)
-            elif message.pinned and message.content.strip():
-                yield Noted(message.content, message)
+            elif message.role == "system" or message.pinned:
+                yield Noted(quoted(message), message)
 
     def _read_words(self, message: Message, position: int) -> Iterator[Turn]:
         if is_summary(message.content) and position != self.last_request:
