@@ -79,14 +79,20 @@ class Commands:
     commands: dict[str, Command] = attrs.field(factory=dict)
 
     def take(self, turn: Turn) -> None:
-        """Take in a command that has a result."""
-        if not isinstance(turn, Called) or turn.kind != "run" or turn.result is None:
+        """Take in a command that has a result, or a call of a tool that the table does not know."""
+        if not isinstance(turn, Called) or turn.result is None:
             return
-        words, hidden = _main(split_command(self.tools.command_of(turn.arguments)))
+        if turn.kind == "run":
+            words, hidden = _main(split_command(self.tools.command_of(turn.arguments)))
+        else:
+            # A list of to-dos is where things stand.
+            words = [turn.label] if turn.kind is None and "todo" not in turn.call.name else []
+            hidden = False
         if not words:
             return
         self.clock += 1
-        key, kind = _key(words), _kind(words)
+        key = _key(words)
+        kind = _kind(words) if turn.kind else turn.call.name
         before = self.commands.pop(key, Command(""))
         went_wrong = failed(turn, hidden=hidden)
         looks = words[0] in _LOOKS or kind in _LOOKS

@@ -151,7 +151,7 @@ class Fitter:
             if draft.texts:
                 rest = [self._rest(draft, draft.missing)] if draft.missing else []
                 parts += [_heading(draft.heading), *map(_item, [*draft.texts, *rest])]
-        return "\n".join(parts)
+        return "".join(f"\n{part}" for part in parts)
 
     def _with_index(self, drafts: Sequence[Draft], index: Index, room: int) -> str:
         """Return the digest with as many lines of the index as fit."""
@@ -172,7 +172,7 @@ class Fitter:
 
 
 def _heading(heading: str) -> str:
-    return f"\n\n## {heading}"
+    return f"\n## {heading}"
 
 
 def _joined(head: str, lines: Sequence[Line], number: int) -> str:
@@ -183,7 +183,7 @@ def _joined(head: str, lines: Sequence[Line], number: int) -> str:
     fence = "```"
     while fence in body:
         fence += "`"
-    return f"{head}{_heading(_INDEX)}\n{fence}\n{body}\n{fence}"
+    return f"{head}\n{_heading(_INDEX)}\n{fence}\n{body}\n{fence}"
 
 
 def _item(text: str) -> str:

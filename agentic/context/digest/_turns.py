@@ -66,7 +66,7 @@ class Called:
         """The call in one line: the command, or the tool and what it was given."""
         given = [str(value)[:_LABEL] for value in self.arguments.values()]
         if self.kind == "run" and given:
-            return one_line(given[0].strip().partition("\n")[0])
+            return one_line(given[0])
         return one_line(" ".join([self.call.name, *given]))
 
 
