@@ -91,8 +91,8 @@ class Commands:
         if not words:
             return
         self.clock += 1
-        key = _key(words)
-        kind = _kind(words) if turn.kind else turn.call.name
+        bare = _bare(words)
+        key, kind = _key(bare), _kind(bare) if turn.kind else turn.call.name
         before = self.commands.pop(key, Command(""))
         went_wrong = failed(turn, hidden=hidden)
         looks = words[0] in _LOOKS or kind in _LOOKS
@@ -170,9 +170,9 @@ def _bare(words: Sequence[str]) -> list[str]:
     return found
 
 
-def _key(words: Sequence[str]) -> str:
+def _key(bare: Sequence[str]) -> str:
     """Return what two runs of the same command share."""
-    program, *arguments = _bare(words)
+    program, *arguments = bare
     if program in _RUNNERS:
         arguments = [word for word in arguments if not word.startswith("-")]
     key = " ".join([program, *arguments])
@@ -182,13 +182,13 @@ def _key(words: Sequence[str]) -> str:
     return f"{key[:MAX_LABEL_CHARS]} {crc32(key.encode(errors='surrogatepass')):x}"
 
 
-def _kind(words: Sequence[str]) -> str:
+def _kind(bare: Sequence[str]) -> str:
     """Return the program and its subcommand, if it has one.
 
     >>> _kind(["npm", "run", "check"]), _kind(["git", "-p", "log"]), _kind(["python", "a.py"])
     ('npm run check', 'git log', 'python')
     """
-    program, *arguments = _bare(words)
+    program, *arguments = bare
     subcommands = [word for word in arguments if not word.startswith("-")][:2]
     if subcommands[:1] != ["run"]:
         subcommands = subcommands[:1]

@@ -52,7 +52,8 @@ def _strings(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(values)
 
 
-@attrs.define
+# Checked where the plain form is read, not at each change.
+@attrs.define(on_setattr=attrs.setters.NO_OP)
 class File:
     """What happened to a file."""
 
@@ -196,12 +197,10 @@ class FileRecord:
             return [each for each in self.files if not each.startswith(("/", "~"))]
         if path in self.files:
             return [path]
-        pattern = path if any(mark in path for mark in "*?[") else ""
-        return [
-            each
-            for each in self.files
-            if each.startswith(f"{path}/") or (pattern and fnmatchcase(each, pattern))
-        ]
+        if any(mark in path for mark in "*?["):
+            return [each for each in self.files if fnmatchcase(each, path)]
+        folder = f"{path}/"
+        return [each for each in self.files if each.startswith(folder)]
 
     # A relative path and the absolute one below the working directory are the same file.
 

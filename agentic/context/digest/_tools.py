@@ -28,8 +28,8 @@ _WRITE = """write write_file write_to_file create create_file new_file add_file 
 create_or_update_file fs_write"""
 _EDIT = """edit edit_file edit_block multi_edit str_replace str_replace_file replace
 replace_in_file replace_lines search_replace search_and_replace find_and_replace insert
-insert_lines append append_to_file apply_patch apply_diff patch update
-update_file modify_file notebook_edit edit_notebook"""
+insert_lines append append_to_file apply_patch apply_diff patch update update_file
+modify_file notebook_edit edit_notebook"""
 _DELETE = "delete delete_file remove remove_file rm unlink"
 _RUN = """bash shell sh zsh cmd powershell terminal run run_command run_terminal_cmd
 run_terminal_command run_shell_command run_in_terminal run_bash execute execute_command
