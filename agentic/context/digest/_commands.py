@@ -13,7 +13,8 @@ from zlib import crc32
 import attrs
 from attrs.validators import instance_of
 
-from agentic.context.digest._outcome import clip, error_line, failed, last_line
+from agentic.context.digest._cut import cut
+from agentic.context.digest._outcome import error_line, failed, last_line
 from agentic.context.digest._section import Line
 from agentic.context.digest._shell import Part, split_command
 from agentic.context.digest._tools import ToolTable
@@ -95,13 +96,13 @@ class Commands:
         key, kind = _key(bare), _kind(bare) if turn.kind else turn.call.name
         before = self.commands.pop(key, Command(""))
         went_wrong = failed(turn, hidden=hidden)
-        looks = words[0] in _LOOKS or kind in _LOOKS
+        looks = turn.kind == "run" and (words[0] in _LOOKS or kind in _LOOKS)
         if looks and not went_wrong:
             return
         outcome = error_line(turn) if went_wrong else ""
         if looks and not outcome:
             return
-        label = clip(" ".join(words).replace("`", "'"), MAX_LABEL_CHARS)
+        label = cut(" ".join(words).replace("`", "'"), MAX_LABEL_CHARS)
         runs = before.runs + 1
         self.commands[key] = Command(label, kind, runs, self.clock, went_wrong, outcome, turn)
         if len(self.commands) > MAX_COMMANDS:

@@ -1,8 +1,8 @@
 """Which lines find room.
 
 Each section has what it needs up to its share; what is then left goes to sections that should be
-complete, then to the index, then to whatever was cut short, in the order in which it is read. Sizes are in tokens,
-as the counter counts them.
+complete, then to the index, then to whatever was cut short, in the order in which it is read. Sizes
+are in tokens, as the counter counts them.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ _INDEX_SHARE = 0.2
 _LEAST_GAIN = 40
 """Characters that a cut must show more than the short form, not to be a cut for nothing."""
 _STEPS = 20
-"""The room shrinks by this part, where a counter counts a whole for more than its lines."""
+"""A twentieth of the room is worth a second round, if something was cut short."""
 
 
 @attrs.define
@@ -66,7 +66,7 @@ class Fitter:
             size = self.count(text)
             if size <= max_tokens:
                 return text
-            room -= max(size - max_tokens, room // _STEPS, 1)
+            room -= max(min(size - max_tokens, room // 4), 1)
         return ""
 
     def _write(self, drafts: Sequence[Draft], index: Index, room: int) -> str:

@@ -7,9 +7,10 @@ are those of programs, which hardly any program translates.
 
 import re
 
+from agentic.context.digest._cut import cut
 from agentic.context.digest._turns import Called
 
-__all__ = ["clip", "error_line", "failed", "last_line"]
+__all__ = ["error_line", "failed", "last_line"]
 
 _ENDS = 400
 """Characters at either end of an output in which an exit code or a refusal is looked for: harnesses
@@ -90,7 +91,7 @@ def error_line(turn: Called) -> str:
             named = line if ":" in line or not named else named
         elif not worded and _ERROR_WORD.search(line) and _TRACEBACK not in line:
             worded = line
-    return clip(named or worded, _LINE_CHARS)
+    return cut(named or worded, _LINE_CHARS)
 
 
 def last_line(turn: Called) -> str:
@@ -111,16 +112,3 @@ def _said(line: str) -> str:
     said = " ".join(_TAG.sub("", line[:_LONG]).split())
     stated = len(said) <= _SHORT and _stated_codes(line[:_LONG])
     return "" if stated or said == _NOTHING else said
-
-
-def clip(text: str, limit: int) -> str:
-    """Return a text of at most `limit` characters, cut once between words if it is longer.
-
-    >>> clip("all of the words", 12)
-    'all of the …'
-    """
-    if len(text) <= limit:
-        return text
-    head = text[: limit - 2]
-    words = head.rpartition(" ")[0]
-    return f"{words if len(words) > limit // 2 else head} …"

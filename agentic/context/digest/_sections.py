@@ -82,7 +82,9 @@ class Sections:
     def drafts(self) -> list[Draft]:
         """Return what the sections offer that have anything to say."""
         offered = [(place, list(place.section.lines())) for place in self.places]
-        return [Draft(p.heading, p.noun, p.share, p.is_complete, lines) for p, lines in offered if lines]
+        return [
+            Draft(p.heading, p.noun, p.share, p.is_complete, lines) for p, lines in offered if lines
+        ]
 
     def notes(self) -> dict[str, Any]:
         """Return what the next generation needs."""

@@ -65,14 +65,18 @@ class Statements:
         """Return the statements that rank highest."""
         entries = list(self._kinds.items())
         best = sorted(range(len(entries)), key=lambda at: (entries[at][1], at))[-_STORED:]
-        return [list(entries[at]) for at in sorted(best)]
+        answer = first_sentence(self._answer) if self._worked else ""
+        return {"kinds": [list(entries[at]) for at in sorted(best)], "answer": answer}
 
     def restore(self, plain: Any) -> None:
         """Go on from the statements of a former generation."""
-        for entry in plain if isinstance(plain, list) else ():
-            match entry:
-                case [str(text), int(kind)]:
-                    self._kinds.setdefault(text, kind)
+        match plain:
+            case {"kinds": list(entries), "answer": str(answer)}:
+                self._answer, self._worked = answer, bool(answer)
+                for entry in entries:
+                    match entry:
+                        case [str(text), int(kind)]:
+                            self._kinds[text] = kind
 
     def _put(self, sentence: str, kind: int) -> None:
         text = one_line(sentence.replace("**", "")).lstrip("-*#>| ")
