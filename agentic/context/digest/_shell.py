@@ -250,7 +250,7 @@ def _of_part(part: Part, words: list[str], depth: int) -> Iterator[Effect]:
         yield from _PROGRAMS[program](arguments, part)
     elif program in _INTERPRETERS:
         yield from _each("ran", _paths(arguments)[:1])
-    elif words and ("/" in words[0] or program.endswith((".sh", ".py"))):
+    elif words and is_path(words[0]) and ("/" in words[0] or program.endswith((".sh", ".py"))):
         yield Effect(words[0], "ran", ".")
     targets = [redirection for redirection in part.redirections if ">" in redirection[0]]
     if program == "tee":

@@ -101,7 +101,7 @@ def test_notes_stay_small() -> None:
 @pytest.mark.corpus
 def test_recorded_sessions_survive_ten_folds(sessions: dict[str, list[Message]]) -> None:
     """All changed files and the first words of every request are there to the end."""
-    for messages in sessions.values():
+    for messages in (each for each in sessions.values() if len(each) >= 100):
         once = asyncio.run(Digest().compact(messages))
         folded = fold(messages, 10, Digest())
         for heading in ("What the user asked", "Files changed"):
