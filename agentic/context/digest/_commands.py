@@ -6,7 +6,8 @@ clears a failure if the arguments are the same, or, for what runs tests and buil
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 from zlib import crc32
 
@@ -80,20 +81,21 @@ class Commands:
     commands: dict[str, Command] = attrs.field(factory=dict)
 
     def take(self, turn: Turn) -> None:
-        """Take in a command that has a result, or a call of a tool that the table does not know."""
+        """Take in a command that has a result, or a call that names no file."""
         if not isinstance(turn, Called) or turn.result is None:
             return
         if turn.kind == "run":
             words, hidden = _main(split_command(self.tools.command_of(turn.arguments)))
         else:
-            # A list of to-dos is where things stand.
-            words = [turn.label] if turn.kind is None and "todo" not in turn.call.name else []
+            # Files are told by their section, and to-dos are where things stand.
+            is_told = bool(turn.kind and self.tools.paths_of(turn.arguments))
+            words = [] if is_told or "todo" in turn.call.name else [turn.label]
             hidden = False
         if not words:
             return
         self.clock += 1
         bare = _bare(words)
-        key, kind = _key(bare), _kind(bare) if turn.kind else turn.call.name
+        key, kind = _key(bare), _kind(bare) if turn.kind == "run" else turn.call.name
         before = self.commands.pop(key, Command(""))
         went_wrong = failed(turn, hidden=hidden)
         looks = turn.kind == "run" and (words[0] in _LOOKS or kind in _LOOKS)
@@ -133,19 +135,20 @@ class Commands:
             return None
         for each in self.commands.values():
             each.said()
-        return {
-            key: attrs.asdict(each, filter=lambda _, value: bool(value))
+        return [
+            [key, attrs.asdict(each, filter=lambda _, value: bool(value))]
             for key, each in self.commands.items()
-        }
+        ]
 
     def restore(self, plain: Any) -> None:
         """Go on from what `to_plain` returned. What is damaged is passed over."""
         self.commands = {}
-        for key, fields in plain.items() if isinstance(plain, Mapping) else ():
-            try:
-                self.commands[key] = Command(**fields)
-            except (TypeError, ValueError):
-                continue
+        for entry in plain if isinstance(plain, list) else ():
+            match entry:
+                case [str(key), dict(fields)]:
+                    # Wrong fields, or wrong types of them.
+                    with suppress(TypeError, ValueError):
+                        self.commands[key] = Command(**fields)
         self.clock = max((each.last for each in self.commands.values()), default=0)
 
 

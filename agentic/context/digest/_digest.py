@@ -16,6 +16,8 @@ from agentic.tokens import CharCounter, Counter
 __all__ = ["Digest"]
 
 _TOOL = re.compile(r"[\w.-]{1,128}")
+_NOTES_CHARS = 8
+"""Characters of notes for each token of the text: about twice the text."""
 
 
 @attrs.frozen(kw_only=True)
@@ -83,7 +85,7 @@ class Digest:
         text = Fitter(count, self.recall or "").fit(
             sections.drafts(), sections.index, self.max_tokens
         )
-        return SummaryText(text, sections.notes() if text else {})
+        return SummaryText(text, sections.notes(_NOTES_CHARS * self.max_tokens) if text else {})
 
     async def compact(self, messages: list[Message], /) -> str:
         """Return what `write` returns, for a `Manager`."""

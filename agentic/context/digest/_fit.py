@@ -23,6 +23,8 @@ _INDEX_SHARE = 0.2
 """What the index has of that, however much the sections have to say."""
 _LEAST_GAIN = 40
 """Characters that a cut must show more than the short form, not to be a cut for nothing."""
+_PARAGRAPH = 160
+"""Characters of a cut text beside which a reference of 60 is no waste."""
 _STEPS = 20
 """A twentieth of the room is worth a second round, if something was cut short."""
 
@@ -116,12 +118,26 @@ class Fitter:
     def _shorts(self, lines: Sequence[Line], ranked: list[int], room: float) -> dict[int, str]:
         shown: dict[int, str] = {}
         for at in ranked:
-            text = lines[at].short or lines[at].text
+            text = self._short(lines[at])
             size = self._size(text)
             if size <= room:
                 room -= size
                 shown[at] = text
         return shown
+
+    def _short(self, line: Line) -> str:
+        """Return the least of a line; a paragraph says where the rest is, ten words do not."""
+        short = line.short or line.text
+        if len(short) < _PARAGRAPH or not short.endswith(MARK):
+            return short
+        return short.removesuffix(MARK) + self._mark(line, len(short))
+
+    def _mark(self, line: Line, shown: int) -> str:
+        """Return how a cut is marked after so many characters."""
+        if not (self.recall and line.ref):
+            return MARK
+        missing = len(line.text) - shown
+        return f' [... {missing} characters left out: {self.recall}(ref="{line.ref}") ...]'
 
     def _longer(self, line: Line, room: float) -> str:
         """Return as much of a line as there is room for."""
@@ -129,13 +145,11 @@ class Fitter:
         if size <= room or line.ref is None:
             return line.text
         length = int(len(line.text) * max(room, 0) / size)
-        missing = len(line.text) - length
-        where = f' [... {missing} characters left out: {self.recall}(ref="{line.ref}") ...]'
-        return cut(line.text, length, where if self.recall and line.ref else MARK)
+        return cut(line.text, length, self._mark(line, length))
 
     def _least(self, draft: Draft) -> int:
         """Return what a section takes that has every line, in short."""
-        shorts = [self._size(line.short or line.text) for line in draft.offered]
+        shorts = [self._size(self._short(line)) for line in draft.offered]
         return self.count(_heading(draft.heading)) + sum(shorts)
 
     def _rest(self, draft: Draft, missing: int) -> str:

@@ -15,7 +15,7 @@ __all__ = ["Requests"]
 _NEWEST, _FIRST, _OTHERS = 480, 240, 52
 """Characters that a request has at least: a paragraph of the one that is worked on, some sentences
 of the one that all began with, eight words or so of each other."""
-_STORED, _STORED_OTHERS = 4000, 160
+_STORED, _STORED_OTHERS = 4000, 100
 """Characters that the next generation gets of the newest and the first, and of each other."""
 
 

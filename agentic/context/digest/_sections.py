@@ -3,6 +3,7 @@
 To add one, write a class with the four methods of `Section`, and add a line to `_places`.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -86,9 +87,10 @@ class Sections:
             Draft(p.heading, p.noun, p.share, p.is_complete, lines) for p, lines in offered if lines
         ]
 
-    def notes(self) -> dict[str, Any]:
-        """Return what the next generation needs."""
+    def notes(self, max_chars: int) -> dict[str, Any]:
+        """Return what the next generation needs, in about so many characters of JSON."""
         plain = {key: reader.to_plain() for key, reader in self._readers.items()}
+        _shorten(plain, max_chars)
         return {_NOTES: {"v": _VERSION, **{key: each for key, each in plain.items() if each}}}
 
 
@@ -96,3 +98,22 @@ def _notes_of(notes: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the notes of a digest of this version; None if there are none."""
     plain = notes.get(_NOTES)
     return plain if isinstance(plain, Mapping) and plain.get("v") == _VERSION else None
+
+
+def _shorten(plain: Mapping[str, Any], max_chars: int) -> None:
+    """Drop the oldest entries of the longest lists, but never the first and the last of one."""
+    lists: dict[str, list[Any]] = {key: e for key, e in plain.items() if isinstance(e, list)}
+    sizes = {key: _size(entries) for key, entries in lists.items()}
+    excess = _size(plain) - max_chars
+    while excess > 0 and sizes:
+        key = max(sizes, key=sizes.__getitem__)
+        if lists[key][1:-1]:
+            gone = _size(lists[key].pop(1))
+            sizes[key] -= gone
+            excess -= gone
+        else:
+            del sizes[key]
+
+
+def _size(plain: Any) -> int:
+    return len(json.dumps(plain))
