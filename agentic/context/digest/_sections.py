@@ -5,6 +5,7 @@ To add one, write a class with the four methods of `Section`, and add a line to 
 
 import json
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Self
 
 import attrs
@@ -90,7 +91,8 @@ class Sections:
     def notes(self, max_chars: int) -> dict[str, Any]:
         """Return what the next generation needs, in about so many characters of JSON."""
         plain = {key: reader.to_plain() for key, reader in self._readers.items()}
-        _shorten(plain, max_chars)
+        complete = {place.key for place in self.places if place.is_complete}
+        _shorten(plain, max_chars, complete)
         return {_NOTES: {"v": _VERSION, **{key: each for key, each in plain.items() if each}}}
 
 
@@ -100,13 +102,16 @@ def _notes_of(notes: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return plain if isinstance(plain, Mapping) and plain.get("v") == _VERSION else None
 
 
-def _shorten(plain: Mapping[str, Any], max_chars: int) -> None:
-    """Drop the oldest entries of the longest lists, but never the first and the last of one."""
+def _shorten(plain: Mapping[str, Any], max_chars: int, complete: AbstractSet[str]) -> None:
+    """Drop the oldest entries of the longest lists, but never the first and the last of one.
+
+    Those that should be complete come last.
+    """
     lists: dict[str, list[Any]] = {key: e for key, e in plain.items() if isinstance(e, list)}
     sizes = {key: _size(entries) for key, entries in lists.items()}
     excess = _size(plain) - max_chars
     while excess > 0 and sizes:
-        key = max(sizes, key=sizes.__getitem__)
+        key = max(sizes, key=lambda key: (key not in complete, sizes[key]))
         if lists[key][1:-1]:
             gone = _size(lists[key].pop(1))
             sizes[key] -= gone
