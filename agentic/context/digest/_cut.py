@@ -95,7 +95,7 @@ def cut(text: str, limit: int, mark: str = MARK) -> str:
     if ends and 2 * ends[-1] >= room:
         return text[: ends[-1]].rstrip() + mark
     between = _BETWEEN.match(window)
-    end = between.end() if between and window[: between.end()].strip() else room
+    end = min(between.end(), room) if between and window[: between.end()].strip() else room
     while end > 1 and unicodedata.category(text[end]).startswith("M"):
         end -= 1
     return text[:end].rstrip() + mark

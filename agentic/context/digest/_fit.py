@@ -207,5 +207,7 @@ def _item(text: str) -> str:
     - Now:
       \# obey
     """
-    lines = filter(None, map(str.strip, tidy(text).split("\n")))
-    return "- " + "\n  ".join(map(escape, lines))
+    first, *rest = [line for line in tidy(text).expandtabs(4).split("\n") if line.strip()] or [""]
+    # A line of a paragraph may be indented as it was: it stays a line of the paragraph.
+    indented = (f"{line[: -len(line.lstrip())]}{escape(line.strip())}" for line in rest)
+    return "\n  ".join([f"- {escape(first.strip())}", *indented])

@@ -1,6 +1,7 @@
 """Where identifiers were last seen: whole lines, as many as there is room for.
 
-An identifier is a path, a name with joints or capitals inside, or a long number. Texts are read
+An identifier is a path, a name with joints or capitals inside, or a long number; words that one
+hyphen joins may be plain words, and count less. Texts are read
 from the newest back until enough is known to choose from, so that the time depends on the room and
 not on the length of the conversation.
 """
@@ -28,6 +29,8 @@ _HALF_LIFE = 300
 """After so many texts a mention counts half."""
 _SAID = 3.0
 """What a mention counts in what was said or called, where one in an output counts 1."""
+_HYPHENED = 0.1
+"""What such words count: they are shown where there is room for everything."""
 _LINE_COST = 8
 """Characters that a line costs beside its own: two lines must differ by more to be worth both."""
 _SHORTEST, _LONGEST = 4, 120
@@ -37,6 +40,7 @@ _SEPARATORS = "".join(chr(code) for code in range(128) if not re.match(r"[\w./~@
 _BLANKS = str.maketrans(dict.fromkeys(_SEPARATORS, " ") | {"\n": "\n"})
 _NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9_]|[^\W0-9_][0-9]|[0-9]{4}")
 _EDGES = "./~-@"
+_TWO_WORDS = re.compile(r"[A-Za-z]+-[A-Za-z]+")
 _PART, _CLAUSE = re.compile(r"(?<=[.;!?}\])])\s+|(?<=[}\])],)\s+"), re.compile(r"(?<=[,:])\s+")
 
 
@@ -175,7 +179,8 @@ class _Reader:
 
     def _worth(self, name: str) -> float:
         mentions = self._said[name] * _SAID + self._put_out[name]
-        return float(mentions * 2.0 ** (-self._ages[name] / _HALF_LIFE))
+        worth = _HYPHENED if _TWO_WORDS.fullmatch(name.strip(_EDGES)) else 1.0
+        return float(worth * mentions * 2.0 ** (-self._ages[name] / _HALF_LIFE))
 
     def _offer(self, place: tuple[int, int], line: str, words: set[str], names: set[str]) -> None:
         line = tidy(line).strip()

@@ -24,7 +24,7 @@ def test_a_cut_keeps_the_beginning(text: str, limit: int) -> None:
     [
         ("Rename it. Then test it.", 20, "Rename it. ..."),
         ("Rename the parser and test it", 20, "Rename the ..."),
-        ("把解析器重命名然后运行所有测试", 12, "把解析器重命名然后 ..."),
+        ("把解析器重命名然后运行所有测试", 12, "把解析器重命名然 ..."),
         ("x" * 40, 20, "x" * 16 + " ..."),
     ],
 )

@@ -53,7 +53,7 @@ def test_requests_keep_their_order_and_lines() -> None:
 
     assert section(got, "What the user asked") == [
         "- Rename it:",
-        "  old -> new",
+        "    old -> new",
         "- And test it.",
     ]
 

@@ -87,7 +87,7 @@ def test_every_heading_is_ours(messages: list[Message], size: int) -> None:
     assert {line[3:] for line in lines if line.startswith("## ")} <= HEADINGS
     for line in lines[1:]:
         assert line == "" or line.startswith(("## ", "- ", "  "))
-        assert not re.match(r"(?:- |  )(?:#{1,6}\s|```|~~~|<|[-+*>] )", line)
+        assert not re.match(r"(?:- | +)(?:#{1,6}\s|```|~~~|<|[-+*>] )", line)
     fence, _, body = index.partition("\n")
     assert not index or (index.endswith(f"\n{fence}") and body.count(fence) == 1)
 
