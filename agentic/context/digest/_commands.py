@@ -137,7 +137,8 @@ class Commands:
             each.said()
         return [
             [key, attrs.asdict(each, filter=lambda _, value: bool(value))]
-            for key, each in self.commands.items()
+            # What fails is at the end, where notes that grow too large are shortened last.
+            for key, each in sorted(self.commands.items(), key=lambda item: item[1].failed)
         ]
 
     def restore(self, plain: Any) -> None:
