@@ -12,7 +12,7 @@ from typing import TypeAlias
 import attrs
 
 from agentic._given import must_count, whole
-from agentic.context.compactors._lines import clip
+from agentic.context.compactors._clip import clip
 from agentic.context.compactors._prompt import write_prompt
 from agentic.context.compactors._transcript import entries
 from agentic.errors import CompactionRefused, ConfigError, ContextOverflow

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agentic.context.compactors._lines import clip
+from agentic.context.compactors._clip import clip
 from agentic.messages import Media, Message, split_rounds
 
 __all__ = ["entries"]

@@ -4,8 +4,7 @@ import attrs
 
 from agentic._given import must_be, must_be_async
 from agentic._protocols import Compactor
-from agentic.context.compactors._digest import Digest
-from agentic.context.compactors._notes import TITLE
+from agentic.context.digest import TITLE, Digest
 from agentic.messages import Message, SummaryText
 
 __all__ = ["WithDigest", "with_digest"]
@@ -30,7 +29,7 @@ def with_digest(model: Compactor, digest: Digest | None = None) -> "WithDigest":
     <BLANKLINE>
     # Digest of the conversation so far
     <BLANKLINE>
-    ## Asked by the user
+    ## What the user asked
     - Is it green?
 
     Raises:

@@ -421,7 +421,7 @@ class View:
         window = self._looker.window
         most = _DIGEST_TOKENS if window is None else window.summary_tokens(0)
         # Its heading and mark count, too.
-        digest = Digest(max_tokens=max(50, int(0.8 * most)), recall=self.recall)
+        digest = Digest(max_tokens=max(50, int(0.7 * most)), recall=self.recall)
         text = "an event loop is running, so the summary is a digest: use `await prepare`"
         note = Note("summary_by_digest", text)
         return attrs.evolve(self._manager, compactor=digest), (note,)

@@ -132,4 +132,4 @@ def test_a_web_handler_summarizes_once_a_compaction(client: openai.OpenAI) -> No
     assert 2 < _Counting.asked < 15
     assert not _Handler.refused
     state = json.loads(database["ann"])["state"]
-    assert len(json.dumps(state)) < 8_000
+    assert len(json.dumps(state)) < 10_000

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agentic.context.compactors import Digest, Model, first_of, with_digest
 from agentic.errors import CompactionRefused, ConfigError, ContextOverflow
-from agentic.messages import ContextSummary, Media, Message, ToolCall, ToolResult
+from agentic.messages import ContextSummary, Media, Message, SummaryText, ToolCall, ToolResult
 from agentic.testing import check_compactor, conversations
 from agentic.tokens import CharCounter
 
@@ -264,7 +264,8 @@ def test_prose_and_digest_are_each_folded_into_their_own() -> None:
     """The model updates its prose and never sees the digest; the digest merges its sections."""
     asked = Asked("## Done\nThe parser fails.")
     both = with_digest(Model(asked))
-    first = ContextSummary(asyncio.run(both.compact(TALK)), 4).to_message()
+    once = SummaryText(asyncio.run(both.compact(TALK)))
+    first = ContextSummary(once, 4, notes=once.notes).to_message()
 
     second = asyncio.run(both.compact([first, Message("user", "Mend lexer.py then.")]))
 

@@ -1,6 +1,5 @@
 """What the marks of a chart say when somebody points at them: the data beside the page."""
 
-import re
 from collections.abc import Sequence
 
 from agentic.cli.replay._page._chart import group_cuts
@@ -13,8 +12,6 @@ _SUMMARY_CHARS = 1_500
 """How much of a summary is shown."""
 _DETAILED = 6
 """The most compactions that one mark tells in full."""
-_COMMENT = re.compile(r"^<!--.*?-->\n?", re.DOTALL | re.MULTILINE)
-"""What a digest notes for the next one, not for people."""
 
 
 def tell_marks(
@@ -42,5 +39,5 @@ def _tell(cuts: Sequence[Cut]) -> list[dict[str, object]]:
             "more": max(0, len(summary) - _SUMMARY_CHARS),
         }
         for cut in cuts[:_DETAILED]
-        for summary in [_COMMENT.sub("", cut.summary).strip()]
+        for summary in [cut.summary.strip()]
     ]

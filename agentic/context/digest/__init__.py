@@ -1,0 +1,12 @@
+"""The hand-over note that needs no model: what was asked, what changed, where things stand.
+
+`_sections.py` lists the sections, each of which is a module. A conversation is read once, turn by
+turn (`_turns.py`); every section takes in the turns and offers lines; `_fit.py` gives them room.
+"""
+
+from agentic.context.digest._digest import Digest
+from agentic.context.digest._fit import TITLE
+from agentic.context.digest._references import message_ref
+from agentic.context.digest._tools import ToolKind, ToolTable
+
+__all__ = ["TITLE", "Digest", "ToolKind", "ToolTable", "message_ref"]

@@ -1,0 +1,114 @@
+r"""Where a text may be cut: after a sentence, else between words, else between characters.
+
+A cut is marked once, by ` ...` behind it. Lines end at `\n` and nowhere else.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+__all__ = ["MARK", "cut", "escape", "first_sentence", "one_line", "sentences", "tidy"]
+
+MARK = " ..."
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07)?")
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff\ufeff]")
+_END = re.compile(r"[.!?:;][\"'`)\]*_]*(?=\s)|[。！？；]|[^\s](?=\s*\n)")  # noqa: RUF001
+"""The end of a sentence, a clause or a line."""
+_SENTENCE_END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？]|[^\s](?=\s*\n)")  # noqa: RUF001
+_BETWEEN = re.compile(
+    r".*(?:(?=\s)|(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0003ffff]))", re.DOTALL
+)
+"""Up to a blank, or to a letter of a script that writes none."""
+_FEWEST_WORDS = 3
+"""`Good!` and `Done.` are no sentences yet."""
+_SYNTAX = re.compile(
+    r"(?:#{1,6}(?:\s|$)|[<>|]|[-+*](?:\s|$)|(?:[-=*_]\s*)+$|```|~~~|\[[^\]]*\]:)|(\d{1,9})(?=[.)](?:\s|$))"
+)
+"""What Markdown would take for a heading, a list, a quote, a rule, a fence, HTML, a definition."""
+
+
+def tidy(text: str) -> str:
+    r"""Return a text without colours, control characters and halves of characters.
+
+    >>> tidy("\x1b[32mdone\x1b[0m\r\n")
+    'done\n'
+    """
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    return _UNSEEN.sub("", text)
+
+
+def one_line(text: str) -> str:
+    r"""Return a text in one line.
+
+    >>> one_line("  all\n\tgreen ")
+    'all green'
+    """
+    return tidy(" ".join(text.split()))
+
+
+def sentences(text: str) -> Iterator[str]:
+    r"""Yield the sentences of a text; the end of a line ends one, too.
+
+    >>> list(sentences("It is green. Is it?\n- Yes"))
+    ['It is green.', 'Is it?', '- Yes']
+    """
+    start = 0
+    for end in _SENTENCE_END.finditer(text):
+        if sentence := text[start : end.end()].strip():
+            yield sentence
+        start = end.end()
+    if rest := text[start:].strip():
+        yield rest
+
+
+def first_sentence(text: str) -> str:
+    """Return a text up to the end of its first sentence that has three words or more.
+
+    >>> first_sentence("Good! All tests pass now. Shall I push?")
+    'Good! All tests pass now.'
+    """
+    end = 0
+    for found in _SENTENCE_END.finditer(text):
+        words = len(text[end : found.end()].split())
+        end = found.end()
+        if words >= _FEWEST_WORDS or not text.isascii():
+            return text[:end].strip()
+    return text.strip()
+
+
+def cut(text: str, limit: int, mark: str = MARK) -> str:
+    """Return the beginning of a text that is longer than a number of characters, and the mark.
+
+    >>> cut("Rename the parser. Leave the tests alone.", 30)
+    'Rename the parser. ...'
+    >>> cut("Rename the parser, but leave the tests alone", 30)
+    'Rename the parser, but ...'
+    """
+    if len(text) <= limit:
+        return text
+    room = max(limit - len(mark), 1)
+    window = text[: room + 1]
+    ends = [found.end() for found in _END.finditer(window)]
+    # A sentence that ends in the first half of the room would leave too much of it empty.
+    if ends and 2 * ends[-1] >= room:
+        return text[: ends[-1]].rstrip() + mark
+    between = _BETWEEN.match(window)
+    end = min(between.end(), room) if between and window[: between.end()].strip() else room
+    while end > 1 and unicodedata.category(text[end]).startswith("M"):
+        end -= 1
+    return text[:end].rstrip() + mark
+
+
+def escape(line: str) -> str:
+    r"""Return a line that Markdown takes for nothing but text.
+
+    >>> escape("# Now obey"), escape("2. Then"), escape("--verbose")
+    ('\\# Now obey', '2\\. Then', '--verbose')
+    """
+    found = _SYNTAX.match(line)
+    if found is None:
+        return line
+    at = found.end(1) if found[1] else 0
+    return f"{line[:at]}\\{line[at:]}"

@@ -1,0 +1,92 @@
+"""A compactor that needs no model: what a conversation says of itself, put in order."""
+
+import re
+
+import attrs
+
+from agentic._given import must_be, must_count, whole
+from agentic.context.digest._fit import Fitter
+from agentic.context.digest._sections import Sections
+from agentic.context.digest._tools import ToolTable
+from agentic.context.digest._turns import read_turns
+from agentic.errors import ConfigError
+from agentic.messages import Message, SummaryText
+from agentic.tokens import CharCounter, Counter
+
+__all__ = ["Digest"]
+
+_TOOL = re.compile(r"[\w.-]{1,128}")
+_NOTES_CHARS = 8
+"""Characters of notes for each token of the text: about twice the text."""
+
+
+@attrs.frozen(kw_only=True)
+class Digest:
+    """Writes a hand-over note in Markdown: deterministic, offline, in linear time.
+
+    In the order in which a successor reads: what the user asked, each request, the newest in full
+    as far as there is room; where things stand; what was decided, found and refused; the files that
+    were changed, in a shell too, and that were read; commands with their last outcome; and in the
+    room that is left the lines in which identifiers were last seen. What finds no room is counted.
+    Agents that write their actions into their replies, and get the outputs as user messages, are
+    known by that.
+
+    A section with nothing in it is left out, and an empty conversation has no digest at all. What
+    the next generation needs goes beside the text, in its notes (see `messages.SummaryText`): a
+    former digest is merged section by section. A summary without such notes is quoted. System
+    messages at the start are passed over. A `Manager` leaves pinned messages in the history and
+    gives none of them to a compactor; used alone, a digest quotes them.
+
+    >>> import asyncio
+    >>> messages = [Message("user", "Is it green?"), Message("assistant", "All tests pass now.")]
+    >>> print(asyncio.run(Digest().compact(messages)))
+    # Digest of the conversation so far
+    <BLANKLINE>
+    ## What the user asked
+    - Is it green?
+    <BLANKLINE>
+    ## Where things stand
+    - All tests pass now.
+    """
+
+    max_tokens: int = attrs.field(default=2000, validator=whole(1))
+    """The most that a digest counts. With no room for a single entry the digest is empty."""
+    counter: Counter = attrs.field(factory=CharCounter)
+    tools: ToolTable = attrs.field(factory=ToolTable, validator=must_be(ToolTable))
+    recall: str | None = attrs.field(default=None)
+    """The name of a tool that reads a session's own past back, for the cuts in long texts to name;
+    None where the model has none. A View sets it, where it knows of such a tool."""
+
+    @counter.validator
+    def _check_counter(self, _: object, value: object) -> None:
+        must_count("counter", value)
+
+    @recall.validator
+    def _check_recall(self, _: object, value: object) -> None:
+        if value is not None and not (isinstance(value, str) and _TOOL.fullmatch(value)):
+            allowed = "the name of a tool: letters, digits, dots, dashes, underscores; or None"
+            raise ConfigError("recall", value, allowed, "name the tool, or leave it out")
+
+    def for_conversation(self, *, recall: str | None = None) -> "Digest":
+        """Return this digest, naming the recall tool of the conversation."""
+        return self if self.recall or not recall else attrs.evolve(self, recall=recall)
+
+    def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
+        """Return the digest of a conversation, or of a part of one; a view may count its own way.
+
+        It is a `SummaryText`: its notes are for the digest that folds it into the next one.
+        """
+        if counter is not None:
+            must_count("counter", counter)
+        count = (counter or self.counter).count
+        sections = Sections.of(self.tools)
+        for turn in read_turns(messages, self.tools):
+            sections.take(turn)
+        text = Fitter(count, self.recall or "").fit(
+            sections.drafts(), sections.index, self.max_tokens
+        )
+        return SummaryText(text, sections.notes(_NOTES_CHARS * self.max_tokens) if text else {})
+
+    async def compact(self, messages: list[Message], /) -> str:
+        """Return what `write` returns, for a `Manager`."""
+        return self.write(messages)

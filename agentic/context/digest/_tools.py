@@ -1,0 +1,163 @@
+"""Which tools read, write, edit, delete and run, and which of their arguments say what.
+
+Names are compared without case and separators, and without the prefix of a server: `read_file`,
+`ReadFile` and `mcp__disk__read_file` are one. So are the names of arguments.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias, get_args
+
+import attrs
+
+from agentic.errors import ConfigError
+
+__all__ = ["ToolKind", "ToolTable"]
+
+ToolKind: TypeAlias = Literal["read", "write", "edit", "delete", "run"]
+_KINDS: tuple[ToolKind, ...] = get_args(ToolKind)
+
+_PREFIX = re.compile(r"^.*(?:__|[./:])(?=.)", re.DOTALL)
+_SEPARATORS = re.compile(r"[\W_]+")
+
+# Names that the tools of common coding agents and file servers have.
+_READ = """read read_file read_files read_many_files read_text_file cat view view_file open
+open_file get_file get_file_contents load_file show_file fs_read notebook_read"""
+_WRITE = """write write_file write_to_file create create_file new_file add_file save save_file
+create_or_update_file fs_write"""
+_EDIT = """edit edit_file edit_block multi_edit str_replace str_replace_file replace
+replace_in_file replace_lines search_replace search_and_replace find_and_replace insert
+insert_lines append append_to_file apply_patch apply_diff patch update update_file
+modify_file notebook_edit edit_notebook"""
+_DELETE = "delete delete_file remove remove_file rm unlink"
+_RUN = """bash shell sh zsh cmd powershell terminal run run_command run_terminal_cmd
+run_terminal_command run_shell_command run_in_terminal run_bash execute execute_command
+execute_bash execute_shell exec exec_command exec_bash local_shell shell_command python ipython
+run_python execute_python run_code execute_code code_execution"""
+# Tools that bundle several operations and take the name of one as an argument.
+_BUNDLES = (
+    "str_replace_based_edit_tool str_replace_editor text_editor editor file_editor file files"
+)
+_OPERATIONS = "command action operation mode"
+
+_PATHS = """path file_path filename file absolute_path relative_path target_file target_path
+relative_workspace_path notebook_path uri paths file_paths files filenames"""
+_COMMANDS = "command cmd command_line script code commands input"
+
+
+@lru_cache(maxsize=256)
+def _fold(name: str) -> str:
+    return _SEPARATORS.sub("", name.casefold())
+
+
+@lru_cache(maxsize=256)
+def _fold_tool(name: str) -> str:
+    return _fold(_PREFIX.sub("", name))
+
+
+def _names(names: object) -> tuple[str, ...]:
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ConfigError("tool names", names, "several names", f"pass them as a list: [{names!r}]")
+    return tuple(dict.fromkeys(_fold(str(name)) for name in names))
+
+
+def _listed(names: str) -> Any:
+    return attrs.field(default=_names(names.split()), converter=_names, repr=False)
+
+
+@attrs.frozen(kw_only=True)
+class ToolTable:
+    """What is known of tools by their names. Each field replaces a default; `extend` adds to them.
+
+    A tool has one kind. Tools that no field names still show in a digest, by name and arguments.
+
+    >>> table = ToolTable().extend(read=["peek"])
+    >>> table.kind_of("peek", {"path": "a.py"})
+    'read'
+    >>> table.kind_of("mcp__disk__writeFile", {"filePath": "a.py"})
+    'write'
+    """
+
+    read: tuple[str, ...] = _listed(_READ)
+    write: tuple[str, ...] = _listed(_WRITE)
+    edit: tuple[str, ...] = _listed(_EDIT)
+    delete: tuple[str, ...] = _listed(_DELETE)
+    run: tuple[str, ...] = _listed(_RUN)
+    bundles: tuple[str, ...] = _listed(_BUNDLES)
+    """Tools that take the name of an operation, in an argument of `operations`."""
+    operations: tuple[str, ...] = _listed(_OPERATIONS)
+    paths: tuple[str, ...] = _listed(_PATHS)
+    """Arguments that hold a path or a list of paths; the first one present counts."""
+    commands: tuple[str, ...] = _listed(_COMMANDS)
+    """Arguments that hold a command or its words; the first one present counts."""
+    _kinds: Mapping[str, ToolKind] = attrs.field(init=False, repr=False, eq=False)
+
+    @_kinds.default
+    def _kinds_by_name(self) -> Mapping[str, ToolKind]:
+        kinds: dict[str, ToolKind] = {}
+        for kind in _KINDS:
+            for name in getattr(self, kind):
+                if name in kinds:
+                    raise ConfigError(
+                        kind, name, "a name of one kind", f"take it out of {kinds[name]} or {kind}"
+                    )
+                kinds[name] = kind
+        return kinds
+
+    def extend(
+        self,
+        *,
+        read: Iterable[str] = (),
+        write: Iterable[str] = (),
+        edit: Iterable[str] = (),
+        delete: Iterable[str] = (),
+        run: Iterable[str] = (),
+        paths: Iterable[str] = (),
+        commands: Iterable[str] = (),
+    ) -> "ToolTable":
+        """Return a table that knows these names too; a tool that had another kind changes it."""
+        added = {"read": read, "write": write, "edit": edit, "delete": delete, "run": run}
+        named = {kind: _names(names) for kind, names in added.items()}
+        moved = {name for names in named.values() for name in names}
+        kinds: dict[str, Any] = {
+            kind: [name for name in getattr(self, kind) if name not in moved] + list(names)
+            for kind, names in named.items()
+        }
+        return attrs.evolve(
+            self,
+            **kinds,
+            paths=_names(paths) + self.paths,
+            commands=_names(commands) + self.commands,
+        )
+
+    def kind_of(self, tool: str, arguments: Mapping[str, Any]) -> ToolKind | None:
+        """Return what a call does, or None if the table does not know the tool."""
+        name = _fold_tool(tool)
+        if name in self.bundles:
+            name = _fold(next(iter(_texts(arguments, self.operations)), ""))
+        return self._kinds.get(name)
+
+    def paths_of(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the paths that a call names, or none."""
+        return _texts(arguments, self.paths)
+
+    def command_of(self, arguments: Mapping[str, Any]) -> str:
+        """Return the command that a call names, its words joined by blanks, or an empty text."""
+        words = _texts(arguments, self.commands)
+        # A shell that is given its script as one word: ["bash", "-lc", "cd src && make"].
+        if words[1:2] in {("-c",), ("-lc",)}:
+            words = words[2:]
+        return " ".join(words)
+
+
+def _texts(arguments: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the text, or the texts of the list, in the first of these arguments that has any."""
+    folded = {_fold(key): value for key, value in arguments.items()}
+    for name in names:
+        value = folded.get(name)
+        texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        found = tuple(text for text in texts if isinstance(text, str) and text.strip())
+        if found:
+            return found
+    return ()

@@ -1,0 +1,174 @@
+import json
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.context.digest._commands import MAX_COMMANDS, Commands
+from agentic.context.digest._outcome import error_line, failed
+from agentic.context.digest._turns import Called
+
+Make = Callable[..., Called]
+
+TRACEBACK = "Traceback (most recent call last):\n  File 'a.py'\nTypeError: no len()\n"
+
+
+def ran(called: Make, *runs: tuple[str, str]) -> Commands:
+    """Return the section after commands with their outputs."""
+    section = Commands()
+    for command, output in runs:
+        section.take(called("bash", output, command=command))
+    return section
+
+
+def why(section: Commands) -> list[tuple[str, str]]:
+    """Return what failed, with the line that names the error."""
+    return [(each.label, each.outcome) for each in section.failing()]
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "error"),
+    [
+        ("make", "cc a.c\na.c:3: error: expected ';'\nexit code: 2", "a.c:3: error: expected ';'"),
+        ("python a.py", f"<returncode>1</returncode>\n{TRACEBACK}", "TypeError: no len()"),
+        ("python a.py | tail", f"<returncode>0</returncode>\n{TRACEBACK}", "TypeError: no len()"),
+        ("foo", "bash: foo: command not found", "bash: foo: command not found"),
+        ("cat a", "cat: a: No such file or directory", "cat: a: No such file or directory"),
+        ("pytest", "E   ValueError: x is 3\n1 failed in 0.1s\nExit code 1", "E ValueError: x is 3"),
+    ],
+)  # fmt: skip
+def test_failure_names_its_error(called: Make, command: str, output: str, error: str) -> None:
+    """The line that says what went wrong, not the one that says that something did."""
+    assert why(ran(called, (command, output))) == [(command.partition(" |")[0], error)]
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("python a.py", f"<returncode>0</returncode>\n{TRACEBACK}"),
+        ("cat log.txt", "a: No such file or directory\n" * 50),
+        ("grep x a.py", "exit code: 1"),
+        ("make", "0 errors"),
+    ],
+)
+def test_success_is_no_failure(called: Make, command: str, output: str) -> None:
+    """Words of errors are no errors where the exit code says so, or where a file may be shown."""
+    assert why(ran(called, (command, output))) == []
+
+
+def test_tool_error_is_a_failure(called: Make) -> None:
+    """A result that carries an error needs no words."""
+    turn = called("bash", error="error: it timed out", command="make")
+    assert failed(turn)
+    assert error_line(turn) == "error: it timed out"
+
+
+@pytest.mark.parametrize(
+    ("again", "cleared"),
+    [
+        ("cd src && make test 2>&1 | tail", True),
+        ("make test -j4", True),
+        ("make lint", False),
+        ("make", False),
+    ],
+)
+def test_later_success_clears_a_failure(called: Make, again: str, cleared: bool) -> None:
+    """The same target counts, whatever its options; another one does not."""
+    section = ran(called, ("make test", "error: 3 failed\nexit code: 2"), (again, "exit code: 0"))
+    assert why(section) == [] if cleared else [("make test", "error: 3 failed")]
+
+
+def test_arguments_of_other_programs_count(called: Make) -> None:
+    """Only what runs tests and builds is the same with other options."""
+    section = ran(called, ("./a -x", "error: no\nexit code: 1"), ("./a -y", "exit code: 0"))
+    assert why(section) == [("./a -x", "error: no")]
+
+
+def test_commands_of_a_kind_share_a_line(called: Make) -> None:
+    """The newest first; what only looks, and what still fails, is left out."""
+    section = ran(
+        called,
+        ("pytest tests/a", "3 passed"),
+        ("pytest tests/b", "9 passed"),
+        ("cat a.py", "x"),
+        ("npm run check", "error: no\nexit code: 1"),
+        ("git commit -m x", "1 file changed"),
+    )
+    ranked = sorted(section.lines(), key=lambda line: -line.rank)
+    assert [line.text for line in ranked] == [
+        "`git commit -m x` (1 file changed)",
+        "`pytest tests/b` and 1 more of `pytest` (ran 2x; last: 9 passed)",
+    ]
+
+
+RUNS = st.tuples(
+    st.sampled_from(["make", "make -j2", "pytest a", "cat x", "python a.py", "echo $(", ""]),
+    st.sampled_from(["", "exit code: 1", "exit code: 0", TRACEBACK, "error: no\nexit code: 2"]),
+)
+
+
+@given(st.lists(RUNS), st.data())
+def test_restored_section_goes_on(
+    called: Make, runs: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    """Two generations say what one would have said."""
+    cut = data.draw(st.integers(0, len(runs)))
+    newer = Commands()
+    newer.restore(json.loads(json.dumps(ran(called, *runs[:cut]).to_plain())))
+    for command, output in runs[cut:]:
+        newer.take(called("bash", output, command=command))
+    assert why(newer) == why(ran(called, *runs))
+    assert [line.text for line in newer.lines()] == [
+        line.text for line in ran(called, *runs).lines()
+    ]
+
+
+@given(st.dictionaries(st.text(), st.none() | st.dictionaries(st.sampled_from(["label", "runs"]), st.text() | st.integers())) | st.text())  # fmt: skip  # noqa: E501
+def test_damaged_data_is_passed_over(plain: object) -> None:
+    """What a store did to the data does not stop a session."""
+    section = Commands()
+    section.restore(plain)
+    assert all(line.text for line in section.lines())
+
+
+def test_failures_are_remembered_longest(called: Make) -> None:
+    """A long session keeps a bounded number, and forgets what succeeded first."""
+    runs = [(f"./run {number}", "exit code: 0") for number in range(2 * MAX_COMMANDS)]
+    section = ran(called, ("make", "error: no\nexit code: 2"), *runs)
+    assert len(section.commands) == MAX_COMMANDS
+    assert why(section) == [("make", "error: no")]
+
+
+def test_what_is_handed_on_is_small(called: Make) -> None:
+    """A script of a megabyte that is an argument does not go on to the next generation."""
+    section = ran(called, ("python -c '" + "x = 1\n" * 200_000 + "'", "error: no\nexit code: 1"))
+    assert len(json.dumps(section.to_plain())) < 1000
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(
+    ("name", "failing", "cleared"),
+    [
+        (
+            "pi_large-session",
+            ["npm run publish", "no exported member 'EditorTheme'"],
+            ["npm run check", "npm run build"],
+        ),
+        (
+            "msa_deepseek_chat_dev_rerun_pydicom__pydicom-1139",
+            ["/opt/miniconda3/bin/python: No module named pytest", "python run_tests.py"],
+            ["test_issue.py"],
+        ),
+    ],
+)
+def test_real_sessions(
+    recorded: Callable[[str], list[Called]], name: str, failing: list[str], cleared: list[str]
+) -> None:
+    """Checked by reading what failed to the end, and what worked later."""
+    section = Commands()
+    for turn in recorded(name):
+        section.take(turn)
+    text = "\n".join(f"{label}: {line}" for label, line in why(section))
+    assert [each for each in failing if each not in text] == []
+    assert [each for each in cleared if each in text] == []

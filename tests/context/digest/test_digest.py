@@ -1,0 +1,323 @@
+"""What a digest says, section by section."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from agentic.context.compactors import Digest, ToolTable, message_ref
+from agentic.errors import ConfigError
+from agentic.messages import ContextSummary, Media, Message, ToolCall, ToolFailure, ToolResult
+
+LONG = "Mend the parser. " + "Details follow here. " * 400
+
+
+def digest(*messages: Message, **options: Any) -> str:
+    """Digest messages, with the options of `Digest`."""
+    return asyncio.run(Digest(**options).compact(list(messages)))
+
+
+def ran(tool: str, output: str = "", error: str = "", /, **arguments: Any) -> list[Message]:
+    """Make the two messages of a call and its answer."""
+    call = ToolCall("c1", tool, json.dumps(arguments))
+    result = ToolResult("c1", tool, output, ToolFailure(error) if error else None)
+    return [Message("assistant", tool_calls=[call]), Message("tool", tool_results=[result])]
+
+
+def section(text: str, heading: str) -> list[str]:
+    """Return the lines below a heading."""
+    _, _, rest = text.partition(f"\n## {heading}\n")
+    return rest.partition("\n\n## ")[0].split("\n") if rest else []
+
+
+def test_nothing_said_gives_no_digest() -> None:
+    """Messages without content leave every section empty."""
+    assert digest() == ""
+    assert digest(Message("user"), Message("assistant", " \n"), Message("system")) == ""
+
+
+def test_leading_system_messages_are_passed_over() -> None:
+    """They stay in the view; one on the way is kept, since it would be lost otherwise."""
+    got = digest(
+        Message("system", "You are terse."), Message("user", "Go."), Message("system", "Hurry.")
+    )
+
+    assert "terse" not in got
+    assert section(got, "Said by the application, or pinned") == ["- Hurry."]
+
+
+def test_requests_keep_their_order_and_lines() -> None:
+    """Every one is there, and what the user wrote below each other stays so."""
+    got = digest(Message("user", "Rename it:\n\n  old -> new"), Message("user", "And test it."))
+
+    assert section(got, "What the user asked") == [
+        "- Rename it:",
+        "    old -> new",
+        "- And test it.",
+    ]
+
+
+def test_a_repeated_request_stands_once() -> None:
+    """It stands where it was made last."""
+    got = digest(*[Message("user", text) for text in ("continue", "stop", "continue")])
+
+    assert section(got, "What the user asked") == ["- stop", "- continue (2 times)"]
+
+
+def test_every_request_has_some_words() -> None:
+    """Of many long requests none is missing, and the newest has most of the room."""
+    asked = [
+        Message("user", f"In module {n} make the parser faster. {'Details follow. ' * 40}")
+        for n in range(80)
+    ]
+
+    got = section(digest(*asked), "What the user asked")
+
+    assert [line[:14] for line in got] == [f"- In module {n} "[:14] for n in range(80)]
+    assert len(got[-1]) == max(map(len, got)) > len(got[40])
+
+
+def test_what_is_left_out_is_counted() -> None:
+    """Where there is room for some only, a line says how many are missing."""
+    asked = [Message("user", f"Wish {n}: make module {n} faster.") for n in range(90)]
+
+    got = digest(*asked, max_tokens=150, recall="recall")
+
+    shown = got.count("- Wish")
+    assert "- Wish 89:" in got
+    assert 0 < shown < 90
+    assert f"- ({90 - shown} more requests; recall finds them)" in got
+
+
+def test_a_cut_names_the_whole_message() -> None:
+    """If there is a tool that reads it back."""
+    asked = Message("user", LONG, media=[Media("image/png", b"PNG")])
+
+    with_tool = digest(asked, max_tokens=500, recall="look_up")
+
+    assert f'characters left out: look_up(ref="{message_ref(asked)}") ...]' in with_tool
+    assert "ref=" not in digest(asked, max_tokens=500)
+
+
+def test_attachments_are_named() -> None:
+    """An image cannot be kept in a text, that there was one can."""
+    got = digest(Message("user", "Like this?", media=[Media("image/png", b"PNG")]))
+
+    assert section(got, "What the user asked") == ["- Like this? [attached: image/png]"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["# Now obey", "- [ ] obey", "```\nobey", "<script>", "> quoted", "1. first", "===", "| a |"],
+)
+def test_quoted_text_is_only_text(text: str) -> None:
+    """No heading, list, fence, rule or HTML of the user's becomes one of ours."""
+    got = digest(Message("user", f"See:\n{text}\nthere"))
+
+    line = text.partition("\n")[0]
+    assert f"\n  {line}" not in got
+    assert [each for each in got.split("\n") if each.startswith("#")] == [
+        "# Digest of the conversation so far",
+        "## What the user asked",
+    ]
+
+
+def test_the_status_begins_with_the_last_words() -> None:
+    """Then what has no result, what is to be done, and what still fails."""
+    todos = [{"content": "mend", "status": "completed"}, {"content": "test", "status": "pending"}]
+    got = digest(
+        *ran("todo_write", "ok", todos=todos),
+        *ran("bash", "TypeError: no len()\nexit code: 1", command="make"),
+        Message(
+            "assistant",
+            "Good! Now I run the tests.",
+            tool_calls=[ToolCall("c2", "bash", '{"command": "make test"}')],
+        ),
+    )
+
+    assert section(got, "Where things stand") == [
+        "- Good! Now I run the tests.",
+        "- Called, no result yet: make test",
+        "- To do: test",
+        "- Failed: `make`: TypeError: no len()",
+    ]
+
+
+def test_unticked_boxes_are_to_be_done() -> None:
+    """In a reply, as in the list of a tool."""
+    got = digest(Message("assistant", "The plan is this:\n- [x] mend it\n- [ ] test it"))
+
+    assert "- To do: test it" in section(got, "Where things stand")
+
+
+def test_decisions_outrank_findings() -> None:
+    """And what the user refused outranks both, with the reason."""
+    got = digest(
+        Message("assistant", "The root cause is a tab. We go with the new parser. Let me see:"),
+        *ran("bash", "The user rejected the call. Reason: not on main", command="git push"),
+    )
+
+    assert section(got, "Decided and found") == [
+        "- The root cause is a tab.",
+        "- We go with the new parser.",
+        '- The user refused git push: "not on main".',
+    ]
+
+
+def test_statements_are_known_in_other_languages() -> None:
+    """The table of cues has them, and no sentence is cut."""
+    got = digest(Message("assistant", "测试通过了。问题是缓存没有失效。我继续。"))
+
+    assert section(got, "Decided and found") == ["- 问题是缓存没有失效。"]
+
+
+def test_files_and_commands_have_their_sections() -> None:
+    """What was read and changed is a changed file; an unknown tool's call shows its arguments."""
+    got = digest(
+        *ran("read", "text", path="src/a.py"),
+        *ran("edit", "ok", path="src/a.py"),
+        *ran("peek", "text", where="b.py"),
+        *ran("bash", "3 passed", command="make test"),
+        *ran("get_user", "Omar", user_id="omar_3817"),
+        tools=ToolTable().extend(read=["peek"], paths=["where"]),
+    )
+
+    assert section(got, "Files changed") == ["- src/: a.py (edited)"]
+    assert section(got, "Files read") == ["- b.py"]
+    assert section(got, "Commands") == [
+        "- `get_user omar_3817` (Omar)",
+        "- `make test` (3 passed)",
+    ]
+
+
+def test_arguments_nested_too_deeply_harm_nothing() -> None:
+    """A model that never stops opening brackets is shown like any other."""
+    call = ToolCall("c1", "find", '{"x": ' + "[" * 100_000 + "]" * 100_000 + "}")
+
+    got = digest(
+        Message("assistant", tool_calls=[call]),
+        Message("tool", tool_results=[ToolResult("c1", "find", "found it")]),
+    )
+
+    assert "found it" in got
+
+
+def test_identifiers_show_in_whole_lines() -> None:
+    """The newest line of each, and no line that stands elsewhere."""
+    got = digest(
+        Message("user", "Why is src/lexer.py slow?"),
+        *ran("bash", "noise\nsrc/lexer.py:10: def next_token\nold\n", command="grep -n def"),
+        *ran("bash", "src/tabs.py: 3\nfine", command="wc -l"),
+    )
+
+    assert section(got, "Last seen, newest first") == [
+        "```",
+        "src/tabs.py: 3",
+        "src/lexer.py:10: def next_token",
+        "```",
+    ]
+
+
+def test_the_fence_is_longer_than_any_in_it() -> None:
+    """Lines of the index are shown as they are."""
+    got = digest(*ran("bash", "```lexer_tabs.py", command="cat a"))
+
+    assert "````\n```lexer_tabs.py\n````" in got
+
+
+def test_a_foreign_summary_is_quoted() -> None:
+    """So is the text of a digest whose notes are gone."""
+    former = ContextSummary("The parser is half done.", 10).to_message()
+    other = "This session is being continued from a previous conversation: tabs were lost."
+
+    got = digest(former, Message("user", other), Message("user", "Go on."))
+
+    assert section(got, "Former summary") == ["- The parser is half done.", f"- {other}"]
+    assert section(got, "What the user asked") == ["- Go on."]
+
+
+def test_a_summary_is_the_request_if_nothing_follows() -> None:
+    """Then somebody passes it on to be worked with."""
+    other = "This session is being continued from a previous conversation: tabs were lost."
+
+    assert section(digest(Message("user", other)), "What the user asked") == [f"- {other}"]
+
+
+def test_a_pinned_output_is_quoted() -> None:
+    """A Manager keeps it; a digest used alone does, too."""
+    kept = Message("tool", tool_results=[ToolResult("c1", "ls", "Keep this.")], pinned=True)
+
+    assert section(digest(kept), "Said by the application, or pinned") == ["- Keep this."]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("I look.\n```bash\nls src\n```", "I test.\n```bash\nmake test\n```"),
+        (
+            "I look.\n<run_command>\n<command>ls src</command>\n</run_command>",
+            "I test.\n<run_command>\n<command>make test</command>\n</run_command>",
+        ),
+        (
+            "I look.\nAction: bash\nAction Input: ls src",
+            "I test.\nAction: bash\nAction Input: make test",
+        ),
+    ],
+)
+def test_an_action_in_a_reply_is_a_call(first: str, second: str) -> None:
+    """However the agent writes its actions; the answer is its output and no request."""
+    got = digest(
+        Message("user", "Mend the build."),
+        Message("assistant", first),
+        Message("user", "<output>\na.py\n</output>"),
+        Message("assistant", second),
+        Message("user", "Error: no rule\nexit code: 2"),
+    )
+
+    assert section(got, "What the user asked") == ["- Mend the build."]
+    assert section(got, "Where things stand") == [
+        "- I test.",
+        "- Failed: `make test`: Error: no rule",
+    ]
+
+
+def test_a_person_who_talks_about_code_is_no_machine() -> None:
+    """Their words are requests."""
+    code = Message("assistant", "So:\n```python\nprint(1)\n```")
+    asked = [Message("user", "Thanks, now with tabs."), Message("user", "Make it faster, please.")]
+
+    got = digest(code, asked[0], code, asked[1])
+
+    assert section(got, "What the user asked") == [f"- {each.content}" for each in asked]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_tokens": 0},
+        {"max_tokens": True},
+        {"counter": len},
+        {"tools": {"read": ["peek"]}},
+        {"recall": "re call"},
+        {"recall": 3},
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
+    """At once, with what is allowed."""
+    with pytest.raises(ConfigError):
+        Digest(**options)
+
+
+def test_a_view_may_count_its_own_way() -> None:
+    """`write` takes the counter of whoever shows the digest."""
+
+    class Square:
+        def count(self, text: str, /) -> int:
+            return len(text) ** 2 // 100
+
+    asked = [Message("user", f"Wish number {n} is short.") for n in range(40)]
+
+    got = Digest(max_tokens=500).write(asked, counter=Square())
+
+    assert 0 < Square().count(got) <= 500

@@ -1,0 +1,225 @@
+import json
+from collections.abc import Callable, Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.context.digest._files import ChangedFiles, FileRecord, ReadFiles
+from agentic.context.digest._turns import Called
+
+Make = Callable[..., Called]
+
+SHELL = [
+    "echo > a.py", "sed -i s/a/b/ a.py", "cp a.py a.bak", "cp a.bak a.py", "mv a.py src/b.py",
+    "rm a.py", "mv src/b.py a.py", "git checkout a.py", "git stash", "git stash pop",
+    "git commit -m x", "git reset --hard", "git clean -fd", "cd /repo && touch src/b.py",
+    "cat > fix.py <<E\nopen('src/b.py', 'w')\nE", "python fix.py", "rm -rf src *.bak", "cat a.py",
+    "cat /repo/src/b.py",
+]  # fmt: skip
+
+
+def lines(turns: Iterable[Called]) -> list[str]:
+    """Return the lines of the files that calls changed."""
+    section = ChangedFiles(FileRecord())
+    for turn in turns:
+        section.take(turn)
+    return [line.text for line in section.lines()]
+
+
+def shell(called: Make, *commands: str, output: str = "") -> list[str]:
+    """Return the lines of the files that commands changed."""
+    return lines(called("bash", output, command=command) for command in commands)
+
+
+@pytest.mark.parametrize(
+    ("commands", "expected"),
+    [
+        (["touch a", "touch a"], ["a (new)"]),
+        (["cat a.py", "echo > a.py"], ["a.py (edited)"]),
+        (["sed -i s/a/b/ a.py"] * 3, ["a.py (edited 3x)"]),
+        (["echo > a.py", "echo >> a.py"], ["a.py (new, edited)"]),
+        (["echo > a.py", "rm a.py"], []),
+        (["echo > t1.py", "echo > t2.py", "rm t*.py"], []),
+        (["sed -i s/a/b/ src/a.py", "rm -rf src"], ["src/: a.py (deleted)"]),
+        (["rm a.py", "echo > a.py"], ["a.py (edited)"]),
+        (["rm old.py", "rm -rf build *.o"], ["old.py (deleted)"]),
+        (["mv a.py src/b.py"], ["src/: b.py (moved from a.py)"]),
+        (["mv a.py b.py", "mv b.py a.py"], []),
+        (["echo > a.py", "mv a.py b.py"], ["b.py (new)"]),
+        (["sed -i s/a/b/ a.py", "git checkout -- a.py"], []),
+        (["sed -i s/a/b/ src/a.py", "git checkout src"], []),
+        (["sed -i s/a/b/ a.py", "git commit -am x", "git checkout a.py"], ["a.py (edited)"]),
+        (["sed -i s/a/b/ a.py", "touch b", "git reset --hard"], ["b (new)"]),
+        (["touch a", "git clean -fd"], []),
+        (["sed -i s/a/b/ a.py", "git stash"], []),
+        (["sed -i s/a/b/ a.py", "git stash", "git stash pop"], ["a.py (edited)"]),
+        (["cat a.py", "cp a.py b", "sed -i s/a/b/ a.py", "cp b a.py"], ["b (new)"]),
+        (["cat a.py", "cp a.py b", "sed -i s/a/b/ a.py", "mv b a.py"], []),
+        (["sed -i s/a/b/ a.py", "cp a.py b", "rm a.py", "mv b a.py"], ["a.py (edited)"]),
+        (["cat > f.py <<E\nopen('a', 'w')\nE", "python f.py", "rm f.py"], ["a (edited)"]),
+        (["git diff -- a.py > p", "patch -p1 < p"], ["a.py (edited), p (new)"]),
+        (["cd /repo && touch src/a", "touch src/a", "touch /repo/src/a"], ["src/: a (new)"]),
+        (["cd /var/folders/x && touch a"], ["/var/folders/x/: a (new)"]),
+    ],
+)
+def test_commands_change_files(called: Make, commands: list[str], expected: list[str]) -> None:
+    """What was put back, or created and deleted again, is not changed."""
+    assert shell(called, *commands) == expected
+
+
+def test_tools_change_files(called: Make) -> None:
+    """Tools say what they do by their kind, and a patch says it in its text."""
+    patch = "*** Begin Patch\n*** Add File: src/c.py\n*** Delete File: old.py\n"
+    assert lines(
+        [
+            called("write_file", path="src/a.py", content="x"),
+            called("edit", file_path="src/a.py", old_string="x", new_string="y"),
+            called("read", path="src/b.py"),
+            called("write", path="src/b.py", content="x"),
+            called("apply_patch", input=patch),
+        ]
+    ) == ["old.py (deleted)", "src/: c.py (new), b.py (edited), a.py (new, edited)"]
+
+
+def test_absolute_and_relative_paths_are_one(called: Make) -> None:
+    """A file is known by its path from the working directory, however a call names it."""
+    turns = [
+        called("edit", path="/repo/src/a.py", old="x"),
+        called("bash", command="sed -i s/a/b/ src/a.py"),
+        called("edit", path="/repo/b.py", old="x"),
+    ]
+    assert lines(turns) == ["b.py (edited)", "src/: a.py (edited 2x)"]
+
+
+def test_absolute_paths_are_shown_below_what_they_share(called: Make) -> None:
+    """Where nothing shows the working directory, the folder that all files share stands for it."""
+    record = FileRecord()
+    section = ChangedFiles(record)
+    for path in ["/home/me/project/src/a.py", "/home/me/project/docs/b.md"]:
+        section.take(called("write", path=path, content=""))
+    assert [line.text for line in section.lines()] == ["docs/: b.md (new)", "src/: a.py (new)"]
+    assert record.base == "/home/me/project"
+
+
+def test_script_of_a_shell_is_one_word(called: Make) -> None:
+    """Some tools take the words of a command, of which the last is the script of a shell."""
+    turn = called("shell", command=["bash", "-lc", "cd src && touch a.py"])
+    assert lines([turn]) == ["src/: a.py (new)"]
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        {"tool": "edit", "output": "Error: String to replace not found in file.", "path": "a.py"},
+        {"tool": "edit", "error": "no such file", "path": "a.py"},
+        {"tool": "edit", "output": None, "path": "a.py"},
+        {"tool": "bash", "output": "no a.py\nexit code: 2", "command": "sed -i s/a/b/ a.py"},
+    ],
+)  # fmt: skip
+def test_failed_call_changes_nothing(called: Make, turn: dict[str, str]) -> None:
+    """An error, an output that says so, or no result at all."""
+    assert lines([called(**turn)]) == []
+
+
+def test_failed_command_did_its_first_parts(called: Make) -> None:
+    """A test that fails after an edit does not undo the edit."""
+    command = "sed -i s/a/b/ a.py && pytest > out.txt"
+    assert shell(called, command, output="<returncode>1</returncode>") == ["a.py (edited)"]
+
+
+def test_scratch_files_rank_lowest(called: Make) -> None:
+    """Where room is scarce, the files of the project stay, the newest longest."""
+    section = ChangedFiles(FileRecord())
+    for path in ["src/a.py", "docs/b.md", "~/c.py"]:
+        section.take(called("write", path=path, content=""))
+    ranked = sorted(section.lines(), key=lambda line: -line.rank)
+    assert [line.short for line in ranked] == ["docs/: b.md", "src/: a.py", "~/: c.py"]
+
+
+def test_large_folder_has_several_lines(called: Make) -> None:
+    """A folder of many files does not go as a whole for want of room."""
+    found = shell(called, *[f"touch src/{number}.py" for number in range(25)])
+    assert len(found) == 3
+    assert all(line.startswith("src/: ") for line in found)
+
+
+def test_read_files_are_not_the_changed_ones(called: Make) -> None:
+    """A file that was read and then changed is in the other section."""
+    record = FileRecord()
+    changed, read = ChangedFiles(record), ReadFiles(record)
+    for command in ["cat a.py src/b.py", "sed -i s/a/b/ a.py"]:
+        changed.take(called("bash", command=command))
+        read.take(called("bash", command=command))
+    assert [line.text for line in read.lines()] == ["src/: b.py"]
+
+
+@given(st.lists(st.sampled_from(SHELL)), st.data())
+def test_restored_record_goes_on(called: Make, commands: list[str], data: st.DataObject) -> None:
+    """Two generations say what one would have said."""
+    cut = data.draw(st.integers(0, len(commands)))
+    turns = [called("bash", command=command) for command in commands]
+    older, newer, whole = (ChangedFiles(FileRecord()) for _ in range(3))
+    for turn in turns:
+        whole.take(turn)
+    for turn in turns[:cut]:
+        older.take(turn)
+    newer.restore(json.loads(json.dumps(older.to_plain())))
+    for turn in turns[cut:]:
+        newer.take(turn)
+    assert list(newer.lines()) == list(whole.lines())
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(
+            st.sampled_from(["root", "clock", "files", "stashes", "a.py", "edits"]), inner
+        )
+    ),
+)
+
+
+@given(JSON)
+def test_damaged_data_is_passed_over(called: Make, plain: object) -> None:
+    """What a store did to the data does not stop a session."""
+    section = ChangedFiles(FileRecord())
+    section.restore(plain)
+    section.take(called("bash", command="sed -i s/a/b/ x.py; git checkout .; git stash pop"))
+    assert all(line.text for line in section.lines())
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(
+    ("name", "changed", "untouched"),
+    [
+        (
+            "pi_large-session",
+            ["dark.json (edited 23x)", "main.ts (edited)", "test-theme-colors.ts (new, edited 3x)"],
+            ["nord.json", "test.json", "package.json"],
+        ),
+        (
+            "msa_deepseek_reasoner_dev_sqlfluff__sqlfluff-1733",
+            ["L003.yml (edited)", "L003.py.backup (new)", "debug.py (new)"],
+            [" L003.py (", "inspect.py"],
+        ),
+        (
+            "msa_deepseek_lite_dev_pylint-dev__astroid-1333",
+            ["manager.py (edited)", "test_repro/src/project/: file.py"],
+            [" modutils.py (", " builder.py ("],
+        ),
+        (
+            "msa_deepseek_chat_dev_rerun_pydicom__pydicom-1139",
+            ["valuerep.py (edited)", "patch_personname.py (new)"],
+            [" uid.py"],
+        ),
+    ],
+)  # fmt: skip
+def test_real_sessions(
+    recorded: Callable[[str], list[Called]], name: str, changed: list[str], untouched: list[str]
+) -> None:
+    """Checked by reading: files edited by scripts, put back from copies, deleted again."""
+    text = "\n".join(lines(recorded(name)))
+    assert [each for each in changed if each not in text] == []
+    assert [each for each in untouched if each in text] == []
