@@ -3,6 +3,7 @@
     python -m benchmarks.retention [--quick] [--jobs 2] [--json results.json] [--picture out.svg]
     python -m benchmarks.retention --validity [--quick] [--jobs 2]
     python -m benchmarks.retention --facts [--jobs 2]
+    python -m benchmarks.retention --examples
 
 A third of the sessions is held out: `--held-out` measures these, and everything else the others.
 Run it from the root of the checkout. The sessions lie beside it, in shared/data/transcripts.
@@ -19,6 +20,7 @@ import attrs
 from benchmarks.retention.cost import COST_BUDGETS, Bill, replay
 from benchmarks.retention.cuts import CUTS
 from benchmarks.retention.evidence import POINTS
+from benchmarks.retention.examples import markdown_examples
 from benchmarks.retention.handover import (
     evidence_of,
     markdown_evidence,
@@ -59,6 +61,9 @@ def main() -> None:
             samples = [sample for each in pool.map(evidence_of, sessions) for sample in each]
             print(*markdown_evidence(samples), sep="\n")
         return
+    if options.examples:
+        print(*markdown_examples(sessions), sep="\n")
+        return
     for name in absent_peers():
         print(f"{name} is not installed and has no row; to have it: {INSTALL}")
     judged = partial(_judge, points=QUICK_POINTS if options.quick else POINTS)
@@ -83,6 +88,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a few points a session")
     parser.add_argument("--validity", action="store_true", help="only what providers would refuse")
     parser.add_argument("--facts", action="store_true", help="only what a digest hands over")
+    parser.add_argument("--examples", action="store_true", help="three digests, in full")
     parser.add_argument("--held-out", action="store_true", help="the third for the end only")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--json", type=Path, help="write every sample into this file")
