@@ -30,7 +30,8 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     [{'role': 'user', 'content': [{'text': 'Hi'}, {'text': 'there'}]}]
     """
     parts = _as_they_came(messages)
-    turns: list[list[Any]] = []
+    wire: list[Any] = []
+    joined: dict[int, list[Any]] = {}
     role_before, own_before = "", False
     for part, is_own in _written(messages) if parts is None else parts:
         role = text_at(part, "role")
@@ -38,11 +39,13 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
         # https://github.com/langchain-ai/langchain-aws/issues/130
         joins = role == role_before and role in {"user", "assistant"}
         if joins and not (is_own and own_before):
-            turns[-1].append(part)
+            joined.setdefault(len(wire) - 1, [wire[-1]]).append(part)
         else:
-            turns.append([part])
+            wire.append(part)
         role_before, own_before = role, is_own
-    return [turn[0] if len(turn) == 1 else _joined(turn) for turn in turns]
+    for place, turn in joined.items():
+        wire[place] = _joined(turn)
+    return wire
 
 
 def _as_they_came(messages: Sequence[Message]) -> list[tuple[Any, bool]] | None:
