@@ -14,13 +14,13 @@ FIRST = """
 New session work. /help lists the commands.
 > say hello there
 hello there
-[116 / 128,000 tokens (0%)]
+[114 / 128,000 tokens (0%)]
 > read note.txt
 Let me look.
 → read {"path": "note.txt"}
 ← read: 17 characters in 0.1 s
 The build is red.
-[164 / 128,000 tokens (0%)]
+[162 / 128,000 tokens (0%)]
 > /context
 Context Status
   No summary yet
@@ -28,7 +28,7 @@ Context Status
 Summarization Triggers (N messages OR K tokens)
   Messages: 6 / 30 (20%)
            [████░░░░░░░░░░░░░░░░]
-  Tokens:   164 / 128,000 (0%)
+  Tokens:   162 / 128,000 (0%)
            [░░░░░░░░░░░░░░░░░░░░]
 >
 To go on: agentic chat agent.yaml --session work
@@ -38,10 +38,10 @@ New session work. /help lists the commands.
 > count 1000
 0 1 2 3 4 5 ^C
 Stopped. What was complete is kept.
-[110 / 128,000 tokens (0%)]
+[109 / 128,000 tokens (0%)]
 > say still here
 still here
-[124 / 128,000 tokens (0%)]
+[122 / 128,000 tokens (0%)]
 > /history
    m1 user       count 1000
    m2 user       say still here
@@ -54,25 +54,25 @@ Resuming session work
 10 messages in history (6 summarized)
 > /context
 Context Status
-  Last summary: 6 messages → 149 tokens
+  Last summary: 6 messages → 127 tokens
   Created: 2024-01-15 10:30
 
 Summarization Triggers (N messages OR K tokens)
   Messages: 0 / 30 (0%)
            [░░░░░░░░░░░░░░░░░░░░]
-  Tokens:   1,427 / 128,000 (1%)
+  Tokens:   1,368 / 128,000 (1%)
            [░░░░░░░░░░░░░░░░░░░░]
 > /undo
 In the context again: 2 messages and the summary before.
 > /context
 Context Status
-  Last summary: 4 messages → 142 tokens
+  Last summary: 4 messages → 661 tokens
   Created: 2024-01-15 10:30
 
 Summarization Triggers (N messages OR K tokens)
   Messages: 4 / 30 (13%)
            [██░░░░░░░░░░░░░░░░░░]
-  Tokens:   1,431 / 128,000 (1%)
+  Tokens:   1,913 / 128,000 (1%)
            [░░░░░░░░░░░░░░░░░░░░]
 > /undo
 In the context again: 4 messages.
