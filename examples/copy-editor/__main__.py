@@ -29,7 +29,7 @@ from agentic.tools import tool
 PROMPT = """\
 You are a copy editor. Read the chapter, then make its spelling agree with the rest of the book:
 where a word can be spelled in several ways, the first that you met is the book's. Say each such
-decision once, as `This book writes lighthouse, grey.`, and correct every other spelling."""
+decision once, as `I decided: this book writes lighthouse, grey.`; correct every other spelling."""
 
 SPELLINGS = (
     ("lighthouse", "light-house", "light house"),
@@ -54,7 +54,7 @@ STORY = (
     "Nobody asked about the letter, which is how she knew that all of them had read it.",
     "At {3} eleven somebody knocked, three times and then once, and the {6} was lit again.",
 )
-DECISION = re.compile(r"This book writes ([^.\n]+)\.")
+DECISION = re.compile(r"this book writes ([^.\n]+)\.")
 
 
 def write_book(folder: Path) -> None:
@@ -127,7 +127,7 @@ class Offline:
             ours = next((form for form in [*glossary, *met] if form in forms), "")
             news += [ours] if met and ours not in glossary else []
             spellings |= {form: ours for form in met if form != ours}
-        said = f"This book writes {', '.join(news)}." if news else ""
+        said = f"I decided: this book writes {', '.join(news)}." if news else ""
         if not spellings:
             return loop.Decision(f"{path} needs no correction. {said}")
         arguments = json.dumps({"path": path, "spellings": spellings})

@@ -75,7 +75,7 @@ def test_every_word_is_spelled_in_one_way(
 
     assert len(list(book.glob("*.txt"))) == 20
     assert [len(forms) for forms in spellings_in(book)] == [1] * len(SPELLINGS)
-    told = re.findall(r"^.*This book writes ([^.]+)\.", out, re.MULTILINE)
+    told = re.findall(r"^.*this book writes ([^.]+)\.", out, re.MULTILINE)
     words = [word for each in told for word in each.split(", ")]
     assert len(words) == len(set(words)) == len(SPELLINGS)
 
@@ -89,7 +89,7 @@ def test_the_decisions_stand_in_the_summary(
     later = [message.content for message in now if not message.summary]
 
     assert all(forms.pop() in summary for forms in spellings_in(book))
-    assert not any("This book writes" in text for text in later)
+    assert not any("this book writes" in text for text in later)
 
 
 def test_the_history_ends_shorter_than_what_was_said(
