@@ -39,28 +39,37 @@ class Network:
     word: bytes = b""
     _server: asyncio.Server | None = None
     _hanging: list[asyncio.StreamWriter] = attrs.field(factory=list)
+    _opened: list[asyncio.StreamWriter] = attrs.field(factory=list)
     _serving: list[asyncio.Task[None] | None] = attrs.field(factory=list)
 
     async def start(self) -> str:
-        """Begin, and give the address to use."""
+        """Begin, and return the address to use."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         return make_conninfo(self.dsn, port=self._server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
-        """End, and let go of what hangs."""
+        """End, and let go of what hangs; return when every socket is closed."""
         assert self._server
         self._server.close()
+        for _ in range(10):  # a connection that was just accepted becomes a task of `_serve`
+            await asyncio.sleep(0)
         for writer in self._hanging:
             writer.close()
         await asyncio.gather(*filter(None, self._serving))
+        for writer in self._opened:
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._serving.append(asyncio.current_task())
+        self._opened.append(writer)
         if self.down:
             writer.close()
             return
         parts, ending = conninfo_to_dict(self.dsn), asyncio.Event()
         there = await asyncio.open_connection(parts["host"], parts["port"])
+        self._opened.append(there[1])
         answers = asyncio.create_task(_answer(there[0], writer, ending))
         cut = ""
         with contextlib.suppress(ConnectionError):
@@ -90,7 +99,7 @@ async def _answer(
 
 @contextlib.asynccontextmanager
 async def _network(dsn: str) -> AsyncIterator[tuple[Network, PostgresStore]]:
-    """Give a network, and a store that has written HELLO over it."""
+    """Yield a network, and a store that has written HELLO over it."""
     network = Network(dsn)
     async with PostgresStore(await network.start()) as store:
         await store.append(HELLO)
@@ -272,7 +281,7 @@ def test_the_first_entry_of_a_session_in_doubt_is_stored_once(dsn: str) -> None:
     async def write(cut: str) -> None:
         async with _network(dsn) as (network, store):
             fresh = PostgresStore(store.dsn, cut)
-            await fresh.keep("nothing that begins the history")
+            await fresh.put("nothing that begins the history")
             async with fresh:
                 assert await _during_a_cut(network, cut, lambda: fresh.append(HELLO))
                 await fresh.append(HELLO)
