@@ -5,8 +5,8 @@ turn (`_turns.py`); every section takes in the turns and offers lines; `_fit.py`
 """
 
 from agentic.context.digest._digest import Digest
-from agentic.context.digest._fit import TITLE
 from agentic.context.digest._references import message_ref
+from agentic.context.digest._sections import TITLE
 from agentic.context.digest._tools import ToolKind, ToolTable
 
 __all__ = ["TITLE", "Digest", "ToolKind", "ToolTable", "message_ref"]

@@ -7,21 +7,34 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-__all__ = ["MARK", "cut", "escape", "first_sentence", "one_line", "sentences", "tidy"]
+__all__ = [
+    "FEWEST_WORDS",
+    "LINE",
+    "MARK",
+    "PARAGRAPH",
+    "cut",
+    "escape",
+    "first_sentence",
+    "one_line",
+    "sentences",
+    "tidy",
+]
 
 MARK = " ..."
+LINE, PARAGRAPH = 200, 400
+"""Characters of the longest line that is quoted as one, two lines of a terminal, and of a paragraph
+that is quoted as a whole."""
+FEWEST_WORDS = 3
+"""`Good!` and `Done.` are no sentences yet."""
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07)?")
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff\ufeff]")
-_END = re.compile(r"[.!?:;][\"'`)\]*_]*(?=\s)|[。！？；]|[^\s](?=\s*\n)")  # noqa: RUF001
-"""The end of a sentence, a clause or a line."""
-_SENTENCE_END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？]|[^\s](?=\s*\n)")  # noqa: RUF001
+_END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？]|[^\s](?=\s*\n)")  # noqa: RUF001
+"""The end of a sentence or a line."""
 _BETWEEN = re.compile(
     r".*(?:(?=\s)|(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0003ffff]))", re.DOTALL
 )
 """Up to a blank, or to a letter of a script that writes none."""
-_FEWEST_WORDS = 3
-"""`Good!` and `Done.` are no sentences yet."""
 _SYNTAX = re.compile(
     r"(?:#{1,6}(?:\s|$)|[<>|]|[-+*](?:\s|$)|(?:[-=*_]\s*)+$|```|~~~|\[[^\]]*\]:)|(\d{1,9})(?=[.)](?:\s|$))"
 )
@@ -55,7 +68,7 @@ def sentences(text: str) -> Iterator[str]:
     ['It is green.', 'Is it?', '- Yes']
     """
     start = 0
-    for end in _SENTENCE_END.finditer(text):
+    for end in _END.finditer(text):
         if sentence := text[start : end.end()].strip():
             yield sentence
         start = end.end()
@@ -70,10 +83,10 @@ def first_sentence(text: str) -> str:
     'Good! All tests pass now.'
     """
     end = 0
-    for found in _SENTENCE_END.finditer(text):
+    for found in _END.finditer(text):
         words = len(text[end : found.end()].split())
         end = found.end()
-        if words >= _FEWEST_WORDS or not text.isascii():
+        if words >= FEWEST_WORDS or not text.isascii():
             return text[:end].strip()
     return text.strip()
 

@@ -4,7 +4,7 @@ import re
 
 import attrs
 
-from agentic._given import must_be, must_count, whole
+from agentic._validate import must_be, must_count, whole
 from agentic.context.digest._fit import Fitter
 from agentic.context.digest._sections import Sections
 from agentic.context.digest._tools import ToolTable
@@ -78,13 +78,10 @@ class Digest:
         """
         if counter is not None:
             must_count("counter", counter)
-        count = (counter or self.counter).count
-        sections = Sections.of(self.tools)
-        for turn in read_turns(messages, self.tools):
-            sections.take(turn)
-        text = Fitter(count, self.recall or "").fit(
-            sections.drafts(), sections.index, self.max_tokens
-        )
+        sections = Sections()
+        sections.read(read_turns(messages, self.tools))
+        fitter = Fitter((counter or self.counter).count, self.recall or "")
+        text = fitter.fit(sections.places, sections.index, self.max_tokens)
         return SummaryText(text, sections.notes(_NOTES_CHARS * self.max_tokens) if text else {})
 
     async def compact(self, messages: list[Message], /) -> str:

@@ -1,8 +1,8 @@
 """Which lines find room.
 
 Each section has what it needs up to its share; what is then left goes to sections that should be
-complete, then to the index, then to whatever was cut short, in the order in which it is read. Sizes
-are in tokens, as the counter counts them.
+complete, then to the index, then to whatever was cut short, in the order in which it is read. Room
+is measured in characters: how many of them make the tokens that are allowed is found by trying.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,44 +12,38 @@ import attrs
 from agentic.context.digest._cut import MARK, cut, escape, tidy
 from agentic.context.digest._index import Index
 from agentic.context.digest._section import Line
+from agentic.context.digest._sections import TITLE, Place
 
-__all__ = ["TITLE", "Draft", "Fitter"]
+__all__ = ["Fitter"]
 
-TITLE = "# Digest of the conversation so far"
 _INDEX = "Last seen, newest first"
-_ENOUGH = 4000
-"""Tokens of which sections have shares; of a larger digest the rest is for the index first."""
+_CHARS_PER_TOKEN = 4
+"""Where trying begins: few texts have more, by any counter."""
+_STEPS = 0.5, 0.97
+"""What is left of the room for another try, at least and at most."""
+_ENOUGH = 16_000
+"""Characters of which sections have shares; of a larger digest the rest is for the index first."""
 _INDEX_SHARE = 0.2
 """What the index has of that, however much the sections have to say."""
-_LEAST_GAIN = 40
-"""Characters that a cut must show more than the short form, not to be a cut for nothing."""
 _PARAGRAPH = 160
-"""Characters of a cut text beside which a reference of 60 is no waste."""
-_STEPS = 20
-"""A twentieth of the room is worth a second round, if something was cut short."""
+"""Characters that are worth a reference of 60 behind them, or another round of giving room."""
 
 
 @attrs.define
-class Draft:
+class _Draft:
     """A section while it is given room."""
 
-    heading: str
-    noun: str
-    """What its lines are, in the plural."""
-    share: float
-    is_complete: bool
-    """Whether all of its lines matter more than the index."""
+    place: Place
     offered: Sequence[Line]
-    texts: list[str] = attrs.field(factory=list)
-    """What is shown."""
+    items: list[str] = attrs.field(factory=list)
+    """What is shown, as items of a list."""
     missing: int = 0
     """How many lines found no room."""
-    used: int = 0
 
     @property
-    def is_whole(self) -> bool:
-        """Whether all of it found room."""
-        return self.texts == [line.text for line in self.offered]
+    def text(self) -> str:
+        """The section, after a blank line."""
+        return "\n".join(["", "", f"## {self.place.heading}", *self.items]) if self.items else ""
 
 
 @attrs.frozen
@@ -60,70 +54,61 @@ class Fitter:
     recall: str
     """The tool that finds what is left out; empty if there is none."""
 
-    def fit(self, drafts: Sequence[Draft], index: Index, max_tokens: int) -> str:
+    def fit(self, places: Sequence[Place], index: Index, max_tokens: int) -> str:
         """Return the text of a digest; empty if not a single line fits."""
-        room = max_tokens
-        while room > 0:
+        offered = [(place, list(place.lines())) for place in places]
+        room = _CHARS_PER_TOKEN * max_tokens
+        while room > len(TITLE):
+            drafts = [_Draft(place, lines) for place, lines in offered if lines]
             text = self._write(drafts, index, room)
             size = self.count(text)
             if size <= max_tokens:
-                return text
-            room -= max(min(size - max_tokens, room // 4), 1)
+                return text if text != TITLE else ""
+            least, most = _STEPS
+            room = int(room * min(max(max_tokens / size, least), most))
         return ""
 
-    def _write(self, drafts: Sequence[Draft], index: Index, room: int) -> str:
+    def _write(self, drafts: Sequence[_Draft], index: Index, room: int) -> str:
+        """Return a digest of so many characters."""
         shared = min(room, _ENOUGH)
-        left = room - self.count(f"{TITLE}\n") - _INDEX_SHARE * shared
+        left = room - len(TITLE) - _INDEX_SHARE * shared
         for draft in drafts:
-            self._fill(draft, min(draft.share * shared, left))
-            left -= draft.used
+            left -= self._grow(draft, min(draft.place.share * shared, left))
         for draft in drafts:
-            if draft.missing and draft.is_complete:
-                left += draft.used
-                self._fill(draft, min(left, self._least(draft)))
-                left -= draft.used
-        text = self._with_index(drafts, index, room)
-        left = room - self.count(text)
-        if left > room // _STEPS and not all(draft.is_whole for draft in drafts):
+            if draft.missing and draft.place.is_complete:
+                left -= self._grow(draft, min(self._least(draft) - len(draft.text), left))
+        text = _with_index(drafts, index, room)
+        if room - len(text) > _PARAGRAPH:
+            left = room - len(text)
             for draft in drafts:
-                left += draft.used
-                self._fill(draft, left)
-                left -= draft.used
-            text = self._with_index(drafts, index, room)
+                left -= self._grow(draft, left)
+            text = _with_index(drafts, index, room)
         return text
 
-    def _fill(self, draft: Draft, room: float) -> None:
-        """Choose what of a section is shown: by rank, first all in short, then more of each."""
+    def _grow(self, draft: _Draft, more: float) -> int:
+        """Show as much more of a section; return how much it was."""
+        before = len(draft.text)
+        room = before + more - len(f"\n\n## {draft.place.heading}")
         lines = draft.offered
         ranked = sorted(range(len(lines)), key=lambda at: -lines[at].rank)
-        room -= self.count(_heading(draft.heading))
-        shown = self._shorts(lines, ranked, room)
-        if len(shown) < len(lines):
-            room -= self._size(self._rest(draft, len(lines)))
-            shown = self._shorts(lines, ranked, room)
-        sizes = {at: self._size(text) for at, text in shown.items()}
-        left = room - sum(sizes.values())
-        for at in ranked:
-            if at in shown and shown[at] != lines[at].text:
-                longer = self._longer(lines[at], left + sizes[at])
-                grows = longer == lines[at].text or len(longer) >= len(shown[at]) + _LEAST_GAIN
-                size = self._size(longer)
-                if grows and size <= left + sizes[at]:
-                    left += sizes[at] - size
-                    shown[at] = longer
-        draft.texts = [shown[at] for at in sorted(shown)]
-        draft.missing = len(lines) - len(shown)
-        draft.used = self.count(self._render([draft]))
-
-    def _shorts(self, lines: Sequence[Line], ranked: list[int], room: float) -> dict[int, str]:
+        shorts = [_item(self._short(line)) for line in lines]
+        if sum(map(len, shorts)) + len(shorts) > room:
+            room -= len(self._rest(draft, len(lines)))
         shown: dict[int, str] = {}
         for at in ranked:
-            text = self._short(lines[at])
-            size = self._size(text)
-            if size <= room:
-                room -= size
-                shown[at] = text
-        return shown
+            if len(shorts[at]) < room:
+                shown[at] = shorts[at]
+                room -= len(shorts[at]) + 1
+        for at in filter(shown.__contains__, ranked):
+            longer = self._longer(lines[at], int(room) + len(shown[at]))
+            if len(shown[at]) < len(longer) <= len(shown[at]) + room:
+                room -= len(longer) - len(shown[at])
+                shown[at] = longer
+        draft.items = [shown[at] for at in sorted(shown)]
+        draft.missing = len(lines) - len(shown)
+        if shown and draft.missing:
+            draft.items.append(self._rest(draft, draft.missing))
+        return len(draft.text) - before
 
     def _short(self, line: Line) -> str:
         """Return the least of a line; a paragraph says where the rest is, ten words do not."""
@@ -132,6 +117,15 @@ class Fitter:
             return short
         return short.removesuffix(MARK) + self._mark(line, len(short))
 
+    def _longer(self, line: Line, room: int) -> str:
+        """Return as much of a line as there is room for, as an item."""
+        item, length = _item(line.text), room
+        while len(item) > room and length > 0 and line.ref is not None:
+            item = _item(cut(line.text, length, self._mark(line, length)))
+            # What marker, indentation and escapes add is known only afterwards.
+            length -= max(len(item) - room, 1)
+        return item
+
     def _mark(self, line: Line, shown: int) -> str:
         """Return how a cut is marked after so many characters."""
         if not (self.recall and line.ref):
@@ -139,65 +133,25 @@ class Fitter:
         missing = len(line.text) - shown
         return f' [... {missing} characters left out: {self.recall}(ref="{line.ref}") ...]'
 
-    def _longer(self, line: Line, room: float) -> str:
-        """Return as much of a line as there is room for."""
-        size = self._size(line.text)
-        if size <= room or line.ref is None:
-            return line.text
-        length = int(len(line.text) * max(room, 0) / size)
-        return cut(line.text, length, self._mark(line, length))
-
-    def _least(self, draft: Draft) -> int:
+    def _least(self, draft: _Draft) -> int:
         """Return what a section takes that has every line, in short."""
-        shorts = [self._size(self._short(line)) for line in draft.offered]
-        return self.count(_heading(draft.heading)) + sum(shorts)
+        shorts = [len(_item(self._short(line))) + 1 for line in draft.offered]
+        return len(f"\n\n## {draft.place.heading}") + sum(shorts)
 
-    def _rest(self, draft: Draft, missing: int) -> str:
+    def _rest(self, draft: _Draft, missing: int) -> str:
         where = f"; {self.recall} finds them" if self.recall else ""
-        return f"({missing} more {draft.noun}{where})"
-
-    def _size(self, text: str) -> int:
-        return self.count(_item(text) + "\n")
-
-    def _render(self, drafts: Sequence[Draft]) -> str:
-        parts: list[str] = []
-        for draft in drafts:
-            if draft.texts:
-                rest = [self._rest(draft, draft.missing)] if draft.missing else []
-                parts += [_heading(draft.heading), *map(_item, [*draft.texts, *rest])]
-        return "".join(f"\n{part}" for part in parts)
-
-    def _with_index(self, drafts: Sequence[Draft], index: Index, room: int) -> str:
-        """Return the digest with as many lines of the index as fit."""
-        head = f"{TITLE}{self._render(drafts)}"
-        used = self.count(head)
-        # A guess at what a token holds; too many are chosen, and then counted.
-        chars = 1.2 * (room - used) * max(len(head) / max(used, 1), 1)
-        lines = index.choose(int(chars), "\n".join(text for d in drafts for text in d.texts))
-        low, high = 0, len(lines)
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.count(_joined(head, lines, middle)) <= room:
-                low = middle
-            else:
-                high = middle - 1
-        index.keep(lines, low)
-        return _joined(head, lines, low)
+        return f"- ({missing} more {draft.place.noun}{where})"
 
 
-def _heading(heading: str) -> str:
-    return f"\n## {heading}"
-
-
-def _joined(head: str, lines: Sequence[Line], number: int) -> str:
-    """Return sections and the best of the lines, in the order of the lines."""
-    if not number:
-        return head if head != TITLE else ""
-    body = "\n".join(line.text for line in lines if line.rank > len(lines) - number)
-    fence = "```"
+def _with_index(drafts: Sequence[_Draft], index: Index, room: int) -> str:
+    """Return sections and, in the room that is left, the index in a fence that is none of it."""
+    head = "".join([TITLE, *(draft.text for draft in drafts)])
+    heading, fence = f"\n\n## {_INDEX}\n", "```"
+    lines = index.choose(room - len(head) - len(heading) - 2 * len(fence), head)
+    body = "\n".join(["", *lines, ""])
     while fence in body:
         fence += "`"
-    return f"{head}\n{_heading(_INDEX)}\n{fence}\n{body}\n{fence}"
+    return f"{head}{heading}{fence}{body}{fence}" if lines else head
 
 
 def _item(text: str) -> str:

@@ -1,13 +1,19 @@
 """What a section of a digest is: it takes in turns one by one, and offers lines."""
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, ClassVar, Generic, TypeVar
 
 import attrs
 
+from agentic.context.digest._cut import cut
 from agentic.context.digest._turns import Turn
 
-__all__ = ["Line", "Reader", "Section"]
+__all__ = ["Line", "Section"]
+
+R = TypeVar("R", bound=attrs.AttrsInstance)
+
+_STORED = 4000
+"""Characters that the next generation gets of one text: a page, more than any section shows."""
 
 
 @attrs.frozen
@@ -25,25 +31,35 @@ class Line:
     text if it is no message."""
 
 
-class Reader(Protocol):
-    """Reads a conversation. To merge two generations, restore the former one and go on."""
+@attrs.define
+class Section(Generic[R]):
+    """Reads a conversation into records. To merge two generations, restore the former and go on."""
+
+    known: dict[str, R] = attrs.field(factory=dict)
+    """A record of texts, numbers and booleans for each text that it knows; the newest is last."""
+    record: ClassVar[type[Any]]
 
     def take(self, turn: Turn) -> None:
         """Take in the next turn of the conversation."""
-        ...
-
-    def to_plain(self) -> Any:
-        """Return what the next generation needs, as plain JSON; None if there is nothing."""
-        ...
-
-    def restore(self, plain: Any) -> None:
-        """Go on from what `to_plain` returned. What is damaged is passed over."""
-        ...
-
-
-class Section(Reader, Protocol):
-    """A reader that offers lines."""
+        raise NotImplementedError
 
     def lines(self) -> Iterator[Line]:
         """Yield what there is to say, in the order in which it is read."""
-        ...
+        raise NotImplementedError
+
+    def to_plain(self) -> list[list[Any]]:
+        """Return what the next generation needs, as plain JSON, what matters most last."""
+        records = sorted(self.known.items(), key=lambda item: self.matters(item[1]))
+        return [[cut(key, _STORED), *attrs.astuple(record)] for key, record in records]
+
+    def matters(self, record: R) -> bool:
+        """Return whether a record should be kept longest where there are too many."""
+        return True
+
+    def restore(self, plain: object) -> None:
+        """Go on from what `to_plain` returned. What is damaged is passed over."""
+        types = [str, *(field.type for field in attrs.fields(self.record))]
+        for entry in plain if isinstance(plain, list) else ():
+            is_whole = isinstance(entry, list) and len(entry) == len(types)
+            if is_whole and all(map(isinstance, entry, types)):
+                self.known[entry[0]] = self.record(*entry[1:])

@@ -1,4 +1,9 @@
-"""What was decided and found, in the assistant's words, and what the user refused."""
+"""What was decided and found, in the assistant's words, and what the user refused.
+
+A statement is known by a cue: the tables below are the only place where a language stands. Add a
+language by adding lines, in lower case. A cue counts at the beginning of a word, so that `decid`
+stands for decide, decided and deciding; where a script writes no blanks, it counts anywhere.
+"""
 
 import re
 from collections.abc import Iterator
@@ -6,80 +11,120 @@ from typing import Any
 
 import attrs
 
-from agentic.context.digest._cues import statements
-from agentic.context.digest._cut import cut, first_sentence, one_line
+from agentic.context.digest._cut import FEWEST_WORDS, PARAGRAPH, one_line, sentences
 from agentic.context.digest._harness import refusal
-from agentic.context.digest._section import Line
-from agentic.context.digest._turns import Asked, Called, Said, Turn
+from agentic.context.digest._section import Line, Section
+from agentic.context.digest._turns import Called, Said, Turn
 
 __all__ = ["Statements"]
 
-_LIMIT = 300
-"""Characters of a statement: longer ones are lists or code that has no full stop."""
-_FEWEST_WORDS = 4
-_STORED = 30
-"""So many statements are kept for the next generation: several times what 2,000 tokens show."""
-_REFUSED, _DECIDED, _FOUND, _ANSWERED = 3, 2, 1, 0
+_DECISIONS = {
+    "en": "decision, decid, agreed, choose, chose, going with, go with, went with, opt for, "
+    "settled on, stick with, from now on, must not, convention",
+    "de": "entscheid, entschied, beschlossen, vereinbart, ab jetzt",
+    "es": "decisión, decidi, acordado, a partir de ahora",
+    "fr": "décision, décid, convenu, désormais",
+    "pt": "decisão, decidi, combinado, a partir de agora",
+    "ru": "решение, решено, решили, договорились, отныне",
+}
+_FINDINGS = {
+    "en": "root cause, culprit, turns out, turned out, the problem is, the issue is, the bug is, "
+    "the cause is, found that, conclusion, conclud, no longer, the fix is",
+    "de": "ursache, liegt daran, problem ist, fehler ist, stellt sich heraus",
+    "es": "la causa, el problema es, el error es, resulta que",
+    "fr": "la cause, le problème est, l'erreur est, il s'avère",
+    "pt": "a causa, o problema é, o erro é, acontece que",
+    "ru": "причина, проблема в, ошибка в, оказалось",
+}
+_DECISIONS_UNSPACED = "决定 決定 選択 选择 約定 约定 改用 从现在起 採用 方針 결정 선택 합의"
+_FINDINGS_UNSPACED = "原因 问题是 問題是 問題は 发现 發現 判明 원인 문제는"
+
+
+_MOST = 30
+"""Statements that are looked for: several times what 2,000 tokens show."""
+_REFUSED, _DECIDED, _FOUND = 2, 1, 0
 """What is shown first where room is scarce; of one kind, the newest."""
+_WHOLE = re.compile(r"(?![a-z]).*[.!。！][\"'`)]?")  # noqa: RUF001
+"""A sentence, no question: neither the end of a line that goes on, nor the beginning of one."""
 
 
-_SENTENCE = re.compile(r"(?![a-z]).*[.!。！][\"'`)]?")  # noqa: RUF001
-"""A whole one, no question: neither the end of a line that goes on, nor the beginning of one."""
+def _cues(spaced: dict[str, str], unspaced: str) -> list[str]:
+    return [f" {cue}" for cues in spaced.values() for cue in cues.split(", ")] + unspaced.split()
+
+
+_DECIDES = _cues(_DECISIONS, _DECISIONS_UNSPACED)
+_FINDS = _cues(_FINDINGS, _FINDINGS_UNSPACED)
 
 
 @attrs.define
-class Statements:
-    """Sentences that state something, each once."""
+class _Kind:
+    rank: int
 
-    _kinds: dict[str, int] = attrs.field(factory=dict)
-    """The statements, from the oldest to the newest, and what each is."""
-    _answer: str = ""
-    """The last reply, which ends a request if nothing is called after it."""
 
-    _worked: bool = False
-    """Whether anything was called since the last request: if not, the reply is small talk."""
+@attrs.define
+class Statements(Section[_Kind]):
+    """Sentences that state something, each once. Replies are searched from the newest back."""
+
+    record = _Kind
+    _texts: list[tuple[str, bool]] = attrs.field(factory=list)
+    """What was said, and sentences that say what the user refused; which of the two it is."""
 
     def take(self, turn: Turn) -> None:
         """Take in what a turn states."""
         match turn:
             case Said(text):
-                self._answer = text
-                for sentence, is_decision in statements(text):
-                    self._put(sentence, _DECIDED if is_decision else _FOUND)
-            case Asked():
-                if self._answer and self._worked:
-                    self._put(first_sentence(self._answer), _ANSWERED)
-                self._answer, self._worked = "", False
-            case Called():
-                self._answer, self._worked = "", True
-                if turn.result is not None and (reason := refusal(turn.output)) is not None:
-                    why = f': "{one_line(reason)}"' if reason else ""
-                    self._put(f"The user refused {cut(turn.label, _LIMIT // 2)}{why}.", _REFUSED)
+                self._texts.append((text, False))
+            case Called() if (reason := refusal(turn.output)) is not None:
+                why = f': "{one_line(reason)}"' if reason else ""
+                self._texts.append((f"The user refused {turn.label}{why}.", True))
 
     def lines(self) -> Iterator[Line]:
         """Yield the statements from the oldest to the newest."""
-        for age, (text, kind) in enumerate(self._kinds.items()):
-            yield Line(text, rank=kind * len(self._kinds) + age)
+        self._search()
+        for age, (text, kind) in enumerate(self.known.items()):
+            yield Line(text, rank=kind.rank * len(self.known) + age)
 
-    def to_plain(self) -> Any:
-        """Return the statements that rank highest."""
-        entries = list(self._kinds.items())
-        best = sorted(range(len(entries)), key=lambda at: (entries[at][1], at))[-_STORED:]
-        answer = first_sentence(self._answer) if self._worked else ""
-        return {"kinds": [list(entries[at]) for at in sorted(best)], "answer": answer}
+    def to_plain(self) -> list[list[Any]]:
+        """Return the statements."""
+        self._search()
+        return super().to_plain()
 
-    def restore(self, plain: Any) -> None:
-        """Go on from the statements of a former generation."""
-        match plain:
-            case {"kinds": list(entries), "answer": str(answer)}:
-                self._answer, self._worked = answer, bool(answer)
-                for entry in entries:
-                    match entry:
-                        case [str(text), int(kind)]:
-                            self._kinds[text] = kind
+    def _search(self) -> None:
+        """Add what the texts state that were taken in since the last search."""
+        found: dict[str, _Kind] = {}
+        while self._texts:
+            text, is_refusal = self._texts.pop()
+            if is_refusal:
+                found.setdefault(text, _Kind(_REFUSED))
+            elif len(found) < _MOST:
+                for sentence, is_decision in reversed(list(statements(text))):
+                    found.setdefault(sentence, _Kind(_DECIDED if is_decision else _FOUND))
+        for text in reversed(found):
+            self.known.pop(text, None)
+            self.known[text] = found[text]
 
-    def _put(self, sentence: str, kind: int) -> None:
-        text = one_line(sentence.replace("**", "")).lstrip("-*#>| ")
-        is_long = text.count(" ") + 1 >= _FEWEST_WORDS or not text.isascii()
-        if is_long and len(text) <= _LIMIT and _SENTENCE.fullmatch(text):
-            self._kinds[text] = max(kind, self._kinds.pop(text, kind))
+
+def statements(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the sentences that decide something or say what was found, and whether they decide.
+
+    >>> list(statements("The tests all pass. We go with the new parser. 问题是缓存没有失效。"))
+    [('We go with the new parser.', True), ('问题是缓存没有失效。', False)]
+    """
+    plain = _plain(text)
+    # Few texts have any cue, and those few.
+    decisions = [cue for cue in _DECIDES if cue in plain]
+    findings = [cue for cue in _FINDS if cue in plain]
+    for sentence in sentences(text) if decisions or findings else ():
+        stated = one_line(sentence.replace("**", "")).lstrip("-*#>| ")
+        # What is longer is a list or code that has no full stop.
+        has_words = stated.count(" ") + 1 >= FEWEST_WORDS or not stated.isascii()
+        if has_words and len(stated) <= PARAGRAPH and _WHOLE.fullmatch(stated):
+            plain = _plain(sentence)
+            decides = any(cue in plain for cue in decisions)
+            if decides or any(cue in plain for cue in findings):
+                yield stated, decides
+
+
+def _plain(text: str) -> str:
+    """Return a text in which every word begins after a blank."""
+    return f" {text.lower()}".replace("\n", " ").replace("*", " ").replace("(", " ")

@@ -11,15 +11,14 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
+from agentic.context.digest._outcome import ENDS
 from agentic.messages import Message, ToolCall
 
 __all__ = ["Action", "actions_in_text"]
 
-_FEWEST, _ENOUGH_ACTIONS, _ENOUGH_OUTPUTS = 2, 0.8, 0.6
-"""Two actions, in four replies of five, and three answers of five that look like outputs: a person
-who talks about code now and then is not taken for a machine."""
-_WINDOW = 400
-"""How much of the end of an answer is looked at, in characters: a prompt or an exit code."""
+_FEWEST, _MOST = 2, 0.6
+"""Two actions, three replies of five that end in one, and three answers to those of five that look
+like outputs: a person who talks about code now and then is not taken for a machine."""
 _FENCE = "```"
 _TAGGED = re.compile(r"<(?P<tag>[a-z]\w{1,40})>(?P<body>.*)</(?P=tag)>\s*\Z", re.DOTALL)
 _INNER = re.compile(r"<(\w{1,40})>(.*?)</\1>", re.DOTALL)
@@ -54,9 +53,8 @@ def actions_in_text(messages: Sequence[Message]) -> Mapping[int, Action]:
     answers = [messages[at + 1] for at in replies[:-1] if messages[at + 1].role == "user"]
     answered = [at for at in found if at + 1 < len(messages) and messages[at + 1].role == "user"]
     outputs = sum(_is_output(messages[at + 1].content) for at in answered)
-    enough = max(_FEWEST, _ENOUGH_ACTIONS * len(answers))
-    is_one = len(answered) >= enough and outputs >= _ENOUGH_OUTPUTS * len(answered)
-    return found if is_one else {}
+    enough = max(_FEWEST, _MOST * len(answers))
+    return found if len(answered) >= enough and outputs >= _MOST * len(answered) else {}
 
 
 def _action(reply: str) -> Action | None:
@@ -79,4 +77,4 @@ def _make(name: str, arguments: dict[str, str], start: int) -> Action:
 
 
 def _is_output(text: str) -> bool:
-    return bool(_MACHINE_START.match(text) or _MACHINE_END.search(text[-_WINDOW:]))
+    return bool(_MACHINE_START.match(text) or _MACHINE_END.search(text[-ENDS:]))

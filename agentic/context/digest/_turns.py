@@ -2,47 +2,47 @@
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, dropwhile
+from itertools import chain
 from typing import Any, TypeAlias
 
 import attrs
 
-from agentic.context.digest._cut import one_line
+from agentic.context.digest._cut import LINE, cut, one_line
 from agentic.context.digest._harness import is_summary, own_words
+from agentic.context.digest._outcome import failed
 from agentic.context.digest._references import quoted
 from agentic.context.digest._text_agents import Action, actions_in_text
 from agentic.context.digest._tools import ToolTable
 from agentic.messages import Message, Round, ToolCall, ToolResult, split_rounds
 
-__all__ = ["Asked", "Called", "Noted", "Said", "Summarized", "Turn", "read_turns"]
-
-_LABEL = 200
-"""Characters of an argument that are read to name a call."""
+__all__ = ["Asked", "Called", "Noted", "Said", "Summarized", "Turn", "called", "read_turns"]
 
 
 @attrs.frozen
-class Asked:
-    """The user's own words, without what a harness put around them."""
-
+class _Words:
     text: str
     message: Message
     """Where they stand."""
 
 
-@attrs.frozen
-class Noted:
+class Asked(_Words):
+    """The user's own words, without what a harness put around them."""
+
+
+class Noted(_Words):
     """What is neither the user's nor the assistant's word: a system message, or a pinned output."""
 
-    text: str
-    message: Message
+
+class Said(_Words):
+    """The assistant's prose."""
 
 
 @attrs.frozen
-class Said:
-    """The assistant's prose."""
+class Summarized:
+    """A former summary: ours with the data beside it, or somebody else's text."""
 
     text: str
-    message: Message
+    notes: Mapping[str, Any] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -54,7 +54,12 @@ class Called:
     """The arguments, parsed; empty if they are no JSON object."""
     kind: str | None
     """What the tool table says that the tool does: read, write, edit, delete, run, or None."""
+    command: str
+    """What is run, if it runs something."""
+    paths: tuple[str, ...]
+    """The files that the arguments name, if it does something to files."""
     result: ToolResult | None
+    failed: bool
 
     @property
     def output(self) -> str:
@@ -64,18 +69,9 @@ class Called:
     @property
     def label(self) -> str:
         """The call in one line: the command, or the tool and what it was given."""
-        given = [str(value)[:_LABEL] for value in self.arguments.values()]
-        if self.kind == "run" and given:
-            return one_line(given[0])
-        return one_line(" ".join([self.call.name, *given]))
-
-
-@attrs.frozen
-class Summarized:
-    """A former summary: ours with the data beside it, or somebody else's text."""
-
-    text: str
-    notes: Mapping[str, Any] = attrs.field(factory=dict)
+        given = [str(value)[:LINE] for value in self.arguments.values()]
+        words = [self.command[:LINE]] if self.command else [self.call.name, *given]
+        return cut(one_line(" ".join(words)), LINE)
 
 
 Turn: TypeAlias = Asked | Noted | Said | Called | Summarized
@@ -84,13 +80,26 @@ Turn: TypeAlias = Asked | Noted | Said | Called | Summarized
 def read_turns(messages: Sequence[Message], table: ToolTable) -> Iterator[Turn]:
     """Yield the turns of a conversation. System messages that it starts with are no part of it."""
     reader = _Reader(table, actions_in_text(messages), _last_request(messages))
-    for found in dropwhile(_is_prompt, split_rounds(messages)):
-        yield from reader.read(found)
+    is_prompt = True
+    for found in split_rounds(messages):
+        opener = found.messages[0]
+        is_prompt = is_prompt and opener.role == "system" and opener.summary is None
+        if not is_prompt:
+            yield from reader.read(found)
 
 
-def _is_prompt(found: Round) -> bool:
-    opener = found.messages[0]
-    return opener.role == "system" and opener.summary is None
+def called(call: ToolCall, result: ToolResult | None, table: ToolTable) -> Called:
+    """Return a call with what the table knows of its tool."""
+    # Arguments nested too deeply raise a RecursionError.
+    try:
+        arguments = call.parse()
+    except (ValueError, RecursionError):
+        arguments = {}
+    kind = table.kind_of(call.name, arguments)
+    command = table.command_of(arguments) if kind == "run" else ""
+    paths = table.paths_of(arguments) if kind and kind != "run" else ()
+    went_wrong = result is not None and failed(result, is_command=kind == "run")
+    return Called(call, arguments, kind, command, paths, result, went_wrong)
 
 
 def _last_request(messages: Sequence[Message]) -> int:
@@ -113,10 +122,11 @@ class _Reader:
         elif action := self.actions.get(position):
             if prose := first.content[: action.start].strip():
                 yield Said(prose, first)
-            if position == self.last_request + 1:
-                yield self._called(action.call, None)
+            if position > self.last_request:
+                yield called(action.call, None, self.table)
         elif action := self.actions.get(position - 1):
-            yield self._called(action.call, ToolResult("", action.call.name, first.content))
+            result = ToolResult("", action.call.name, first.content)
+            yield called(action.call, result, self.table)
         else:
             yield from self._read_messages(found)
 
@@ -125,7 +135,7 @@ class _Reader:
             if message.role == "assistant" and message.content.strip():
                 yield Said(message.content, message)
         for call, result in _answered(found):
-            yield self._called(call, result)
+            yield called(call, result, self.table)
         for message, position in zip(found.messages, found.positions, strict=True):
             if message.role == "user":
                 yield from self._read_words(message, position)
@@ -136,16 +146,7 @@ class _Reader:
         if is_summary(message.content) and position != self.last_request:
             yield Summarized(message.content)
         elif (text := own_words(message.content)) or message.media:
-            attached = ", ".join(media.media_type for media in message.media)
-            yield Asked(f"{text} [attached: {attached}]".strip() if attached else text, message)
-
-    def _called(self, call: ToolCall, result: ToolResult | None) -> Called:
-        # Arguments nested too deeply raise a RecursionError.
-        try:
-            arguments = call.parse()
-        except (ValueError, RecursionError):
-            arguments = {}
-        return Called(call, arguments, self.table.kind_of(call.name, arguments), result)
+            yield Asked(quoted(message.replace(content=text)), message)
 
 
 def _answered(found: Round) -> Iterator[tuple[ToolCall, ToolResult | None]]:

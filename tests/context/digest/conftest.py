@@ -7,12 +7,12 @@ import pytest
 
 from agentic.context.digest._tools import ToolTable
 from agentic.context.digest._turns import Called
-from agentic.messages import Message, ToolCall, ToolFailure, ToolResult
+from agentic.context.digest._turns import called as called_turn
+from agentic.messages import Message, ToolCall, ToolError, ToolResult
 
 
 def _called(call: ToolCall, result: ToolResult | None) -> Called:
-    arguments = call.parse()
-    return Called(call, arguments, ToolTable().kind_of(call.name, arguments), result)
+    return called_turn(call, result, ToolTable())
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +21,7 @@ def called() -> Callable[..., Called]:
 
     def make(tool: str, output: str | None = "", *, error: str = "", **arguments: object) -> Called:
         call = ToolCall("c1", tool, json.dumps(arguments))
-        failure = ToolFailure(error) if error else None
+        failure = ToolError(error) if error else None
         return _called(call, None if output is None else ToolResult("c1", tool, output, failure))
 
     return make

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.context.digest._commands import MAX_COMMANDS, Commands
-from agentic.context.digest._outcome import error_line, failed
+from agentic.context.digest._outcome import error_line
 from agentic.context.digest._turns import Called
 
 Make = Callable[..., Called]
@@ -60,8 +60,8 @@ def test_success_is_no_failure(called: Make, command: str, output: str) -> None:
 def test_tool_error_is_a_failure(called: Make) -> None:
     """A result that carries an error needs no words."""
     turn = called("bash", error="error: it timed out", command="make")
-    assert failed(turn)
-    assert error_line(turn) == "error: it timed out"
+    assert turn.failed
+    assert error_line(turn.result) == "error: it timed out"
 
 
 @pytest.mark.parametrize(
@@ -85,11 +85,12 @@ def test_arguments_of_other_programs_count(called: Make) -> None:
     assert why(section) == [("./a -x", "error: no")]
 
 
-def test_commands_of_a_kind_share_a_line(called: Make) -> None:
+def test_each_command_has_a_line(called: Make) -> None:
     """The newest first; what only looks, and what still fails, is left out."""
     section = ran(
         called,
         ("pytest tests/a", "3 passed"),
+        ("pytest tests/a -x", "4 passed"),
         ("pytest tests/b", "9 passed"),
         ("cat a.py", "x"),
         ("npm run check", "error: no\nexit code: 1"),
@@ -98,7 +99,8 @@ def test_commands_of_a_kind_share_a_line(called: Make) -> None:
     ranked = sorted(section.lines(), key=lambda line: -line.rank)
     assert [line.text for line in ranked] == [
         "`git commit -m x` (1 file changed)",
-        "`pytest tests/b` and 1 more of `pytest` (ran 2x; last: 9 passed)",
+        "`pytest tests/b` (9 passed)",
+        "`pytest tests/a -x` (ran 2x; last: 4 passed)",
     ]
 
 
@@ -136,7 +138,7 @@ def test_failures_are_remembered_longest(called: Make) -> None:
     """A long session keeps a bounded number, and forgets what succeeded first."""
     runs = [(f"./run {number}", "exit code: 0") for number in range(2 * MAX_COMMANDS)]
     section = ran(called, ("make", "error: no\nexit code: 2"), *runs)
-    assert len(section.commands) == MAX_COMMANDS
+    assert len(section.known) == MAX_COMMANDS
     assert why(section) == [("make", "error: no")]
 
 
