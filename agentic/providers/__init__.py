@@ -1,38 +1,28 @@
 """One adapter a provider: its messages, usage, stop reasons, errors and streams, in one vocabulary.
 
-Each is a package of two parts: what is known of the wire, pure and without any SDK, and a
-`Decider` that calls the official SDK's client, which the caller passes in. Adapters load when they
-are first used.
+Each is a package of the same parts: `_decoding` and `_encoding` of messages, `_replies`,
+`_streaming`, all of them pure and without any SDK, and in `_decider` a `Decider` that calls the
+official SDK's client, which the caller passes in. Adapters load when they are first used. `kit` is
+for authors of other adapters; `validators` knows what shapes of requests are refused.
 """
 
 import importlib
 import types
 
 from agentic.providers._connect import PROVIDERS, Connection, connect
-from agentic.providers._incremental import Decoded
-from agentic.providers._native import native_payload
-from agentic.providers._plain import at, items_at, plain, text_at
-from agentic.providers._violation import Step, Violation, find_unpaired
 
 __all__ = [
     "PROVIDERS",
     "Connection",
-    "Decoded",
-    "Step",
-    "Violation",
     "anthropic",
-    "at",
     "bedrock",
     "connect",
-    "find_unpaired",
     "gemini",
-    "items_at",
-    "native_payload",
+    "kit",
     "openai_chat",
     "openai_responses",
     "overflow",
-    "plain",
-    "text_at",
+    "validators",
 ]
 
 

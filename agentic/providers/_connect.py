@@ -23,11 +23,11 @@ class Connection(StreamingDecider, Protocol):
 
     @property
     def name(self) -> str:
-        """Give `provider:model`."""
+        """Return `provider:model`."""
         ...
 
     def limits(self) -> ModelLimits:
-        """Give the model's limits, in tokens."""
+        """Return the model's limits, in tokens."""
         ...
 
 
@@ -62,6 +62,7 @@ def _gemini(sdk: Any) -> Any:
 
 
 _OPENAI = _Sdk("openai", "openai", lambda sdk: sdk.AsyncOpenAI())
+
 _SDKS: Mapping[str, _Sdk] = {
     "anthropic": _Sdk("anthropic", "anthropic", _anthropic),
     "bedrock": _Sdk("bedrock", "boto3", lambda sdk: sdk.client("bedrock-runtime")),
@@ -69,6 +70,7 @@ _SDKS: Mapping[str, _Sdk] = {
     "openai_chat": _OPENAI,
     "openai_responses": _OPENAI,
 }
+
 PROVIDERS = tuple(_SDKS)
 """What `connect` knows, the word before the colon."""
 
@@ -86,12 +88,11 @@ def connect(model: str, **settings: Any) -> Connection:
     provider, _, name = str(model).partition(":")
     if provider not in _SDKS or not name:
         near = difflib.get_close_matches(provider, _SDKS, n=1) if name else []
-        example = "put the provider before the name that it gives the model, as in "
         raise ConfigError(
             "model",
             model,
             f"PROVIDER:NAME, the provider one of {', '.join(_SDKS)}",
-            f"write {near[0]}:{name}" if near else f"{example}openai_chat:gpt-4.1",
+            f"did you mean '{near[0]}:{name}'?" if near else "such as openai_chat:gpt-4.1",
         )
     adapter = importlib.import_module(f"agentic.providers.{provider}")
     decider: Connection = adapter.Decider(_client(model, _SDKS[provider]), name, **settings)
@@ -108,6 +109,5 @@ def _client(model: str, sdk: _Sdk) -> Any:
     try:
         return sdk.make(module)
     except Exception as problem:
-        raise ConfigError(
-            "model", model, "a provider whose client can be set up", str(problem).rstrip(".")
-        ) from problem
+        message = f"cannot create a client for {model!r}: {str(problem).rstrip('.')}"
+        raise ConfigError("model", model, "a provider that is set up", message=message) from problem

@@ -6,9 +6,9 @@ from typing import Any
 
 from agentic.errors import ContextOverflow, IncompleteReply, ProviderError, RequestFailed
 from agentic.limits import ModelLimits
-from agentic.providers._plain import at, plain
+from agentic.providers.kit import at, plain
 from agentic.providers.overflow import read_overflow
-from agentic.providers.overflow._said import status_of
+from agentic.providers.overflow._error_text import status_of
 
 __all__ = ["counted_tokens", "known_window", "provider_errors", "reported_error"]
 
@@ -77,7 +77,7 @@ def counted_tokens(answer: Any, field: str, provider: str) -> int:
 
 
 def known_window(limits: ModelLimits) -> int | None:
-    """Give the model's context window, in tokens; None if it is only supposed.
+    """Return the model's context window, in tokens; None if it is only supposed.
 
     >>> known_window(ModelLimits(128_000, 16_384)), known_window(ModelLimits(8192, 0, known=False))
     (128000, None)

@@ -75,7 +75,7 @@ def test_a_name_that_says_too_little_is_refused(name: str) -> None:
 )
 def test_a_provider_misspelled_is_suggested(given: str, meant: str) -> None:
     """With the name of the model, so that it can be pasted."""
-    with pytest.raises(ConfigError, match=f"write {meant}"):
+    with pytest.raises(ConfigError, match=f"did you mean '{meant}'"):
         providers.connect(given)
 
 
@@ -88,7 +88,7 @@ def test_a_client_without_its_key_is_told_before_any_request(
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
 
-    with pytest.raises(ConfigError, match="a provider whose client can be set up"):
+    with pytest.raises(ConfigError, match=f"cannot create a client for '{name}'"):
         providers.connect(name)
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from agentic.loop import Decision
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
-from agentic.providers.bedrock._wire._calls import TOOL_NAMES
-from agentic.providers.gemini._wire._calls import TOOL_NAMES as GOOGLES
+from agentic.providers.bedrock._encoding import TOOL_NAMES
+from agentic.providers.gemini._encoding import TOOL_NAMES as GOOGLES
 from agentic.tools import ToolDefinition
 
 ADAPTERS: list[Any] = [anthropic, bedrock, gemini, openai_chat, openai_responses]

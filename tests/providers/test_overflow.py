@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 from agentic.errors import ContextOverflow, RequestFailed
 from agentic.providers import overflow
 from agentic.providers.overflow import Overflow, is_context_overflow, read_overflow
-from agentic.providers.overflow._clouds import CLOUDS
-from agentic.providers.overflow._labs import LABS
-from agentic.providers.overflow._negative import OTHERS
-from agentic.providers.overflow._row import Row
-from agentic.providers.overflow._said import read_said, spell
-from agentic.providers.overflow._served import SERVED
+from agentic.providers.overflow._error_text import read_said, spell
+from agentic.providers.overflow._hosted import CLOUDS, LABS
+from agentic.providers.overflow._other_errors import OTHER_ERRORS
+from agentic.providers.overflow._self_hosted import SELF_HOSTED
+from agentic.providers.overflow._wordings import Row
 
-ROWS = (*LABS, *CLOUDS, *SERVED)
+ROWS = (*LABS, *CLOUDS, *SELF_HOSTED)
 TOO_LONG = "prompt is too long: 208310 tokens > 200000 maximum"
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
@@ -54,7 +53,7 @@ def test_a_message_is_found_however_it_is_wrapped(row: Row) -> None:
     assert [read_overflow(error) for error in wrapped] == [row.sizes] * len(wrapped)
 
 
-@pytest.mark.parametrize("row", OTHERS, ids=lambda row: row.server)
+@pytest.mark.parametrize("row", OTHER_ERRORS, ids=lambda row: row.server)
 def test_what_only_looks_like_an_overflow_is_none(row: Row) -> None:
     """A rate limit, a body, an output limit: no row of the other table outvotes it."""
     assert row.wording.search(spell(row.says))
@@ -62,7 +61,7 @@ def test_what_only_looks_like_an_overflow_is_none(row: Row) -> None:
     assert read_overflow({"error": {"message": row.says}}) is None
 
 
-@pytest.mark.parametrize("other", OTHERS, ids=lambda row: row.server)
+@pytest.mark.parametrize("other", OTHER_ERRORS, ids=lambda row: row.server)
 def test_no_row_is_taken_for_another_error(other: Row) -> None:
     """Nothing in the negative table is found in a real overflow."""
     assert [row.server for row in ROWS if other.wording.search(spell(row.says))] == []
@@ -70,7 +69,7 @@ def test_no_row_is_taken_for_another_error(other: Row) -> None:
 
 def test_servers_are_listed_once() -> None:
     """A row that stands twice is a slip."""
-    servers = [row.server for row in (*ROWS, *OTHERS)]
+    servers = [row.server for row in (*ROWS, *OTHER_ERRORS)]
 
     assert len(servers) == len(set(servers))
 

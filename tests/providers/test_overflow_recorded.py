@@ -14,7 +14,7 @@ pytestmark = pytest.mark.corpus
 
 @pytest.fixture(scope="module")
 def recorded() -> Path:
-    """Give the folder with what providers answered."""
+    """Return the folder with what providers answered."""
     root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
     data = root.parent / "shared" / "data" / "provider_responses"
     if not data.is_dir():

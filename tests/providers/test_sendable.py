@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
-from agentic.providers._sendable import parse_object, sendable
+from agentic.providers.kit import parse_object, sendable
 
 ADAPTERS: list[Any] = [anthropic, bedrock, gemini, openai_chat, openai_responses]
 TEXT = st.text(st.characters(exclude_categories=()))

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from agentic.messages import (
     Message,
-    Native,
+    ProviderPayload,
     ToolCall,
-    ToolFailure,
+    ToolError,
     ToolResult,
     from_plain,
     to_plain,
@@ -260,10 +260,10 @@ def test_a_copy_is_not_marked(adapter: ModuleType, way: Callable[[Message], Mess
 
 def test_what_is_decoded_has_every_field() -> None:
     """It is made without the constructors, and yet equal to what those make."""
-    failure = ToolFailure("It is gone.")
+    failure = ToolError("It is gone.")
 
     assert decoded_message("user", "Hello.", None) == Message("user", "Hello.")
-    assert decoded_native("acme", [1], joins_previous=True) == Native(
+    assert decoded_native("acme", [1], joins_previous=True) == ProviderPayload(
         "acme", [1], joins_previous=True
     )
     assert decoded_call("c1", "read", "{}") == ToolCall("c1", "read", "{}")

@@ -13,8 +13,8 @@ model: https://platform.claude.com/docs/en/build-with-claude/prompt-caching (rea
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agentic.providers._plain import at, items_at, text_at
-from agentic.providers.anthropic._wire._blocks import blocks_of
+from agentic.providers.anthropic._decoding import blocks_of
+from agentic.providers.kit import at, items_at, text_at
 
 __all__ = ["mark_for_cache"]
 
@@ -45,7 +45,7 @@ def mark_for_cache(body: Mapping[str, Any], *, summaries: int = 0) -> dict[str, 
 
 
 def _parts(body: Mapping[str, Any]) -> Iterator[Any]:
-    """Give all that may be marked, results' own blocks included."""
+    """Yield all that may be marked, results' own blocks included."""
     waiting = [*items_at(body, "tools"), *blocks_of(body.get("system"))]
     waiting += items_at(body, "messages")
     while waiting:

@@ -12,18 +12,12 @@ from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.messages import leading_system_count
 from agentic.providers._failure import counted_tokens, known_window, provider_errors
-from agentic.providers._plain import at, plain, text_at
 from agentic.providers.anthropic._cache import mark_for_cache
-from agentic.providers.anthropic._wire import (
-    NAME,
-    StreamedResponse,
-    decode_response,
-    encode_request,
-    reply_blocks,
-    stream_error,
-    usage,
-)
-from agentic.providers.anthropic._wire._calls import TOOL_NAMES
+from agentic.providers.anthropic._decoding import NAME
+from agentic.providers.anthropic._encoding import TOOL_NAMES, encode_request
+from agentic.providers.anthropic._replies import decode_response, reply_blocks, usage
+from agentic.providers.anthropic._streaming import StreamedResponse, stream_error
+from agentic.providers.kit import at, plain, text_at
 from agentic.usage import Usage, normalize
 
 if TYPE_CHECKING:
@@ -44,6 +38,7 @@ _DEFAULT_MAX_TOKENS = 4096
 _LARGEST_UNSTREAMED = 8192
 
 _LARGE_REPLY = 32_000
+
 _PARTS_OF_WINDOW = 8
 """The longest reply that is asked for by default, in tokens, and as a share of a larger window.
 
@@ -98,11 +93,11 @@ class Decider:
 
     @property
     def name(self) -> str:
-        """Give `provider:model`."""
+        """Return `provider:model`."""
         return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
-        """Give the model's limits, in tokens: those given, or the catalog's."""
+        """Return the model's limits, in tokens: those given, or the catalog's."""
         return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
@@ -125,7 +120,7 @@ class Decider:
         return _decision(responses, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Give the reply's text as it comes, and the whole Decision last.
+        """Yield the reply's text as it comes, and the whole Decision last.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
@@ -163,7 +158,7 @@ class Decider:
         return provider_errors(NAME, self.model, known_window(self.limits()), received)
 
     def _body(self, request: Input) -> dict[str, Any]:
-        """Give the arguments of the SDK's call."""
+        """Return the arguments of the SDK's call."""
         encoded = encode_request(
             request.history, system_prompt=request.system_prompt, tools=request.tools
         )

@@ -106,7 +106,7 @@ def _discard(answer: Any) -> None:
 
 
 async def events(stream: Any) -> AsyncGenerator[Any, None]:
-    """Give the events of a stream, which may block or be asynchronous, and close it at the end."""
+    """Yield the events of a stream, which may block or be asynchronous, and close it at the end."""
     if not hasattr(stream, "__aiter__"):
         reader = _Reader(stream, asyncio.get_running_loop())
         async with contextlib.aclosing(reader.read()) as items:
@@ -140,7 +140,7 @@ class _Reader:
     """Nobody reads the queue any more."""
 
     async def read(self) -> AsyncGenerator[Any, None]:
-        """Give the events as they come, and leave the thread when nobody takes them any more."""
+        """Yield the events as they come, and leave the thread when nobody takes them any more."""
         _start(self._work)
         try:
             while not isinstance(item := await self.queue.get(), _End):

@@ -12,26 +12,22 @@ from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.messages import leading_system_count
 from agentic.providers._failure import counted_tokens, known_window, provider_errors
-from agentic.providers._plain import at
 from agentic.providers.bedrock._blocking import call, events
-from agentic.providers.bedrock._cache import mark_for_cache
-from agentic.providers.bedrock._wire import (
-    NAME,
-    StreamedResponse,
-    decode_response,
+from agentic.providers.bedrock._decoding import NAME
+from agentic.providers.bedrock._encoding import (
+    TOOL_NAMES,
     encode_request,
-    for_boto3,
 )
-from agentic.providers.bedrock._wire._calls import TOOL_NAMES
-from agentic.providers.bedrock._wire._families import part_turns
-from agentic.providers.bedrock._wire._request import with_options
+from agentic.providers.bedrock._families import mark_for_cache, part_turns
+from agentic.providers.bedrock._json import for_boto3
+from agentic.providers.bedrock._replies import decode_response
+from agentic.providers.bedrock._streaming import StreamedResponse
+from agentic.providers.kit import at, items_at
 
 __all__ = ["Decider"]
 
 _COUNTED = ("messages", "system", "toolConfig", "additionalModelRequestFields")
 """https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseTokensRequest.html"""
-
-
 _TWO_KINDS_REFUSED = "cannot be provided in the same turn"
 """What a model says that takes no words beside calls or results."""
 _MARKS_REFUSED = re.compile(r"did not allow prompt caching|\[?cachePoint\]? is not permitted")
@@ -68,11 +64,11 @@ class Decider:
 
     @property
     def name(self) -> str:
-        """Give `provider:model`."""
+        """Return `provider:model`."""
         return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
-        """Give the model's limits, in tokens: those given, or the catalog's."""
+        """Return the model's limits, in tokens: those given, or the catalog's."""
         return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
@@ -87,7 +83,7 @@ class Decider:
         return TOOL_NAMES.restore(decode_response(response), request.tools)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Give the reply's text as it comes, and the whole Decision last.
+        """Yield the reply's text as it comes, and the whole Decision last.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
@@ -147,7 +143,7 @@ class Decider:
         )
         if not self._has_two_kinds:
             conversation["messages"] = part_turns(conversation["messages"])
-        whole = with_options(conversation, self.options, offered=bool(request.tools))
+        whole = _with_options(conversation, self.options, offered=bool(request.tools))
         if marked and self.prompt_cache and self._takes_marks:
             leading = request.history[: leading_system_count(request.history)]
             summaries = sum(message.summary is not None for message in leading)
@@ -159,7 +155,7 @@ class Decider:
 
 
 async def _told(stream: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
-    """Give an error that boto3 raises for an event as the event that it was.
+    """Yield an error that boto3 raises for an event as the event that it was.
 
     boto3 makes every one of them a status of 400, and only its code tells a throttling.
     """
@@ -174,3 +170,30 @@ async def _told(stream: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
             code = str(at(problem, "Code") or "") or "unknown"
             kind = code if code.endswith("Exception") else f"{code}Exception"
             yield {kind: {"message": str(at(problem, "Message") or error)}}
+
+
+def _with_options(
+    request: Mapping[str, Any], options: Mapping[str, Any], *, offered: bool = True
+) -> dict[str, Any]:
+    """Add what the caller says in the provider's words.
+
+    Blocks of `system` and entries of `toolConfig.tools`, such as a mark for the cache, are put
+    after ours. A `toolChoice` counts where tools are offered: stand-ins are not to be chosen.
+
+    >>> cached = {"system": [{"cachePoint": {"type": "default"}}]}
+    >>> _with_options({"system": [{"text": "Be brief."}]}, cached)["system"]
+    [{'text': 'Be brief.'}, {'cachePoint': {'type': 'default'}}]
+    """
+    merged = {**request, **options}
+    if isinstance(options.get("system"), list):
+        merged["system"] = [*items_at(request, "system"), *options["system"]]
+    given = options.get("toolConfig")
+    if isinstance(given, Mapping):
+        own, theirs = items_at(request, "toolConfig", "tools"), items_at(given, "tools")
+        config = {**given, "tools": [*own, *theirs]}
+        if not (offered or theirs):
+            config.pop("toolChoice", None)
+        merged["toolConfig"] = config
+        if not config["tools"]:
+            del merged["toolConfig"]
+    return merged

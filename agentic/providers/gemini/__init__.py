@@ -1,25 +1,14 @@
 """Google's Gemini models, by the Gemini API (AI Studio) and by Vertex AI.
 
 `Decider` calls a `google.genai.Client` (`pip install 'agentic-weave[gemini]'`); everything else
-needs no SDK.
+needs no SDK: JSON data or the objects of google-genai come in, keys of the REST body come out.
 """
 
 from agentic.providers.gemini._decider import Decider
-from agentic.providers.gemini._wire import (
-    NAME,
-    STOP_WORDS,
-    IncrementalDecoder,
-    StreamedResponse,
-    decode,
-    decode_request,
-    decode_response,
-    encode,
-    encode_request,
-    encode_tools,
-    stop_reason,
-    usage,
-    validate,
-)
+from agentic.providers.gemini._decoding import NAME, IncrementalDecoder, decode, decode_request
+from agentic.providers.gemini._encoding import encode, encode_request, encode_tools, validate
+from agentic.providers.gemini._replies import STOP_WORDS, decode_response, stop_reason, usage
+from agentic.providers.gemini._streaming import StreamedResponse
 from agentic.providers.overflow import is_context_overflow
 
 __all__ = [

@@ -17,14 +17,11 @@ from agentic.errors import RequestFailed
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.providers._failure import counted_tokens, known_window, provider_errors
-from agentic.providers._plain import plain, text_at
-from agentic.providers.gemini._wire import (
-    NAME,
-    StreamedResponse,
-    decode_response,
-    encode_request,
-)
-from agentic.providers.gemini._wire._calls import TOOL_NAMES
+from agentic.providers.gemini._decoding import NAME
+from agentic.providers.gemini._encoding import TOOL_NAMES, encode_request
+from agentic.providers.gemini._replies import decode_response
+from agentic.providers.gemini._streaming import StreamedResponse
+from agentic.providers.kit import plain, text_at
 
 if TYPE_CHECKING:
     from google.genai import Client
@@ -50,11 +47,11 @@ class Decider:
 
     @property
     def name(self) -> str:
-        """Give `provider:model`."""
+        """Return `provider:model`."""
         return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
-        """Give the model's limits, in tokens: those given, or the catalog's."""
+        """Return the model's limits, in tokens: those given, or the catalog's."""
         return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
@@ -70,7 +67,7 @@ class Decider:
         return TOOL_NAMES.restore(decode_response(self._whole(response)), request.tools)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Give the reply's text as it comes, and the whole Decision last.
+        """Yield the reply's text as it comes, and the whole Decision last.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.

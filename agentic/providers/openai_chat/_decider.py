@@ -10,15 +10,11 @@ from agentic.errors import ContextOverflow, RequestFailed
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.providers._failure import known_window, provider_errors
-from agentic.providers._plain import items_at, plain
-from agentic.providers.openai_chat._wire import (
-    NAME,
-    StreamedResponse,
-    decode_response,
-    encode_request,
-)
-from agentic.providers.openai_chat._wire._calls import TOOL_NAMES, has_object
-from agentic.providers.openai_chat._wire._failure import failure_in
+from agentic.providers.kit import items_at, plain
+from agentic.providers.openai_chat._decoding import NAME
+from agentic.providers.openai_chat._encoding import TOOL_NAMES, encode_request, has_object
+from agentic.providers.openai_chat._replies import decode_response, failure_in
+from agentic.providers.openai_chat._streaming import StreamedResponse
 from agentic.providers.overflow import read_silent_overflow
 from agentic.tokens import approx_token_counter, count_tokens
 from agentic.usage import StopReason
@@ -48,11 +44,11 @@ class Decider:
 
     @property
     def name(self) -> str:
-        """Give `provider:model`."""
+        """Return `provider:model`."""
         return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
-        """Give the model's limits, in tokens: those given, or the catalog's."""
+        """Return the model's limits, in tokens: those given, or the catalog's."""
         return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
@@ -72,7 +68,7 @@ class Decider:
         return self._decision(body, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Give the reply's text as it comes, and the whole Decision last.
+        """Yield the reply's text as it comes, and the whole Decision last.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
@@ -91,7 +87,7 @@ class Decider:
         yield self._decision(streamed.response(), request)
 
     def _call(self, request: Input) -> dict[str, Any]:
-        """Give the arguments of the SDK's call, but for those of a stream."""
+        """Return the arguments of the SDK's call, but for those of a stream."""
         said = encode_request(
             request.history, system_prompt=request.system_prompt, tools=request.tools
         )

@@ -9,17 +9,12 @@ import attrs
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.providers._failure import counted_tokens, known_window, provider_errors
-from agentic.providers._plain import at, items_at, plain
-from agentic.providers.openai_responses._wire import (
-    NAME,
-    StreamedResponse,
-    decode_response,
-    encode_request,
-    raise_failure,
-)
-from agentic.providers.openai_responses._wire._calls import TOOL_NAMES
-from agentic.providers.openai_responses._wire._unsealed import without_unsealed
-from agentic.providers.openai_responses._wire._validate_items import is_openais
+from agentic.providers.kit import at, items_at, plain
+from agentic.providers.openai_responses._decoding import NAME
+from agentic.providers.openai_responses._encoding import TOOL_NAMES, encode_request
+from agentic.providers.openai_responses._items import is_openais, without_unsealed
+from agentic.providers.openai_responses._replies import decode_response
+from agentic.providers.openai_responses._streaming import StreamedResponse, raise_failure
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -33,6 +28,7 @@ _REASONING: Mapping[str, Any] = {"include": ["reasoning.encrypted_content"]}
 _REFUSALS = ("encrypted content is not supported", "reasoning.encrypted_content", "'include'")
 """What a refusal of that option says: OpenAI's words, or those of a server that knows no such
 option. Reasoning that cannot be decrypted is another matter."""
+
 _COUNTED = (
     "conversation",
     "input",
@@ -73,11 +69,11 @@ class Decider:
 
     @property
     def name(self) -> str:
-        """Give `provider:model`."""
+        """Return `provider:model`."""
         return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
-        """Give the model's limits, in tokens: those given, or the catalog's."""
+        """Return the model's limits, in tokens: those given, or the catalog's."""
         return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
@@ -94,7 +90,7 @@ class Decider:
         return self._decision(response, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Give the reply's text as it comes, and the whole Decision last.
+        """Yield the reply's text as it comes, and the whole Decision last.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
@@ -124,7 +120,7 @@ class Decider:
         return counted_tokens(answer, "input_tokens", NAME)
 
     def _call(self, request: Input) -> dict[str, Any]:
-        """Give the arguments of the SDK's call."""
+        """Return the arguments of the SDK's call."""
         said = encode_request(
             request.history, system_prompt=request.system_prompt, tools=request.tools
         )

@@ -5,8 +5,11 @@ not be taken for an overflow (a quota, a rate limit, the size of the body, the l
 is read first. A server that cuts the prompt and says nothing is told by what it counted.
 """
 
-from agentic.providers.overflow._overflow import Overflow
-from agentic.providers.overflow._read import is_context_overflow, read_overflow
-from agentic.providers.overflow._silent import read_silent_overflow
+from agentic.providers.overflow._detection import (
+    is_context_overflow,
+    read_overflow,
+    read_silent_overflow,
+)
+from agentic.providers.overflow._sizes import Overflow
 
 __all__ = ["Overflow", "is_context_overflow", "read_overflow", "read_silent_overflow"]

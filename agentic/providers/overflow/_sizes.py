@@ -2,27 +2,30 @@
 
 Rules are tried in order and each fills what is still missing, so that the outspoken ones ("a total
 of 202941 tokens") go before the guesses ("context ... 202752"). A reserved output is added to the
-input where a server adds it. Texts come as `_said.spell` gives them.
+input where a server adds it. Texts come as `_error_text.spell` gives them.
 """
 
 import re
 
-from agentic.providers.overflow._overflow import Overflow
+import attrs
 
-__all__ = ["read_sizes"]
+__all__ = ["Overflow", "read_sizes"]
 
 _NUMBER = r"\d{1,12}(?!\d| ?char)"
 _SENT = rf"(?P<sent>{_NUMBER})"
 _WINDOW = rf"(?P<window>{_NUMBER})"
 _RESERVED = rf"(?P<reserved>{_NUMBER})"
+
 # What may stand between a name and its number; no word that begins the other half of a sentence.
 _RUN = (
     r"(?:(?!exceed|max|limit|greater|longer|less|must|should|than|output|completion| by )[a-z_ (])"
 )
+
 _SENT_NAME = (
     r"(?<!max )(?<!maximum )"
     r"\b(?:prompt|request|input|prompt_tokens|input_tokens|max_total_tokens|token count)\b"
 )
+
 _WINDOW_NAME = r"\b(?:context|(?<!exceeds )limit|limit of|max(?:imum)?)\b(?!_)"
 
 _RULES = tuple(
@@ -51,6 +54,17 @@ _RULES = tuple(
         rf"{_WINDOW_NAME}{_RUN}{{0,50}}?(?:of [a-z][^ ]{{0,80}} is)?[ :=(]{{0,3}}\b{_WINDOW}",
     )
 )
+
+
+@attrs.frozen
+class Overflow:
+    """The sizes that a server gave, in tokens; None where it gave none."""
+
+    sent: int | None = None
+    """What the server held against the window: the input, and where it counts it the output that
+    was asked for too, so that this is always more than `window`."""
+    window: int | None = None
+    """What it accepts."""
 
 
 def read_sizes(text: str) -> Overflow:

@@ -1,10 +1,14 @@
 """How servers put it that a request does not fit, as patterns that many of them share.
 
-Texts come as `_said.spell` gives them: small letters, no quotes, no thousands separators. Every gap
-is bounded, so that a long text costs its length and no more.
+Texts come as `_error_text.spell` returns them: small letters, no quotes, no thousands
+separators. Every gap is bounded, so that a long text costs its length and no more.
 """
 
 import re
+
+import attrs
+
+from agentic.providers.overflow._sizes import Overflow
 
 __all__ = [
     "CHINESE",
@@ -19,6 +23,7 @@ __all__ = [
     "TOKENS_EXCEED",
     "TOO_LONG",
     "TOO_MANY_TOKENS",
+    "Row",
 ]
 
 MAXIMUM_CONTEXT = re.compile(
@@ -125,3 +130,18 @@ CHINESE = re.compile(
     r"上下文.{0,8}(?:过长|超[过出限长])|超[过出]?.{0,8}(?:上下文|最大.{0,4}长度)"
     r"|(?:prompt|输入|tokens?) ?.{0,4}(?:超长|过长|超[过出限])"
 )
+
+
+@attrs.frozen
+class Row:
+    """What one server was seen to answer."""
+
+    server: str
+    wording: re.Pattern[str]
+    """The pattern that must find it; several servers share one."""
+    says: str
+    """A real message, word for word."""
+    source: str
+    """Where somebody quotes it, or where the provider states it."""
+    sizes: Overflow = attrs.field(factory=Overflow)
+    """The sizes that are read from it."""

@@ -36,7 +36,7 @@ def check_edits(adapter: Adapter, where: str, history: Sequence[Message]) -> Non
 
 
 def _edits(message: Message) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Give what may be edited, the changes, and the text that is to go."""
+    """Yield what may be edited, the changes, and the text that is to go."""
     if message.content:
         yield "the content", {"content": MARK}, message.content
     for index, call in enumerate(message.tool_calls):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from agentic.messages import Message, Native
+from agentic.messages import Message, ProviderPayload
 from agentic.testing._adapter._promise import MARK, broken, is_accepted, shows
 from agentic.testing._adapter._protocol import Adapter
 
@@ -15,7 +15,7 @@ def check_foreign(adapter: Adapter, where: str, history: Sequence[Message]) -> N
     """Send a history as if another provider had written it: its items and its thinking stay."""
     elsewhere = f"not {adapter.NAME}"
     bare = [message.replace(reasoning="") for message in history]
-    poison = [attrs.evolve(m, native=Native(elsewhere, {"content": MARK})) for m in bare]
+    poison = [attrs.evolve(m, native=ProviderPayload(elsewhere, {"content": MARK})) for m in bare]
     thinking = [
         attrs.evolve(message, reasoning=MARK) if message.role == "assistant" else message
         for message in poison
@@ -29,5 +29,5 @@ def check_foreign(adapter: Adapter, where: str, history: Sequence[Message]) -> N
             raise broken(where, "items of another provider are never sent, but they changed it")
 
 
-def _moved(message: Message, provider: str) -> Native | None:
-    return message.native and Native(provider, message.native.payload)
+def _moved(message: Message, provider: str) -> ProviderPayload | None:
+    return message.native and ProviderPayload(provider, message.native.payload)

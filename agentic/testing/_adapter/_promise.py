@@ -18,7 +18,7 @@ MARK = "put in by check_adapter"
 
 
 def broken(where: str, promise: str) -> AssertionError:
-    """Say which promise is broken, and on what."""
+    """Return which promise is broken, and on what."""
     return AssertionError(f"A promise of Adapter is broken on {where}: {promise}.")
 
 
@@ -72,7 +72,7 @@ def shows(text: str, part: str) -> int:
 
 
 def difference(expected: Any, got: Any, at: str = "") -> str:
-    """Say where two pieces of JSON data differ first; nothing where they do not.
+    """Return where two pieces of JSON data differ first; nothing where they do not.
 
     >>> difference({"parts": [{"seal": "x"}]}, {"parts": [{}]}, "item")
     "item.parts[0].seal was 'x', and is missing"

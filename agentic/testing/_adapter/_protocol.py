@@ -19,7 +19,7 @@ class Streamed(Protocol):
         ...
 
     def response(self) -> Any:
-        """Give the response in the shape of one that was not streamed.
+        """Return the response in the shape of one that was not streamed.
 
         Raises:
             IncompleteReply: the stream broke off.
@@ -35,7 +35,7 @@ class Adapter(Protocol):
 
     @property
     def NAME(self) -> str:  # noqa: N802  a constant of the module
-        """The provider: `Native.provider` of the messages that come from it."""
+        """The provider: `ProviderPayload.provider` of the messages that come from it."""
         ...
 
     @property
@@ -84,13 +84,13 @@ class Adapter(Protocol):
         ...
 
     def stop_reason(self, response: Any, /) -> StopReason:
-        """Say why a reply ended."""
+        """Return why a reply ended."""
         ...
 
     def is_context_overflow(self, error: Any, /) -> bool:
-        """Tell whether an error says that the request does not fit the window."""
+        """Return whether an error says that the request does not fit the window."""
         ...
 
     def validate(self, request: Mapping[str, Any], /) -> Sequence[object]:
-        """Say why the provider would refuse a request for its shape; nothing if it would not."""
+        """Return why the provider would refuse a request for its shape; nothing if it would not."""
         ...

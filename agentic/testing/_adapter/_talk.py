@@ -6,9 +6,9 @@ from agentic.messages import (
     ContextSummary,
     Media,
     Message,
-    Native,
+    ProviderPayload,
     ToolCall,
-    ToolFailure,
+    ToolError,
     ToolResult,
 )
 from agentic.testing._adapter._promise import ask, broken
@@ -43,7 +43,7 @@ _PARALLEL = [
             ToolCall("call_c", "read_file", '["a list"]'),
         ],
     ),
-    Message("tool", tool_results=[ToolResult("call_c", error=ToolFailure("no object"))]),
+    Message("tool", tool_results=[ToolResult("call_c", error=ToolError("no object"))]),
     Message("tool", tool_results=[ToolResult("call_b", error="no JSON"), ToolResult("call_a")]),
 ]
 _REPEATED = [
@@ -98,7 +98,7 @@ CONVERSATIONS: dict[str, list[Message]] = {
         Message("tool", tool_results=[ToolResult("\udc00", output="\udead\x00")]),
     ],
     "items that are marked as the adapter's own, and are not": [
-        Message("user", "Hello.", native=Native("", None)),
+        Message("user", "Hello.", native=ProviderPayload("", None)),
         ASK,
     ],
 }
@@ -110,7 +110,7 @@ def _marked_call(name: str) -> ToolCall:
 
 
 def _marked_result(name: str, *, error: str = "") -> ToolResult:
-    failure = ToolFailure(error) if error else None
+    failure = ToolError(error) if error else None
     output = "" if error else f"mark-output-{name}"
     return ToolResult(
         f"call_{name}", "read_file", output, error=failure, notice=f"mark-notice-{name}"

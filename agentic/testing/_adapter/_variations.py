@@ -15,7 +15,7 @@ _ITEM = {"type": "x_unheard_of", "kept": [1, None]}
 
 
 def with_one_thing_wrong(data: Any) -> Iterator[tuple[str, Any]]:
-    """Give copies with one value null, of another type, or gone; each with the name of its place.
+    """Yield copies with one value null, of another type, or gone; each with the name of its place.
 
     >>> [copy for _, copy in with_one_thing_wrong({"input": 3})][0]
     {'input': None}
@@ -27,7 +27,7 @@ def with_one_thing_wrong(data: Any) -> Iterator[tuple[str, Any]]:
 
 
 def with_one_thing_unknown(data: Any) -> Iterator[tuple[str, Any]]:
-    """Give copies with a field that nobody knows in an object, or such an item in a list."""
+    """Yield copies with a field that nobody knows in an object, or such an item in a list."""
     for path in [(), *_some(paths(data))]:
         value = _at(data, path)
         if isinstance(value, Mapping):
@@ -37,7 +37,7 @@ def with_one_thing_unknown(data: Any) -> Iterator[tuple[str, Any]]:
 
 
 def replaced(data: Any, path: _Path, value: Any) -> Any:
-    """Give a copy with another value in one place.
+    """Return a copy with another value in one place.
 
     >>> replaced({"parts": [{"text": "a"}]}, ("parts", 0, "text"), "b")
     {'parts': [{'text': 'b'}]}
@@ -50,7 +50,7 @@ def replaced(data: Any, path: _Path, value: Any) -> Any:
 
 
 def paths(data: Any) -> Iterator[_Path]:
-    """Give every place in the data, the outer ones first.
+    """Yield every place in the data, the outer ones first.
 
     >>> list(paths({"parts": [{"text": "a"}]}))
     [('parts',), ('parts', 0), ('parts', 0, 'text')]
@@ -66,7 +66,7 @@ def paths(data: Any) -> Iterator[_Path]:
 
 
 def strings(data: Any) -> dict[_Path, str]:
-    """Give every text in the data, by its place.
+    """Return every text in the data, by its place.
 
     >>> strings({"parts": [{"text": "a", "size": 1}]})
     {('parts', 0, 'text'): 'a'}

@@ -10,7 +10,7 @@ import attrs
 
 from agentic.context.strategies import FitContextWindow
 from agentic.errors import ConfigError
-from agentic.messages import Message, Native, leading_system_count
+from agentic.messages import Message, ProviderPayload, leading_system_count
 from agentic.testing._adapter._promise import MARK, as_text, ask, broken, is_accepted, shows
 from agentic.testing._adapter._protocol import Adapter
 from agentic.testing._adapter._talk import (
@@ -132,7 +132,7 @@ def _with_junk(message: Message, provider: str) -> Message:
     """Mark junk as the adapter's own items; not on a message that says as little as they do."""
     if not (message.content or message.tool_calls or message.tool_results):
         return message
-    return attrs.evolve(message, native=Native(provider, {"junk": [None]}))
+    return attrs.evolve(message, native=ProviderPayload(provider, {"junk": [None]}))
 
 
 def _leaves_orphans_out(adapter: Adapter) -> None:

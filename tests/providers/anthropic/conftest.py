@@ -9,14 +9,14 @@ import pytest
 
 @pytest.fixture(scope="session")
 def recorded() -> list[dict[str, Any]]:
-    """Give the exchanges with requests: Anthropic's own, and those of Bedrock in its words."""
+    """Return the exchanges with requests: Anthropic's own, and those of Bedrock in its words."""
     bedrock = [row for row in _rows("bedrock.jsonl") if "anthropic_version" in row["request"]]
     return [*_rows("anthropic.jsonl"), *bedrock]
 
 
 @pytest.fixture(scope="session")
 def replies(recorded: list[dict[str, Any]]) -> list[tuple[dict[str, Any], list[Any]]]:
-    """Give every recorded reply, whole, and its events if it was streamed."""
+    """Return every recorded reply, whole, and its events if it was streamed."""
     fixtures = [r for r in _rows("vercel_ai_fixtures.jsonl") if r["provider"] == "anthropic"]
     return [
         (row.get("response_json") or {}, row.get("chunks") or _events(row.get("sse", "")))

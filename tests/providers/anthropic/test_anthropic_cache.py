@@ -41,7 +41,7 @@ class CachingApi:
         return self
 
     async def create(self, **body: Any) -> dict[str, Any]:
-        """Give the next reply, with what it used."""
+        """Return the next reply, with what it used."""
         assert anthropic.validate(body) == []
         self.bodies.append(copy.deepcopy(body))
         content = self.replies[len(self.bodies) - 1]

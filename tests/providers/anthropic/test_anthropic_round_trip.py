@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentic.messages import Media, Message, Native, ToolCall, ToolFailure, ToolResult
+from agentic.messages import Media, Message, ProviderPayload, ToolCall, ToolError, ToolResult
 from agentic.providers import anthropic
 
 PNG = "iVBORw0KGgo="
@@ -113,7 +113,7 @@ def test_a_user_message_that_answers_calls_is_two_of_ours() -> None:
     assert [call.arguments for call in reply.tool_calls] == ['{"path": "a.py"}'] * 2
     assert results.tool_results == (
         ToolResult("toolu_1", "read", "print()"),
-        ToolResult("toolu_2", "read", error=ToolFailure("No such file.\nt")),
+        ToolResult("toolu_2", "read", error=ToolError("No such file.\nt")),
     )
     assert [media.media_type for media in results.media] == ["image/png"]
     assert (words.role, words.content) == ("user", "Go on.")
@@ -166,7 +166,10 @@ def test_half_a_message_is_a_message() -> None:
 def test_items_of_another_provider_are_not_sent() -> None:
     """Neither its payload nor its reasoning."""
     foreign = Message(
-        "assistant", "Hello.", reasoning="Greet.", native=Native("openai", {"role": "assistant"})
+        "assistant",
+        "Hello.",
+        reasoning="Greet.",
+        native=ProviderPayload("openai", {"role": "assistant"}),
     )
 
     assert anthropic.encode([Message("user", "Hi."), foreign])[1] == {
@@ -182,7 +185,7 @@ def test_results_of_one_turn_share_one_message() -> None:
         Message("assistant", tool_calls=[ToolCall("a", "read"), ToolCall("b", "read")]),
         Message("tool", tool_results=[ToolResult("a", "read", "1", notice="[cut]")]),
         Message("user", "Hurry."),
-        Message("tool", tool_results=[ToolResult("b", "read", error=ToolFailure("gone"))]),
+        Message("tool", tool_results=[ToolResult("b", "read", error=ToolError("gone"))]),
     ]
 
     assert anthropic.encode_request(messages)["messages"][2]["content"] == [

@@ -18,14 +18,14 @@ from botocore.config import Config
 
 @pytest.fixture(scope="session")
 def recorded() -> list[dict[str, Any]]:
-    """Give the recorded exchanges of Converse and ConverseStream, no other operation's."""
+    """Return the recorded exchanges of Converse and ConverseStream, no other operation's."""
     rows = _rows("bedrock.jsonl")
     return [row for row in rows if "/converse" in row["endpoint"]]
 
 
 @pytest.fixture(scope="session")
 def fixtures() -> list[dict[str, Any]]:
-    """Give the recorded replies without requests."""
+    """Return the recorded replies without requests."""
     return [row for row in _rows("vercel_ai_fixtures.jsonl") if "bedrock" in row["provider"]]
 
 
@@ -170,7 +170,7 @@ def running() -> Iterator[Server]:
 
 @pytest.fixture
 def server(running: Server) -> Iterator[Server]:
-    """Give the server with an empty script, and let no late request of a test reach the next."""
+    """Yield the server with an empty script, and let no late request of a test reach the next."""
     running.play()
     yield running
     running.release.set()
@@ -181,13 +181,13 @@ def server(running: Server) -> Iterator[Server]:
 
 @pytest.fixture
 def reply() -> type[Reply]:
-    """Give the record of what the server answers."""
+    """Return the record of what the server answers."""
     return Reply
 
 
 @pytest.fixture
 def converse() -> Callable[..., dict[str, Any]]:
-    """Give the maker of a whole reply of Converse."""
+    """Return the maker of a whole reply of Converse."""
 
     def make(*content: dict[str, Any], stop: str = "end_turn") -> dict[str, Any]:
         return {
@@ -202,7 +202,7 @@ def converse() -> Callable[..., dict[str, Any]]:
 
 @pytest.fixture
 def frames() -> Callable[..., list[bytes]]:
-    """Give the maker of the frames of a stream, from its events."""
+    """Return the maker of the frames of a stream, from its events."""
 
     def make(*events: dict[str, Any]) -> list[bytes]:
         return [
@@ -219,18 +219,18 @@ class Events:
 
     @staticmethod
     def delta(text: str, index: int = 0) -> dict[str, Any]:
-        """Give a piece of text."""
+        """Return a piece of text."""
         return {"contentBlockDelta": {"contentBlockIndex": index, "delta": {"text": text}}}
 
     @staticmethod
     def end(stop: str) -> list[dict[str, Any]]:
-        """Give the end of a reply, and what it used."""
+        """Return the end of a reply, and what it used."""
         used = {"inputTokens": 10, "outputTokens": 4, "totalTokens": 14}
         metadata = {"usage": used, "metrics": {"latencyMs": 1}, "p": "abc"}
         return [{"messageStop": {"stopReason": stop, "p": "ab"}}, {"metadata": metadata}]
 
     def text(self, *pieces: str, stop: str = "end_turn") -> list[dict[str, Any]]:
-        """Give a reply of text."""
+        """Return a reply of text."""
         start: dict[str, Any] = {"messageStart": {"role": "assistant", "p": "a"}}
         deltas = [self.delta(piece) for piece in pieces]
         return [start, *deltas, {"contentBlockStop": {"contentBlockIndex": 0}}, *self.end(stop)]
@@ -238,7 +238,7 @@ class Events:
     def call(
         self, call_id: str, name: str, pieces: list[str], stop: str = "tool_use", index: int = 0
     ) -> list[dict[str, Any]]:
-        """Give a reply that is one call, its arguments in pieces."""
+        """Return a reply that is one call, its arguments in pieces."""
         at = {"contentBlockIndex": index}
         start = {"toolUse": {"toolUseId": call_id, "name": name}}
         deltas = [
@@ -256,5 +256,5 @@ class Events:
 
 @pytest.fixture
 def stream() -> Events:
-    """Give the maker of events."""
+    """Return the maker of events."""
     return Events()

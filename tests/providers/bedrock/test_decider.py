@@ -390,11 +390,11 @@ class AsyncClient:
         self.closed = False
 
     async def converse(self, **_: Any) -> Any:
-        """Give the whole reply."""
+        """Return the whole reply."""
         return self.reply
 
     async def converse_stream(self, **_: Any) -> Any:
-        """Give the stream."""
+        """Return the stream."""
         return {"stream": self}
 
     async def __aiter__(self) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentic.messages import ContextSummary, Media, Message, Native, ToolCall, ToolResult
+from agentic.messages import ContextSummary, Media, Message, ProviderPayload, ToolCall, ToolResult
 from agentic.providers import bedrock
 from agentic.tools import ToolDefinition
 
@@ -144,7 +144,9 @@ def test_an_edited_message_goes_out_edited(stale: bool) -> None:
 
 def test_items_of_another_provider_are_not_sent() -> None:
     """Nor is its reasoning."""
-    message = Message("assistant", "Hi", reasoning="Hm.", native=Native("elsewhere", {"x": 1}))
+    message = Message(
+        "assistant", "Hi", reasoning="Hm.", native=ProviderPayload("elsewhere", {"x": 1})
+    )
 
     assert bedrock.encode([message]) == [{"role": "assistant", "content": [{"text": "Hi"}]}]
 

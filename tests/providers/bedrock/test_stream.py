@@ -31,7 +31,7 @@ def started(index: int, **given: Any) -> dict[str, Any]:
 
 
 def content(*events: Any) -> list[Any]:
-    """Give the blocks that events make."""
+    """Return the blocks that events make."""
     reply = fed(*events, {"messageStop": {"stopReason": "end_turn"}}).response()
     return reply["output"]["message"]["content"]
 

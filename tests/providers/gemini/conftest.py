@@ -98,7 +98,7 @@ def google() -> Iterator[Google]:
 
 @pytest.fixture(scope="session")
 def exchanges() -> list[dict[str, Any]]:
-    """Give the recorded exchanges: the request, the model's name, the status, the answer."""
+    """Return the recorded exchanges: the request, the model's name, the status, the answer."""
     root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
     data = root.parent / "shared" / "data" / "provider_responses"
     if not data.is_dir():

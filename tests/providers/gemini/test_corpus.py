@@ -12,7 +12,7 @@ Exchanges: TypeAlias = list[dict[str, Any]]
 
 
 def _whole(answer: Any) -> Any:
-    """Give the response, put together if it was streamed."""
+    """Return the response, put together if it was streamed."""
     if not isinstance(answer, list):
         return answer
     streamed = gemini.StreamedResponse()

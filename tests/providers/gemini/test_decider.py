@@ -12,7 +12,7 @@ from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
 from agentic.history import MemoryStore
 from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input, Request, Runner
-from agentic.messages import Message, Native, ToolCall
+from agentic.messages import Message, ProviderPayload, ToolCall
 from agentic.providers import gemini
 from agentic.testing import ScriptedExecutor, check_decider
 from agentic.tokens import CharCounter
@@ -124,7 +124,7 @@ def test_native_items_go_out_byte_for_byte(google: Any) -> None:
     """The SDK would refuse the part, and spell its bytes anew."""
     google.answers = [HELLO]
     content = {"role": "user", "parts": [{"newKind": {"n": 1}, "thoughtSignature": SIGNATURE}]}
-    message = Message("user", native=Native(gemini.NAME, {"content": content}))
+    message = Message("user", native=ProviderPayload(gemini.NAME, {"content": content}))
 
     asyncio.run(google.decider().decide(_input(message)))
 

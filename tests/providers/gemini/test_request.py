@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from agentic.context import budget, compactors, strategies
-from agentic.messages import ContextSummary, Media, Message, Native, ToolCall, ToolResult
+from agentic.messages import ContextSummary, Media, Message, ProviderPayload, ToolCall, ToolResult
 from agentic.providers import gemini
 from agentic.testing import conversations
 from agentic.tokens import CharCounter
@@ -189,7 +189,9 @@ def test_a_name_that_google_refuses_is_changed_in_calls_and_results_alike() -> N
 
 def test_items_of_another_provider_are_not_sent() -> None:
     """The message is written from its typed fields."""
-    message = Message("user", "Hi.", native=Native("elsewhere", {"content": {"parts": []}}))
+    message = Message(
+        "user", "Hi.", native=ProviderPayload("elsewhere", {"content": {"parts": []}})
+    )
 
     assert gemini.encode([message]) == [{"role": "user", "parts": [{"text": "Hi."}]}]
 

@@ -5,7 +5,7 @@ import attrs
 import pytest
 from google.genai import types
 
-from agentic.messages import Media, Message, Native, ToolCall, ToolFailure, ToolResult
+from agentic.messages import Media, Message, ProviderPayload, ToolCall, ToolError, ToolResult
 from agentic.providers import gemini
 
 CALL = {"functionCall": {"name": "read", "args": {"path": "a.py"}}}
@@ -122,7 +122,7 @@ def test_thoughts_are_reasoning_and_an_error_is_a_failure() -> None:
 
     assert messages[1].reasoning == "Hm."
     assert messages[1].tool_calls == (ToolCall("c1", "read"),)
-    assert messages[2].tool_results[0].error == ToolFailure("gone")
+    assert messages[2].tool_results[0].error == ToolError("gone")
     assert messages[2].media == (Media("image/png", b"\x89"),)
 
 
@@ -202,7 +202,7 @@ def test_an_edited_call_leaves_its_made_up_id_out() -> None:
 
 def test_a_payload_that_cannot_be_read_is_not_sent() -> None:
     """The typed fields are the truth."""
-    message = Message("user", "Hi.", native=Native(gemini.NAME, ["?"]))
+    message = Message("user", "Hi.", native=ProviderPayload(gemini.NAME, ["?"]))
 
     assert gemini.encode([message]) == [{"role": "user", "parts": [{"text": "Hi."}]}]
 

@@ -31,7 +31,7 @@ class Server:
         return AsyncOpenAI(base_url=f"{self.url}/v1", api_key="none", max_retries=0)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Give the next answer; the last one again and again."""
+        """Return the next answer; the last one again and again."""
         self.requests.append(await request.json())
         self.asked.set()
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
@@ -98,7 +98,7 @@ def _run(server: Server, loop: asyncio.AbstractEventLoop, ready: threading.Event
 
 @pytest.fixture(scope="session")
 def exchanges() -> list[dict[str, Any]]:
-    """Give the recorded exchanges of every endpoint that speaks Chat Completions."""
+    """Return the recorded exchanges of every endpoint that speaks Chat Completions."""
     root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
     folder = root.parent / "shared" / "data" / "provider_responses"
     if not folder.is_dir():

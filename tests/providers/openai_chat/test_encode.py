@@ -1,6 +1,6 @@
 import json
 
-from agentic.messages import ContextSummary, Media, Message, ToolCall, ToolFailure, ToolResult
+from agentic.messages import ContextSummary, Media, Message, ToolCall, ToolError, ToolResult
 from agentic.providers import openai_chat
 from agentic.tools import ToolDefinition
 
@@ -19,7 +19,7 @@ def test_results_of_one_message_become_several() -> None:
     """Each answers its call; error and notice are part of the text."""
     results = [
         ToolResult("c1", "read", "text", notice="[1 line is missing]"),
-        ToolResult("c2", "read", error=ToolFailure("gone")),
+        ToolResult("c2", "read", error=ToolError("gone")),
     ]
     calls = _asking(ToolCall("c1", "read", '{"path": "a"}'), ToolCall("c2", "read", ""))
 

@@ -4,7 +4,7 @@ import pytest
 
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.providers import openai_chat
-from agentic.providers.openai_chat._wire._ids import CallIds
+from agentic.providers.openai_chat._encoding import call_ids
 
 
 class Counted(Container[str]):
@@ -22,9 +22,9 @@ class Counted(Container[str]):
 def test_each_id_is_tried_once(wanted: str) -> None:
     """However many calls are called alike, none looks at what was given out before."""
     reserved = Counted(wanted)
-    ids = CallIds(reserved)
+    ids = call_ids(reserved)
 
-    given = [ids.free(wanted) for _ in range(1000)]
+    given = [ids.take(wanted) for _ in range(1000)]
 
     assert len(set(given)) == 1000
     assert reserved.looks <= 1000
@@ -33,9 +33,9 @@ def test_each_id_is_tried_once(wanted: str) -> None:
 def test_reserved_ids_are_passed_by_once() -> None:
     """Not again for every call."""
     reserved = Counted(*(f"call_{number}" for number in range(1, 501)))
-    ids = CallIds(reserved)
+    ids = call_ids(reserved)
 
-    given = [ids.free("") for _ in range(500)]
+    given = [ids.take("") for _ in range(500)]
 
     assert (given[0], reserved.looks) == ("call_501", 1000)
 

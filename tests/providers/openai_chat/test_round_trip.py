@@ -4,7 +4,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentic.messages import Message, Native, ToolCall, ToolResult
+from agentic.messages import Message, ProviderPayload, ToolCall, ToolResult
 from agentic.providers import openai_chat
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
@@ -146,7 +146,9 @@ def test_an_edited_message_goes_out_edited() -> None:
 
 def test_another_providers_payload_and_thinking_stay_here() -> None:
     """The message is written from its typed fields, its reasoning is not."""
-    message = Message("assistant", "Yes.", reasoning="Hm.", native=Native("elsewhere", {"x": 1}))
+    message = Message(
+        "assistant", "Yes.", reasoning="Hm.", native=ProviderPayload("elsewhere", {"x": 1})
+    )
 
     assert openai_chat.encode([message]) == [{"role": "assistant", "content": "Yes."}]
 

@@ -5,7 +5,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentic.messages import Message, Native, ToolCall, ToolResult
+from agentic.messages import Message, ProviderPayload, ToolCall, ToolResult
 from agentic.providers import openai_chat
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
@@ -97,8 +97,10 @@ def test_edited_thinking_goes_out_edited(reasoning: str, kept: dict[str, str]) -
     assert {key: sent[key] for key in sent if "reasoning" in key} == kept
 
 
-@pytest.mark.parametrize("native", [None, Native("elsewhere", {"reasoning_content": "Hm."})])
-def test_thinking_without_a_payload_of_ours_stays_here(native: Native | None) -> None:
+@pytest.mark.parametrize(
+    "native", [None, ProviderPayload("elsewhere", {"reasoning_content": "Hm."})]
+)
+def test_thinking_without_a_payload_of_ours_stays_here(native: ProviderPayload | None) -> None:
     """Whether the payload is another provider's or was dropped by `replace`."""
     message = _decided(reasoning_content="Hm.").replace(native=native)
 

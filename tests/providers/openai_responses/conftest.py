@@ -96,13 +96,13 @@ async def _serve(*answers: Answer) -> AsyncIterator[Server]:
 
 @pytest.fixture(scope="session")
 def serve() -> Serve:
-    """Give what starts a server with its answers, as an async context manager."""
+    """Return what starts a server with its answers, as an async context manager."""
     return _serve
 
 
 @pytest.fixture(scope="session")
 def recorded() -> list[dict[str, Any]]:
-    """Give the recorded exchanges that speak this API."""
+    """Return the recorded exchanges that speak this API."""
     root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
     data = root.parent / "shared" / "data" / "provider_responses"
     if not data.is_dir():

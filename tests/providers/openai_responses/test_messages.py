@@ -10,9 +10,9 @@ from agentic.messages import (
     ContextSummary,
     Media,
     Message,
-    Native,
+    ProviderPayload,
     ToolCall,
-    ToolFailure,
+    ToolError,
     ToolResult,
 )
 from agentic.providers.openai_responses import (
@@ -24,7 +24,7 @@ from agentic.providers.openai_responses import (
     encode_tools,
     validate,
 )
-from agentic.providers.openai_responses._wire._calls import Ids
+from agentic.providers.openai_responses._encoding import call_ids
 from agentic.tools import ToolDefinition
 
 CALL = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": '{"path":"a.py"}'}
@@ -245,7 +245,7 @@ def test_an_edited_result_goes_out_edited() -> None:
 
 def test_items_of_another_provider_are_not_sent() -> None:
     """Nor is what the model thought elsewhere."""
-    said = Message("assistant", "Hello.", reasoning="Hm.", native=Native("gemini", [SAID]))
+    said = Message("assistant", "Hello.", reasoning="Hm.", native=ProviderPayload("gemini", [SAID]))
 
     assert encode([said]) == [{"type": "message", "role": "assistant", "content": "Hello."}]
 
@@ -297,7 +297,7 @@ def test_a_result_has_the_form_that_its_call_asks_for(
 ) -> None:
     """A failure is told in the form's own way, or in its text."""
     (turn,) = decode([call])
-    failed = Message("tool", tool_results=[ToolResult("c1", error=ToolFailure("no"))])
+    failed = Message("tool", tool_results=[ToolResult("c1", error=ToolError("no"))])
 
     assert encode([turn, failed]) == [call, expected]
 
@@ -305,7 +305,7 @@ def test_a_result_has_the_form_that_its_call_asks_for(
 def test_a_computer_call_without_a_screenshot_becomes_a_function_call() -> None:
     """Its form has no room for words."""
     (turn,) = decode(ITEMS["tools of the caller"][4:5])
-    told = Message("tool", tool_results=[ToolResult("c3", error=ToolFailure("no screen"))])
+    told = Message("tool", tool_results=[ToolResult("c3", error=ToolError("no screen"))])
     shown = Message("tool", tool_results=[ToolResult("c3")], media=[Media("image/png", b"hi")])
 
     assert [item["type"] for item in encode([turn, told])] == [
@@ -519,7 +519,7 @@ class Lookups(set[str]):
     asked = 0
 
     def __contains__(self, item: object) -> bool:
-        """Tell whether it is in, and count."""
+        """Return whether it is in, and count."""
         self.asked += 1
         return super().__contains__(item)
 
@@ -528,7 +528,7 @@ class Lookups(set[str]):
 def test_many_ids_alike_are_rewritten_one_by_one(wanted: str) -> None:
     """The thousandth costs what the second did."""
     used = Lookups()
-    ids = Ids(used)
+    ids = call_ids(used)
 
     given = [ids.take(wanted) for _ in range(1_000)]
 

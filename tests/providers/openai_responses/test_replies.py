@@ -42,7 +42,7 @@ def response(*output: Any, status: str | None = "completed", **more: Any) -> dic
 
 
 def sent_on(decision: Decision) -> list[dict[str, Any]]:
-    """Give the items that the loop's message for a decision is sent as."""
+    """Return the items that the loop's message for a decision is sent as."""
     return encode(
         [
             Message(

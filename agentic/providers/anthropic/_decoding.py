@@ -1,0 +1,293 @@
+"""From the wire's messages and content blocks to ours, each with the one that it came from.
+
+The payload of a `ProviderPayload` is the wire's message. It is wrapped where a message is none
+of the wire's: `{"message": m, "at": [0, 2]}` is a part of one, with the places of its blocks
+(results of tools and the user's words share a message there), `{"message": m, "between": ["user",
+null]}` is one whose place matters, with the roles beside it. `{"system": ...}` is a text or blocks
+of the request's `system`.
+
+The vocabulary of blocks: https://platform.claude.com/docs/en/api/messages/create (2026-11).
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from agentic.messages import Media, Message, ProviderPayload, Role, ToolError, ToolResult
+from agentic.providers.kit import Decoded, at, items_at, plain, text_at
+from agentic.providers.kit._ids import KnownIds
+from agentic.providers.kit._payloads import (
+    decoded_call,
+    decoded_message,
+    decoded_native,
+    decoded_result,
+)
+
+__all__ = [
+    "INVALID_JSON",
+    "NAME",
+    "IncrementalDecoder",
+    "blocks_of",
+    "decode",
+    "decode_request",
+    "read_payload",
+    "system_part",
+    "text_block",
+    "text_of",
+    "wire_message",
+]
+
+NAME = "anthropic"
+INVALID_JSON = "INVALID_JSON"
+"""The key under which arguments that are no JSON object are sent, as the provider proposes:
+https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming."""
+_JSON = json.JSONEncoder(ensure_ascii=False, default=str)
+_ROLES: dict[str, Role] = {"assistant": "assistant", "system": "system"}
+# Stands for the type where only the address of a picture or a document is known.
+_TYPES = {"image": "image/*", "document": "application/pdf"}
+_WITH_TEXTS = {"search_result", "document"}
+
+
+def decode(messages: Iterable[Any], /) -> list[Message]:
+    """Read a request's `messages`; a user's message that answers calls, and says more, is two.
+
+    >>> [message.role for message in decode([{"role": "user", "content": "Hello."}])]
+    ['user']
+    """
+    given = plain(messages)
+    wire = given if isinstance(given, list) else []
+    return [message for found in IncrementalDecoder().read(wire) for message in found.messages]
+
+
+@attrs.define
+class IncrementalDecoder:
+    """Reads a growing list of messages, giving what `decode` gives for the whole."""
+
+    _names: KnownIds = attrs.field(factory=KnownIds, init=False)
+    """The tool of each call so far."""
+
+    def decode(self, messages: Sequence[Any], start: int = 0, /) -> list[Decoded]:
+        """Read what stands from `start` on; what stands before was read by earlier calls.
+
+        The last message is read once more when another follows it, if it is open.
+        """
+        self._names.rewind(start)
+        before = max(0, start - 1)
+        return self.read([plain(each) for each in messages[before:]], before, start)
+
+    def read(self, wire: list[Any], before: int = 0, start: int = 0, /) -> list[Decoded]:
+        """Read plain messages, the first of which stands at `before`, from `start` on."""
+        roles = [None, *(at(item, "role") for item in wire), None]
+        decoded = []
+        for position in range(start, before + len(wire)):
+            place = position - before
+            payloads = _payloads(wire[place], [roles[place], roles[place + 2]])
+            messages = [self._read(position, payload, payloads[0]) for payload in payloads]
+            is_open = place + 1 == len(wire) and at(payloads[0], "between") is not None
+            decoded.append(Decoded(1, tuple(messages), is_open))
+        return decoded
+
+    def _read(self, position: int, payload: Any, first: Any) -> Message:
+        native = decoded_native(NAME, payload, joins_previous=payload is not first)
+        message = _read(wire_message(payload), self._names.values, native)
+        for call in message.tool_calls:
+            self._names.add(position, call.id, call.name)
+        return message
+
+
+def decode_request(request: Mapping[str, Any], /) -> list[Message]:
+    """Read the conversation of a whole request, its system prompt first.
+
+    >>> request = {"system": "Be brief.", "messages": [{"role": "user", "content": "Why?"}]}
+    >>> [message.content for message in decode_request(request)]
+    ['Be brief.', 'Why?']
+    """
+    data = plain(request)
+    system = at(data, "system")
+    parts = [[block] for block in system] if isinstance(system, list) and system else [system]
+    leading = [
+        _system(part, ProviderPayload(NAME, {"system": part}))
+        for part in parts
+        if isinstance(part, str | list)
+    ]
+    return leading + decode(items_at(data, "messages"))
+
+
+def read_payload(payload: Any) -> Message | None:
+    """Read one payload, as `decode` did; None if it is none of this adapter's."""
+    system = system_part(payload)
+    if system is not None:
+        return _system(system)
+    item = wire_message(payload)
+    return _read(item, {}) if isinstance(item, dict) else None
+
+
+def system_part(payload: Any) -> str | list[Any] | None:
+    """Return the piece of the request's system prompt in a payload, if it is one."""
+    part = None if at(payload, "role") else at(payload, "system")
+    return part if isinstance(part, str | list) else None
+
+
+def wire_message(payload: Any) -> Any:
+    """Return the wire's message, or the part of one, in a payload."""
+    return payload if at(payload, "role") is not None else at(payload, "message")
+
+
+def _payloads(item: Any, roles: list[Any]) -> list[Any]:
+    """Wrap a message of the wire where the message alone would not find its place again.
+
+    `roles` are those beside it.
+    """
+    role = at(item, "role")
+    if role == "system" or (role == "assistant" and roles[0] is None):
+        return [{"message": item, "between": roles}]
+    content = [] if role == "assistant" else items_at(item, "content")
+    are_results = list(map(_is_result, content))
+    if all(are_results) or not any(are_results):
+        return [item] if isinstance(role, str) else [{"message": item}]
+    results = [place for place, is_result in enumerate(are_results) if is_result]
+    others = [place for place, is_result in enumerate(are_results) if not is_result]
+    return [
+        {"message": {**item, "content": [content[place] for place in places]}, "at": places}
+        for places in (results, others)
+    ]
+
+
+def _is_result(block: Any) -> bool:
+    return text_at(block, "type") == "tool_result"
+
+
+def _read(item: Any, names: Mapping[str, str], native: ProviderPayload | None = None) -> Message:
+    """Read one message of the wire. `names` gives the tool of each call so far, by its id."""
+    content, role = at(item, "content"), _ROLES.get(text_at(item, "role"), "user")
+    if isinstance(content, str):
+        return decoded_message(role, content, native)
+    blocks = blocks_of(content)
+    if role == "assistant":
+        return _reply(blocks, native)
+    if role == "system":
+        return _system(blocks, native)
+    media = [found for found in map(_media_of, blocks) if found]
+    text = "\n\n".join(filter(None, map(text_of, blocks)))
+    results = [_result(block, names, media) for block in blocks if _is_result(block)]
+    if results:
+        return decoded_message("tool", text, native, tool_results=results, media=media)
+    return decoded_message("user", text, native, media=media)
+
+
+def _system(part: str | list[Any], native: ProviderPayload | None = None) -> Message:
+    text = "\n\n".join(filter(None, map(text_of, blocks_of(part))))
+    return decoded_message("system", text, native)
+
+
+def _reply(blocks: list[Any], native: ProviderPayload | None) -> Message:
+    """Read a reply. Its texts are joined without anything between them, as a stream gives them."""
+    texts, thoughts, calls = [], [], []
+    for block in blocks:
+        kind = text_at(block, "type")
+        if kind == "text":
+            texts.append(text_at(block, "text"))
+        elif kind == "thinking":
+            thoughts.append(text_at(block, "thinking"))
+        elif kind == "tool_use":
+            arguments = _arguments(at(block, "input"))
+            calls.append(decoded_call(text_at(block, "id"), text_at(block, "name"), arguments))
+    reasoning = "\n\n".join(filter(None, thoughts))
+    return decoded_message(
+        "assistant", "".join(texts), native, reasoning=reasoning, tool_calls=calls
+    )
+
+
+def _arguments(value: Any) -> str:
+    """Write the arguments as the model's JSON text; one that was none was kept as it is."""
+    if isinstance(value, dict) and list(value) == [INVALID_JSON]:
+        value = value[INVALID_JSON] or {}
+    if isinstance(value, str):
+        return value
+    return "{}" if value is None else _JSON.encode(value)
+
+
+def _result(block: Any, names: Mapping[str, str], media: list[Media]) -> ToolResult:
+    """Read the answer to a call; its pictures go to the others of the message."""
+    content = at(block, "content")
+    if isinstance(content, str):
+        text = content
+    else:
+        inner = blocks_of(content)
+        media += [found for found in map(_media_of, inner) if found]
+        text = "\n".join(filter(None, map(text_of, inner)))
+    call_id = text_at(block, "tool_use_id")
+    if at(block, "is_error") is True:
+        return decoded_result(call_id, names.get(call_id, ""), "", ToolError(text))
+    return decoded_result(call_id, names.get(call_id, ""), text)
+
+
+def blocks_of(content: Any) -> list[Any]:
+    """Return a content as a list of blocks; a text is short for one block of it.
+
+    >>> blocks_of("Hello.")
+    [{'type': 'text', 'text': 'Hello.'}]
+    """
+    if isinstance(content, str):
+        return [text_block(content)]
+    return content if isinstance(content, list) else []
+
+
+def text_block(text: str) -> dict[str, Any]:
+    """Make the block of a text."""
+    return {"type": "text", "text": text}
+
+
+def text_of(block: Any) -> str:
+    r"""Return the text that a block brings to the model, without what is binary or encrypted.
+
+    >>> text_of({"type": "search_result", "title": "Cats", "content": [text_block("They purr.")]})
+    'Cats\nThey purr.'
+    """
+    kind = text_at(block, "type")
+    if kind in _WITH_TEXTS:
+        return "\n".join(text for text in _texts(block) if text)
+    return text_at(block, "text") if kind == "text" else ""
+
+
+def _texts(block: Any) -> Iterator[str]:
+    waiting = [block]
+    while waiting:
+        part = waiting.pop()
+        kind = text_at(part, "type")
+        if kind == "text":
+            yield text_at(part, "text")
+        elif kind in _WITH_TEXTS:
+            yield text_at(part, "title")
+            if at(part, "source", "type") == "text":
+                yield text_at(part, "source", "data")
+            inner = at(part, "source", "content") or at(part, "content")
+            waiting += reversed(blocks_of(inner))
+
+
+def _media_of(block: Any) -> Media | None:
+    """Read a picture or a document that is no text."""
+    kind = text_at(block, "type")
+    if kind not in _TYPES:
+        return None
+    source = at(block, "source")
+    if text_at(source, "type") in {"text", "content"}:
+        return None
+    file_id = text_at(source, "file_id")
+    return Media(
+        text_at(source, "media_type") or _TYPES[kind],
+        _decoded(text_at(source, "data")),
+        text_at(source, "url"),
+        extra={"file_id": file_id} if file_id else {},
+    )
+
+
+def _decoded(data: str) -> bytes:
+    try:
+        return base64.b64decode(data)
+    except (binascii.Error, ValueError):
+        return b""

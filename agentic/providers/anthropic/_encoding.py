@@ -1,0 +1,356 @@
+"""From our messages and tools to the wire's.
+
+`encode` keeps what came from the wire as it was. `encode_request` also makes the conversation one
+that the API accepts, whatever was cut or edited.
+
+A message that is written anew becomes blocks, none of them empty. Thinking is left out: only its
+author's signature makes it acceptable, and that is in the payload
+(https://platform.claude.com/docs/build-with-claude/thinking-tool-workflows, 2026-11). The rules of
+the role `system`, which newer models know:
+https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages (2026-11).
+"""
+
+import base64
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agentic.messages import (
+    Media,
+    Message,
+    ToolCall,
+    ToolResult,
+    close_open_rounds,
+    leading_system_count,
+)
+from agentic.providers.anthropic._decoding import (
+    INVALID_JSON,
+    NAME,
+    read_payload,
+    system_part,
+    text_block,
+    text_of,
+    wire_message,
+)
+from agentic.providers.anthropic._turns import Turn, join, name_calls
+from agentic.providers.kit import NameRule, at, native_payload, sendable, sendable_object, text_at
+from agentic.providers.kit._messages import text_with_media
+from agentic.providers.kit._payloads import payload_facts
+from agentic.tools import ToolDefinition
+
+if TYPE_CHECKING:
+    from agentic.providers.validators import Violation
+
+__all__ = [
+    "TOOL_NAMES",
+    "directive_only",
+    "encode",
+    "encode_request",
+    "encode_tools",
+    "follows_well",
+    "validate",
+]
+
+TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,128}"), 128)
+"""https://github.com/BerriAI/litellm/pull/26788."""
+_CALLERS = ("direct", "code_execution_")
+"""Who may call a tool, to the API; any other word is the host's own affair.
+https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling (2026-11)"""
+_IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+_GO_ON = "Continue."
+"""Said for the user where a cut left nobody's word at the start or at the end."""
+
+
+def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
+    r"""Write a request's `messages`; a history that was cut is not repaired, see `encode_request`.
+
+    System messages are the user's words here, in tags: only a whole request has a field for them.
+
+    >>> encode([Message("system", "Be brief.")])
+    [{'role': 'user', 'content': '<system>\nBe brief.\n</system>'}]
+    """
+    turns = join(_turns(messages))
+    if not all(turn.native for turn in turns):
+        turns = name_calls(turns)  # which leaves alone what came from the wire
+    return [_wire(turn) for turn in turns]
+
+
+def encode_request(
+    messages: Sequence[Message], *, system_prompt: str = "", tools: Sequence[ToolDefinition] = ()
+) -> dict[str, Any]:
+    """Write all that a request holds of a conversation, so that the provider accepts it.
+
+    Open rounds are closed, orphaned results left out. A conversation that begins or ends with a
+    reply that was written anew gets a word of the user's there.
+
+    >>> encode_request([Message("user", "Why?")], system_prompt="Be brief.")
+    {'system': 'Be brief.', 'messages': [{'role': 'user', 'content': 'Why?'}]}
+    """
+    closed = close_open_rounds(list(messages))
+    leading = leading_system_count(closed)
+    request: dict[str, Any] = {}
+    system = _system(system_prompt, closed[:leading])
+    if system is not None:
+        request["system"] = sendable(system)
+    turns = name_calls(join(_settle(_turns(closed, leading))), rename_reused=True)
+    request["messages"] = sendable([_wire(turn) for turn in turns])
+    if tools:
+        request["tools"] = encode_tools(tools)
+    return request
+
+
+def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
+    """Write the tools that the model may call.
+
+    >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["name"]
+    'now'
+    """
+    return [_tool(tool) for tool in tools]
+
+
+def validate(request: Mapping[str, Any], /) -> "list[Violation]":
+    """Return why the provider would refuse a request for its shape; nothing if it would not.
+
+    >>> [found.rule for found in validate({"messages": [{"role": "user", "content": ""}]})]
+    ['empty_content']
+    """
+    from agentic.providers.validators import anthropic  # noqa: PLC0415  loaded at the first call
+
+    return anthropic.validate(request)
+
+
+def _turns(messages: Sequence[Message], leading: int = 0) -> Iterator[Turn]:
+    """Write messages; of those that lead, only what came from the wire's `messages`."""
+    for position, message in enumerate(messages):
+        turn = payload_facts(message, NAME, _turn)
+        if turn is None:
+            turn = _turn(native_payload(message, NAME, read_payload, TOOL_NAMES.wire))
+        if turn is not None:
+            yield turn
+        elif position >= leading:
+            yield from _written_anew(message)
+
+
+def _turn(payload: Any) -> Turn | None:
+    """Read the message of the wire in a payload; None if it has none."""
+    wire = wire_message(payload)
+    if wire is None:
+        return None
+    between = at(payload, "between")
+    return Turn(
+        wire,
+        native=True,
+        places=tuple(at(payload, "at") or ()),
+        between=(at(between, 0), at(between, 1)) if between else None,
+    )
+
+
+def _written_anew(message: Message) -> Iterator[Turn]:
+    blocks = _rebuild(message)
+    if blocks:
+        role = "assistant" if message.role == "assistant" else "user"
+        yield Turn({"role": role, "content": blocks})
+
+
+def _wire(turn: Turn) -> Any:
+    """Return the wire's message; one text that was written anew needs no list."""
+    if not turn.native and len(turn.blocks) == 1 and list(turn.blocks[0]) == ["type", "text"]:
+        return {**turn.message, "content": turn.blocks[0]["text"]}
+    return turn.message
+
+
+def _system(system_prompt: str, leading: Iterable[Message]) -> Any:
+    """Write the request's `system`: a text, or blocks if there are several; None if nothing."""
+    parts: list[Any] = [system_prompt] if system_prompt.strip() else []
+    for message in leading:
+        payload = native_payload(message, NAME, read_payload, TOOL_NAMES.wire)
+        part = system_part(payload)
+        if part is not None:
+            parts.append(part)
+        elif wire_message(payload) is None and (text := text_with_media(message)).strip():
+            parts.append(text)
+    if len(parts) < 2:  # noqa: PLR2004  one part stays what it is
+        return parts[0] if parts else None
+    return [block for part in parts for block in _system_blocks(part)]
+
+
+def _system_blocks(part: str | list[Any]) -> list[Any]:
+    if isinstance(part, list):
+        return part
+    return [text_block(part)] if part.strip() else []
+
+
+def _tool(tool: ToolDefinition) -> dict[str, Any]:
+    described = {"description": tool.description} if tool.description else {}
+    written = {
+        "name": TOOL_NAMES.wire(tool.name),
+        **described,
+        "input_schema": dict(tool.parameters),
+    }
+    callers = [caller for caller in tool.allowed_callers if caller.startswith(_CALLERS)]
+    if any(caller.startswith("code_execution_") for caller in callers):
+        written["allowed_callers"] = callers
+    wire: dict[str, Any] = sendable(written)
+    return wire
+
+
+def _rebuild(message: Message) -> list[dict[str, Any]]:
+    r"""Write a message's blocks, none if it says nothing.
+
+    A system message in the middle of a conversation is the user's text, marked: the role is for
+    newer models only, and refused between two messages of the user.
+
+    >>> _rebuild(Message("system", "Be brief."))
+    [{'type': 'text', 'text': '<system>\nBe brief.\n</system>'}]
+    """
+    blocks = [_result(result) for result in message.tool_results]
+    takes_media = message.role in {"user", "tool"}
+    blocks += [_media_block(media) for media in message.media if takes_media]
+    text = message.content if takes_media else text_with_media(message)
+    if text.strip():
+        marked = f"<system>\n{text}\n</system>" if message.role == "system" else text
+        blocks.append(text_block(marked))
+    blocks += [_call(call) for call in message.tool_calls]
+    written: list[dict[str, Any]] = sendable(blocks)
+    return written
+
+
+def _result(result: ToolResult) -> dict[str, Any]:
+    """Write the answer to a call; an empty one has no content at all."""
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": result.call_id}
+    if result.text.strip():
+        block["content"] = result.text
+    if result.error is not None:
+        block["is_error"] = True
+    return block
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    """Write a call.
+
+    >>> _call(ToolCall("c1", "read", "{oops"))["input"]
+    {'INVALID_JSON': '{oops'}
+    """
+    arguments = sendable_object(call.arguments, INVALID_JSON)
+    name = TOOL_NAMES.wire(call.name)
+    return {"type": "tool_use", "id": call.id, "name": name, "input": arguments}
+
+
+def _media_block(media: Media) -> dict[str, Any]:
+    """Make the block of a medium, or a text that says what is left out: a sound, an empty picture.
+
+    >>> _media_block(Media("audio/wav", url="https://example.com/a.wav"))["text"]
+    '[left out: audio/wav at https://example.com/a.wav, which this provider does not read]'
+    """
+    kind = "image" if media.media_type.startswith("image/") else "document"
+    source = _source(media)
+    if source is not None:
+        return {"type": kind, "source": source}
+    place = f" at {media.url}" if media.url else ""
+    return text_block(f"[left out: {media.media_type}{place}, which this provider does not read]")
+
+
+def _source(media: Media) -> dict[str, Any] | None:
+    file_id = media.extra.get("file_id")
+    if isinstance(file_id, str) and file_id:
+        return {"type": "file", "file_id": file_id}
+    if media.data and media.media_type in _IMAGES | {"application/pdf"}:
+        data = base64.b64encode(media.data).decode("ascii")
+        return {"type": "base64", "media_type": media.media_type, "data": data}
+    if media.data and media.media_type == "text/plain":
+        return {
+            "type": "text",
+            "media_type": "text/plain",
+            "data": media.data.decode("utf-8", "replace"),
+        }
+    readable = media.media_type.startswith("image/") or media.media_type == "application/pdf"
+    if readable and media.url.startswith(("http://", "https://")):
+        return {"type": "url", "url": media.url}
+    return None
+
+
+def _settle(turns: Iterable[Turn]) -> list[Turn]:
+    """Make a list of messages begin, go on and end as the API wants it.
+
+    What came from the wire and stands as it stood there is left alone.
+    """
+    settled = _without_empty_runs(_with_system_in_place(list(turns)))
+    first = next((turn for turn in settled if turn.role != "system"), None)
+    if first is None or (first.role == "assistant" and not _came_first(first)):
+        settled.insert(0, _go_on())
+    # A reply that goes back as it came is a paused turn or a beginning that the caller gives.
+    if settled[-1].role == "assistant" and not settled[-1].native:
+        settled.append(_go_on())
+    return settled
+
+
+def _go_on() -> Turn:
+    return Turn({"role": "user", "content": [{"type": "text", "text": _GO_ON}]})
+
+
+def _came_first(turn: Turn) -> bool:
+    return turn.between is not None and turn.between[0] is None
+
+
+def _with_system_in_place(turns: list[Turn]) -> list[Turn]:
+    """Turn the system messages that lost their place into words of the user, marked."""
+    placed: list[Turn] = []
+    for position, turn in enumerate(turns):
+        if turn.role != "system" or _may_stand(turn, placed, turns[position + 1 :]):
+            placed.append(turn)
+            continue
+        text = "\n\n".join(filter(None, map(text_of, turn.blocks)))
+        blocks = _rebuild(Message("system", text))
+        placed += [Turn({"role": "user", "content": blocks})] if blocks else []
+    return placed
+
+
+def _may_stand(turn: Turn, before: Sequence[Turn], after: Sequence[Turn]) -> bool:
+    if directive_only(turn.message):
+        return True
+    beside = (before[-1].role if before else None, after[0].role if after else None)
+    if turn.between == beside:
+        return True
+    # Only the ends of a run of system messages have to fit.
+    earlier = next((other for other in reversed(before) if other.role != "system"), None)
+    later = next((other for other in after if other.role != "system"), None)
+    fits = later is None or later.role == "assistant"
+    return fits and earlier is not None and follows_well(earlier.message)
+
+
+def directive_only(message: Any) -> bool:
+    """Return whether a system message holds settings and no text: it may stand anywhere."""
+    return at(message, "content") == [] and at(message, "output_config") is not None
+
+
+def follows_well(message: Any) -> bool:
+    """Return whether a system message may follow this one: a user's, or a server tool's result."""
+    if at(message, "role") == "user":
+        return True
+    kind = at(message, "content", -1, "type")
+    return isinstance(kind, str) and kind.endswith("_tool_result")
+
+
+def _without_empty_runs(turns: list[Turn]) -> list[Turn]:
+    """Leave out turns that say nothing at all; only a reply at the very end may be empty."""
+    kept: list[Turn] = []
+    seen = 0
+    for role, run in itertools.groupby(turns, key=lambda turn: turn.role):
+        group = list(run)
+        seen += len(group)
+        at_the_end = role == "assistant" and seen == len(turns) and not group[-1].blocks
+        if role == "system" or at_the_end or any(map(_says_something, group)):
+            kept += group
+    return kept
+
+
+def _says_something(turn: Turn) -> bool:
+    """Return whether there is more in it than white space, which a model may reply.
+
+    https://github.com/nick1udwig/kibitz/issues/78
+    """
+    content = at(turn.message, "content")
+    texts = [text_at(block, "type") == "text" and text_at(block, "text") for block in turn.blocks]
+    blank = all(isinstance(text, str) and not text.strip() for text in texts)
+    return not blank or not isinstance(content, str | list)

@@ -1,0 +1,114 @@
+"""A whole reply, what it used, and why it ended."""
+
+from typing import Any
+
+from agentic.loop import Decision
+from agentic.messages import Message, ProviderPayload
+from agentic.providers.anthropic._decoding import NAME, blocks_of, read_payload
+from agentic.providers.kit import at, items_at, plain, text_at
+from agentic.usage import StopReason, StopWords, Usage
+
+__all__ = ["STOP_WORDS", "decode_response", "reply_blocks", "stop_reason", "usage"]
+
+# All but the last: https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
+# (2026-11). `compaction` is the beta's: the pause after the server compacted the conversation,
+# https://platform.claude.com/docs/en/build-with-claude/compaction. A paused turn is neither done
+# nor cut off: the Decider goes on with it, so that a caller meets these two words only after
+# several pauses in a row.
+STOP_WORDS = StopWords(
+    NAME,
+    {
+        "end_turn": StopReason.STOP,
+        "stop_sequence": StopReason.STOP,
+        "tool_use": StopReason.TOOL,
+        "max_tokens": StopReason.MAX_TOKENS,
+        "model_context_window_exceeded": StopReason.MAX_TOKENS,
+        "refusal": StopReason.CONTENT_FILTER,
+        "pause_turn": StopReason.OTHER,
+        "compaction": StopReason.OTHER,
+    },
+)
+
+_NOTHING = {"type": "text", "text": ""}
+
+
+def decode_response(response: Any, /) -> Decision:
+    """Read a reply. Its blocks are what has to go back, thinking and signatures included.
+
+    >>> decode_response({"content": [{"type": "text", "text": "Done."}]}).reply
+    'Done.'
+    """
+    data = plain(response)
+    blocks = reply_blocks(data)
+    payload = {"role": "assistant", "content": blocks}
+    message = read_payload(payload) or Message("assistant")
+    return Decision(
+        message.content,
+        message.tool_calls,
+        usage(data) if isinstance(_usage_of(data), dict) else None,
+        stop_reason(data),
+        ProviderPayload(NAME, payload) if blocks else None,
+        stop_word=text_at(data, "stop_reason"),
+        reasoning=message.reasoning,
+    )
+
+
+def reply_blocks(response: Any) -> list[Any]:
+    """Return the blocks of a response that go back with the next request.
+
+    An empty text is left out: a stream may hold one, and the API refuses it then
+    (https://github.com/anthropics/claude-code/issues/59812).
+    """
+    return [block for block in blocks_of(at(response, "content")) if block != _NOTHING]
+
+
+def stop_reason(response: Any, /) -> StopReason:
+    """Return why a reply ended.
+
+    >>> stop_reason({"stop_reason": "refusal"})
+    <StopReason.CONTENT_FILTER: 'content_filter'>
+    """
+    data = plain(response)
+    if at(data, "type") == "error":
+        return StopReason.ERROR
+    calls = any(at(block, "type") == "tool_use" for block in items_at(data, "content"))
+    return STOP_WORDS.reason(text_at(data, "stop_reason") or None, has_tool_calls=calls)
+
+
+def usage(response: Any, /) -> Usage:
+    """Read what a reply used. The provider counts the cache beside the input; here it is in it.
+
+    The tokens of a compaction on the server and of an advisor are in `iterations` only, and are
+    not counted: they say nothing of the size of the context, and have prices of their own
+    (https://platform.claude.com/docs/en/build-with-claude/compaction, 2026-11).
+
+    >>> usage({"usage": {"input_tokens": 5, "cache_read_input_tokens": 90, "output_tokens": 7}})
+    Usage(input=95, output=7, total=0, cache_read=90, cache_write=0, reasoning=0)
+    """
+    told = _usage_of(plain(response))
+    counted = Usage(
+        input=at(told, "input_tokens"),
+        output=at(told, "output_tokens"),
+        cache_read=at(told, "cache_read_input_tokens"),
+        cache_write=at(told, "cache_creation_input_tokens") or _written(told),
+        reasoning=at(told, "output_tokens_details", "thinking_tokens"),
+    )
+    return Usage(
+        input=counted.input + counted.cache_read + counted.cache_write,
+        output=counted.output,
+        cache_read=counted.cache_read,
+        cache_write=counted.cache_write,
+        reasoning=counted.reasoning,
+    )
+
+
+def _usage_of(data: Any) -> Any:
+    """Find the usage of a response, or of the event that starts a streamed one."""
+    return at(data, "usage") or at(data, "message", "usage")
+
+
+def _written(told: Any) -> int:
+    """Add up what was written to caches that live for five minutes and for an hour."""
+    lifetimes = at(told, "cache_creation")
+    counts = lifetimes.values() if isinstance(lifetimes, dict) else ()
+    return sum(Usage(input=count).input for count in counts)

@@ -1,0 +1,260 @@
+"""A streamed reply, put together from its events.
+
+The texts of a block come in pieces, which are kept in lists and joined when the block is read, so
+that a long reply costs no more for each of them than a short one. The events:
+https://platform.claude.com/docs/en/build-with-claude/streaming (2026-11).
+"""
+
+import json
+from typing import Any
+
+import attrs
+
+from agentic.errors import IncompleteReply, ProviderError
+from agentic.providers._failure import reported_error
+from agentic.providers.anthropic._decoding import INVALID_JSON, NAME
+from agentic.providers.anthropic._replies import usage
+from agentic.providers.kit import at, items_at, parse_object, plain, text_at
+
+__all__ = ["StreamedResponse", "stream_error"]
+
+_SETTLED = {
+    "signature_delta": ("signature",),
+    "compaction_delta": ("content", "encrypted_content"),
+}
+"""What comes whole, in one delta."""
+
+_GROWING = {"text_delta": "text", "thinking_delta": "thinking"}
+"""What comes in fragments."""
+_KINDS = {"thinking_delta": "thinking", "input_json_delta": "tool_use"}
+"""Which block a delta is for; any other is for a text."""
+
+# https://platform.claude.com/docs/en/api/errors (2026-11): an error in a stream has no status.
+_STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+_WRITTEN = "cache_creation_input_tokens"
+
+_INPUT = (
+    "input_tokens",
+    "cache_read_input_tokens",
+    _WRITTEN,
+    "cache_creation",
+)
+
+
+@attrs.define
+class _StreamedBlock:
+    """One block so far."""
+
+    _fields: dict[str, Any]
+    _pieces: dict[str, list[str]] = attrs.field(factory=dict, init=False)
+    """The fragments of the texts that grow, by field."""
+    _citations: list[Any] = attrs.field(factory=list, init=False)
+    """Those that came in deltas."""
+    _input: list[str] | None = attrs.field(default=None, init=False)
+    """The fragments of a call's JSON text, until the block ends."""
+
+    @classmethod
+    def begin(cls, block: Any) -> "_StreamedBlock":
+        """Take the block as its start gives it."""
+        return cls(dict(block) if isinstance(block, dict) else {"type": "text"})
+
+    @classmethod
+    def of_delta(cls, delta: Any) -> "_StreamedBlock":
+        """Make the block of a delta whose start was left out."""
+        return cls({"type": _KINDS.get(text_at(delta, "type"), "text")})
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a call's input is still to come."""
+        return self._input is not None
+
+    def add(self, delta: Any) -> str:
+        """Take the next delta; return the text that it adds to the reply."""
+        kind = text_at(delta, "type")
+        if kind in _GROWING:
+            piece = text_at(delta, _GROWING[kind])
+            self._grow(_GROWING[kind], piece)
+            return piece if kind == "text_delta" else ""
+        if kind == "input_json_delta":
+            self._input = [] if self._input is None else self._input
+            self._input.append(text_at(delta, "partial_json"))
+        elif kind == "citations_delta":
+            self._citations.append(at(delta, "citation"))
+        for field in _SETTLED.get(kind, ()):
+            if at(delta, field) is not None:
+                self._fields[field] = at(delta, field)
+        return ""
+
+    def _grow(self, field: str, piece: str) -> None:
+        if field not in self._pieces:
+            self._pieces[field] = [text_at(self._fields, field)]
+            self._fields[field] = ""  # so that it keeps its place among the fields
+        self._pieces[field].append(piece)
+
+    def close(self) -> None:
+        """End a call's input."""
+        text, self._input = "".join(self._input or ()), None
+        if text.strip():
+            self._fields["input"] = _parsed(text)
+
+    def whole(self) -> dict[str, Any]:
+        """Return the block as a response that was not streamed holds it."""
+        joined: dict[str, Any] = {key: "".join(pieces) for key, pieces in self._pieces.items()}
+        if self._citations:
+            joined["citations"] = [*items_at(self._fields, "citations"), *self._citations]
+        return {**self._fields, **joined}
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """Read a call's input; what is no object is kept as its text."""
+    found = parse_object(text)
+    return {INVALID_JSON: text} if found is None else found
+
+
+@attrs.define
+class StreamedResponse:
+    """Puts the events of one streamed reply together.
+
+    >>> streamed = StreamedResponse()
+    >>> streamed.feed({"type": "ping"})
+    ''
+    """
+
+    model: str = attrs.field(default="", kw_only=True)
+    """The model that was asked: an error that comes before the start names it."""
+    _message: dict[str, Any] = attrs.field(factory=dict, init=False)
+    _blocks: dict[int, _StreamedBlock] = attrs.field(factory=dict, init=False)
+    _said: list[str] = attrs.field(factory=list, init=False)
+    _ended: bool = attrs.field(default=False, init=False)
+
+    @property
+    def text(self) -> str:
+        """The reply's text so far."""
+        if len(self._said) > 1:
+            self._said = ["".join(self._said)]
+        return self._said[0] if self._said else ""
+
+    def feed(self, event: Any) -> str:
+        """Take the next event; return the text that it adds to the reply, empty for most kinds.
+
+        Raises:
+            ContextOverflow: the event says that the request does not fit the model's window.
+            RequestFailed: the event is any other error.
+        """
+        data = plain(event)
+        kind = at(data, "type")
+        if kind == "error":
+            raise stream_error(data, text_at(self._message, "model") or self.model)
+        piece = ""
+        if kind == "message_start":
+            self._start(at(data, "message"))
+        elif kind == "content_block_start":
+            piece = self._open(_index(data), at(data, "content_block"))
+        elif kind == "content_block_delta":
+            piece = self._extend(_index(data), at(data, "delta"))
+        elif kind == "content_block_stop" and _index(data) in self._blocks:
+            self._blocks[_index(data)].close()
+        elif kind == "message_delta":
+            self._update(data)
+        elif kind == "message_stop":
+            self._ended = True
+        if piece:
+            self._said.append(piece)
+        return piece
+
+    def response(self) -> dict[str, Any]:
+        """Return the response in the shape of one that was not streamed.
+
+        Some gateways leave out the last event: a stop reason and no open block are an end too.
+
+        Raises:
+            IncompleteReply: the stream broke off.
+        """
+        blocks = [self._blocks[index] for index in sorted(self._blocks)]
+        stopped = at(self._message, "stop_reason") is not None
+        if not self._ended and (not stopped or any(block.is_open for block in blocks)):
+            raise IncompleteReply(self.text)
+        for block in blocks:
+            block.close()
+        return {**self._message, "content": [block.whole() for block in blocks]}
+
+    def _start(self, message: Any) -> None:
+        """Begin; a second start is a gateway's second attempt, which replaces the first."""
+        self._message = dict(message) if isinstance(message, dict) else {}
+        self._blocks, self._said = {}, []
+        for index, block in enumerate(items_at(message, "content")):
+            self._open(index, block)
+
+    def _open(self, index: int, block: Any) -> str:
+        self._blocks[index] = _StreamedBlock.begin(block)
+        return text_at(block, "text") if at(block, "type") == "text" else ""
+
+    def _extend(self, index: int, delta: Any) -> str:
+        if index not in self._blocks:
+            self._blocks[index] = _StreamedBlock.of_delta(delta)
+        return self._blocks[index].add(delta)
+
+    def _update(self, event: dict[str, Any]) -> None:
+        """Take what comes late: counts are totals so far, so that the last report is the final one.
+
+        https://platform.claude.com/docs/en/build-with-claude/streaming (2026-11); the SDK's own
+        `accumulate_event` overwrites them too. A count may go down: the start reports an estimate,
+        or what a compaction on the server then removed.
+        """
+        told = {
+            **{key: value for key, value in event.items() if key not in {"type", "delta", "usage"}},
+            **_dict(at(event, "delta")),
+        }
+        self._message.update(told)
+        if late := _dict(at(event, "usage")):
+            counts = _dict(at(self._message, "usage"))
+            self._message["usage"] = _latest(counts, late)
+
+
+def _latest(before: dict[str, Any], late: dict[str, Any]) -> dict[str, Any]:
+    """Return the counts after a later report.
+
+    No request has an input of 0 tokens. Servers that report one, or an output of 0 after some
+    output, do not know the number.
+
+    >>> _latest({"input_tokens": 25, "output_tokens": 1}, {"input_tokens": 0, "output_tokens": 9})
+    {'input_tokens': 25, 'output_tokens': 9}
+    """
+    told = {key: value for key, value in late.items() if value is not None}
+    if not usage({"usage": told}).input:
+        told = {key: value for key, value in told.items() if key not in _INPUT}
+    if not told.get("output_tokens"):
+        told.pop("output_tokens", None)
+    kept = dict(before)
+    if told.get(_WRITTEN, before.get(_WRITTEN)) != before.get(_WRITTEN):
+        kept.pop("cache_creation", None)  # the former number, by lifetime
+    return {**kept, **told}
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _index(event: Any) -> int:
+    index = at(event, "index")
+    return index if isinstance(index, int) else 0
+
+
+def stream_error(event: Any, model: str, window: int | None = None) -> ProviderError:
+    """Make the error that an error event stands for. `window` is what is known of the model."""
+    kind = text_at(event, "error", "type")
+    problem = text_at(event, "error", "message") or json.dumps(event, default=str)
+    named = f"{kind}: {problem}" if kind else problem
+    return reported_error(event, NAME, model, _STATUSES.get(kind), named, window=window)

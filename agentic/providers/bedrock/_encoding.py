@@ -1,0 +1,442 @@
+"""From our messages and tools to the wire's, each message from its payload or its typed fields.
+
+Blocks that are sent back are changed where a model wrote what Bedrock does not take: arguments
+are to be an object (https://github.com/vercel/ai/pull/19023), and a name that a model made up would
+end the session if it went back as it is (https://github.com/vercel/ai/pull/17769).
+"""
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import is_
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from agentic.messages import Message, ToolResult, close_open_rounds
+from agentic.providers.bedrock._decoding import NAME, decode_payload, is_blank
+from agentic.providers.bedrock._families import fit_family
+from agentic.providers.bedrock._json import input_text, is_deep
+from agentic.providers.bedrock._media import DocumentNames, encode_media
+from agentic.providers.kit import (
+    NameRule,
+    UniqueIds,
+    at,
+    items_at,
+    native_payload,
+    plain,
+    sendable,
+    sendable_object,
+    text_at,
+)
+from agentic.providers.kit._json import UNPARSED
+from agentic.providers.kit._messages import text_with_media
+from agentic.providers.kit._payloads import payload_facts
+from agentic.tools import ToolDefinition
+
+if TYPE_CHECKING:
+    from agentic.providers.validators import Violation
+
+__all__ = [
+    "CALL_IDS",
+    "TOOL_NAMES",
+    "encode",
+    "encode_request",
+    "encode_tools",
+    "validate",
+]
+
+TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
+CALL_IDS = NameRule(re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), 64)
+"""Both: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html
+(2026-11). Not every model takes an id with . or :, so that a call that is written anew has none."""
+_UNKNOWN = "SDK_UNKNOWN_MEMBER"
+"""What boto3 gives in place of a block that it does not know, and refuses to send."""
+_NO_OUTPUT = "(no output)"
+_OPENING = "(The conversation goes on.)"
+_GONE = "No longer available. Do not call it."
+
+
+def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
+    """Write a request's `messages`; a history that was cut is not repaired, see `encode_request`.
+
+    System messages are a user's words here, in tags: only a whole request has a field for them.
+
+    >>> encode([Message("user", "Hi"), Message("user", "there")])
+    [{'role': 'user', 'content': [{'text': 'Hi'}, {'text': 'there'}]}]
+    """
+    parts = _as_they_came(messages)
+    wire: list[Any] = []
+    joined: dict[int, list[Any]] = {}
+    role_before, own_before = "", False
+    for part, is_own in _written(messages) if parts is None else parts:
+        role = text_at(part, "role")
+        # Older versions of the service refuse two users:
+        # https://github.com/langchain-ai/langchain-aws/issues/130
+        joins = role == role_before and role in {"user", "assistant"}
+        if joins and not (is_own and own_before):
+            joined.setdefault(len(wire) - 1, [wire[-1]]).append(part)
+        else:
+            wire.append(part)
+        role_before, own_before = role, is_own
+    for place, turn in joined.items():
+        wire[place] = _joined(turn)
+    return wire
+
+
+def encode_request(
+    messages: Sequence[Message],
+    *,
+    system_prompt: str = "",
+    tools: Sequence[ToolDefinition] = (),
+    model: str = "",
+) -> dict[str, Any]:
+    """Write all that a request holds of a conversation, so that the provider accepts it.
+
+    Open rounds are closed, orphaned results left out. Without a user's message at its start the
+    conversation gets one. With the `modelId` as `model`, turns are written as its family takes
+    them. For boto3, pass the result through `for_boto3`.
+
+    >>> encode_request([Message("user", "Hi")], system_prompt="Be brief.")
+    {'system': [{'text': 'Be brief.'}], 'messages': [{'role': 'user', 'content': [{'text': 'Hi'}]}]}
+    """
+    closed = close_open_rounds(list(messages))
+    leading, rest = _split_system(closed)
+    system = [{"text": system_prompt}] if system_prompt.strip() else []
+    for message in leading:
+        system += _system_blocks(message)
+    sent = encode(rest)
+    # https://github.com/pydantic/pydantic-ai/issues/4495
+    if not sent or at(sent[0], "role") == "assistant":
+        sent.insert(0, {"role": "user", "content": [{"text": _OPENING}]})
+    sent = fit_family(sent, model)
+    config = _tool_config(sent, tools)
+    return {
+        **({"system": sendable(system)} if system else {}),
+        "messages": sendable(sent),
+        **({"toolConfig": config} if config else {}),
+    }
+
+
+def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
+    """Write the tools that the model may call, as entries of `toolConfig.tools`.
+
+    >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["toolSpec"]["description"]
+    'Tell the time.'
+    """
+    return [_spec(tool.name, tool.description, plain(tool.parameters)) for tool in tools]
+
+
+def validate(request: Mapping[str, Any], /) -> "list[Violation]":
+    """Return why the provider would refuse a request for its shape; nothing if it would not.
+
+    The request is the body of the call, or its arguments for boto3.
+
+    >>> [found.rule for found in validate({"messages": [{"role": "assistant", "content": []}]})]
+    ['empty_content', 'first_message']
+    """
+    from agentic.providers.validators import bedrock  # noqa: PLC0415  loaded at the first call
+
+    return bedrock.validate(request)
+
+
+def _wire_input(given: Any) -> dict[str, Any]:
+    """Return a call's arguments as the object that is sent; what is none, or too deep, as its text.
+
+    >>> _wire_input('{"path": "a.py"}'), _wire_input(None), _wire_input("{oops")
+    ({'path': 'a.py'}, {}, {'unparsed_arguments': '{oops'})
+    """
+    if given is None:
+        return {}
+    found = sendable_object(given) if isinstance(given, str) else given
+    if is_deep(found):
+        return {UNPARSED: sendable(input_text(given))}
+    return found if isinstance(found, dict) else {UNPARSED: found}
+
+
+def _fresh_ids(used: Iterable[str]) -> UniqueIds:
+    # So long that a number of nine digits fits behind it.
+    return UniqueIds(used=set(used), stem=lambda base: base[:54])
+
+
+@attrs.define
+class _CallIds:
+    """The ids of one request: unique, and the same for a call and its result."""
+
+    _fresh: UniqueIds = attrs.field(converter=_fresh_ids)
+    """Made of the ids of calls that are sent as they are."""
+    kept: set[str] = attrs.field(init=False, factory=set)
+    """Those of the last run's calls that were sent as they are."""
+    _waiting: defaultdict[str, deque[str]] = attrs.field(
+        init=False, factory=lambda: defaultdict(deque)
+    )
+    """Of the calls that may still be answered: their id to what it became."""
+
+    def keep(self, call_id: str) -> str:
+        """Return the id of a call that is sent as it is: another only if it would be refused.
+
+        Some models give ids that are too long to go back
+        (https://github.com/BerriAI/litellm/issues/34239), and a turn may hold an id once
+        (https://github.com/BerriAI/litellm/issues/20048); a later turn may use it again.
+        """
+        if not CALL_IDS.accept(call_id) or call_id in self.kept:
+            return self.give(call_id)
+        self.kept.add(call_id)
+        self._waiting[call_id].append(call_id)
+        return call_id
+
+    def give(self, call_id: str) -> str:
+        """Return the id of a call that is written anew."""
+        fresh = self._fresh.take(TOOL_NAMES.wire(call_id))
+        self._waiting[call_id].append(fresh)
+        return fresh
+
+    def answer(self, call_id: str) -> str:
+        """Return the id of a result: that of the first call it may answer."""
+        waiting = self._waiting[call_id]
+        return waiting.popleft() if waiting else CALL_IDS.wire(call_id)
+
+    def close(self) -> None:
+        """Forget the calls of the last run: no later message may answer them."""
+        self._waiting.clear()
+        self.kept.clear()
+
+
+def _mend(message: Any, ids: _CallIds) -> Any | None:
+    """Return a wire message as it can be sent, the same if it can; None if nothing is left."""
+    content = at(message, "content")
+    if not isinstance(content, list):
+        return message
+    strict = at(message, "role") == "assistant" or all(map(is_blank, content))
+    blocks = [_mend_block(block, ids) for block in content if not _is_refused(block, strict)]
+    if len(blocks) == len(content) and all(map(is_, blocks, content)):
+        return message if blocks else None
+    return {**message, "content": blocks} if blocks else None
+
+
+def _is_refused(block: Any, strict: bool) -> bool:
+    """Return whether a text is empty, as gpt-oss's may be; if `strict`, also if it is blank.
+
+    https://github.com/strands-agents/harness-sdk/pull/3029
+    """
+    refused = is_blank(block) if strict else block == {"text": ""}
+    return refused or (isinstance(block, dict) and _UNKNOWN in block)
+
+
+def _mend_block(block: Any, ids: _CallIds) -> Any:
+    if isinstance(at(block, "toolUse"), dict):
+        return _mend_call(block, ids)
+    if isinstance(at(block, "toolResult"), dict):
+        call_id = text_at(block, "toolResult", "toolUseId")
+        answered = ids.answer(call_id)
+        if answered != call_id:
+            return {**block, "toolResult": {**block["toolResult"], "toolUseId": answered}}
+    return block
+
+
+def _mend_call(block: Any, ids: _CallIds) -> Any:
+    call = block["toolUse"]
+    name, call_id, given = text_at(call, "name"), text_at(call, "toolUseId"), call.get("input")
+    changes: dict[str, Any] = {}
+    kept = call_id if call.get("type") == "server_tool_use" else ids.keep(call_id)
+    if kept != call_id:
+        changes["toolUseId"] = kept
+    if not TOOL_NAMES.accept(name):
+        changes["name"] = TOOL_NAMES.wire(name)
+    sent = _wire_input(given)
+    if sent is not given:
+        changes["input"] = sent
+    return {**block, "toolUse": {**call, **changes}} if changes else block
+
+
+def _as_they_came(messages: Sequence[Message]) -> list[tuple[Any, bool]] | None:
+    """Return what untouched messages came from, as `_written` does; None if that has to change."""
+    parts: list[tuple[Any, bool]] = []
+    asked: set[str] = set()
+    role: str = ""
+    for message in messages:
+        calls = payload_facts(message, NAME, _calls_as_they_came)
+        if calls is None or message.native is None:
+            return None
+        before, role = role, message.role
+        if asked and role != "tool" and (before, role) != ("assistant", "assistant"):
+            asked = set()
+        if calls:
+            if not asked.isdisjoint(calls):
+                return None
+            asked.update(calls)
+        parts.append((message.native.payload, role == "user"))
+    return parts
+
+
+def _calls_as_they_came(payload: Any) -> frozenset[str] | None:
+    """Return the ids of a payload's calls if nothing has to change in it; None if something has.
+
+    An id that an earlier message of the same run has is to be changed all the same.
+    """
+    ids = _CallIds(_call_ids([payload]))
+    if payload is None or isinstance(payload, list) or _mend(payload, ids) is not payload:
+        return None
+    return frozenset(ids.kept)
+
+
+def _written(messages: Sequence[Message]) -> Iterator[tuple[Any, bool]]:
+    """Write messages, each with whether it is a user's own that goes back as it came.
+
+    Two of those in a row are served. Results beside a user's words are one message with them.
+    """
+    sent = [_Sent(message, _payload(message)) for message in messages]
+    kept = [one.payload for one in sent]
+    writer = _Writer(_CallIds(_call_ids(kept)), DocumentNames.beside(kept))
+    for one in sent:
+        part = writer.write(one)
+        if part is not None:
+            yield part, one.payload is not None and one.message.role == "user"
+
+
+def _split_system(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
+    """Part the messages for the field `system` from the others."""
+    for position, message in enumerate(messages):
+        if message.role != "system" or isinstance(_payload(message), dict):
+            return list(messages[:position]), list(messages[position:])
+    return list(messages), []
+
+
+def _system_blocks(message: Message) -> list[Any]:
+    """Return the blocks of a leading system message."""
+    payload = _payload(message)
+    return payload if isinstance(payload, list) else _text_blocks(text_with_media(message))
+
+
+@attrs.frozen
+class _Sent:
+    """A message, and what may be sent in its place."""
+
+    message: Message
+    payload: Any
+
+
+def _payload(message: Message) -> Any:
+    return native_payload(message, NAME, decode_payload, TOOL_NAMES.wire)
+
+
+def _call_ids(payloads: Iterable[Any]) -> Iterable[str]:
+    for payload in payloads:
+        for block in items_at(payload, "content"):
+            yield text_at(block, "toolUse", "toolUseId")
+
+
+def _joined(parts: list[Any]) -> Any:
+    merged: dict[str, Any] = {}
+    for part in parts:
+        merged = {**part, **merged}
+    content = [block for part in parts for block in _content(part)]
+    return {key: content if key == "content" else merged[key] for key in {**parts[0], **merged}}
+
+
+def _content(part: Any) -> list[Any]:
+    content = at(part, "content")
+    return [{"text": content}] if isinstance(content, str) else items_at(part, "content")
+
+
+def _text_blocks(text: str) -> list[dict[str, Any]]:
+    """Return one block, or none: a blank text is refused.
+
+    https://github.com/earendil-works/pi/issues/4975
+    """
+    return [{"text": sendable(text)}] if text.strip() else []
+
+
+@attrs.define
+class _Writer:
+    """Writes the messages of one request, in order."""
+
+    ids: _CallIds
+    documents: DocumentNames
+    in_run: bool = False
+    """Whether the last message was an assistant's: results may answer all of a run."""
+
+    def write(self, one: _Sent) -> Any | None:
+        """Return the wire message for one of ours; None if there is nothing to say."""
+        message = one.message
+        if message.role != "tool" and not (self.in_run and message.role == "assistant"):
+            self.ids.close()
+        self.in_run = message.role == "assistant"
+        if one.payload is not None and not isinstance(one.payload, list):
+            return _mend(one.payload, self.ids)
+        role = "assistant" if message.role == "assistant" else "user"
+        content = self._blocks(message)
+        return {"role": role, "content": content} if content else None
+
+    def _blocks(self, message: Message) -> list[dict[str, Any]]:
+        if message.role == "system":
+            return _text_blocks(_as_user(message))
+        results = [self._result(result) for result in message.tool_results]
+        if message.role == "assistant":
+            said = _text_blocks(text_with_media(message))
+            calls = [
+                {
+                    "toolUse": {
+                        "toolUseId": self.ids.give(call.id),
+                        "name": TOOL_NAMES.wire(call.name),
+                        "input": _wire_input(call.arguments),
+                    }
+                }
+                for call in message.tool_calls
+            ]
+            return said + calls
+        return results + self._beside(message, _text_blocks(message.content))
+
+    def _beside(self, message: Message, said: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Add media. A document needs a text in its message (API_runtime_Message)."""
+        media = [encode_media(part, self.documents) for part in message.media]
+        silent = not any("text" in block for block in said + media)
+        if silent and any("document" in block for block in media):
+            said = [{"text": "See the document."}]
+        return said + media
+
+    def _result(self, result: ToolResult) -> dict[str, Any]:
+        content = _text_blocks(result.text) or [{"text": _NO_OUTPUT}]
+        answer = {"toolUseId": self.ids.answer(result.call_id), "content": content}
+        # Not every model takes a status, so that success is not said (API_runtime_ToolResultBlock).
+        return {"toolResult": {**answer, "status": "error"} if result.error else answer}
+
+
+def _as_user(message: Message) -> str:
+    text = text_with_media(message)
+    if message.summary is not None or not text.strip():
+        return text
+    return f"<system>\n{text}\n</system>"
+
+
+def _spec(name: str, description: str, parameters: Any) -> dict[str, Any]:
+    told = {"description": sendable(description)} if description.strip() else {}
+    return {
+        "toolSpec": {
+            "name": TOOL_NAMES.wire(name),
+            **told,
+            "inputSchema": {"json": sendable(parameters)},
+        }
+    }
+
+
+def _tool_config(messages: list[Any], tools: Sequence[ToolDefinition]) -> dict[str, Any]:
+    """Return the tools; where none is offered, stand-ins for those that the messages speak of.
+
+    Calls and results are refused without them, even if no tool is offered any more:
+    https://github.com/strands-agents/harness-sdk/issues/998
+    """
+    if tools:
+        return {"tools": encode_tools(tools)}
+    nothing = {"type": "object", "properties": {}}
+    names = _tool_names(messages)
+    return {"tools": [_spec(name, _GONE, nothing) for name in names]} if names else {}
+
+
+def _tool_names(messages: list[Any]) -> list[str]:
+    """Name the tools that are called; any name will do where there are results alone."""
+    blocks = [block for message in messages for block in items_at(message, "content")]
+    calls = [block for block in blocks if isinstance(at(block, "toolUse"), dict)]
+    answered = any(isinstance(at(block, "toolResult"), dict) for block in blocks)
+    names = dict.fromkeys(text_at(block, "toolUse", "name") or "tool" for block in calls)
+    return list(names) or ["tool"] * answered

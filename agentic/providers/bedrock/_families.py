@@ -1,0 +1,177 @@
+"""What only some of the models behind Converse take, by the family in their `modelId`.
+
+Explicit caching: https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html (read on
+2026-11-22). Claude takes a `cachePoint` after tools, system and in messages, Nova after system and
+in messages only (https://github.com/NousResearch/hermes-agent/issues/97281); any other model
+refuses the request. At most four of them. Why these places: `agentic.providers.anthropic._cache`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agentic.providers.kit import at, items_at, text_at
+
+__all__ = [
+    "fit_family",
+    "is_two_kinds",
+    "mark_for_cache",
+    "part_turns",
+    "refuses_two_kinds",
+    "says_before_results",
+    "wants_results_first",
+]
+
+_TWO_KINDS_REFUSED = ("meta.llama", "mistral.")
+"""Llama 4: https://github.com/strands-agents/harness-sdk/issues/1223. Mistral Large: the
+integration tests of https://github.com/langchain-ai/langchain-aws expect it to refuse. Claude 4.5
+takes both, Nova 2 words beside results, Nova Micro and Kimi K2 words beside calls (all recorded).
+Others have refused, too, and are found out by asking (https://github.com/langchain-ai/langchain-aws/issues/141,
+https://github.com/BerriAI/litellm/issues/6053, https://github.com/microsoft/autogen/issues/6480)."""
+
+_TALK = {
+    *("text", "image", "document", "video", "audio"),
+    *("guardContent", "citationsContent", "searchResult"),
+}
+
+_BETWEEN = {
+    "user": {"role": "assistant", "content": [{"text": "(The results have arrived.)"}]},
+    "assistant": {"role": "user", "content": [{"text": "(Go on.)"}]},
+}
+"""The short turn that parts a turn of that role, as roles have to alternate."""
+
+_CLAUDE = re.compile(r"anthropic\.claude-(?!v\d|instant|3-(?:opus|sonnet|haiku)|3-5-sonnet)")
+"""Claude since 3.5 Haiku. 3.5 Sonnet has it for those who took part in a preview."""
+_NOVA = re.compile(r"amazon\.nova-(?:micro|lite|pro|premier|2-lite)-")
+_MARK = {"cachePoint": {"type": "default"}}
+_MARKED_MESSAGES = 2
+
+
+def refuses_two_kinds(model: str) -> bool:
+    """Return whether a family refuses words next to calls, or to results, in one turn.
+
+    >>> refuses_two_kinds("us.meta.llama4-scout-17b-instruct-v1:0"), refuses_two_kinds("")
+    (True, False)
+    """
+    return any(family in model for family in _TWO_KINDS_REFUSED)
+
+
+def wants_results_first(model: str) -> bool:
+    """Return whether a family expects results at the start of their message: Claude.
+
+    https://github.com/nulib/dc-api-v2/pull/296 quotes the refusal.
+
+    >>> wants_results_first("us.anthropic.claude-sonnet-4-5-20250929-v1:0")
+    True
+    """
+    return "anthropic." in model
+
+
+def fit_family(messages: list[Any], model: str) -> list[Any]:
+    """Return the messages as the family takes them; as they are where nothing is known of it."""
+    if refuses_two_kinds(model):
+        return part_turns(messages)
+    return list(map(_results_first, messages)) if wants_results_first(model) else messages
+
+
+def part_turns(messages: list[Any]) -> list[Any]:
+    """Part each turn of two kinds in two, with a short turn of the other role between them.
+
+    Results stand before the words beside them, calls after them, as in the whole turn.
+
+    >>> used = {"toolUse": {"toolUseId": "t1", "name": "now", "input": {}}}
+    >>> turns = part_turns([{"role": "assistant", "content": [{"text": "I look."}, used]}])
+    >>> [turn["content"] == [used] for turn in turns]
+    [False, False, True]
+    """
+    return [part for message in messages for part in _parts(message)]
+
+
+def _parts(message: Any) -> Iterator[Any]:
+    if not is_two_kinds(message):
+        yield message
+        return
+    blocks, role = items_at(message, "content"), text_at(message, "role")
+    parts = [list(filter(_is_talk, blocks)), [block for block in blocks if not _is_talk(block)]]
+    first, second = parts if role == "assistant" else reversed(parts)
+    yield {**message, "content": first}
+    yield _BETWEEN["assistant" if role == "assistant" else "user"]
+    yield {**message, "content": second}
+
+
+def is_two_kinds(message: Any) -> bool:
+    """Return whether a message holds words, or media, beside calls or results."""
+    blocks = items_at(message, "content")
+    return any(map(_is_tool_block, blocks)) and any(map(_is_talk, blocks))
+
+
+def says_before_results(message: Any) -> bool:
+    """Return whether words or media of a user's message stand before one of its results."""
+    kinds = [
+        _is_tool_block(b) for b in items_at(message, "content") if _is_tool_block(b) or _is_talk(b)
+    ]
+    return at(message, "role") == "user" and kinds != sorted(kinds, reverse=True)
+
+
+def _results_first(message: Any) -> Any:
+    if not says_before_results(message):
+        return message
+    return {**message, "content": sorted(items_at(message, "content"), key=_is_talk)}
+
+
+def _is_tool_block(block: Any) -> bool:
+    """Return whether a block is a call or a result."""
+    return isinstance(at(block, "toolUse"), dict) or isinstance(at(block, "toolResult"), dict)
+
+
+def _is_talk(block: Any) -> bool:
+    return isinstance(block, dict) and not _TALK.isdisjoint(block)
+
+
+def _has_prompt_cache(model: str) -> bool:
+    """Return whether the model of a `modelId` takes marks; an ARN may not name its model.
+
+    >>> _has_prompt_cache("us.anthropic.claude-sonnet-4-5-20250929-v1:0")
+    True
+    >>> _has_prompt_cache("anthropic.claude-3-haiku-20240307-v1:0")
+    False
+    """
+    return bool(_CLAUDE.search(model) or _NOVA.search(model))
+
+
+def mark_for_cache(request: Mapping[str, Any], model: str, *, summaries: int = 0) -> dict[str, Any]:
+    """Return the request with marks for the cache; with the caller's own only if it has any.
+
+    Nothing of the given request is changed. `summaries` is how many blocks at the end of `system`
+    will be others after the next compaction.
+
+    >>> request = {"messages": [{"role": "user", "content": [{"text": "Why?"}]}]}
+    >>> mark_for_cache(request, "amazon.nova-lite-v1:0")["messages"][0]["content"]
+    [{'text': 'Why?'}, {'cachePoint': {'type': 'default'}}]
+    """
+    if not _has_prompt_cache(model) or any(at(part, "cachePoint") for part in _markable(request)):
+        return dict(request)
+    marked = {**request, "messages": _mark_messages(items_at(request, "messages"))}
+    if system := items_at(request, "system"):
+        end = max(len(system) - summaries, 1)
+        marked["system"] = [*system[:end], _MARK, *system[end:]]
+    if _CLAUDE.search(model) and (tools := items_at(request, "toolConfig", "tools")):
+        marked["toolConfig"] = {**request["toolConfig"], "tools": [*tools, _MARK]}
+    return marked
+
+
+def _markable(request: Mapping[str, Any]) -> Iterator[Any]:
+    yield from items_at(request, "toolConfig", "tools")
+    yield from items_at(request, "system")
+    for message in items_at(request, "messages"):
+        yield from items_at(message, "content")
+
+
+def _mark_messages(messages: list[Any]) -> list[Any]:
+    marked, left = list(messages), _MARKED_MESSAGES
+    for place in reversed(range(len(marked))):
+        blocks = items_at(marked[place], "content")
+        if left and blocks and at(marked[place], "role") == "user":
+            marked[place] = {**marked[place], "content": [*blocks, _MARK]}
+            left -= 1
+    return marked

@@ -1,0 +1,197 @@
+"""JSON data of what boto3 gives and takes: bytes are base64 text, and nothing is nested too deeply.
+
+On the wire and in a payload bytes are base64 text; boto3 takes `bytes`, which it encodes itself. A
+base64 text that is handed to boto3 would be encoded twice, without any complaint.
+"""
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from operator import is_
+from typing import Any
+
+from agentic.providers.kit import at, plain
+
+__all__ = ["as_json", "for_boto3", "from_base64", "input_text", "is_deep", "to_base64"]
+
+_DEEPEST = 100
+"""Levels of arguments that are walked through, by us and by boto3: Python allows 1,000 calls within
+each other, and a level takes up to three of them."""
+_JSON = json.JSONEncoder(ensure_ascii=False)
+_MEDIA = {"image", "document", "video", "audio"}
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_SERVER_TOOL = "server_tool_use"
+
+
+def as_json(item: Any) -> Any:
+    """Return JSON data of whatever came from the wire or from an SDK; JSON data as it is.
+
+    >>> as_json({"redactedContent": b"abc", "n": [1]})
+    {'redactedContent': 'YWJj', 'n': [1]}
+    """
+    if _is_json(item, _DEEPEST):
+        return item
+    data = plain(_flat(item, _DEEPEST) if is_deep(item) else item)
+    # An SDK's object shows how deep it is when it is plain.
+    return _without_bytes(_flat(data, _DEEPEST) if is_deep(data) else data)
+
+
+def for_boto3(request: Mapping[str, Any], /) -> dict[str, Any]:
+    """Make a request's JSON data what boto3 is to be given: bytes where the wire has base64.
+
+    What the service gives in a reply but does not take back is left out: reasoning without a
+    signature (https://github.com/can1357/oh-my-pi/pull/9086 for Nova,
+    https://github.com/strands-agents/harness-sdk/issues/651 for DeepSeek), and a call's type other
+    than `server_tool_use`, the only one that the API knows
+    (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html).
+
+    >>> image = {"image": {"format": "png", "source": {"bytes": "YWJj"}}}
+    >>> for_boto3({"messages": [{"role": "user", "content": [image]}]})["messages"][0]["content"]
+    [{'image': {'format': 'png', 'source': {'bytes': b'abc'}}}]
+    """
+    given = dict(plain(request))
+    for field in ("messages", "system"):
+        if isinstance(given.get(field), list):
+            convert = _message if field == "messages" else _block
+            given[field] = [convert(item) for item in given[field]]
+    return given
+
+
+def input_text(given: Any) -> str:
+    """Return a call's arguments as text."""
+    if isinstance(given, str):
+        return given
+    try:
+        return _JSON.encode(given)
+    except RecursionError:
+        return "(arguments that are nested too deeply to be written down)"
+
+
+def is_deep(data: Any) -> bool:
+    """Return whether data is nested too deeply to be walked through.
+
+    >>> is_deep({"a": [1]}), is_deep(json.loads("[" * 200 + "]" * 200))
+    (False, True)
+    """
+    level = [data]
+    for _ in range(_DEEPEST):
+        level = [inside for item in level for inside in _inside(item)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(item: Any) -> Iterator[Any]:
+    if isinstance(item, dict):
+        yield from item.values()
+    elif isinstance(item, list | tuple):
+        yield from item
+
+
+def _is_json(item: Any, levels: int) -> bool:
+    """Return whether nothing has to be changed, as in most of what comes here."""
+    kind = type(item)
+    if kind in _SCALARS:
+        return True
+    if not levels or not (kind is dict or kind is list):
+        return False
+    for value in item.values() if kind is dict else item:
+        if type(value) not in _SCALARS and not _is_json(value, levels - 1):
+            return False
+    return True
+
+
+def _flat(item: Any, levels: int) -> Any:
+    """Return data without what is too deep: arguments as their text, anything else as absent."""
+    if isinstance(item, list):
+        return [_flat(part, levels - 1) for part in item] if levels else None
+    if not isinstance(item, dict):
+        return item
+    if not levels:
+        return None
+    return {
+        key: input_text(value) if key == "input" and is_deep(value) else _flat(value, levels - 1)
+        for key, value in item.items()
+    }
+
+
+def _without_bytes(data: Any) -> Any:
+    if isinstance(data, bytes | bytearray):
+        return to_base64(bytes(data))
+    if isinstance(data, dict):
+        values = list(map(_without_bytes, data.values()))
+        same = all(new is old for new, old in zip(values, data.values(), strict=True))
+        return data if same else dict(zip(data, values, strict=True))
+    if isinstance(data, list):
+        values = list(map(_without_bytes, data))
+        return data if all(map(is_, values, data)) else values
+    return data
+
+
+def to_base64(data: bytes) -> str:
+    """Encode bytes as the wire has them.
+
+    >>> to_base64(b"abc")
+    'YWJj'
+    """
+    return base64.b64encode(data).decode("ascii")
+
+
+def from_base64(text: str) -> bytes | None:
+    """Decode what the wire has for bytes; None if it is no base64.
+
+    >>> from_base64("YWJj"), from_base64("?")
+    (b'abc', None)
+    """
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return None
+
+
+def _message(message: Any) -> Any:
+    content = at(message, "content")
+    if not isinstance(content, list):
+        return message
+    blocks = [_block(block) for block in content if not _is_unsigned(block)]
+    # Bedrock refuses a message without content, and leaving it out would part the roles.
+    return {**message, "content": blocks or [{"text": "(no text)"}]}
+
+
+def _is_unsigned(block: Any) -> bool:
+    text = at(block, "reasoningContent", "reasoningText")
+    return isinstance(text, dict) and not text.get("signature")
+
+
+def _block(block: Any) -> Any:
+    if not isinstance(block, dict):
+        return block
+    return {kind: _value(kind, value) for kind, value in block.items()}
+
+
+def _value(kind: str, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if kind in _MEDIA:
+        value = _with_bytes(value)
+    elif kind == "guardContent":
+        value = _block(value)
+    elif kind == "toolResult" and isinstance(value.get("content"), list):
+        value = {**value, "content": [_block(part) for part in value["content"]]}
+    elif kind == "toolUse" and value.get("type") != _SERVER_TOOL:
+        value = {name: part for name, part in value.items() if name != "type"}
+    elif kind == "reasoningContent" and isinstance(value.get("redactedContent"), str):
+        value = {**value, "redactedContent": _to_bytes(value["redactedContent"])}
+    return value
+
+
+def _with_bytes(media: dict[str, Any]) -> dict[str, Any]:
+    source = media.get("source")
+    if not isinstance(source, dict) or not isinstance(source.get("bytes"), str):
+        return media
+    return {**media, "source": {**source, "bytes": _to_bytes(source["bytes"])}}
+
+
+def _to_bytes(text: str) -> bytes:
+    data = from_base64(text)
+    return text.encode("utf-8", "surrogatepass") if data is None else data

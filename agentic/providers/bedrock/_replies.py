@@ -1,0 +1,108 @@
+"""A whole reply, what it used, and why it ended."""
+
+from typing import Any
+
+from agentic.loop import Decision
+from agentic.messages import Message, ProviderPayload
+from agentic.providers.bedrock._decoding import NAME, decode_payload
+from agentic.providers.bedrock._json import as_json
+from agentic.providers.kit import at, items_at
+from agentic.usage import StopReason, StopWords, Usage
+
+__all__ = ["STOP_WORDS", "decode_response", "stop_reason", "usage"]
+
+STOP_WORDS = StopWords(
+    NAME,
+    {
+        "end_turn": StopReason.STOP,
+        "stop_sequence": StopReason.STOP,
+        "tool_use": StopReason.TOOL,
+        "max_tokens": StopReason.MAX_TOKENS,
+        "model_context_window_exceeded": StopReason.MAX_TOKENS,
+        "guardrail_intervened": StopReason.CONTENT_FILTER,
+        "content_filtered": StopReason.CONTENT_FILTER,
+        "malformed_model_output": StopReason.ERROR,
+        "malformed_tool_use": StopReason.ERROR,
+    },
+)
+"""All of https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_MessageStopEvent.html
+(2026-11). Malformed output is what the model wrote and the service could not read."""
+
+
+def decode_response(response: Any, /) -> Decision:
+    """Read a reply, as JSON data or as boto3 gives it.
+
+    >>> said = {"output": {"message": {"role": "assistant", "content": [{"text": "Hi."}]}}}
+    >>> decode_response(said).reply
+    'Hi.'
+    """
+    data = as_json(response)
+    message = _message(data)
+    word = at(data, "stopReason")
+    return Decision(
+        message.content,
+        message.tool_calls,
+        usage=usage(data) if isinstance(_used(data), dict) else None,
+        stop_reason=_stop_reason(data, message),
+        native=message.native,
+        stop_word=word if isinstance(word, str) else "",
+        reasoning=message.reasoning,
+    )
+
+
+def _message(data: Any) -> Message:
+    given = at(data, "output", "message")
+    if not isinstance(given, dict) or not items_at(given, "content"):
+        return Message("assistant")
+    payload = given if given.get("role") == "assistant" else {**given, "role": "assistant"}
+    found = decode_payload(payload) or Message("assistant")
+    return found.replace(native=ProviderPayload(NAME, payload))
+
+
+def stop_reason(response: Any, /) -> StopReason:
+    """Return why a reply ended; one with calls ended for them, whatever a model calls it.
+
+    >>> stop_reason({"stopReason": "max_tokens"})
+    <StopReason.MAX_TOKENS: 'max_tokens'>
+    """
+    data = as_json(response)
+    return _stop_reason(data, _message(data))
+
+
+def _stop_reason(data: Any, message: Message) -> StopReason:
+    word = at(data, "stopReason")
+    known = None if word is None else str(word)
+    return STOP_WORDS.reason(known, has_tool_calls=bool(message.tool_calls))
+
+
+def usage(response: Any, /) -> Usage:
+    """Read what a reply used. The provider counts the cache beside the input; here it is in it.
+
+    https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html
+
+    >>> usage({"usage": {"inputTokens": 2, "outputTokens": 5, "cacheReadInputTokens": 90}})
+    Usage(input=92, output=5, total=0, cache_read=90, cache_write=0, reasoning=0)
+    """
+    used = _used(as_json(response))
+    details = items_at(used, "cacheDetails")
+    read = _count(used, "cacheReadInputTokens", "cacheReadInputTokenCount")
+    written = _count(used, "cacheWriteInputTokens", "cacheWriteInputTokenCount")
+    written = written or sum(_count(detail, "inputTokens") for detail in details)
+    return Usage(
+        input=_count(used, "inputTokens") + read + written,
+        output=_count(used, "outputTokens"),
+        total=_count(used, "totalTokens"),
+        cache_read=read,
+        cache_write=written,
+    )
+
+
+def _used(data: Any) -> Any:
+    """Find the counts of a reply, or of the last event of a stream."""
+    used = at(data, "usage")
+    return at(data, "metadata", "usage") if used is None else used
+
+
+def _count(data: Any, *names: str) -> int:
+    """Return the first of the counts that is there; `Usage` knows what is none."""
+    return next((count for name in names if (count := Usage(input=at(data, name)).input)), 0)

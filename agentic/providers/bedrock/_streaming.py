@@ -1,0 +1,213 @@
+"""A streamed reply, put together from its events.
+
+The end is `messageStop`; the usage comes after it, in `metadata`. An event is a dict of one key, as
+boto3 gives it and as its JSON would be under the name of its type.
+"""
+
+from typing import Any
+
+import attrs
+
+from agentic.errors import IncompleteReply, ProviderError
+from agentic.providers._failure import reported_error
+from agentic.providers.bedrock._decoding import NAME
+from agentic.providers.bedrock._json import as_json, from_base64, is_deep, to_base64
+from agentic.providers.kit import at, items_at, parse_object, text_at
+
+__all__ = ["StreamedResponse"]
+
+# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html (2026-11):
+# within a stream the status of the answer is long sent, so that these are what it would have been.
+_STATUS = {
+    "internalServerException": 500,
+    "modelStreamErrorException": 424,
+    "modelTimeoutException": 408,
+    "serviceUnavailableException": 503,
+    "throttlingException": 429,
+    "validationException": 400,
+}
+
+_PADDING = "p"
+"""Of any length, so that the size of an event tells nobody what it says."""
+
+
+@attrs.define
+class StreamedResponse:
+    """Puts the events of one streamed reply together.
+
+    >>> reply = StreamedResponse()
+    >>> reply.feed({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "Hi."}}})
+    'Hi.'
+    >>> reply.feed({"messageStop": {"stopReason": "end_turn"}})
+    ''
+    >>> reply.response()["output"]["message"]["content"]
+    [{'text': 'Hi.'}]
+    """
+
+    model: str = ""
+    """Whose window an overflow is about."""
+    _pieces: list[str] = attrs.field(init=False, factory=list)
+    _role: str = attrs.field(init=False, default="assistant")
+    _blocks: dict[int, "_Block"] = attrs.field(init=False, factory=dict)
+    _end: dict[str, Any] | None = attrs.field(init=False, default=None)
+    _metadata: dict[str, Any] = attrs.field(init=False, factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The reply's text so far."""
+        return "".join(self._pieces)
+
+    def feed(self, event: Any, /) -> str:
+        """Take the next event; return the text that it adds to the reply, empty for most kinds.
+
+        Raises:
+            ContextOverflow: the event says that the request does not fit the model's window.
+            RequestFailed: the event is any other error.
+        """
+        added = ""
+        data = as_json(event)
+        for kind, body in data.items() if isinstance(data, dict) else ():
+            if kind.endswith("Exception"):
+                raise self._failure(kind, body)
+            if isinstance(body, dict):
+                added += self._take(kind, body)
+        self._pieces.append(added)
+        return added
+
+    def _take(self, kind: str, body: dict[str, Any]) -> str:
+        if kind == "messageStart":
+            self._role = text_at(body, "role") or self._role
+        elif kind == "contentBlockStart":
+            self._block(body).start(body.get("start"))
+        elif kind == "contentBlockDelta":
+            return self._block(body).add(body.get("delta"))
+        elif kind == "messageStop":
+            self._end = _unpadded(body)
+        elif kind == "metadata":
+            self._metadata |= _unpadded(body)
+        return ""
+
+    def _block(self, body: dict[str, Any]) -> "_Block":
+        index = body.get("contentBlockIndex")
+        return self._blocks.setdefault(index if isinstance(index, int) else 0, _Block())
+
+    def _failure(self, kind: str, body: Any) -> ProviderError:
+        said = text_at(body, "message") or text_at(body, "originalMessage") or str(body)
+        problem = f"{kind}: {said}"
+        return reported_error({kind: body}, NAME, self.model, _STATUS.get(kind), problem)
+
+    def response(self) -> dict[str, Any]:
+        """Return the response in the shape of one that was not streamed.
+
+        Raises:
+            IncompleteReply: the stream broke off.
+        """
+        if self._end is None:
+            raise IncompleteReply(self.text)
+        built = [self._blocks[index].build() for index in sorted(self._blocks)]
+        content = [block for block in built if block is not None]
+        message = {"role": self._role, "content": content}
+        return {"output": {"message": message}, **self._end, **self._metadata}
+
+
+def _unpadded(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name != _PADDING}
+
+
+@attrs.define
+class _Block:
+    """One block of content as far as it has come."""
+
+    _start: dict[str, Any] = attrs.field(factory=dict)
+    """`toolUse`, `toolResult` or `image`, as the block was announced."""
+    _text: list[str] = attrs.field(factory=list)
+    _input: list[str] = attrs.field(factory=list)
+    """Fragments of JSON text."""
+    _reasoning: dict[str, list[str]] = attrs.field(factory=dict)
+    _results: list[dict[str, Any]] = attrs.field(factory=list)
+    _citations: list[Any] = attrs.field(factory=list)
+    _image: dict[str, Any] = attrs.field(factory=dict)
+
+    def start(self, start: Any) -> None:
+        if isinstance(start, dict):
+            self._start |= start
+
+    def add(self, delta: Any) -> str:
+        """Take in a delta, and give its text."""
+        text = text_at(delta, "text")
+        if text:
+            self._text.append(text)
+        if isinstance(at(delta, "toolUse"), dict):
+            self._input.append(text_at(delta, "toolUse", "input"))
+        for name, piece in _dict(at(delta, "reasoningContent")).items():
+            if isinstance(piece, str):
+                self._reasoning.setdefault(name, []).append(piece)
+        self._results += [part for part in items_at(delta, "toolResult") if isinstance(part, dict)]
+        if isinstance(at(delta, "citation"), dict):
+            self._citations.append(at(delta, "citation"))
+        self._add_image(at(delta, "image"))
+        return text
+
+    def _add_image(self, image: Any) -> None:
+        if isinstance(image, dict):
+            before = text_at(self._image, "source", "bytes")
+            self._image |= image
+            if before and text_at(image, "source", "bytes"):
+                joined = _joined_base64([before, text_at(image, "source", "bytes")])
+                self._image["source"] = {"bytes": joined}
+
+    def build(self) -> dict[str, Any] | None:
+        """Return the block; None for one that says nothing."""
+        call, result = self._start.get("toolUse"), self._start.get("toolResult")
+        if self._input or isinstance(call, dict):
+            return {"toolUse": {**_dict(call), "input": _parsed("".join(self._input))}}
+        if self._results or isinstance(result, dict):
+            return {"toolResult": {**_dict(result), "content": _merged(self._results)}}
+        if self._reasoning:
+            return {"reasoningContent": _reasoning(self._reasoning)}
+        if self._image or "image" in self._start:
+            return {"image": {**_dict(self._start.get("image")), **self._image}}
+        return self._said("".join(self._text))
+
+    def _said(self, text: str) -> dict[str, Any] | None:
+        said = {"text": text} if text else None
+        if not self._citations:
+            return said
+        content = [said] if said else []
+        return {"citationsContent": {"content": content, "citations": self._citations}}
+
+
+def _dict(data: Any) -> dict[str, Any]:
+    return data if isinstance(data, dict) else {}
+
+
+def _parsed(text: str) -> Any:
+    """Return the arguments; what is no JSON object, or too deep, stays the text of the model."""
+    found = parse_object(text)
+    return text if found is None or is_deep(found) else found
+
+
+def _merged(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Join the pieces of text that follow each other."""
+    merged: list[dict[str, Any]] = []
+    for part in parts:
+        if merged and part.keys() == merged[-1].keys() == {"text"}:
+            merged[-1] = {"text": text_at(merged[-1], "text") + text_at(part, "text")}
+        else:
+            merged.append(part)
+    return merged
+
+
+def _reasoning(pieces: dict[str, list[str]]) -> dict[str, Any]:
+    if "text" not in pieces and "signature" not in pieces:
+        return {name: _joined_base64(found) for name, found in pieces.items()}
+    joined = {name: "".join(found) for name, found in pieces.items()}
+    return {"reasoningText": {"text": "", **joined}}
+
+
+def _joined_base64(pieces: list[str]) -> str:
+    """Join what was encoded piece by piece."""
+    decoded = [from_base64(piece) for piece in pieces]
+    if None in decoded:
+        return "".join(pieces)
+    return to_base64(b"".join(part or b"" for part in decoded))

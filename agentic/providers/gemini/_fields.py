@@ -1,0 +1,170 @@
+"""How fields of Google's JSON are found, in either spelling, and what an SDK does to its bytes.
+
+The API gives camelCase and takes snake_case too (https://protobuf.dev/programming-guides/json/);
+clients send both, and within one request.
+"""
+
+import functools
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from agentic.providers.kit import plain, text_at
+
+__all__ = [
+    "ANSWERS",
+    "CALLS",
+    "WITH_MEDIA",
+    "content_of",
+    "contents_of",
+    "field",
+    "has_field",
+    "is_object",
+    "keys_of",
+    "list_of",
+    "parts_of",
+    "response_of",
+    "text_of",
+]
+
+CALLS = frozenset({"functionCall", "function_call"})
+ANSWERS = frozenset({"functionResponse", "function_response"})
+WITH_MEDIA = ANSWERS | {"inlineData", "inline_data", "fileData", "file_data"}
+"""The keys of parts that make calls, answer them, and may hold media."""
+_TO_STANDARD = str.maketrans("-_", "+/")
+
+
+@functools.cache
+def _snake(name: str) -> str:
+    return re.sub("([A-Z])", r"_\1", name).lower()
+
+
+def field(data: Any, name: str) -> Any:
+    """Return the value under the camelCase name, or under the same name in snake_case.
+
+    >>> field({"function_call": {"name": "read"}}, "functionCall")
+    {'name': 'read'}
+    """
+    if type(data) is not dict and not isinstance(data, Mapping):
+        return None
+    found = data.get(name)
+    return found if found is not None else data.get(_snake(name))
+
+
+def is_object(data: Any) -> bool:
+    """Return whether data has fields. Asking for a dict is ten times as fast as for a Mapping."""
+    return type(data) is dict or isinstance(data, Mapping)
+
+
+def has_field(data: Any, name: str) -> bool:
+    """Return whether the field is there, whatever it holds.
+
+    >>> has_field({"text": ""}, "text"), has_field({}, "text")
+    (True, False)
+    """
+    return field(data, name) is not None
+
+
+def text_of(data: Any, name: str) -> str:
+    """Return the text in a field; anything else is an empty one."""
+    if type(data) is dict and type(found := data.get(name)) is str:
+        return found
+    found = field(data, name)
+    return found if isinstance(found, str) else ""
+
+
+def list_of(data: Any, name: str) -> list[Any]:
+    """Return the list in a field; anything else is an empty one."""
+    found = field(data, name)
+    return found if isinstance(found, list) else []
+
+
+def keys_of(parts: list[Any]) -> set[str]:
+    """Return the keys of all parts, in their own spelling."""
+    return {key for part in parts if is_object(part) for key in part}
+
+
+def parts_of(content: Any) -> list[Any]:
+    """Return a content's parts; a bare text, and what has no `parts`, is its own part.
+
+    >>> parts_of("Hello."), parts_of({"text": "Hello."}), parts_of({"role": "model"})
+    ([{'text': 'Hello.'}], [{'text': 'Hello.'}], [])
+    """
+    if isinstance(content, str):
+        return [{"text": content}]
+    if isinstance(content, list):
+        return [part for item in _flat(content) for part in parts_of(item)]
+    parts = field(content, "parts")
+    if parts is not None:
+        return parts if isinstance(parts, list) else []
+    bare = is_object(content) and bool(content) and "role" not in content
+    return [content] if bare else []
+
+
+def _flat(items: list[Any]) -> Iterator[Any]:
+    """Yield what is in a list of lists, however deep."""
+    waiting = [iter(items)]
+    while waiting:
+        item = next(waiting[-1], waiting)
+        if item is waiting:
+            waiting.pop()
+        elif isinstance(item, list):
+            waiting.append(iter(item))
+        else:
+            yield item
+
+
+def response_of(response: Any) -> dict[str, Any]:
+    """Make a response plain: JSON data, an SDK's object, or the raw answer inside such an object.
+
+    The SDK leaves out what it does not know, unless it was told `should_return_http_response`; then
+    the answer is the text of the body.
+    """
+    data = plain(response)
+    body = text_at(data, "sdkHttpResponse", "body")
+    if body and not has_field(data, "candidates"):
+        data = _json(body)
+    elif not isinstance(response, Mapping):
+        for candidate in list_of(data, "candidates"):
+            _restore_bytes(field(candidate, "content"))
+    return data if isinstance(data, dict) else {}
+
+
+def contents_of(contents: Any) -> list[Any]:
+    """Make contents plain: a list of them, or the only one, which the SDK takes without a list.
+
+    >>> contents_of("Hello."), contents_of(None)
+    (['Hello.'], [])
+    """
+    if isinstance(contents, str | Mapping) or hasattr(contents, "model_dump"):
+        return [content_of(contents)]
+    return [content_of(item) for item in contents] if isinstance(contents, Iterable) else []
+
+
+def content_of(content: Any) -> Any:
+    """Make a content plain, be it JSON data or an SDK's object."""
+    data = plain(content)
+    if not (is_object(content) or isinstance(content, str)):
+        _restore_bytes(data)
+    return data
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _restore_bytes(content: Any) -> None:
+    """Spell bytes as the API does, in standard base64: the SDK's dump is in the URL-safe one.
+
+    https://github.com/googleapis/python-genai sets `ser_json_bytes="base64"`, which pydantic
+    spells with - and _ (https://pydantic.dev/docs/validation/latest/api/pydantic/config/).
+    """
+    for part in list_of(content, "parts"):
+        for holder, name in ((part, "thoughtSignature"), (field(part, "inlineData"), "data")):
+            spelled = text_of(holder, name)
+            if spelled:
+                holder[name] = spelled.translate(_TO_STANDARD)

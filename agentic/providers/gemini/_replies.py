@@ -1,0 +1,192 @@
+"""A whole reply, what it used, and why it ended.
+
+The first candidate is the reply; others are not read. A prompt that was blocked has no candidate.
+Usage: `promptTokenCount` includes cached tokens; thoughts are beside `candidatesTokenCount` and
+tool-use prompts beside `promptTokenCount` (https://ai.google.dev/api/generate-content#UsageMetadata
+and the totals of 110 recorded replies of both APIs); a gateway that counts otherwise is told by
+`totalTokenCount`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentic.loop import Decision
+from agentic.messages import ProviderPayload
+from agentic.providers.gemini._decoding import NAME, made_ids, read_message
+from agentic.providers.gemini._fields import (
+    field,
+    has_field,
+    list_of,
+    parts_of,
+    response_of,
+    text_of,
+)
+from agentic.providers.kit import at
+from agentic.usage import StopReason, StopWords, Usage
+
+__all__ = ["STOP_WORDS", "decode_response", "stop_reason", "usage"]
+
+_CUT, _FILTERED = StopReason.MAX_TOKENS, StopReason.CONTENT_FILTER
+_FAILED, _OTHER = StopReason.ERROR, StopReason.OTHER
+
+STOP_WORDS = StopWords(
+    NAME,
+    {
+        # https://ai.google.dev/api/generate-content#FinishReason and
+        # https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerateContentResponse
+        # and the enum of google-genai 3.4, which unites them (2026-11).
+        "FINISH_REASON_UNSPECIFIED": _OTHER,
+        "STOP": StopReason.STOP,
+        "MAX_TOKENS": _CUT,
+        "CONTINUATION": _CUT,  # the limit of one request; a token would continue the reply
+        "SAFETY": _FILTERED,
+        "RECITATION": _FILTERED,
+        "LANGUAGE": _FILTERED,
+        "BLOCKLIST": _FILTERED,
+        "PROHIBITED_CONTENT": _FILTERED,
+        "SPII": _FILTERED,
+        "IMAGE_SAFETY": _FILTERED,
+        "IMAGE_PROHIBITED_CONTENT": _FILTERED,
+        "IMAGE_RECITATION": _FILTERED,
+        "MODEL_ARMOR": _FILTERED,
+        "ESCALATION": _FILTERED,
+        "PUP_LIMITED_DISABLED": _FILTERED,
+        "MALFORMED_FUNCTION_CALL": _FAILED,
+        "MALFORMED_RESPONSE": _FAILED,
+        "MISSING_THOUGHT_SIGNATURE": _FAILED,
+        "TOO_MANY_TOOL_CALLS": _FAILED,
+        "NO_IMAGE": _FAILED,
+        # A call of a tool that was not declared: the loop tells the model so.
+        "UNEXPECTED_TOOL_CALL": _OTHER,
+        "OTHER": _OTHER,
+        "IMAGE_OTHER": _OTHER,
+        # promptFeedback.blockReason, https://ai.google.dev/api/generate-content#BlockReason. Its
+        # SAFETY, BLOCKLIST, PROHIBITED_CONTENT, IMAGE_SAFETY and MODEL_ARMOR are above; its OTHER
+        # is a block too, see `stop_reason`.
+        "BLOCKED_REASON_UNSPECIFIED": _FILTERED,
+        "BLOCK_REASON_UNSPECIFIED": _FILTERED,
+        "JAILBREAK": _FILTERED,
+        # The numbers that clients get which ask for `enum-encoding=int`. AI Studio counts otherwise
+        # than Vertex AI from 6 on, LANGUAGE being its 6 (Candidate.FinishReason in
+        # https://github.com/googleapis/googleapis/blob/master/google/ai/generativelanguage/v1beta/generative_service.proto
+        # and google/cloud/aiplatform/v1beta1/content.proto, 2026-11): a number that is two things
+        # is OTHER. 9: MALFORMED_FUNCTION_CALL or SPII; 10: MODEL_ARMOR or
+        # MALFORMED_FUNCTION_CALL; 12: IMAGE_PROHIBITED_CONTENT or UNEXPECTED_TOOL_CALL.
+        "0": _OTHER,
+        "1": StopReason.STOP,
+        "2": _CUT,
+        "3": _FILTERED,
+        "4": _FILTERED,
+        "5": _OTHER,
+        "6": _FILTERED,
+        "7": _FILTERED,
+        "8": _FILTERED,
+        "9": _OTHER,
+        "10": _OTHER,
+        "11": _FILTERED,
+        "12": _OTHER,
+    },
+)
+
+
+def decode_response(response: Any, /) -> Decision:
+    """Read a reply: the first candidate, if there are several.
+
+    >>> parts = [{"text": "Hello."}]
+    >>> decode_response({"candidates": [{"content": {"parts": parts}}]}).reply
+    'Hello.'
+    """
+    data = response_of(response)
+    payload = _payload(data)
+    message = read_message(payload)
+    return Decision(
+        message.content,
+        message.tool_calls,
+        usage(data) if field(data, "usageMetadata") else None,
+        stop_reason(data),
+        ProviderPayload(NAME, payload) if _says_something(payload) else None,
+        stop_word=_stop_word(data),
+        reasoning=message.reasoning,
+    )
+
+
+def _payload(response: Any) -> dict[str, Any]:
+    """Make the native payload of a reply: its content as it came, and ids for its calls."""
+    content = at(_first_candidate(response), "content")
+    content = dict(content) if isinstance(content, Mapping) else {}
+    content.setdefault("role", "model")  # left out by some streams; without it, it is the user's
+    ids = made_ids(content, text_of(response, "responseId"))
+    return {"content": content, **({"ids": ids} if ids else {})}
+
+
+def _says_something(payload: Any) -> bool:
+    """Whether there is anything to send back: a content without a filled part is refused."""
+    return any(part not in ({}, {"text": ""}) for part in parts_of(field(payload, "content")))
+
+
+def _first_candidate(response: Any) -> Any:
+    return next(iter(list_of(response, "candidates")), None)
+
+
+def stop_reason(response: Any, /) -> StopReason:
+    """Return why a reply ended. A blocked prompt is CONTENT_FILTER, whatever the reason.
+
+    >>> stop_reason({"promptFeedback": {"blockReason": "OTHER"}})
+    <StopReason.CONTENT_FILTER: 'content_filter'>
+    """
+    data = response_of(response)
+    if _first_candidate(data) is None and _block_word(data):
+        STOP_WORDS.reason(_block_word(data))  # so that an unknown word is heard of
+        return StopReason.CONTENT_FILTER
+    calls = any(
+        has_field(part, "functionCall")
+        for part in parts_of(field(_first_candidate(data), "content"))
+    )
+    return STOP_WORDS.reason(_stop_word(data) or None, has_tool_calls=calls)
+
+
+def _stop_word(response: Any) -> str:
+    candidate = _first_candidate(response)
+    if candidate is None:
+        return _block_word(response)
+    return _word(field(candidate, "finishReason"))
+
+
+def _block_word(response: Any) -> str:
+    return _word(field(field(response, "promptFeedback"), "blockReason"))
+
+
+def _word(found: Any) -> str:
+    """Return a word, or the number that stands for one."""
+    return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else ""
+
+
+def usage(response: Any, /) -> Usage:
+    """Read what a reply used; a count that is missing, null or no number is 0.
+
+    >>> usage({"usageMetadata": {"promptTokenCount": 9, "thoughtsTokenCount": 5}})
+    Usage(input=9, output=5, total=0, cache_read=0, cache_write=0, reasoning=5)
+    """
+    counts = field(response_of(response), "usageMetadata")
+    prompt, tool_use = _count(counts, "promptTokenCount"), _count(counts, "toolUsePromptTokenCount")
+    said, thoughts = _count(counts, "candidatesTokenCount"), _count(counts, "thoughtsTokenCount")
+    total = _count(counts, "totalTokenCount")
+    twice = prompt + tool_use + said + thoughts - total if total else 0
+    if thoughts and twice in {thoughts, thoughts + tool_use}:
+        said, twice = max(0, said - thoughts), twice - thoughts
+    if tool_use and twice == tool_use:
+        prompt = max(0, prompt - tool_use)
+    if not has_field(counts, "candidatesTokenCount"):
+        said = max(0, total - prompt - tool_use - thoughts)
+    return Usage(
+        input=prompt + tool_use,
+        output=said + thoughts,
+        total=total,
+        cache_read=_count(counts, "cachedContentTokenCount"),
+        reasoning=thoughts,
+    )
+
+
+def _count(counts: Any, name: str) -> int:
+    """Read a count; JSON of protobuf may spell a number as text, which `Usage` reads."""
+    return Usage(input=field(counts, name)).input

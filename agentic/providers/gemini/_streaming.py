@@ -1,0 +1,310 @@
+"""A streamed reply, put together from its events.
+
+Each event is a response of its own that holds the next parts. Neighbouring texts become one part,
+but for signed ones, which Google wants back unmerged
+(https://ai.google.dev/gemini-api/docs/thought-signatures). Usage and all else is cumulative: the
+last word counts. A finishReason is the end mark, or a blocked prompt.
+
+Vertex AI streams the arguments of a call piece by piece: with `streamFunctionCallArguments` a call
+comes as its name, then pieces with a path (RFC 9535, such as `$.recipe.steps[0]`) and a value,
+then an empty piece:
+https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling (2026-11).
+"""
+
+import itertools
+import re
+from typing import Any
+
+import attrs
+
+from agentic.errors import IncompleteReply, ProviderError
+from agentic.providers._failure import reported_error
+from agentic.providers.gemini._decoding import NAME
+from agentic.providers.gemini._fields import (
+    field,
+    has_field,
+    list_of,
+    parts_of,
+    response_of,
+    text_of,
+)
+
+__all__ = ["StreamedResponse"]
+
+_STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,9})\]|\[(?:'([^']*)'|"([^"]*)")\]""")
+_DEEPEST = 100
+"""Levels that JSON of protocol buffers may have (`google.protobuf.json_format.Parse`, 2026-11). A
+longer path is junk: its value stands under the path itself, where no tool takes it."""
+_VALUES = ("numberValue", "boolValue")
+_STREAMING = {"partialArgs", "partial_args", "willContinue", "will_continue"}
+_MERGED = {"text", "thought"}
+_THE_SDK_S = {"sdkHttpResponse", "automaticFunctionCallingHistory", "parsed"}
+
+
+@attrs.define
+class _PartialCall:
+    """One part with a functionCall that is still being streamed."""
+
+    part: dict[str, Any]
+    """The part as it will be, its arguments so far included."""
+    _unfinished: str = ""
+    """The path of the text that the next piece may continue."""
+    _pieces: list[str] = attrs.field(factory=list, init=False)
+    """That text so far; it is joined when it ends, or is asked for."""
+    _place: tuple[Any, str | int] = attrs.field(default=({}, ""), init=False)
+    """Where it is to stand: in what, under which key."""
+
+    @classmethod
+    def begin(cls, part: Any) -> "_PartialCall":
+        """Take the part that opens a call."""
+        call = field(part, "functionCall")
+        kept = {key: value for key, value in call.items() if key not in _STREAMING}
+        args = field(call, "args")
+        args = dict(args) if isinstance(args, dict) else {}
+        begun = cls({**part, "functionCall": {**kept, "args": args}})
+        begun.add(call)
+        return begun
+
+    def add(self, call: Any) -> bool:
+        """Take the next piece; give whether more will come."""
+        arguments = self.part["functionCall"]["args"]
+        for piece in list_of(call, "partialArgs"):
+            self._set(arguments, piece)
+        return field(call, "willContinue") is True
+
+    def _set(self, arguments: dict[str, Any], piece: Any) -> None:
+        path = text_of(piece, "jsonPath")
+        steps = [_step(found) for found in _STEP.finditer(path)]
+        if not steps:
+            return
+        if len(steps) > _DEEPEST:
+            steps = [path]
+        value = _value(piece)
+        if path == self._unfinished and self._pieces and isinstance(value, str):
+            self._pieces.append(value)
+        else:
+            self.settle()
+            holder = _reach(arguments, steps)
+            self._place = holder, _put(holder, steps[-1], value)
+            self._pieces = [value] if isinstance(value, str) else []
+        self._unfinished = path if field(piece, "willContinue") is True else ""
+
+    def settle(self) -> None:
+        """Put the text that is coming where it stands, as far as it has come."""
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+            _put(*self._place, self._pieces[0])
+
+
+def _step(found: "re.Match[str]") -> str | int:
+    key, index, single, double = found.groups()
+    if index is not None:
+        return int(index)
+    return str(next(name for name in (key, single, double) if name is not None))
+
+
+def _value(piece: Any) -> Any:
+    if has_field(piece, "stringValue"):
+        return text_of(piece, "stringValue")
+    return next((field(piece, name) for name in _VALUES if has_field(piece, name)), None)
+
+
+def _reach(holder: Any, steps: list[str | int]) -> Any:
+    """Walk to the holder of the last step, making what is not there yet."""
+    for step, following in itertools.pairwise(steps):
+        inner = _look(holder, step)
+        if not isinstance(inner, dict | list):
+            inner = [] if isinstance(following, int) else {}
+            _put(holder, step, inner)
+        holder = inner
+    return holder
+
+
+def _look(holder: Any, step: str | int) -> Any:
+    if isinstance(holder, dict):
+        return holder.get(str(step))
+    return holder[step] if isinstance(step, int) and step < len(holder) else None
+
+
+def _put(holder: Any, step: str | int, value: Any) -> str | int:
+    """Set a value, and give where: an index beyond the end is the next one."""
+    if isinstance(holder, dict):
+        step = str(step)
+        holder[step] = value
+    elif isinstance(step, int) and step < len(holder):
+        holder[step] = value
+    else:
+        step = len(holder)
+        holder.append(value)
+    return step
+
+
+@attrs.define
+class _Candidate:
+    """One candidate, and its content so far."""
+
+    said: dict[str, Any] = attrs.field(factory=dict)
+    content: dict[str, Any] = attrs.field(factory=dict)
+    parts: list[Any] = attrs.field(factory=list)
+    growing: list[str] = attrs.field(factory=list)
+    """The pieces of the text that is the last part, if it is one: they are joined when it ends."""
+    calling: _PartialCall | None = None
+
+    def add(self, candidate: Any) -> str:
+        """Take in what an event says of this candidate; give the text that is new."""
+        self.said |= {key: value for key, value in candidate.items() if value is not None}
+        content = field(candidate, "content")
+        if isinstance(content, dict):
+            self.content |= content
+        parts = [part for part in parts_of(content) if isinstance(part, dict)]
+        for part in parts:
+            self._add_part(part)
+        said = (part for part in parts if field(part, "thought") is not True)
+        return "".join(text_of(part, "text") for part in said)
+
+    def _add_part(self, part: dict[str, Any]) -> None:
+        call = field(part, "functionCall")
+        if isinstance(call, dict):
+            self._add_call(part, call)
+        elif set(part) <= _MERGED:
+            self._add_text(part)
+        else:
+            self._append(part)
+
+    def _add_text(self, part: dict[str, Any]) -> None:
+        text = part.get("text")
+        if not text:
+            return
+        if not isinstance(text, str):
+            self._append(part)
+        elif self.growing and self.parts[-1].get("thought") == part.get("thought"):
+            self.growing.append(text)
+        else:
+            self._append(part)
+            self.growing = [text]
+
+    def _append(self, part: dict[str, Any]) -> None:
+        self._settle()
+        self.growing = []
+        self.parts.append(part)
+
+    def _settle(self) -> None:
+        """Put the text that is coming into its part, as far as it has come."""
+        if len(self.growing) > 1:
+            self.growing = ["".join(self.growing)]
+            self.parts[-1] = {**self.parts[-1], "text": self.growing[0]}
+        if self.calling is not None:
+            self.calling.settle()
+
+    def _add_call(self, part: dict[str, Any], call: dict[str, Any]) -> None:
+        if self.calling is not None and not text_of(call, "name"):
+            self.calling.part |= {key: part[key] for key in part if _has_text(part, key)}
+            goes_on = self.calling.add(call)
+        elif field(call, "willContinue") is True or list_of(call, "partialArgs"):
+            self._settle()
+            self.calling = _PartialCall.begin(part)
+            self._append(self.calling.part)
+            goes_on = field(call, "willContinue") is True
+        else:
+            if call:
+                self._append(part)
+            goes_on = False
+        if not goes_on:
+            self._settle()
+            self.calling = None
+
+    def whole(self) -> dict[str, Any]:
+        """Return the candidate as a response that was not streamed holds it."""
+        self._settle()
+        if not self.content:
+            return self.said
+        content = {**self.content, "parts": self.parts} if self.parts else {**self.content}
+        if not self.parts:
+            content.pop("parts", None)
+        return {**self.said, "content": content}
+
+
+def _has_text(part: Any, key: str) -> bool:
+    """Return whether a text stands there, such as a signature that comes late."""
+    return isinstance(part.get(key), str)
+
+
+@attrs.define
+class StreamedResponse:
+    """Puts the events of one streamed reply together.
+
+    >>> streamed = StreamedResponse()
+    >>> event = {"candidates": [{"content": {"parts": [{"text": "Hi."}]}, "finishReason": "STOP"}]}
+    >>> streamed.feed(event)
+    'Hi.'
+    >>> streamed.response() == event
+    True
+    """
+
+    model: str = attrs.field(default="", kw_only=True)
+    """The model that was asked: an error that comes before any answer names it."""
+    _said: dict[str, Any] = attrs.field(factory=dict, init=False)
+    _candidates: dict[int, _Candidate] = attrs.field(factory=dict, init=False)
+    _pieces: list[str] = attrs.field(factory=list, init=False)
+
+    @property
+    def text(self) -> str:
+        """The reply's text so far."""
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+    def feed(self, event: Any) -> str:
+        """Take the next event; return the text that it adds to the reply, empty for most kinds.
+
+        Raises:
+            ContextOverflow: the event says that the request does not fit the model's window.
+            RequestFailed: the event is any other error.
+        """
+        data = response_of(event)
+        error = field(data, "error")
+        if isinstance(error, dict):
+            raise _failure(error, text_of(data, "modelVersion") or self.model)
+        before, counts = _dict(self._said, "usageMetadata"), _dict(data, "usageMetadata")
+        self._said |= {key: data[key] for key in data if key not in _THE_SDK_S}
+        if before or counts:
+            whole = has_field(counts, "totalTokenCount")  # others say no more than the traffic type
+            self._said["usageMetadata"] = counts if whole else {**before, **counts}
+        told = [each for each in list_of(data, "candidates") if isinstance(each, dict)]
+        delta = "".join(map(self._add, told))
+        if delta:
+            self._pieces.append(delta)
+        return delta
+
+    def _add(self, candidate: dict[str, Any]) -> str:
+        given = field(candidate, "index")
+        index = given if isinstance(given, int) else 0
+        delta = self._candidates.setdefault(index, _Candidate()).add(candidate)
+        return delta if index == min(self._candidates) else ""
+
+    def response(self) -> dict[str, Any]:
+        """Return the response in the shape of one that was not streamed.
+
+        Raises:
+            IncompleteReply: the stream broke off.
+        """
+        candidates = [self._candidates[index].whole() for index in sorted(self._candidates)]
+        if candidates:
+            ended = has_field(candidates[0], "finishReason")
+        else:
+            ended = has_field(field(self._said, "promptFeedback"), "blockReason")
+        if not ended:
+            raise IncompleteReply(self.text)
+        return {**self._said, **({"candidates": candidates} if candidates else {})}
+
+
+def _dict(data: Any, name: str) -> dict[str, Any]:
+    found = field(data, name)
+    return found if isinstance(found, dict) else {}
+
+
+def _failure(error: dict[str, Any], model: str) -> ProviderError:
+    code = field(error, "code")
+    status = code if isinstance(code, int) else None
+    problem = text_of(error, "message") or str(error)
+    return reported_error({"error": error}, NAME, model, status, problem)

@@ -1,0 +1,255 @@
+"""From the wire's messages to ours, one for one.
+
+The parts of a content, which are text, images, audio and files:
+https://platform.openai.com/docs/api-reference/chat/create (2026-11). Mistral adds `document_url`
+and `thinking` (https://docs.mistral.ai/capabilities/reasoning/).
+"""
+
+import base64
+import binascii
+import json
+import mimetypes
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentic.messages import Media, Message, ProviderPayload, Role, ToolCall
+from agentic.providers.kit import Decoded, at, items_at, plain, text_at
+from agentic.providers.kit._payloads import (
+    decoded_call,
+    decoded_message,
+    decoded_native,
+    decoded_result,
+)
+
+__all__ = [
+    "NAME",
+    "IncrementalDecoder",
+    "custom_of",
+    "decode",
+    "decode_message",
+    "decode_request",
+    "legacy_of",
+    "part_of",
+]
+
+NAME = "openai_chat"
+_THINKING = {"reasoning_content", "reasoning", "reasoning_details"}
+_UNKNOWN = "application/octet-stream"
+_KINDS = {"image_url": "image/*", "video_url": "video/*", "document_url": "application/pdf"}
+"""What is known of an address whose ending says nothing."""
+_AUDIO_FORMATS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
+"""The two formats that the API takes, by media type."""
+
+
+def decode(messages: Any, /) -> list[Message]:
+    """Read a request's `messages`; each of ours keeps the wire's own as its payload.
+
+    >>> [message.role for message in decode([{"role": "developer", "content": "Be brief."}])]
+    ['system']
+    """
+    data = plain(messages)
+    return [decode_message(each) for each in data] if isinstance(data, list) else []
+
+
+class IncrementalDecoder:
+    """Reads a growing list of messages, giving what `decode` gives for the whole."""
+
+    def decode(self, messages: Sequence[Any], start: int = 0, /) -> list[Decoded]:
+        """Read what stands from `start` on; what stands before was read by earlier calls."""
+        return [Decoded(1, (decode_message(plain(each)),)) for each in messages[start:]]
+
+
+def decode_request(request: Mapping[str, Any], /) -> list[Message]:
+    """Read the conversation of a whole request, its system prompt first."""
+    return decode(items_at(plain(request), "messages"))
+
+
+def decode_message(wire: Any) -> Message:
+    """Read one message. Whatever it is, something is made of it that encodes to the same."""
+    role, content, native = text_at(wire, "role"), at(wire, "content"), decoded_native(NAME, wire)
+    if role == "assistant":
+        return _assistant(wire, content, native)
+    text = content if isinstance(content, str) else _text_of(content)
+    media = _media_of(content) if isinstance(content, list) else ()
+    if role in {"tool", "function"}:
+        result = decoded_result(text_at(wire, "tool_call_id"), text_at(wire, "name"), text)
+        return decoded_message("tool", "", native, tool_results=[result], media=media)
+    ours: Role = "system" if role in {"system", "developer"} else "user"
+    return decoded_message(ours, text, native, media=media)
+
+
+def _assistant(wire: Mapping[str, Any], content: Any, native: ProviderPayload) -> Message:
+    in_parts = isinstance(content, list)
+    text = _text_of(content, "") if in_parts else content
+    if not (text and isinstance(text, str)):
+        # A refusal and the transcript of spoken words stand beside the content, which is null then.
+        text = text_at(wire, "refusal") or text_at(wire, "audio", "transcript")
+    return decoded_message(
+        "assistant",
+        text,
+        native,
+        reasoning=(in_parts and _thinking_of(content)) or _reasoning(wire),
+        tool_calls=_calls(wire),
+        media=_media_of(content) if in_parts else (),
+    )
+
+
+def _reasoning(wire: Mapping[str, Any]) -> str:
+    """Find visible thinking where each server has it.
+
+    `reasoning_content`: https://api-docs.deepseek.com/guides/thinking_mode, Qwen, z.ai, Moonshot;
+    `reasoning`: Groq, Cerebras, vLLM, Ollama; with `reasoning_details`:
+    https://openrouter.ai/docs/use-cases/reasoning-tokens. Some send the same under two names.
+    """
+    if _THINKING.isdisjoint(wire):
+        return ""
+    stated = text_at(wire, "reasoning_content") or text_at(wire, "reasoning")
+    details = items_at(wire, "reasoning_details")
+    return stated or "".join(text_at(one, "text") or text_at(one, "summary") for one in details)
+
+
+def _calls(wire: Mapping[str, Any]) -> list[ToolCall]:
+    if "function_call" in wire and (legacy := legacy_of(wire)):
+        return [ToolCall("", text_at(legacy, "name"), _arguments(legacy.get("arguments")))]
+    return [_call(call) for call in items_at(wire, "tool_calls") if isinstance(call, dict)]
+
+
+def _call(call: Mapping[str, Any]) -> ToolCall:
+    custom = custom_of(call)
+    if custom is not None:
+        arguments = json.dumps({"input": text_at(custom, "input")}, ensure_ascii=False)
+        return ToolCall(text_at(call, "id"), text_at(custom, "name"), arguments)
+    function = at(call, "function")
+    arguments = _arguments(at(function, "arguments"))
+    return decoded_call(text_at(call, "id"), text_at(function, "name"), arguments)
+
+
+def _arguments(given: Any) -> str:
+    """Read arguments: a text on OpenAI's wire, an object on that of some servers."""
+    if isinstance(given, str) or given is None:
+        return given or ""
+    return json.dumps(given, ensure_ascii=False)
+
+
+def custom_of(call: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what a call holds of a custom tool; None for the call of a function.
+
+    Snowflake sends an empty `custom` beside every `function`: the type decides, else the name.
+
+    >>> custom_of({"type": "function", "function": {"name": "f"}, "custom": {"name": ""}}) is None
+    True
+    """
+    custom, kind = call.get("custom"), call.get("type")
+    if not isinstance(custom, dict) or kind == "function":
+        return None
+    filled = bool(text_at(custom, "name")) or not text_at(call, "function", "name")
+    return custom if kind == "custom" or filled else None
+
+
+def legacy_of(wire: Any) -> dict[str, Any] | None:
+    """Return the one call of a message in the form of 2023, which has no id.
+
+    It is answered by a message of role `function`:
+    https://platform.openai.com/docs/api-reference/chat/object (2026-11). One without a name is what
+    Snowflake sends in every reply, and no call.
+
+    >>> legacy_of({"tool_calls": None, "function_call": {"name": "", "arguments": ""}}) is None
+    True
+    """
+    legacy = at(wire, "function_call")
+    named = isinstance(legacy, dict) and bool(text_at(legacy, "name"))
+    return legacy if named and not items_at(wire, "tool_calls") else None
+
+
+def _text_of(content: Any, separator: str = "\n") -> str:
+    r"""Join the texts of a content, which is a text or a list of parts.
+
+    >>> _text_of([{"type": "text", "text": "a"}, {"type": "image_url"}, "b"])
+    'a\nb'
+    """
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else ""
+    texts = (part if isinstance(part, str) else _part_text(part) for part in content)
+    return separator.join(text for text in texts if text)
+
+
+def _part_text(part: Any) -> str:
+    """Read a part of text or of refusal; Mistral's references are no text."""
+    return text_at(part, "text") or text_at(part, "refusal")
+
+
+def _thinking_of(content: Any) -> str:
+    """Join what Mistral's models think in the parts of their content.
+
+    >>> _thinking_of([{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}])
+    'Hm.'
+    """
+    thoughts = (at(part, "thinking") for part in content) if isinstance(content, list) else ()
+    return "".join(_text_of(thought, "") for thought in thoughts)
+
+
+def _media_of(content: Any) -> list[Media]:
+    """Read the parts that are neither text nor thinking; each keeps its part in `extra`."""
+    parts = content if isinstance(content, list) else []
+    return [
+        _media(part)
+        for part in parts
+        if isinstance(part, dict) and not ({"text", "thinking", "refusal"} & part.keys())
+    ]
+
+
+def _media(part: dict[str, Any]) -> Media:
+    extra = {NAME: part}
+    audio = part.get("input_audio")
+    if isinstance(audio, dict):
+        kind = f"audio/{text_at(audio, 'format') or 'wav'}"
+        return Media(kind, _decoded(text_at(audio, "data")), extra=extra)
+    url = _address(part)
+    if url.startswith("data:"):
+        head, _, body = url.partition(",")
+        kind = head.removeprefix("data:").partition(";")[0] or _UNKNOWN
+        return Media(kind, _decoded(body), extra=extra)
+    kind = mimetypes.guess_type(url.partition("?")[0])[0] or _KINDS.get(text_at(part, "type"), "")
+    return Media(kind or _UNKNOWN, url=url, extra=extra)
+
+
+def _address(part: dict[str, Any]) -> str:
+    """Find the address; Mistral takes it as a text in the place of an object."""
+    for key in ("image_url", "video_url", "document_url"):
+        if key in part:
+            return text_at(part, key) or text_at(part, key, "url")
+    return text_at(part, "file", "file_data")
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def part_of(media: Media) -> dict[str, Any] | None:
+    """Make the part that carries some media; None where the wire has none for it.
+
+    A part that the media came from is sent as it was, `detail` and cache marks included.
+
+    >>> part_of(Media("image/png", url="https://example.com/a.png"))
+    {'type': 'image_url', 'image_url': {'url': 'https://example.com/a.png'}}
+    >>> part_of(Media("video/mp4", url="https://example.com/a.mp4")) is None
+    True
+    """
+    part = media.extra.get(NAME)
+    if isinstance(part, dict):
+        read = _media(part)
+        if (read.media_type, read.data, read.url) == (media.media_type, media.data, media.url):
+            return part
+    body = base64.b64encode(media.data).decode("ascii")
+    if media.data and media.media_type in _AUDIO_FORMATS:
+        audio = {"data": body, "format": _AUDIO_FORMATS[media.media_type]}
+        return {"type": "input_audio", "input_audio": audio}
+    inline = f"data:{media.media_type};base64,{body}"
+    if media.media_type.startswith("image/") and (media.data or media.url):
+        return {"type": "image_url", "image_url": {"url": inline if media.data else media.url}}
+    if media.data and media.media_type == "application/pdf":
+        return {"type": "file", "file": {"filename": "document.pdf", "file_data": inline}}
+    return None

@@ -1,0 +1,433 @@
+"""From our messages and tools to the wire's.
+
+Any text will do for the arguments of a call at OpenAI, but vLLM and llama.cpp parse what is sent
+back, and refuse the whole conversation for one that is no JSON object:
+https://github.com/vllm-project/vllm/issues/43995, https://github.com/ggml-org/llama.cpp/issues/25510.
+"""
+
+import re
+from collections import deque
+from collections.abc import Container, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from agentic.messages import Media, Message, ToolCall, ToolResult, close_open_rounds
+from agentic.providers.kit import (
+    NameRule,
+    UniqueIds,
+    at,
+    items_at,
+    native_payload,
+    parse_object,
+    sendable,
+    sendable_arguments,
+    text_at,
+)
+from agentic.providers.kit._messages import (
+    join_runs,
+    media_note,
+    results_with_content,
+    written_as_one,
+)
+from agentic.providers.kit._payloads import is_untouched
+from agentic.providers.openai_chat._decoding import NAME, decode_message, legacy_of, part_of
+from agentic.tools import ToolDefinition
+
+if TYPE_CHECKING:
+    from agentic.providers.validators import Violation
+
+__all__ = [
+    "MAX_ID_CHARS",
+    "TOOL_NAMES",
+    "call_ids",
+    "encode",
+    "encode_request",
+    "encode_tools",
+    "has_object",
+    "validate",
+    "with_objects_on_the_wire",
+]
+
+MAX_ID_CHARS = 40
+"""https://github.com/camel-ai/camel/issues/2215 quotes the refusal of a longer one."""
+TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
+"""https://platform.openai.com/docs/api-reference/chat/create (2026-11)."""
+_TEXTS = {"content", "reasoning_content", "reasoning", "refusal"}
+_GO_ON = "Go on."
+_FROM_TOOLS = "The tools also gave:"
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
+
+
+def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
+    """Write a request's `messages`; a history that was cut is not repaired, see `encode_request`.
+
+    >>> encode([Message("user", "Why is the build red?")])
+    [{'role': 'user', 'content': 'Why is the build red?'}]
+    """
+    writer = _Writer(call_ids({call.id for message in messages for call in message.tool_calls}))
+    for message in messages:
+        if not (is_untouched(message, NAME) and writer.write_as_it_came(message)):
+            writer.write(message)
+    writer.write_tool_media()
+    return writer.wire
+
+
+def encode_request(
+    messages: Sequence[Message], *, system_prompt: str = "", tools: Sequence[ToolDefinition] = ()
+) -> dict[str, Any]:
+    """Write all that a request holds of a conversation, so that the provider accepts it.
+
+    Open rounds are closed, orphaned results left out, and so is what says nothing. Assistant
+    messages whose calls are answered together become one.
+
+    >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["messages"][0]
+    {'role': 'system', 'content': 'Be brief.'}
+    """
+    closed = _join_replies(close_open_rounds(list(messages)))
+    wire = [each for each in encode(closed) if not _says_nothing(each)]
+    untouched = all(message.native and message.native.provider == NAME for message in messages)
+    if not (wire and untouched) and not any(text_at(each, "role") == "user" for each in wire):
+        # The templates of local models refuse a conversation without a user:
+        # https://github.com/vllm-project/vllm/issues/36432
+        wire.insert(_first_other(wire), {"role": "user", "content": _GO_ON})
+    if system_prompt:
+        wire.insert(0, {"role": "system", "content": system_prompt})
+    request = {"messages": sendable(wire)}
+    return {**request, "tools": encode_tools(tools)} if tools else request
+
+
+def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
+    """Write the tools that the model may call.
+
+    >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["function"]["name"]
+    'now'
+    """
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": TOOL_NAMES.wire(tool.name),
+                "description": sendable(tool.description),
+                "parameters": sendable(dict(tool.parameters)),
+            },
+        }
+        for tool in tools
+    ]
+
+
+def validate(
+    request: Mapping[str, Any], /, *, dialect: Literal["openai", "mistral", "lax"] | None = None
+) -> "list[Violation]":
+    """Return why the provider would refuse a request for its shape; nothing if it would not.
+
+    Whose rules count is told by the name of the model: OpenAI's, also where there is none,
+    Mistral's, or what all servers share (`lax`).
+
+    >>> [found.rule for found in validate({"messages": [{"role": "tool", "content": "text"}]})]
+    ['orphaned_result']
+    """
+    from agentic.providers.validators import openai_chat  # noqa: PLC0415  loaded at the first call
+
+    return openai_chat.validate(request, dialect=dialect)
+
+
+def call_ids(reserved: Container[str]) -> UniqueIds:
+    """Return the ids of a request, of which none that is reserved is made up.
+
+    >>> ids = call_ids({"call_1"})
+    >>> ids.take("call_1"), ids.take("call_1"), ids.take("")
+    ('call_1', 'call_1_1', 'call_2')
+    """
+    return UniqueIds(accept=_is_id, stem=_id_stem, first=1, reserved=reserved)
+
+
+def _is_id(call_id: str) -> bool:
+    return 0 < len(call_id) <= MAX_ID_CHARS and sendable(call_id) == call_id
+
+
+def _id_stem(call_id: str) -> str:
+    return str(sendable(call_id))[:30] or "call"
+
+
+def has_object(call: ToolCall) -> bool:
+    """Return whether a call's arguments are a JSON object, or nothing, which stands for none.
+
+    >>> has_object(ToolCall("c1", "read", "{oops")), has_object(ToolCall("c1", "read", ""))
+    (False, True)
+    """
+    return parse_object(call.arguments) is not None
+
+
+def _with_objects(message: Message) -> Message:
+    """Return a message whose calls have arguments that may be sent; its payload stays."""
+    calls = [
+        call
+        if has_object(call)
+        else attrs.evolve(call, arguments=sendable_arguments(call.arguments))
+        for call in message.tool_calls
+    ]
+    return attrs.evolve(message, tool_calls=calls)
+
+
+def with_objects_on_the_wire(wire: Mapping[str, Any]) -> dict[str, Any]:
+    """Do the same to a message of the wire. What else stands in it is left as it is.
+
+    >>> call = {"name": "read", "arguments": "{oops"}
+    >>> with_objects_on_the_wire({"role": "assistant", "function_call": call})["function_call"]
+    {'name': 'read', 'arguments': '{"unparsed_arguments": "{oops"}'}
+    """
+    changed: dict[str, Any] = dict(wire)
+    if legacy := legacy_of(wire):
+        changed["function_call"] = _with_object(legacy)
+    if calls := items_at(wire, "tool_calls"):
+        changed["tool_calls"] = [
+            {**call, "function": _with_object(call["function"])}
+            if isinstance(at(call, "function"), dict)
+            else call
+            for call in calls
+        ]
+    return changed
+
+
+def _with_object(function: Mapping[str, Any]) -> dict[str, Any]:
+    given = function.get("arguments")
+    if not isinstance(given, str) or parse_object(given) is not None:
+        return dict(function)
+    return {**function, "arguments": sendable_arguments(given)}
+
+
+def _sendable_payload(message: Message) -> Any:
+    """Find what may be sent back as it came, or as `decode_response` mended it."""
+    whole = native_payload(message, NAME, decode_message, TOOL_NAMES.wire)
+    if whole is None and message.tool_calls and not all(map(has_object, message.tool_calls)):
+        return native_payload(_with_objects(message), NAME, decode_message, TOOL_NAMES.wire)
+    return whole
+
+
+def _join_replies(messages: list[Message]) -> list[Message]:
+    """Return a closed conversation with one assistant message a round.
+
+    Results have to follow the message that made the calls (see `validate`), so that the calls of
+    two messages cannot both be answered after the second.
+
+    >>> from agentic.messages import ToolCall, ToolResult
+    >>> calls = [Message("assistant", tool_calls=[ToolCall(name, "run")]) for name in ("a", "b")]
+    >>> results = Message("tool", tool_results=[ToolResult("a", "run"), ToolResult("b", "run")])
+    >>> [len(message.tool_calls) for message in _join_replies([*calls, results])]
+    [2, 0]
+    """
+    return join_runs(messages, _join)
+
+
+def _join(replies: Sequence[Message]) -> list[Message]:
+    payloads = [_sendable_payload(reply) for reply in replies]
+    calls = [call for reply in replies for call in reply.tool_calls]
+    if all(map(_has_separate_calls, payloads)) and len({call.id for call in calls}) == len(calls):
+        return [decode_message(_join_payloads(payloads))]
+    return [written_as_one(replies)]
+
+
+def _has_separate_calls(payload: Any) -> bool:
+    return isinstance(payload, dict) and legacy_of(payload) is None
+
+
+def _join_payloads(payloads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Join texts and lists; of any other field the first counts."""
+    joined: dict[str, Any] = {}
+    for payload in payloads:
+        for key, value in payload.items():
+            before = joined.get(key)
+            if not before:
+                joined[key] = value
+            elif isinstance(before, list) or isinstance(value, list):
+                joined[key] = [*_parts(before), *_parts(value)]
+            elif key in _TEXTS and value:
+                joined[key] = f"{before}\n\n{value}"
+    return joined
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, str) and value:
+        return [{"type": "text", "text": value}]
+    return items_at({"": value}, "")
+
+
+def _says_nothing(wire: Any) -> bool:
+    """Find a reply that held nothing: content null without calls is refused on the way back."""
+    empty = isinstance(wire, dict) and not any(
+        value for key, value in wire.items() if key != "role"
+    )
+    return empty and wire.get("role") == "assistant" and wire.get("content") is None
+
+
+def _first_other(wire: list[dict[str, Any]]) -> int:
+    others = (i for i, each in enumerate(wire) if text_at(each, "role") != "system")
+    return next(others, len(wire))
+
+
+@attrs.define
+class _Writer:
+    """What has been written, and how the calls of the last assistant message are named there."""
+
+    ids: UniqueIds
+    wire: list[dict[str, Any]] = attrs.field(factory=list)
+    asked: dict[str, deque[str]] = attrs.field(factory=dict)
+    """The last assistant's calls that wait: our id to the wire's, in order."""
+    legacy: bool = False
+    """The last call was written in the form of 2023, and is answered in it."""
+    media: list[Media] = attrs.field(factory=list)
+    keeps_ids: bool = True
+    """The calls of the last assistant message were written under their own ids."""
+    as_they_came: list[Message] = attrs.field(factory=list)
+    """What was written without noting its calls and answers in `asked` and `ids`."""
+
+    def write_as_it_came(self, message: Message) -> bool:
+        """Write an untouched message, unless what was written before may change something in it.
+
+        Calls and answers are noted later, and only if a message follows that needs the notes: a
+        conversation that is untouched as a whole costs a microsecond for each message.
+        """
+        payload: Any = message.native.payload if message.native else None
+        role = message.role
+        if role == "tool":
+            is_answer = self.keeps_ids and payload["role"] == "tool"
+            if not (is_answer and message.tool_results[0].call_id.isascii()):
+                return False
+        elif payload is None:
+            return False
+        else:
+            if role == "assistant":
+                if "audio" in payload or "function_call" in payload:
+                    return False
+                self.keeps_ids = True
+            if self.media:
+                self.write_tool_media()
+        self.wire.append(payload)
+        self.as_they_came.append(message)
+        return True
+
+    def _catch_up(self) -> None:
+        for message in self.as_they_came:
+            if message.role == "assistant":
+                self._note_calls(message)
+            for result in message.tool_results:
+                self._answered(result.call_id)
+        self.as_they_came = []
+
+    def _note_calls(self, message: Message) -> None:
+        self.asked, self.legacy = {}, False
+        for call in message.tool_calls:
+            self.ids.used.add(call.id)
+            self.asked.setdefault(call.id, deque()).append(call.id)
+
+    def write(self, message: Message) -> None:
+        self._catch_up()
+        payload = _sendable_payload(message)
+        if message.role == "tool":
+            self._write_results(message, payload)
+            return
+        self.write_tool_media()
+        if message.role == "assistant":
+            self._write_assistant(message, payload)
+        elif payload is not None:
+            self.wire.append(payload)
+        elif message.content or message.media:
+            content = _content(message.content, message.media, message.role)
+            self.wire.append({"role": message.role, "content": content})
+
+    def write_tool_media(self) -> None:
+        """Send what tools gave beside text: only a user may send it, and not within the round."""
+        if self.media:
+            content = _content(_FROM_TOOLS, self.media, "user")
+            self.wire.append({"role": "user", "content": content})
+        self.media = []
+
+    def _write_assistant(self, message: Message, payload: Any) -> None:
+        self.keeps_ids = False
+        if payload is not None:
+            self._note_calls(message)
+            self.legacy = legacy_of(payload) is not None
+            self.wire.append(_with_audio_by_id(payload))
+            return
+        self.asked, self.legacy = {}, False
+        # "" is taken by all; null is refused by Ollama and LM Studio, among others:
+        # https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261
+        wire = {"role": "assistant", "content": _content(message.content, message.media, "")}
+        wire |= _own_reasoning(message)
+        if message.tool_calls:
+            wire["tool_calls"] = [self._call(call) for call in message.tool_calls]
+        if wire["content"] or message.tool_calls:
+            self.wire.append(wire)
+
+    def _call(self, call: ToolCall) -> dict[str, Any]:
+        fresh = self.ids.take(call.id)
+        self.asked.setdefault(call.id, deque()).append(fresh)
+        function = {
+            "name": TOOL_NAMES.wire(call.name),
+            "arguments": sendable_arguments(call.arguments),
+        }
+        return {"id": fresh, "type": "function", "function": function}
+
+    def _write_results(self, message: Message, payload: Any) -> None:
+        is_legacy = text_at(payload, "role") == "function"
+        if is_legacy and (self.legacy or not self.asked.get(message.tool_results[0].call_id)):
+            self.wire.append(payload)
+            return
+        if payload is None or is_legacy:
+            self.media += message.media
+            self.wire += [self._result(result) for result in results_with_content(message)]
+            return
+        given = message.tool_results[0].call_id
+        fresh = self._answered(given)
+        self.wire.append(payload if fresh == given else {**payload, "tool_call_id": fresh})
+
+    def _result(self, result: ToolResult) -> dict[str, Any]:
+        text, call_id = sendable(result.text), self._answered(result.call_id)
+        if self.legacy:
+            return {"role": "function", "name": TOOL_NAMES.wire(result.name), "content": text}
+        return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+    def _answered(self, call_id: str) -> str:
+        waiting = self.asked.get(call_id)
+        return waiting.popleft() if waiting else str(sendable(call_id))
+
+
+def _own_reasoning(message: Message) -> dict[str, Any]:
+    """Keep what this wire brought of thinking, where the rest of a message is written anew.
+
+    In thinking mode Kimi and DeepSeek refuse a conversation whose calls have lost it:
+    https://github.com/cloudwego/eino-ext/issues/700, https://github.com/mastra-ai/mastra/issues/12592,
+    https://github.com/MoonshotAI/kimi-agent-sdk/issues/169,
+    https://github.com/QwenLM/qwen-code/issues/3724. Where it was edited, it goes out edited.
+    """
+    payload = message.native.payload if message.native and message.native.provider == NAME else None
+    if not isinstance(payload, dict):
+        return {}
+    kept = {key: payload[key] for key in _REASONING if payload.get(key) is not None}
+    if not kept or decode_message(payload).reasoning == message.reasoning:
+        return kept
+    field = "reasoning_content" if "reasoning_content" in kept else "reasoning"
+    return {field: message.reasoning} if message.reasoning else {}
+
+
+def _content(text: str, media: Sequence[Media], role: str) -> Any:
+    """Write a text, or a list of parts where media come with it and the role may send them."""
+    parts = [part_of(each) if role == "user" else None for each in media]
+    notes = [media_note(each) for each, part in zip(media, parts, strict=True) if part is None]
+    text = sendable("\n".join([text] * bool(text) + notes))
+    sent = [part for part in parts if part is not None]
+    if not sent:
+        return text
+    return [{"type": "text", "text": text}, *sent] if text else sent
+
+
+def _with_audio_by_id(payload: Any) -> Any:
+    """Refer to what the model said by its id, as the API wants it; the sound itself stays here.
+
+    https://platform.openai.com/docs/guides/audio (multi-turn conversations, 2026-11)
+    """
+    audio = payload.get("audio")
+    if not isinstance(audio, dict) or not audio.get("id") or len(audio) == 1:
+        return payload
+    return {**payload, "audio": {"id": audio["id"]}}

@@ -1,0 +1,333 @@
+"""A whole reply, what it used, and why it ended; the words that replies end with (2026-11).
+
+Tokens are counted in the conventions of OpenAI and of the servers that follow it:
+`prompt_tokens` includes what was cached, `completion_tokens` includes reasoning, audio and
+predictions, rejected ones too (2026-11):
+https://platform.openai.com/docs/api-reference/chat/object
+Where a server counts otherwise, its own total gives it away.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agentic.errors import ProviderError
+from agentic.loop import Decision
+from agentic.messages import Message, ProviderPayload
+from agentic.providers._failure import reported_error
+from agentic.providers.kit import at, items_at, plain, text_at
+from agentic.providers.openai_chat._decoding import NAME, decode_message
+from agentic.providers.openai_chat._encoding import has_object, with_objects_on_the_wire
+from agentic.usage import StopReason, StopWords, Usage
+
+__all__ = [
+    "NO_WORD",
+    "STOP_WORDS",
+    "decode_response",
+    "failure_in",
+    "find_usage",
+    "stop_reason",
+    "usage",
+]
+
+NO_WORD = {"", "null", "not_finished"}
+"""What stands in the place of a word while the reply goes on: nothing at Snowflake, "null" at
+DashScope (https://www.alibabacloud.com/help/en/model-studio/qwen-api-reference), the last at
+watsonx."""
+
+_STOP, _TOOL, _CUT = StopReason.STOP, StopReason.TOOL, StopReason.MAX_TOKENS
+_FILTERED, _ABORT = StopReason.CONTENT_FILTER, StopReason.ABORT
+_FAILED, _OTHER = StopReason.ERROR, StopReason.OTHER
+
+_WORDS: dict[str, dict[StopReason, str]] = {
+    "https://platform.openai.com/docs/api-reference/chat/object": {
+        _STOP: "stop",
+        _TOOL: "tool_calls function_call",
+        _CUT: "length",
+        _FILTERED: "content_filter",
+    },
+    "https://docs.mistral.ai/api/": {_CUT: "model_length", _FAILED: "error"},
+    "https://docs.z.ai/api-reference/llm/chat-completion": {
+        _CUT: "model_context_window_exceeded",
+        _FILTERED: "sensitive",
+        _FAILED: "network_error",
+    },
+    "https://api-docs.deepseek.com/api/create-chat-completion": {
+        _FAILED: "insufficient_system_resource"
+    },
+    "https://docs.together.ai/reference/chat-completions-1": {_STOP: "eos"},
+    "https://huggingface.co/docs/text-generation-inference": {_STOP: "eos_token stop_sequence"},
+    "https://github.com/vllm-project/vllm/issues/57082": {_ABORT: "abort", _FAILED: "error"},
+    "https://github.com/BerriAI/litellm/pull/27101": {_FAILED: "repetition"},  # of vLLM
+    # DashScope's "null" is no word yet; a whole reply that has it just stopped.
+    "https://www.alibabacloud.com/help/en/model-studio/qwen-api-reference": {_STOP: "null"},
+    # TIMEOUT is of the second version, which https://docs.cohere.com/reference/chat describes.
+    "https://docs.cohere.com/v1/reference/chat": {
+        _STOP: "complete stop_sequence",
+        _TOOL: "tool_call",
+        _CUT: "max_tokens error_limit",
+        _FILTERED: "error_toxic",
+        _ABORT: "user_cancel",
+        _FAILED: "error timeout",
+    },
+    # A time limit cuts a reply off, but no larger limit of tokens would help: it is no MAX_TOKENS.
+    "https://ibm.github.io/watsonx-ai-node-sdk/enums/0_1_x.WatsonXAI.TextGenResult.Constants.StopReason.html": {  # noqa: E501
+        _STOP: "eos_token stop_sequence",
+        _CUT: "max_tokens token_limit",
+        _ABORT: "cancelled",
+        _FAILED: "time_limit error",
+        _OTHER: "not_finished",
+    },
+    "https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons": {
+        _STOP: "end_turn stop_sequence",
+        _TOOL: "tool_use",
+        _CUT: "max_tokens model_context_window_exceeded",
+        _FILTERED: "refusal",
+        _OTHER: "pause_turn",
+    },
+    "https://platform.claude.com/docs/en/build-with-claude/compaction": {_OTHER: "compaction"},
+    "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_MessageStopEvent.html": {
+        _STOP: "end_turn stop_sequence",
+        _TOOL: "tool_use",
+        _CUT: "max_tokens model_context_window_exceeded",
+        _FILTERED: "guardrail_intervened content_filtered",
+        _FAILED: "malformed_model_output malformed_tool_use",
+    },
+    # In small letters through a gateway (https://github.com/HKUDS/Vibe-Trading/pull/308); the last
+    # ones are of the enum in google-genai 3.4 only.
+    "https://ai.google.dev/api/generate-content#FinishReason": {
+        _STOP: "stop",
+        _CUT: "max_tokens continuation",
+        _FILTERED: (
+            "safety recitation language blocklist prohibited_content spii image_safety "
+            "image_prohibited_content image_recitation model_armor escalation pup_limited_disabled"
+        ),
+        _FAILED: (
+            "malformed_function_call malformed_response missing_thought_signature "
+            "unexpected_tool_call too_many_tool_calls no_image function_call_filter"
+        ),
+        _OTHER: "finish_reason_unspecified other image_other",
+    },
+    "https://ai.google.dev/api/generate-content#BlockReason": {
+        _FILTERED: "jailbreak blocked_reason_unspecified block_reason_unspecified"
+    },
+    "https://github.com/ollama/ollama/blob/main/docs/api.md": {_STOP: "load unload"},
+    # OpenAI's Responses, and spellings of gateways that no page names.
+    "https://platform.openai.com/docs/api-reference/responses/object": {
+        _STOP: "completed",
+        _CUT: "max_output_tokens max_length",
+        _ABORT: "aborted canceled cancelled",
+        _FAILED: "failed",
+        _OTHER: "unknown",
+    },
+}
+"""By the page that names the words. Who ends with one of another is read by the same table."""
+
+STOP_WORDS = StopWords(
+    NAME,
+    {
+        word: reason
+        for reasons in _WORDS.values()
+        for reason, words in reasons.items()
+        for word in words.split()
+    },
+)
+"""In small letters; a word in others is looked up in these."""
+
+_CACHE_READ = [
+    ("prompt_tokens_details", "cached_tokens"),
+    ("prompt_cache_hit_tokens",),  # https://api-docs.deepseek.com/guides/kv_cache
+    ("cached_tokens",),  # Moonshot
+    ("num_cached_tokens",),  # Mistral
+    ("cache_read_input_tokens",),  # Anthropic, through a gateway
+    ("prompt_token_details", "cached_tokens"),  # Writer
+    ("input_tokens_details", "cached_tokens"),
+]
+
+_CACHE_WRITE = [
+    # https://openrouter.ai/docs/guides/best-practices/prompt-caching
+    ("prompt_tokens_details", "cache_write_tokens"),
+    ("prompt_tokens_details", "cache_creation_tokens"),  # LiteLLM
+    # https://www.alibabacloud.com/help/en/model-studio/context-cache
+    ("prompt_tokens_details", "cache_creation_input_tokens"),
+    ("prompt_tokens_details", "cache_creation", "ephemeral_5m_input_tokens"),
+    ("cache_creation_input_tokens",),  # Anthropic, through a gateway
+    ("cache_write_tokens",),
+    ("input_tokens_details", "cache_write_tokens"),
+]
+
+_REASONING = [
+    ("completion_tokens_details", "reasoning_tokens"),
+    ("output_tokens_details", "reasoning_tokens"),
+    ("reasoning_tokens",),
+]
+
+
+def decode_response(response: Any, /) -> Decision:
+    """Read a reply: the first choice, if there are several.
+
+    >>> message = {"role": "assistant", "content": "Done."}
+    >>> decode_response({"choices": [{"message": message, "finish_reason": "stop"}]}).reply
+    'Done.'
+    """
+    body = plain(response)
+    choice = at(body, "choices", 0)
+    message = _message(choice)
+    return Decision(
+        message.content,
+        message.tool_calls,
+        usage(body) if find_usage(body) else None,
+        _reason(body, choice, message),
+        message.native,
+        stop_word=text_at(choice, "finish_reason"),
+        reasoning=message.reasoning,
+    )
+
+
+def stop_reason(response: Any, /) -> StopReason:
+    """Return why a reply ended.
+
+    >>> stop_reason({"choices": [{"finish_reason": "length"}]})
+    <StopReason.MAX_TOKENS: 'max_tokens'>
+    """
+    body = plain(response)
+    choice = at(body, "choices", 0)
+    return _reason(body, choice, _message(choice))
+
+
+def usage(response: Any, /) -> Usage:
+    """Read what a reply used; what the server does not say is 0.
+
+    >>> usage({"usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}})
+    Usage(input=7, output=3, total=10, cache_read=0, cache_write=0, reasoning=0)
+    """
+    found = find_usage(plain(response))
+    return Usage() if found is None else _convert(found)
+
+
+def _spelled(word: str) -> str | None:
+    """Find the spelling that the table has; no word at all where the server sent an empty one.
+
+    Gemini's /openai says "content_filter: RECITATION" and
+    "function_call_filter: MALFORMED_FUNCTION_CALL".
+
+    >>> _spelled("MAX_TOKENS"), _spelled("content_filter: RECITATION"), _spelled("")
+    ('max_tokens', 'content_filter', None)
+    """
+    small = word.lower()
+    spellings = (small, small.partition(":")[0].strip(), small.replace("-", "_"))
+    return next((each for each in spellings if each in STOP_WORDS.reasons), word or None)
+
+
+def _message(choice: Any) -> Message:
+    """Read a choice's message, with the payload to send back."""
+    wire = at(choice, "message")
+    if not isinstance(wire, dict) or not wire:
+        return Message("assistant", text_at(choice, "text"))  # of the older /completions
+    # An empty list of calls is a reply's (vLLM), and refused in a request:
+    # https://github.com/openai/openai-python/issues/2061
+    sent = {key: value for key, value in wire.items() if key != "tool_calls" or value != []}
+    sent = sent if sent.get("role") == "assistant" else {**sent, "role": "assistant"}
+    message = decode_message(sent)
+    if all(map(has_object, message.tool_calls)):
+        return message
+    # Arguments that no server takes back are mended in the payload; the call keeps the model's own.
+    return message.replace(native=ProviderPayload(NAME, with_objects_on_the_wire(sent)))
+
+
+def _reason(body: Any, choice: Any, message: Message) -> StopReason:
+    if choice is None and at(body, "error"):
+        return StopReason.ERROR
+    reason = STOP_WORDS.reason(
+        _spelled(text_at(choice, "finish_reason")), has_tool_calls=bool(message.tool_calls)
+    )
+    if reason is StopReason.STOP and _refused(choice):
+        return StopReason.CONTENT_FILTER
+    return reason
+
+
+def _refused(choice: Mapping[str, Any] | None) -> bool:
+    return bool(text_at(choice, "message", "refusal")) and not at(choice, "message", "content")
+
+
+def find_usage(body: Any) -> dict[str, Any] | None:
+    """Find the numbers where each server has them; None where there are none."""
+    return next((found for found in _places(body) if isinstance(found, dict) and found), None)
+
+
+def _places(body: Any) -> Iterator[Any]:
+    yield at(body, "usage")
+    yield at(body, "x_groq", "usage")  # https://console.groq.com/docs/api-reference, streams
+    for choice in items_at(body, "choices"):
+        yield at(choice, "usage")  # https://platform.moonshot.ai/docs/api/chat, streams
+    timings = at(body, "timings")  # llama.cpp's server, which may leave `usage` out
+    if isinstance(timings, dict):
+        cached = _count(timings, "cache_n")
+        yield {
+            "prompt_tokens": _count(timings, "prompt_n") + cached,
+            "completion_tokens": _count(timings, "predicted_n"),
+            "cached_tokens": cached,
+        }
+    if at(body, "prompt_tokens") is not None:
+        yield body  # the numbers themselves were handed in
+
+
+def _convert(found: dict[str, Any]) -> Usage:
+    prompt = _count(found, "prompt_tokens") or _count(found, "input_tokens")
+    completion = _count(found, "completion_tokens") or _count(found, "output_tokens")
+    total, reasoning = _count(found, "total_tokens"), _first(found, _REASONING)
+    read, write = _first(found, _CACHE_READ), _first(found, _CACHE_WRITE)
+    if _cache_is_beside(total, prompt, completion, read, write):
+        prompt += read + write
+    hidden = total - prompt - completion if total and prompt else 0
+    if hidden > 0 and hidden >= reasoning:
+        # Grok counts reasoning beside the completion, Gemini's /openai in the total alone:
+        # https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/grok/capabilities/reasoning
+        # https://github.com/mozilla-ai/any-llm/issues/1290 (2026-11)
+        completion, reasoning = completion + hidden, hidden
+    elif reasoning > completion:
+        # Perplexity's deep research has it nowhere else, and bills it by itself:
+        # https://github.com/bgeneto/open-webui-cost-tracker/issues/6
+        completion += reasoning
+    total = max(total, prompt + completion) if total else 0
+    return Usage(prompt, completion, total, read, min(write, prompt - read), reasoning)
+
+
+def _cache_is_beside(total: int, prompt: int, completion: int, read: int, write: int) -> bool:
+    """Find Anthropic's convention behind a gateway: what was cached is not in the prompt.
+
+    A part that is larger than the prompt cannot be in it. Two parts that only together are larger
+    overlap, where the total holds neither: OpenRouter may count what it read as written, too.
+    """
+    said = prompt + completion
+    if max(read, write) > prompt or (total and total == said + read + write != said):
+        return True
+    return total != said and read + write > prompt
+
+
+def _first(found: dict[str, Any], paths: list[tuple[str, ...]]) -> int:
+    return next((number for path in paths if (number := _count(found, *path))), 0)
+
+
+def _count(found: Any, *path: str) -> int:
+    """Read a number of tokens as Usage does: whatever is none is 0."""
+    return Usage(at(found, *path)).input
+
+
+def failure_in(body: Any, model: str = "", window: int | None = None) -> ProviderError | None:
+    """Read the error of an event or of a body; None where there is none.
+
+    `{"error": {...}}` is what OpenRouter and vLLM send in the middle of a stream
+    (https://openrouter.ai/docs/api/reference/errors-and-debugging); Mistral and older servers of
+    vLLM send `{"object": "error", ...}`.
+
+    >>> print(failure_in({"error": {"code": 502, "message": "upstream is gone"}}))
+    openai_chat did not serve the request (HTTP 502): upstream is gone
+    """
+    error = at(body, "error") or (body if text_at(body, "object") == "error" else None)
+    if not error:
+        return None
+    code = at(error, "code")
+    status = code if isinstance(code, int) and not isinstance(code, bool) else None
+    problem = text_at(error, "message") or str(error)
+    named = model or text_at(body, "model")
+    return reported_error(body, NAME, named, status, problem, window=window)

@@ -1,0 +1,299 @@
+"""From the wire's input items to messages.
+
+The items that the model produced in a row are one assistant message, outputs in a row are one tool
+message, any other item is a message of its own. Every message keeps its items in `native`.
+"""
+
+import base64
+import binascii
+import mimetypes
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import attrs
+
+from agentic.errors import ConfigError
+from agentic.messages import Media, Message, ProviderPayload, Role, ToolError, ToolResult
+from agentic.providers.kit import Decoded, at, items_at, plain, text_at
+from agentic.providers.kit._ids import KnownIds
+from agentic.providers.kit._payloads import decoded_message, decoded_native, decoded_result
+from agentic.providers.openai_responses._items import (
+    ANSWERS,
+    OUTPUTS,
+    answered_id,
+    call_id_of,
+    item_role,
+    item_text,
+    reasoning_text,
+    runs_on_server,
+    shell_ids,
+    texts,
+    tool_call,
+    type_of,
+)
+
+__all__ = [
+    "NAME",
+    "UNSEEN_CALLS",
+    "IncrementalDecoder",
+    "decode",
+    "decode_request",
+    "kept_items",
+    "message_of",
+    "reply",
+]
+
+NAME = "openai_responses"
+UNSEEN_CALLS = "answers_calls_on_the_server"
+"""In the payload of a tool message whose calls the provider holds: it is no orphan."""
+_ITEMS, _SHELLS = "items", "local_shell_calls"
+"""The payload of outputs that name a local shell's call by its item: the items, and which it is."""
+
+
+def decode(messages: Iterable[Any], /) -> list[Message]:
+    """Read a request's `input`, a list of items; a text is one user message.
+
+    >>> [said.role for said in decode([{"role": "user", "content": "Hi."}, {"type": "reasoning"}])]
+    ['user', 'assistant']
+    """
+    return _decode(plain(messages), unseen_calls=False)
+
+
+@attrs.define
+class IncrementalDecoder:
+    """Reads a growing list of items, giving what `decode` gives for the whole.
+
+    It refuses references to items that the server holds.
+    """
+
+    _shells: KnownIds = attrs.field(factory=KnownIds, init=False)
+    """The call of each local shell's item so far."""
+    _on_server: KnownIds = attrs.field(factory=KnownIds, init=False)
+    """The calls so far that the provider answers itself."""
+
+    def decode(self, items: Sequence[Any], start: int = 0, /) -> list[Decoded]:
+        """Read what stands from `start` on, where a message begins.
+
+        What stands before was read by earlier calls. The last message is read once more when
+        another item follows it, if it is open.
+
+        Raises:
+            ConfigError: an item is a reference to one that the server holds.
+        """
+        fresh = [plain(each) for each in items[start:]]
+        if reference := next((one for one in fresh if type_of(one) == "item_reference"), None):
+            raise ConfigError("items", reference, "whole items", "send each item itself")
+        self._shells.rewind(start)
+        self._on_server.rewind(start)
+        for position, item in enumerate(fresh, start):
+            for call_id in _run_by_server([item]):
+                self._on_server.add(position, call_id, "")
+            for item_id, call_id in shell_ids([item]).items():
+                self._shells.add(position, item_id, call_id)
+        decoded = []
+        for role, run in _runs(fresh, self._on_server.values):
+            shells = self._shells.values
+            if role == "tool":
+                payload = _answers_payload(run, shells, unseen=False)
+                message = _tool(run, shells, decoded_native(NAME, payload))
+            else:
+                message = _MESSAGES[role](run, decoded_native(NAME, run))
+            decoded.append(Decoded(len(run), (message,)))
+        if decoded and decoded[-1].messages[0].role in {"assistant", "tool"}:
+            decoded[-1] = attrs.evolve(decoded[-1], is_open=True)
+        return decoded
+
+
+def decode_request(request: Mapping[str, Any], /) -> list[Message]:
+    """Read the conversation of a whole request, its system prompt first.
+
+    >>> [said.content for said in decode_request({"instructions": "Be brief.", "input": "Hi."})]
+    ['Be brief.', 'Hi.']
+    """
+    body = plain(request)
+    told = isinstance(body, Mapping) and "instructions" in body
+    leading = [_instructions(body["instructions"])] if told else []
+    on_server = at(body, "previous_response_id") or at(body, "conversation") or at(body, "prompt")
+    return [*leading, *_decode(at(body, "input"), unseen_calls=bool(on_server))]
+
+
+def message_of(payload: Any) -> Message | None:
+    """Read one payload as the message that it is kept for; None if it is none of ours."""
+    if isinstance(payload, Mapping) and "instructions" in payload:
+        return _instructions(payload["instructions"])
+    if isinstance(payload, str):
+        return decoded_message("user", payload, None)
+    items = kept_items(payload)
+    if not items:
+        return None
+    role = item_role(items[0], on_server=_answered_within(items))
+    if role == "tool":
+        shells = at(payload, _SHELLS)
+        return _tool(items, shells if isinstance(shells, Mapping) else {}, None)
+    several = len(items) > 1 and role in {"user", "system"}
+    return _MESSAGES["assistant" if several else role](items, None)
+
+
+def kept_items(payload: Any) -> list[Any]:
+    """Return the items that a payload holds, none if it holds no items."""
+    return items_at(payload, UNSEEN_CALLS) or items_at(payload, _ITEMS) or items_at(payload)
+
+
+def reply(items: list[Any], native: ProviderPayload | None = None) -> Message:
+    """Read what the model produced in one response. A call answered within it is not open."""
+    answered = _answered_within(items)
+    calls = [call for call in map(tool_call, items) if call and call.id not in answered]
+    thinking = [text for text in map(reasoning_text, items) if text]
+    return decoded_message(
+        "assistant",
+        "".join(map(item_text, items)),
+        native,
+        reasoning="\n\n".join(thinking),
+        tool_calls=calls,
+    )
+
+
+def _answered_within(items: list[Any]) -> set[str]:
+    """Return the calls that outputs of the same run answer."""
+    outputs = [item for item in items if type_of(item) in OUTPUTS]
+    if not outputs:
+        return set()
+    asked = {call_id_of(item) for item in items if type_of(item) in ANSWERS}
+    return {call_id_of(item) for item in outputs} & asked - {""}
+
+
+def _decode(items: Any, *, unseen_calls: bool) -> list[Message]:
+    if isinstance(items, str):
+        return [decoded_message("user", items, decoded_native(NAME, items))]
+    given = items if isinstance(items, list) else []
+    referring = any(type_of(item) == "item_reference" for item in given)
+    shells = shell_ids(given)
+    seen: set[str] = set()
+    decoded = []
+    for role, run in _runs(given, _run_by_server(given)):
+        if role == "tool":
+            elsewhere = unseen_calls or referring
+            unseen = elsewhere and any(answered_id(item, shells) not in seen for item in run)
+            payload = _answers_payload(run, shells, unseen=unseen)
+            decoded.append(_tool(run, shells, decoded_native(NAME, payload)))
+            continue
+        message = _MESSAGES[role](run, decoded_native(NAME, run))
+        seen.update(call.id for call in message.tool_calls)
+        decoded.append(message)
+    return decoded
+
+
+def _answers_payload(run: list[Any], shells: Mapping[str, str], *, unseen: bool) -> Any:
+    named = {call_id_of(item): answered_id(item, shells) for item in run}
+    renamed = {item: call for item, call in named.items() if item != call}
+    if not renamed and not unseen:
+        return run
+    return {UNSEEN_CALLS if unseen else _ITEMS: run, **({_SHELLS: renamed} if renamed else {})}
+
+
+def _run_by_server(items: list[Any]) -> set[str]:
+    """Return the calls that the provider carries out, and answers, by itself."""
+    calls = [item for item in items if type_of(item) in ANSWERS]
+    theirs = [item for item in calls if runs_on_server(item)]
+    if not theirs:
+        return set()
+    ours = {call_id_of(item) for item in calls if not runs_on_server(item)}
+    return {call_id_of(item) for item in theirs} - ours - {""}
+
+
+def _runs(items: list[Any], on_server: Collection[str]) -> Iterator[tuple[str, list[Any]]]:
+    """Split the items into messages, each with our role for it."""
+    roles = [item_role(item, on_server=on_server) for item in items]
+    starts = [0] + [
+        at_
+        for (before, role), at_ in zip(pairwise(roles), range(1, len(items)), strict=True)
+        if role != before or role in {"user", "system"} or _is_written(items[at_], items[at_ - 1])
+    ]
+    for start, end in pairwise([*starts, len(items)]):
+        if start < end:
+            yield roles[start], items[start:end]
+
+
+def _is_written(item: Any, before: Any) -> bool:
+    """Return whether an item is an assistant's text that the caller wrote after another one."""
+    bare = isinstance(at(item, "content"), str) and at(item, "id") is None
+    return bare and type_of(before) == "message"
+
+
+def _user(items: list[Any], native: ProviderPayload | None) -> Message:
+    return _said("user", items[0], native)
+
+
+def _system(items: list[Any], native: ProviderPayload | None) -> Message:
+    return _said("system", items[0], native)
+
+
+def _said(role: Role, item: Any, native: ProviderPayload | None) -> Message:
+    if isinstance(item, str):
+        return decoded_message(role, item, native)
+    content = at(item, "content")
+    return decoded_message(role, "\n".join(texts(content)), native, media=_media_in(content))
+
+
+def _tool(items: list[Any], shells: Mapping[str, str], native: ProviderPayload | None) -> Message:
+    outputs = [output for item in items if not isinstance(output := at(item, "output"), str)]
+    media = [medium for output in outputs for medium in _media_in(output)]
+    media += [medium for output in outputs for medium in _media_in([output])]
+    results = [_result(item, shells) for item in items]
+    return decoded_message("tool", "", native, tool_results=results, media=media)
+
+
+_MESSAGES = {"user": _user, "system": _system, "assistant": reply}
+
+
+def _result(item: Any, shells: Mapping[str, str]) -> ToolResult:
+    call_id, output, kind = answered_id(item, shells), at(item, "output"), type_of(item)
+    said = texts(output)
+    if kind == "shell_call_output":
+        said = [text_at(part, key) for part in items_at(output) for key in ("stdout", "stderr")]
+    text = "\n".join(filter(None, said))
+    if kind == "apply_patch_call_output" and at(item, "status") == "failed":
+        return decoded_result(call_id, "", "", ToolError(text))
+    return decoded_result(call_id, "", text)
+
+
+def _instructions(given: Any) -> Message:
+    said = "\n\n".join(text for item in items_at(given) for text in texts(at(item, "content")))
+    text = given if isinstance(given, str) else said
+    return decoded_message("system", text, decoded_native(NAME, {"instructions": given}))
+
+
+def _media_in(content: Any) -> list[Media]:
+    """Read the images and files of a content; what is only named by a `file_id` is left out.
+
+    >>> _media_in([{"type": "input_image", "image_url": "data:image/png;base64,aGk="}])
+    [Media(media_type='image/png', url='')]
+    """
+    found = (_medium(part) for part in items_at(content))
+    return [medium for medium in found if medium is not None]
+
+
+def _medium(part: Any) -> Media | None:
+    image = text_at(part, "image_url")
+    if image:
+        return _at_address(image, "image/*")
+    address = text_at(part, "file_data") or text_at(part, "file_url")
+    if not address:
+        return None
+    return _at_address(address, _guess(text_at(part, "filename")) or "application/octet-stream")
+
+
+def _at_address(address: str, fallback: str) -> Media:
+    head, comma, body = address.partition(",")
+    if not comma or not head.startswith("data:"):
+        return Media(_guess(address.partition("?")[0]) or fallback, url=address)
+    media_type = head.removeprefix("data:").partition(";")[0] or fallback
+    try:
+        return Media(media_type, base64.b64decode(body, validate=True))
+    except (binascii.Error, ValueError):
+        return Media(media_type, url=address)
+
+
+def _guess(name: str) -> str | None:
+    return mimetypes.guess_type(name)[0]

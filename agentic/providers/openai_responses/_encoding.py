@@ -1,0 +1,410 @@
+"""From messages to the wire's input items, and to what a request holds of a conversation.
+
+A message goes back as the items that it came from, as long as it still says what they say.
+Otherwise it is written anew:
+
+- A text is a message in its short form, `{role, content}`; images and files are parts of it.
+- An assistant's calls are `function_call` items after its text, without ids of their own, since
+  an id ties the item to a reasoning item that is no longer there. Reasoning is left out.
+- Results follow their calls directly; a failed one says so in its text, for the API has no flag.
+- The leading system messages, a summary among them, are joined to the `instructions`; one further
+  down stays where it is. Pinned messages are nothing special to the wire.
+- An empty message is left out; where nothing is left, a neutral text stands for the user.
+- Arguments of a call may be any text at OpenAI, but vLLM and llama.cpp refuse the whole history for
+  one that is no JSON: https://github.com/local-inference-lab/vllm/issues/684,
+  https://github.com/am17an/llama.cpp/issues/43.
+
+In a conversation that goes back as it came, item by item, nothing is looked up twice: what matters
+of a message's items is remembered with them. The rules for that are those of the writer, which
+takes over where anything has to change.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from agentic.messages import Message, ToolCall, close_open_rounds
+from agentic.providers.kit import (
+    NameRule,
+    UniqueIds,
+    at,
+    native_payload,
+    sendable,
+    sendable_arguments,
+    text_at,
+)
+from agentic.providers.kit._messages import join_runs, text_with_media, written_as_one
+from agentic.providers.kit._payloads import payload_facts
+from agentic.providers.openai_responses._decoding import NAME, UNSEEN_CALLS, kept_items, message_of
+from agentic.providers.openai_responses._items import (
+    ANSWERS,
+    OUTPUTS,
+    own_id,
+    runs_on_server,
+    type_of,
+)
+from agentic.providers.openai_responses._outputs import (
+    OpenCalls,
+    answer,
+    can_answer,
+    parts_of,
+    written_calls,
+)
+from agentic.tools import ToolDefinition
+
+if TYPE_CHECKING:
+    from agentic.providers.validators import Violation
+
+__all__ = [
+    "MAX_ID_CHARS",
+    "TOOL_NAMES",
+    "call_ids",
+    "encode",
+    "encode_request",
+    "encode_tools",
+    "validate",
+]
+
+MAX_ID_CHARS = 64
+"""https://github.com/AnswerDotAI/fastllm/issues/45 quotes the refusal of a longer one. The
+characters are free, and there is at least one: https://github.com/orchidfiles/ungate/pull/41,
+https://github.com/earendil-works/pi/issues/2917."""
+
+TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
+"""https://github.com/langchain-ai/deepagents/pull/5953 quotes what OpenAI documents."""
+_ANY_CALL = "function_call_output"
+"""Accepted as the output of other calls, too."""
+_NEUTRAL = "Continue."
+_FUNCTIONS = {"function_call", "custom_tool_call"}
+
+
+def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
+    """Write a request's `input`; a history that was cut is not repaired, see `encode_request`.
+
+    >>> encode([Message("assistant", "Hello.")])
+    [{'type': 'message', 'role': 'assistant', 'content': 'Hello.'}]
+    """
+    items = _items_as_they_came(messages)
+    if items is None:
+        items = sendable(list(_Writer().write(list(messages))))
+    return items
+
+
+def encode_request(
+    messages: Sequence[Message],
+    *,
+    system_prompt: str = "",
+    tools: Sequence[ToolDefinition] = (),
+) -> dict[str, Any]:
+    """Write all that a request holds of a conversation, so that the provider accepts it.
+
+    Open rounds are closed, orphaned results left out, and so is what says nothing.
+
+    >>> encode_request([Message("user", "Hi.")], system_prompt="Be brief.")
+    {'instructions': 'Be brief.', 'input': [{'role': 'user', 'content': 'Hi.'}]}
+    """
+    closed = join_runs(_close(list(messages)), _join)
+    leading = list(takewhile(_is_instruction, closed))
+    request: dict[str, Any] = {**_instructions(leading, system_prompt)}
+    request["input"] = _input(closed[len(leading) :])
+    if tools:
+        request["tools"] = encode_tools(tools)
+    return request
+
+
+def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
+    """Write the tools that the model may call.
+
+    Without `strict`, the API takes a schema as strict, which demands more of it than JSON Schema:
+    https://platform.openai.com/docs/guides/function-calling#strict-mode
+
+    >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["strict"]
+    False
+    """
+    return [
+        {
+            "type": "function",
+            "name": TOOL_NAMES.wire(tool.name),
+            "description": sendable(tool.description),
+            "parameters": sendable(dict(tool.parameters)),
+            "strict": False,
+        }
+        for tool in tools
+    ]
+
+
+def validate(request: Mapping[str, Any], /) -> "list[Violation]":
+    """Return why the provider would refuse a request for its shape; nothing if it would not.
+
+    >>> call = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"}
+    >>> [found.rule for found in validate({"model": "gpt-5", "input": [call]})]
+    ['unanswered_call']
+    """
+    from agentic.providers.validators import openai_responses  # noqa: PLC0415  loaded at the first call
+
+    return openai_responses.validate(request)
+
+
+def _is_id(call_id: str) -> bool:
+    """Return whether the wire takes the id of a call.
+
+    >>> _is_id("call_1"), _is_id(""), _is_id("x" * 65)
+    (True, False, False)
+    """
+    return 0 < len(call_id) <= MAX_ID_CHARS
+
+
+def call_ids(used: set[str] | None = None) -> UniqueIds:
+    """Return the ids that a request uses already, those of items and of calls alike.
+
+    >>> ids = call_ids()
+    >>> ids.take("c1"), ids.take("c1") == "c1"
+    ('c1', False)
+    """
+    used = set() if used is None else used
+    return UniqueIds(accept=_is_id, stem=str, make=_hashed, first=1, used=used)
+
+
+def _hashed(wanted: str, number: int) -> str:
+    seed = f"{wanted}#{number}".encode("utf-8", "surrogatepass")
+    return f"call_{hashlib.sha256(seed).hexdigest()[:24]}"
+
+
+@attrs.frozen
+class _Facts:
+    """What other messages of a request may contradict."""
+
+    own_ids: frozenset[str]
+    calls: tuple[tuple[str, str], ...]
+    """The ids of an assistant's calls, all different, and the type of their answers."""
+    answers: tuple[tuple[str, str], ...]
+    """The ids of the calls that a tool message answers, all different, and the type of each."""
+
+
+def _items_as_they_came(messages: Iterable[Message]) -> list[Any] | None:
+    """Return the items of untouched messages; None if something in them may have to change."""
+    items: list[Any] = []
+    used: set[str] = set()
+    waiting: dict[str, str] = {}
+    role: str = ""
+    for message in messages:
+        facts = payload_facts(message, NAME, _facts)
+        if facts is None or message.native is None:
+            return None
+        before, role = role, message.role
+        if waiting and role == "assistant" and before != "assistant":
+            waiting = {}
+        if facts.own_ids:
+            if not used.isdisjoint(facts.own_ids):
+                return None
+            used |= facts.own_ids
+        if facts.calls and not (role == "assistant" and _note_calls(facts.calls, waiting)):
+            return None
+        if facts.answers and not (role == "tool" and _match_answers(facts.answers, waiting)):
+            return None
+        items += message.native.payload
+    return items
+
+
+def _note_calls(calls: tuple[tuple[str, str], ...], waiting: dict[str, str]) -> bool:
+    """Note calls; return whether none of them has the id of one that waits."""
+    for call_id, kind in calls:
+        if call_id in waiting:
+            return False
+        waiting[call_id] = kind
+    return True
+
+
+def _match_answers(answers: tuple[tuple[str, str], ...], waiting: dict[str, str]) -> bool:
+    """Note answers; return whether each has the form that its call asks for."""
+    for call_id, kind in answers:
+        asked_for = waiting.pop(call_id, kind)
+        if kind not in (_ANY_CALL, asked_for):
+            return False
+    return True
+
+
+def _facts(payload: Any) -> _Facts | None:
+    """Read the items of a payload; None if they are not sent as they are wherever they stand."""
+    if not isinstance(payload, list) or not payload or sendable(payload) is not payload:
+        return None
+    kinds = list(map(type_of, payload))
+    own_ids = [own for item in payload if (own := own_id(item))]
+    calls, answers = [], []
+    for item, kind in zip(payload, kinds, strict=True):
+        if kind in OUTPUTS:
+            answers.append((text_at(item, "call_id"), kind))
+        elif kind in ANSWERS and not runs_on_server(item):
+            calls.append((text_at(item, "call_id"), ANSWERS[kind]))
+    # What has no id there, a shell's call, may be named by its item. A reply that ends with
+    # reasoning was cut off.
+    ids = [call_id for call_id, _ in calls + answers]
+    plain = all(map(_is_id, ids)) and not (calls and answers) and kinds[-1] != "reasoning"
+    unique = len({*own_ids}) == len(own_ids) and len({*ids}) == len(ids)
+    return _Facts(frozenset(own_ids), tuple(calls), tuple(answers)) if plain and unique else None
+
+
+def _close(messages: list[Message]) -> list[Message]:
+    """Answer what is open and drop what answers nothing, but for calls that the server holds."""
+    closed: list[Message] = []
+    stretch: list[Message] = []
+    for message in messages:
+        if _answers_unseen(message):
+            closed += [*close_open_rounds(stretch), message]
+            stretch = []
+        else:
+            stretch.append(message)
+    return [*closed, *close_open_rounds(stretch)]
+
+
+def _join(replies: list[Message]) -> list[Message]:
+    """Put texts before calls: DeepSeek wants outputs next to their calls, as `validate` says."""
+    return replies if any(map(_payload, replies)) else [written_as_one(replies)]
+
+
+def _answers_unseen(message: Message) -> bool:
+    payload = message.native.payload if message.native else None
+    return message.role == "tool" and isinstance(payload, Mapping) and UNSEEN_CALLS in payload
+
+
+def _is_instruction(message: Message) -> bool:
+    return message.role == "system" and not isinstance(_payload(message), list)
+
+
+def _instructions(leading: list[Message], system_prompt: str) -> dict[str, Any]:
+    kept = [_payload(message) for message in leading]
+    if len(kept) == 1 and kept[0] and not system_prompt:
+        return {"instructions": kept[0]["instructions"]}
+    said = [system_prompt, *map(text_with_media, leading)]
+    text = sendable("\n\n".join(text for text in said if text))
+    return {"instructions": text} if text else {}
+
+
+def _input(messages: list[Message]) -> str | list[dict[str, Any]]:
+    payload = _payload(messages[0]) if len(messages) == 1 else None
+    if isinstance(payload, str) and payload:
+        text: str = sendable(payload)
+        return text
+    items = [item for item in encode(messages) if not _is_void(item)]
+    return items or [{"role": "user", "content": _NEUTRAL}]
+
+
+def _is_void(item: Any) -> bool:
+    """Return whether the content of a message is missing or null, which is refused."""
+    return type_of(item) == "message" and not isinstance(at(item, "content"), str | list)
+
+
+def _payload(message: Message) -> Any:
+    return native_payload(message, NAME, message_of, TOOL_NAMES.wire)
+
+
+def _without_loose_reasoning(items: list[Any]) -> list[Any]:
+    """Leave out the reasoning that a reply ends with when its limit cut it off while thinking.
+
+    OpenAI refuses it without the item that would have followed, as `validate` says; other servers,
+    whose ids do not begin with rs_, do not.
+    """
+    end = len(items)
+    while end and type_of(items[end - 1]) == "reasoning" and _is_openais(items[end - 1]):
+        end -= 1
+    return items[:end]
+
+
+def _is_openais(item: Any) -> bool:
+    return text_at(item, "id").startswith("rs_")
+
+
+def _answers_after(messages: list[Message], number: int) -> list[Message]:
+    """Return the tool messages after the run that a message is in."""
+    while number + 1 < len(messages) and messages[number + 1].role == "assistant":
+        number += 1
+    end = number + 1
+    while end < len(messages) and messages[end].role == "tool":
+        end += 1
+    return messages[number + 1 : end]
+
+
+@attrs.define
+class _Writer:
+    """Writes a conversation from its start, so that no id is used twice."""
+
+    _ids: UniqueIds = attrs.field(factory=call_ids, init=False)
+    _open: OpenCalls = attrs.field(factory=OpenCalls, init=False)
+
+    def write(self, messages: list[Message]) -> Iterator[Any]:
+        for number, message in enumerate(messages):
+            if message.role == "assistant":
+                if not number or messages[number - 1].role != "assistant":
+                    self._open = OpenCalls()
+                yield from self._assistant(message, _answers_after(messages, number))
+            elif message.role == "tool":
+                yield from self._tool(message)
+            else:
+                yield from self._said(message)
+
+    def _assistant(self, message: Message, answers: list[Message]) -> Iterator[Any]:
+        payload = _payload(message)
+        anew = [answer for answer in answers if _payload(answer) is None]
+        if isinstance(payload, list) and can_answer(payload, anew) and self._are_free(payload):
+            for call_id, item in written_calls(payload):
+                self._open.add(call_id, item)
+            yield from _without_loose_reasoning(payload)
+            return
+        if text := text_with_media(message):
+            # llama.cpp's server takes an assistant's short form only with its type.
+            yield {"type": "message", "role": "assistant", "content": text}
+        for call in message.tool_calls:
+            yield self._call(call)
+
+    def _are_free(self, items: list[Any]) -> bool:
+        """Return whether no item and no open call has been written, and note that they are now.
+
+        An id may name a call of an earlier turn again. A call whose id is refused is not free
+        either, and gets another.
+        """
+        calls = written_calls(items)
+        if any(type_of(item) in _FUNCTIONS and not _is_id(call_id) for call_id, item in calls):
+            return False
+        named = [f"item {own_id(item)}" for item in items if own_id(item)]
+        asked = [call_id for call_id, _ in calls]
+        if len({*asked}) < len(asked) or any(map(self._open.is_waiting, asked)):
+            return False
+        if len({*named}) < len(named) or not self._ids.used.isdisjoint(named):
+            return False
+        self._ids.used.update(named, asked)
+        return True
+
+    def _call(self, call: ToolCall) -> dict[str, Any]:
+        item = {
+            "type": "function_call",
+            "call_id": self._ids.take(call.id),
+            "name": TOOL_NAMES.wire(call.name),
+            "arguments": sendable_arguments(call.arguments),
+        }
+        self._open.add(call.id, item)
+        return item
+
+    def _tool(self, message: Message) -> Iterator[Any]:
+        kept, ids = kept_items(_payload(message)), [one.call_id for one in message.tool_results]
+        if kept and all(map(self._open.awaits, ids, kept)) and self._are_free(kept):
+            for call_id in ids:
+                self._open.take(call_id)
+            yield from kept
+        else:
+            yield from answer(message, self._open)
+
+    def _said(self, message: Message) -> Iterator[Any]:
+        payload = _payload(message)
+        if isinstance(payload, list) and self._are_free(payload):
+            yield from payload
+            return
+        parts = parts_of(message.media) if message.role == "user" else []
+        if parts:
+            said = [{"type": "input_text", "text": message.content}] if message.content else []
+            yield {"role": "user", "content": [*said, *parts]}
+        elif text := text_with_media(message):
+            yield {"role": message.role, "content": text}

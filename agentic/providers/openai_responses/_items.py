@@ -1,0 +1,266 @@
+"""What each item of the wire is: who made it, what it says, which call it makes or answers.
+
+The list of item types: https://platform.openai.com/docs/api-reference/responses/create (`input`).
+A call that the caller carries out is answered by an item of its own type; what the provider
+carries out itself (web search, code interpreter, MCP, a shell in its own container) needs none.
+Reasoning cannot go back if the provider has not stored it and the item does not hold it.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from agentic.messages import ToolCall
+from agentic.providers.kit import at, items_at, text_at
+from agentic.providers.kit._payloads import decoded_call
+
+__all__ = [
+    "ANSWERS",
+    "OUTPUTS",
+    "answered_id",
+    "call_id_of",
+    "is_openais",
+    "is_unsealed",
+    "item_role",
+    "item_text",
+    "own_id",
+    "reasoning_text",
+    "refusal_text",
+    "runs_on_server",
+    "shell_ids",
+    "texts",
+    "tool_call",
+    "type_of",
+    "without_unsealed",
+]
+
+ANSWERS: Mapping[str, str] = {
+    "function_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+    "computer_call": "computer_call_output",
+    "shell_call": "shell_call_output",
+    "local_shell_call": "local_shell_call_output",
+    "apply_patch_call": "apply_patch_call_output",
+    "tool_search_call": "tool_search_output",
+}
+"""The calls that the caller answers, and the type of the answer."""
+
+OUTPUTS = frozenset(ANSWERS.values())
+_LOCAL_SHELL = "local_shell_call"
+
+_ACTIONS = {
+    "computer_call": ("action", "actions"),
+    "shell_call": ("action",),
+    "local_shell_call": ("action",),
+    "apply_patch_call": ("operation",),
+    "tool_search_call": ("arguments",),
+}
+"""Where the arguments of a call without a function's name stand."""
+
+_INPUT_ROLES = {"user": "user", "system": "system", "developer": "system"}
+_USERS_ITEMS = {"compaction_trigger", "mcp_approval_response"}
+_OPENAI = re.compile(r"(gpt-(?!oss)|o\d|codex|chatgpt)")
+_TIED = {"message", "function_call", "custom_tool_call"}
+
+
+def type_of(item: Any) -> str:
+    """Return the type of an item; one without a type that has a role is a message.
+
+    https://platform.openai.com/docs/api-reference/responses/create: `type` of an easy input
+    message may be left out, and so may that of an item reference.
+
+    >>> type_of({"role": "user", "content": "Hi."})
+    'message'
+    """
+    named = item.get("type") if type(item) is dict else text_at(item, "type")
+    if isinstance(named, str) and named:
+        return named
+    return "message" if at(item, "role") is not None else "item_reference" if at(item, "id") else ""
+
+
+def call_id_of(item: Any) -> str:
+    """Return the id that a call and its output have in common; empty where there is none.
+
+    The output of a local shell has it as its `id`, in the SDK's type (LocalShellCallOutput in
+    https://github.com/openai/openai-python, types/responses/response_input_item.py).
+
+    >>> call_id_of({"type": "local_shell_call_output", "id": "c1", "output": "a.py"})
+    'c1'
+    """
+    if named := text_at(item, "call_id"):
+        return named
+    return text_at(item, "id") if type_of(item) in {_LOCAL_SHELL, ANSWERS[_LOCAL_SHELL]} else ""
+
+
+def own_id(item: Any) -> str:
+    """Return the id of an item itself. That of a local shell's output is its call's."""
+    return "" if type_of(item) == ANSWERS[_LOCAL_SHELL] else text_at(item, "id")
+
+
+def shell_ids(items: Iterable[Any]) -> dict[str, str]:
+    """Return the call ids of local shell calls by their items' ids: outputs name either."""
+    shells = [item for item in items if type_of(item) == _LOCAL_SHELL]
+    return {own_id(item): call_id_of(item) for item in shells if own_id(item)}
+
+
+def answered_id(item: Any, shells: Mapping[str, str]) -> str:
+    """Return the id of the call that an output answers, `shells` being what `shell_ids` gives.
+
+    >>> answered_id({"type": "local_shell_call_output", "id": "lsh_1"}, {"lsh_1": "c1"})
+    'c1'
+    """
+    named = call_id_of(item)
+    return named if text_at(item, "call_id") else shells.get(named, named)
+
+
+def item_role(item: Any, *, on_server: Collection[str] = ()) -> str:
+    """Return whose message an item belongs to. `on_server`: calls that the provider answers.
+
+    >>> item_role({"type": "web_search_call"}), item_role({"type": "function_call_output"})
+    ('assistant', 'tool')
+    """
+    kind = type_of(item)
+    if kind in OUTPUTS:
+        server_side = at(item, "execution") == "server" or call_id_of(item) in on_server
+        return "assistant" if server_side else "tool"
+    no_item = type(item) is not dict and not isinstance(item, Mapping)
+    if no_item or kind in _USERS_ITEMS:
+        return "user"
+    return _role_of(item)
+
+
+def _role_of(item: Any) -> str:
+    """Return our role for the wire's; what names no role was made by the model.
+
+    >>> _role_of({"role": "developer"}), _role_of({"type": "reasoning"})
+    ('system', 'assistant')
+    """
+    return _INPUT_ROLES.get(text_at(item, "role"), "assistant")
+
+
+def tool_call(item: Any) -> ToolCall | None:
+    """Read a call that the caller is to answer; None for any other item.
+
+    What is no function has the name of its type, and its action as arguments; the free text of a
+    custom tool stands under `input`, so that all arguments are a JSON object.
+
+    >>> tool_call({"type": "custom_tool_call", "call_id": "c1", "name": "sql", "input": "select 1"})
+    ToolCall(id='c1', name='sql', arguments='{"input": "select 1"}')
+    """
+    kind = type_of(item)
+    if kind not in ANSWERS or runs_on_server(item):
+        return None
+    call_id = call_id_of(item)
+    if kind == "function_call":
+        return decoded_call(call_id, text_at(item, "name"), text_at(item, "arguments"))
+    if kind == "custom_tool_call":
+        arguments = _dump({"input": text_at(item, "input")})
+        return ToolCall(call_id, text_at(item, "name"), arguments)
+    return ToolCall(call_id, kind.removesuffix("_call"), _action(item, _ACTIONS[kind]))
+
+
+def runs_on_server(item: Any) -> bool:
+    """Return whether the provider carries out a call: in its container, or in its catalogue.
+
+    https://platform.openai.com/docs/guides/tools-shell and .../tools-tool-search.
+    """
+    if at(item, "execution") == "server":
+        return True
+    return text_at(at(item, "environment"), "type").startswith("container")
+
+
+def _action(item: Any, keys: tuple[str, ...]) -> str:
+    found = next((key for key in keys if at(item, key)), keys[0])
+    action = at(item, found)
+    return _dump(action if isinstance(action, Mapping) else {found: action})
+
+
+def _dump(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return "{}"
+
+
+def texts(content: Any) -> list[str]:
+    """Return the texts of a content, whether it is one text or a list of parts.
+
+    >>> texts("Hi."), texts([{"type": "input_text", "text": "Hi."}, {"type": "input_image"}])
+    (['Hi.'], ['Hi.'])
+    """
+    if isinstance(content, str):
+        return [content]
+    return [part["text"] for part in _parts(content) if isinstance(part.get("text"), str)]
+
+
+def item_text(item: Any) -> str:
+    """Return what a message says, a refusal included, joined as the SDK joins `output_text`.
+
+    >>> item_text({"type": "message", "content": [{"type": "refusal", "refusal": "I won't."}]})
+    "I won't."
+    """
+    if type_of(item) != "message" or _role_of(item) != "assistant":
+        return ""
+    content = at(item, "content")
+    if isinstance(content, str):
+        return content
+    said = (part.get("text", part.get("refusal")) for part in _parts(content))
+    return "".join(text for text in said if isinstance(text, str))
+
+
+def refusal_text(item: Any) -> str:
+    """Return the words in which the model refused; an empty text if it did not."""
+    return "".join(text_at(part, "refusal") for part in _parts(at(item, "content")))
+
+
+def reasoning_text(item: Any) -> str:
+    """Return the visible thinking of a reasoning item: its summary, or the thinking itself.
+
+    OpenAI gives summaries; DeepSeek, gpt-oss and llama.cpp give `reasoning_text` as content.
+
+    >>> reasoning_text({"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]})
+    'Hm.'
+    """
+    if type_of(item) != "reasoning":
+        return ""
+    return "\n\n".join(texts(at(item, "summary")) or texts(at(item, "content")))
+
+
+def _parts(content: Any) -> list[Mapping[str, Any]]:
+    return [part for part in items_at(content) if isinstance(part, Mapping)]
+
+
+def is_unsealed(item: Any) -> bool:
+    """Return whether this is OpenAI's reasoning without its content: it is looked up by its id.
+
+    >>> is_unsealed({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": None})
+    True
+    """
+    stored = type_of(item) == "reasoning" and text_at(item, "id").startswith("rs_")
+    return stored and not text_at(item, "encrypted_content")
+
+
+def without_unsealed(items: list[Any]) -> list[Any]:
+    """Leave out such reasoning, and the ids that tie what followed to it.
+
+    An id whose reasoning is missing is refused: https://github.com/0xPlaygrounds/rig/issues/751.
+    """
+    return list(_kept(items)) if any(map(is_unsealed, items)) else items
+
+
+def _kept(items: list[Any]) -> Iterator[Any]:
+    tied = False
+    for item in items:
+        tied = item_role(item) == "assistant" and (tied or is_unsealed(item))
+        if is_unsealed(item):
+            continue
+        if tied and type_of(item) in _TIED:
+            yield {key: value for key, value in item.items() if key != "id"}
+        else:
+            yield item
+
+
+def is_openais(model: str) -> bool:
+    """Return whether OpenAI serves a model, by its name; its weights (gpt-oss) run elsewhere."""
+    return _OPENAI.match(model) is not None

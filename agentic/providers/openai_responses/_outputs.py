@@ -1,0 +1,179 @@
+"""Writing the outputs of tools, each in the form that its call asks for, and media as parts.
+
+https://platform.openai.com/docs/guides/images-vision and .../guides/pdf-files: bytes travel as a
+data URL. Sounds are no input of this API (types/responses/response_input_content.py of
+https://github.com/openai/openai-python), so a text says that one was left out.
+"""
+
+import base64
+import mimetypes
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from agentic.messages import Media, Message, ToolResult
+from agentic.providers.kit import at, text_at
+from agentic.providers.kit._messages import results_with_content
+from agentic.providers.openai_responses._items import (
+    ANSWERS,
+    answered_id,
+    call_id_of,
+    shell_ids,
+    tool_call,
+    type_of,
+)
+
+__all__ = ["OpenCalls", "answer", "can_answer", "parts_of", "written_calls"]
+
+_Parts = list[dict[str, Any]]
+
+
+@attrs.define
+class OpenCalls:
+    """The calls of the latest run of assistant messages: our id to the wire's item."""
+
+    _waiting: dict[str, deque[Mapping[str, Any]]] = attrs.field(
+        factory=lambda: defaultdict(deque), init=False
+    )
+
+    def add(self, call_id: str, item: Mapping[str, Any]) -> None:
+        """Note that a call was written as this item."""
+        self._waiting[call_id].append(item)
+
+    def take(self, call_id: str) -> Mapping[str, Any]:
+        """Return the item of a call; one that nobody wrote is taken for a function's."""
+        waiting = self._waiting.get(call_id)
+        return waiting.popleft() if waiting else {"type": "function_call", "call_id": call_id}
+
+    def is_waiting(self, call_id: str) -> bool:
+        """Return whether a call of this id was written and not answered."""
+        return bool(self._waiting.get(call_id))
+
+    def awaits(self, call_id: str, output: Any) -> bool:
+        """Return whether an output answers its call as it was written, or one that nobody wrote.
+
+        A function's output is accepted for other calls, too (recorded for `tool_search_call`).
+        """
+        waiting = self._waiting.get(call_id)
+        if not waiting:
+            return True
+        call = waiting[0]
+        forms = (ANSWERS.get(type_of(call)), "function_call_output")
+        answers = answered_id(output, shell_ids([call])) == call_id_of(call)
+        return answers and type_of(output) in forms
+
+
+def can_answer(items: list[Any], answers: list[Message]) -> bool:
+    """Return whether answers that are written anew have the form that the calls ask for.
+
+    Only a screenshot answers a computer call, and it has no words:
+    https://platform.openai.com/docs/guides/tools-computer-use
+    """
+    asking = {call_id_of(item) for item in items if type_of(item) == "computer_call"}
+    for message in answers:
+        asked = [result for result in message.tool_results if result.call_id in asking]
+        if asked and (any(result.text for result in asked) or not _screenshot(message)):
+            return False
+    return True
+
+
+def answer(message: Message, calls: OpenCalls) -> Iterator[dict[str, Any]]:
+    """Write the results of a tool message; its media go with the last of them."""
+    for number, result in enumerate(results_with_content(message), 1):
+        call = calls.take(result.call_id)
+        media = parts_of(message.media) if number == len(message.tool_results) else []
+        yield _WRITERS.get(type_of(call), _function)(call, result, media)
+
+
+def _head(call: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": ANSWERS[type_of(call)], "call_id": call_id_of(call)}
+
+
+def _function(call: Mapping[str, Any], result: ToolResult, media: _Parts) -> dict[str, Any]:
+    """Answer a function or a custom tool. A program that called it is named again.
+
+    https://platform.openai.com/docs/guides/tools-programmatic-tool-calling
+    """
+    said = [{"type": "input_text", "text": result.text}] if result.text else []
+    caller = {"caller": call["caller"]} if at(call, "caller", "type") == "program" else {}
+    return {**_head(call), "output": [*said, *media] if media else result.text, **caller}
+
+
+def _shell(call: Mapping[str, Any], result: ToolResult, _: _Parts) -> dict[str, Any]:
+    outcome = {"type": "exit", "exit_code": 1 if result.error else 0}
+    return {
+        **_head(call),
+        "output": [{"stdout": result.text, "stderr": "", "outcome": outcome}],
+    }
+
+
+def _local_shell(call: Mapping[str, Any], result: ToolResult, _: _Parts) -> dict[str, Any]:
+    return {**_head(call), "id": call_id_of(call), "output": result.text}
+
+
+def _patch(call: Mapping[str, Any], result: ToolResult, _: _Parts) -> dict[str, Any]:
+    status = "failed" if result.error else "completed"
+    return {**_head(call), "status": status, "output": result.text}
+
+
+def _computer(call: Mapping[str, Any], _: ToolResult, media: _Parts) -> dict[str, Any]:
+    images = (text_at(part, "image_url") for part in media)
+    shown = next((address for address in images if address), "")
+    return {**_head(call), "output": {"type": "computer_screenshot", "image_url": shown}}
+
+
+def _tool_search(call: Mapping[str, Any], result: ToolResult, media: _Parts) -> dict[str, Any]:
+    """Answer a search. Its own form has no room for words; a function's is accepted (recorded)."""
+    if result.text or media:
+        return _function({**call, "type": "function_call"}, result, media)
+    return {**_head(call), "execution": "client", "status": "completed", "tools": []}
+
+
+_WRITERS = {
+    "shell_call": _shell,
+    "local_shell_call": _local_shell,
+    "apply_patch_call": _patch,
+    "computer_call": _computer,
+    "tool_search_call": _tool_search,
+}
+
+
+def _screenshot(message: Message) -> bool:
+    return any(text_at(part, "image_url") for part in parts_of(message.media))
+
+
+def written_calls(items: list[Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the open calls of items with their ids."""
+    calls = ((tool_call(item), item) for item in items)
+    return [(call.id, item) for call, item in calls if call]
+
+
+def parts_of(media: Iterable[Media]) -> list[dict[str, Any]]:
+    """Write images and files as content parts.
+
+    >>> parts_of([Media("image/png", url="https://example.com/a.png")])[0]["image_url"]
+    'https://example.com/a.png'
+    """
+    return [_part(medium) for medium in media]
+
+
+def _part(medium: Media) -> dict[str, Any]:
+    kind = medium.media_type
+    address = medium.url or _data_url(medium)
+    if not address or kind.startswith(("audio/", "video/")):
+        where = f" at {medium.url}" if medium.url else ""
+        return {"type": "input_text", "text": f"[{kind}{where} was left out]"}
+    if kind.startswith("image/"):
+        return {"type": "input_image", "image_url": address, "detail": "auto"}
+    if not address.startswith("data:"):
+        return {"type": "input_file", "file_url": address}
+    name = "file" + (mimetypes.guess_extension(kind) or "")
+    return {"type": "input_file", "filename": name, "file_data": address}
+
+
+def _data_url(medium: Media) -> str:
+    if not medium.data:
+        return ""
+    return f"data:{medium.media_type};base64,{base64.b64encode(medium.data).decode('ascii')}"

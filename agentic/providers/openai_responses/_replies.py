@@ -1,0 +1,187 @@
+"""A whole reply, what it used, and why it ended."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentic.loop import Decision
+from agentic.messages import Message, ProviderPayload
+from agentic.providers.kit import at, items_at, parse_object, plain, text_at
+from agentic.providers.openai_responses._decoding import NAME, reply
+from agentic.providers.openai_responses._items import refusal_text, type_of
+from agentic.usage import StopReason, StopWords, Usage
+
+__all__ = ["STOP_WORDS", "decode_response", "stop_reason", "usage"]
+
+_SERVER_FAILURES = (
+    "server_error",
+    "rate_limit_exceeded",
+    "invalid_prompt",
+    "data_residency_mismatch",
+    "vector_store_timeout",
+    "invalid_image",
+    "invalid_image_format",
+    "invalid_base64_image",
+    "invalid_image_url",
+    "image_too_large",
+    "image_too_small",
+    "image_parse_error",
+    "invalid_image_mode",
+    "image_file_too_large",
+    "unsupported_image_media_type",
+    "empty_image_file",
+    "failed_to_download_image",
+    "image_file_not_found",
+    "context_length_exceeded",
+)
+
+# The words are those of response_status.py, response.py (IncompleteDetails) and response_error.py
+# in https://github.com/openai/openai-python/tree/main/src/openai/types/responses (3.54).
+STOP_WORDS = StopWords(
+    NAME,
+    {
+        "completed": StopReason.STOP,
+        # An early spelling: https://github.com/pydantic/pydantic-ai, test_openai_responses.
+        "complete": StopReason.STOP,
+        "incomplete": StopReason.MAX_TOKENS,
+        "max_output_tokens": StopReason.MAX_TOKENS,
+        # Gateways pass on the word of chat completions and of Anthropic for the same.
+        "max_tokens": StopReason.MAX_TOKENS,
+        "length": StopReason.MAX_TOKENS,
+        "max_messages": StopReason.MAX_TOKENS,
+        "content_filter": StopReason.CONTENT_FILTER,
+        # A part of type refusal: the model's own no.
+        # https://platform.openai.com/docs/guides/structured-outputs#refusals
+        "refusal": StopReason.CONTENT_FILTER,
+        "bio_policy": StopReason.CONTENT_FILTER,
+        "misalignment_policy_violation": StopReason.CONTENT_FILTER,
+        "image_content_policy_violation": StopReason.CONTENT_FILTER,
+        "steered": StopReason.ABORT,
+        "cancelled": StopReason.ABORT,
+        "failed": StopReason.ERROR,
+        # A response in the background, asked for before it is done:
+        # https://platform.openai.com/docs/guides/background
+        "queued": StopReason.OTHER,
+        "in_progress": StopReason.OTHER,
+        **dict.fromkeys(_SERVER_FAILURES, StopReason.ERROR),
+    },
+)
+
+
+def decode_response(response: Any, /) -> Decision:
+    """Read a reply. Its items are what has to go back, reasoning included.
+
+    >>> said = {"type": "message", "content": [{"type": "output_text", "text": "Hello."}]}
+    >>> decode_response({"status": "completed", "output": [said]}).reply
+    'Hello.'
+    """
+    body = plain(response)
+    items = items_at(body, "output")
+    said = reply(items)
+    word, reason = _stop(body, said)
+    return Decision(
+        said.content,
+        said.tool_calls,
+        usage(body) if _usage_of(body) else None,
+        reason,
+        ProviderPayload(NAME, items) if items and _may_return(said) else None,
+        stop_word=word or "",
+        reasoning=said.reasoning,
+    )
+
+
+def usage(response: Any, /) -> Usage:
+    """Read what a reply used. The wire's buckets are ours: input holds cached tokens, too.
+
+    https://platform.openai.com/docs/api-reference/responses/object (`usage`).
+
+    >>> usage({"usage": {"input_tokens": 9, "output_tokens": 2, "total_tokens": 11}}).total
+    11
+    """
+    told = _usage_of(plain(response))
+    into = at(told, "input_tokens_details") or at(told, "prompt_tokens_details")
+    out_of = at(told, "output_tokens_details") or at(told, "completion_tokens_details")
+    return Usage(
+        _first(told, "input_tokens", "prompt_tokens"),
+        _first(told, "output_tokens", "completion_tokens"),
+        _first(told, "total_tokens"),
+        _first(into, "cached_tokens"),
+        _first(into, "cache_write_tokens"),
+        _first(out_of, "reasoning_tokens"),
+    )
+
+
+def stop_reason(response: Any, /) -> StopReason:
+    """Return why a reply ended.
+
+    llama.cpp calls a reply completed that the limit has cut, and OpenAI has done so: one that used
+    all of its `max_output_tokens` counts as cut.
+    https://community.openai.com/t/empty-incomplete-details-from-gpt-5-with-max-output-tokens/1355725
+
+    >>> stop_reason({"status": "incomplete", "incomplete_details": {"reason": "content_filter"}})
+    <StopReason.CONTENT_FILTER: 'content_filter'>
+    """
+    body = plain(response)
+    return _stop(body, reply(items_at(body, "output")))[1]
+
+
+def _stop(body: Any, said: Message) -> tuple[str | None, StopReason]:
+    word = _stop_word(body)
+    reason = STOP_WORDS.reason(word, has_tool_calls=bool(said.tool_calls))
+    if reason in {StopReason.STOP, StopReason.TOOL} and _reached_limit(body):
+        reason = StopReason.MAX_TOKENS
+    return word, reason
+
+
+def _stop_word(body: Any) -> str | None:
+    """Return the most specific word of a response; None if it has none."""
+    code, status = text_at(body, "error", "code"), text_at(body, "status")
+    if code in STOP_WORDS.reasons:
+        return code
+    if at(body, "error") and status not in {"failed", "cancelled"}:
+        return "failed"
+    detail = text_at(body, "incomplete_details", "reason")
+    if detail:
+        return detail
+    items = items_at(body, "output")
+    if status.startswith("complete") and any(map(refusal_text, items)):
+        return "refusal"
+    cut = any(type_of(i) == "message" and text_at(i, "status") == "incomplete" for i in items)
+    return "incomplete" if cut and status.startswith("complete") else status or None
+
+
+def _reached_limit(body: Any) -> bool:
+    limit = at(body, "max_output_tokens")
+    return isinstance(limit, int) and 0 < limit <= usage(body).output
+
+
+def _may_return(said: Message) -> bool:
+    """Return whether the items can go back: not with a call that most servers could not read.
+
+    A history with broken arguments is refused by vLLM and llama.cpp at every later request, so the
+    message is written anew then: https://github.com/local-inference-lab/vllm/issues/684.
+    """
+    return all(parse_object(call.arguments) is not None for call in said.tool_calls)
+
+
+def _usage_of(body: Any) -> Mapping[str, Any]:
+    """Return the usage, or what llama.cpp puts beside it: `timings` with the tokens it read anew.
+
+    https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+    """
+    told = at(body, "usage")
+    if isinstance(told, Mapping) and told:
+        return told
+    timings = at(body, "timings")
+    if not isinstance(timings, Mapping):
+        return {}
+    cached = _first(timings, "cache_n")
+    return {
+        "input_tokens": _first(timings, "prompt_n") + cached,
+        "output_tokens": _first(timings, "predicted_n"),
+        "input_tokens_details": {"cached_tokens": cached},
+    }
+
+
+def _first(data: Any, *keys: str) -> int:
+    """Return the first of the counts that is there; `Usage` knows what is none."""
+    return next((count for key in keys if (count := Usage(input=at(data, key)).input)), 0)

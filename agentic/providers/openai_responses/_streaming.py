@@ -1,0 +1,238 @@
+"""A streamed reply, put together from its events.
+
+The last event (`response.completed`, `response.incomplete`) carries the whole response; what had
+arrived before is put together as well, for a stream that breaks off, and for servers whose last
+event is empty: https://github.com/sipeed/picoclaw/issues/2674.
+The events: https://platform.openai.com/docs/api-reference/responses-streaming. llama.cpp names an
+item by its id or its call id only, and puts no index beside it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from agentic.errors import IncompleteReply
+from agentic.providers._failure import reported_error
+from agentic.providers.kit import at, items_at, plain, text_at
+from agentic.providers.openai_responses._decoding import NAME
+from agentic.providers.openai_responses._items import item_text
+
+__all__ = ["StreamedResponse", "raise_failure"]
+
+_LAST = {
+    "response.completed",
+    "response.incomplete",
+    "response.cancelled",
+    "response.done",  # https://openrouter.ai/docs/api-reference/responses-api/basic-usage
+}
+
+_FAILED = {"response.failed", "error", "response.error"}
+
+_PARTS = {
+    "response.output_text": ("content", "content_index", "text", "output_text"),
+    "response.refusal": ("content", "content_index", "refusal", "refusal"),
+    "response.reasoning_text": ("content", "content_index", "text", "reasoning_text"),
+    "response.reasoning_summary_text": ("summary", "summary_index", "text", "summary_text"),
+}
+"""Events of a part's text: the list it is in, its index, its field, its type."""
+
+_FIELDS = {
+    "response.function_call_arguments": "arguments",
+    "response.mcp_call_arguments": "arguments",
+    "response.custom_tool_call_input": "input",
+    "response.code_interpreter_call_code": "code",
+}
+"""Events of a text that stands in the item itself."""
+
+_WHOLE_PARTS = {
+    "response.content_part": ("content", "content_index"),
+    "response.reasoning_summary_part": ("summary", "summary_index"),
+}
+
+_SPOKEN = {"response.output_text", "response.refusal"}
+
+
+@attrs.define
+class StreamedResponse:
+    """Puts the events of one streamed reply together.
+
+    >>> streamed = StreamedResponse()
+    >>> streamed.feed({"type": "response.output_text.delta", "delta": "Hi."})
+    'Hi.'
+    """
+
+    model: str = ""
+    """Whose window an overflow is about; if not given, the one that the events name."""
+    _said: list[str] = attrs.field(factory=list, init=False)
+    _response: dict[str, Any] = attrs.field(factory=dict, init=False)
+    _items: dict[int, dict[str, Any]] = attrs.field(factory=dict, init=False)
+    _ended: bool = attrs.field(default=False, init=False)
+
+    @property
+    def text(self) -> str:
+        """The reply's text so far."""
+        return "".join(self._said)
+
+    def feed(self, event: Any) -> str:
+        """Take the next event; return the text that it adds to the reply, empty for most kinds.
+
+        Raises:
+            ContextOverflow: the event says that the request does not fit the model's window.
+            RequestFailed: the event is any other error.
+        """
+        data = plain(event)
+        kind = text_at(data, "type") or ("error" if at(data, "error") else "")
+        if kind in _FAILED:
+            raise_failure(data, self._model())
+        if isinstance(at(data, "response"), Mapping):
+            if kind in _LAST and at(data, "response", "status") == "failed":
+                raise_failure(data, self._model())
+            self._response = dict(data["response"])
+            if kind in _LAST:
+                return self._end(data)
+        name, _, step = kind.rpartition(".")
+        if name == "response.output_item":
+            self._take_item(data, done=step == "done")
+        return self._take_piece(name, step, data)
+
+    def response(self) -> dict[str, Any]:
+        """Return the response in the shape of one that was not streamed.
+
+        Raises:
+            IncompleteReply: the stream broke off.
+        """
+        if not self._ended:
+            raise IncompleteReply(self.text)
+        return self._response
+
+    def _model(self) -> str:
+        return self.model or text_at(self._response, "model")
+
+    def _end(self, data: Any) -> str:
+        """Keep the whole response; give what it says beyond what had arrived."""
+        self._ended = True
+        if not items_at(self._response, "output"):
+            self._response["output"] = [_joined(item) for _, item in sorted(self._items.items())]
+        if not at(self._response, "usage") and at(data, "timings"):
+            self._response["timings"] = data["timings"]
+        said = "".join(map(item_text, items_at(self._response, "output")))
+        told = self.text
+        missing = said[len(told) :] if said.startswith(told) else ""
+        self._said.append(missing)
+        return missing
+
+    def _take_item(self, data: Any, *, done: bool) -> None:
+        item = at(data, "item")
+        if not isinstance(item, Mapping):
+            return
+        known = self._find(data, item)
+        index = at(data, "output_index")
+        fresh = index if isinstance(index, int) else max(self._items, default=-1) + 1
+        place = known if done and known is not None else fresh
+        self._items[place] = _copy(item)
+
+    def _take_piece(self, name: str, step: str, data: Any) -> str:
+        if step not in {"added", "delta", "done"}:
+            return ""
+        if name in _WHOLE_PARTS:
+            where, index = _WHOLE_PARTS[name]
+            part = at(data, "part")
+            if isinstance(part, Mapping):
+                self._part(data, where, index).update(_copy(part))
+        elif name in _FIELDS:
+            _put(self._item(data), _FIELDS[name], step, data)
+        elif name in _PARTS:
+            where, index, field, part_type = _PARTS[name]
+            part = self._part(data, where, index, part_type)
+            added = _put(part, field, step, data)
+            if name in _SPOKEN:
+                self._said.append(added)
+                return added
+        return ""
+
+    def _part(
+        self, data: Any, where: str, index: str, part_type: str = "output_text"
+    ) -> dict[str, Any]:
+        """Return the part that an event is about, made if need be."""
+        item, number = self._item(data), at(data, index)
+        parts = item[where] = items_at(item, where)
+        wanted = number if isinstance(number, int) else max(len(parts) - 1, 0)
+        if not 0 <= wanted < len(parts) or not isinstance(parts[wanted], dict):
+            wanted = len(parts)
+            parts.append({"type": part_type})
+        part: dict[str, Any] = parts[wanted]
+        return part
+
+    def _item(self, data: Any) -> dict[str, Any]:
+        """Return the item that an event is about, made if need be."""
+        found = self._find(data, data)
+        if found is None:
+            index = at(data, "output_index")
+            found = index if isinstance(index, int) else max(self._items, default=-1) + 1
+            self._items[found] = {"type": "message", "role": "assistant", "content": []}
+        return self._items[found]
+
+    def _find(self, data: Any, about: Any) -> int | None:
+        index = at(data, "output_index")
+        if isinstance(index, int):
+            return index if index in self._items else None
+        named = text_at(about, "item_id") or text_at(about, "id") or text_at(about, "call_id")
+        for place, item in reversed(self._items.items()):
+            if named and named in (item.get("id"), item.get("call_id")):
+                return place
+        return max(self._items, default=None) if not named else None
+
+
+def raise_failure(data: Any, model: str) -> None:
+    """Raise what a failed response, or an error among the events, says.
+
+    Raises:
+        ContextOverflow: the request does not fit the model's window.
+        RequestFailed: anything else.
+    """
+    error = at(data, "response", "error") or at(data, "error") or data
+    found = at(error, "status") or at(data, "status")
+    told = error if isinstance(error, str) else text_at(error, "message")
+    words = (text_at(error, "code"), told)
+    problem = ": ".join(word for word in words if word) or "the response failed, without a reason"
+    status = found if isinstance(found, int) else None
+    raise reported_error(error, NAME, model, status, problem)
+
+
+@attrs.define
+class _Growing:
+    """A text in pieces: to join it at every one of them would take ever longer."""
+
+    pieces: list[str]
+
+
+def _put(target: dict[str, Any], field: str, step: str, data: Any) -> str:
+    """Add a piece of text, or set the whole; give what is new."""
+    if step == "delta":
+        piece = text_at(data, "delta")
+        if not isinstance(target.get(field), _Growing):
+            target[field] = _Growing([text_at(target, field)])
+        target[field].pieces.append(piece)
+        return piece
+    before = text_at(_joined(target), field)
+    whole = target[field] = text_at(data, field) or before
+    return whole[len(before) :] if whole.startswith(before) else ""
+
+
+def _joined(item: Any) -> Any:
+    """Return an item, or a part of one, with its texts in one piece each."""
+    if isinstance(item, _Growing):
+        return "".join(item.pieces)
+    if isinstance(item, dict):
+        return {key: _joined(value) for key, value in item.items()}
+    return [_joined(part) for part in item] if isinstance(item, list) else item
+
+
+def _copy(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy an item deep enough to be written into."""
+    copied = dict(item)
+    for where in ("content", "summary"):
+        if isinstance(copied.get(where), list):
+            copied[where] = [dict(p) if isinstance(p, Mapping) else p for p in copied[where]]
+    return copied

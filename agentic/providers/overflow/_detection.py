@@ -1,0 +1,143 @@
+"""Which errors, and which replies, show that the request did not fit the model's window.
+
+Status, code and the sizes in fields of their own are believed first, then the words. No error is
+an overflow that came with a status about somebody's rights or rate: OpenAI answers 429 to a
+request that is larger than a minute's allowance, and a smaller one may have to wait just as long.
+Nor is a timeout (408, 504, nginx's 499, Cloudflare's 524): who gave up saw no size.
+Other statuses decide nothing: an overflow comes as 400, 413, 422, 500, inside a stream as 200
+(https://github.com/anomalyco/opencode/pull/39621, https://github.com/ggml-org/llama.cpp/issues/19774).
+
+Some overflows no error tells: the server cut the prompt, or let it run over, and answered. Three
+things give it away, and all need the window that the server really serves. One that serves less
+than its model's window (Ollama's `num_ctx` of 4,096) and cuts to that cannot be told from a request
+that was short: give the window it was started with.
+"""
+
+import re
+from typing import Any
+
+from agentic.errors import ContextOverflow
+from agentic.providers.overflow._error_text import ErrorInfo, read_said
+from agentic.providers.overflow._hosted import CLOUDS, LABS
+from agentic.providers.overflow._other_errors import OTHER_ERRORS
+from agentic.providers.overflow._self_hosted import SELF_HOSTED
+from agentic.providers.overflow._sizes import Overflow, read_sizes
+from agentic.usage import StopReason, Usage, normalize
+
+__all__ = ["is_context_overflow", "read_overflow", "read_silent_overflow"]
+
+_NEVER = {401, 402, 403, 404, 407, 408, 429, 499, 504, 524}
+
+# OpenAI's context_length_exceeded, Copilot's model_max_prompt_tokens_exceeded, LiteLLM's
+# ContextWindowExceededError, vmlx's prompt_too_long; then llama.cpp, GitHub Models, watsonx, z.ai.
+_OVERFLOW_CODE = re.compile(
+    r"(?:model_)?(?:max_)?(?:context|prompt|input)(?:_(?:length|size|window|limit|tokens?)){0,2}"
+    r"_(?:limit_)?(?:exceeded|overflow|too_long)(?:_error|_exception)?"
+    r"|exceed_context_size_error|tokens_limit_reached|token_quantity_exceeded|1261"
+)
+
+_OTHER_CODE = re.compile(
+    r"rate_?limit|throttl|quota|too_many_requests|resource_exhausted|overloaded|billing|payment"
+    r"|insufficient|authentication|permission|access_denied|api_key|not_found"
+    r"|(?:string|array|integer|decimal)_(?:above|below)|unsupported_|image|content_(?:filter|policy)"
+    r"|tool_use_failed|json_validate_failed|time_?out|deadline|cancell?ed"
+)
+
+_WORDINGS = tuple(dict.fromkeys(row.wording for row in (*LABS, *CLOUDS, *SELF_HOSTED)))
+_OTHER_WORDINGS = tuple(dict.fromkeys(row.wording for row in OTHER_ERRORS))
+_EDGE = 0.99
+"""An input of this share of the window fills it: servers keep some tokens to themselves."""
+_LITTLE = 0.01
+"""An output of this share of the window is next to none."""
+_FAR_BELOW = 0.6
+"""An honest count is never below this share of an estimate: estimators are a third off at most."""
+
+
+def read_overflow(error: Any) -> Overflow | None:
+    """Read an error; None if it is no overflow. Never raises.
+
+    It may be an SDK's exception, a body as plain data or as JSON, a part of a stream, or the text
+    that somebody logged.
+
+    >>> read_overflow("prompt is too long: 208310 tokens > 200000 maximum")
+    Overflow(sent=208310, window=200000)
+    >>> read_overflow({"error": {"code": "context_length_exceeded", "message": "Too much."}})
+    Overflow(sent=None, window=None)
+    >>> read_overflow("Too many tokens, please wait before trying again.") is None
+    True
+    """
+    if isinstance(error, ContextOverflow):
+        return Overflow(error.sent, error.window)
+    said = read_said(error)
+    if said.status in _NEVER or not _says_overflow(said):
+        return None
+    sent, window = said.sizes
+    for text in said.texts:
+        read = read_sizes(text)
+        sent, window = sent or read.sent, window or read.window
+    return Overflow(sent, window)
+
+
+def is_context_overflow(error: Any) -> bool:
+    """Return whether an error says that the request does not fit the model's window.
+
+    >>> is_context_overflow("request (20031 tokens) exceeds the available context size")
+    True
+    """
+    return read_overflow(error) is not None
+
+
+def _says_overflow(said: ErrorInfo) -> bool:
+    if any(_OVERFLOW_CODE.fullmatch(code) for code in said.codes):
+        return True
+    if any(_OTHER_CODE.search(code) for code in said.codes):
+        return False
+    return _any_of(_WORDINGS, said.texts) and not _any_of(_OTHER_WORDINGS, said.texts)
+
+
+def _any_of(wordings: tuple[re.Pattern[str], ...], texts: tuple[str, ...]) -> bool:
+    return any(wording.search(text) for wording in wordings for text in texts)
+
+
+def read_silent_overflow(
+    usage: Usage | None,
+    stop_reason: StopReason,
+    window: int | None,
+    *,
+    estimated_input: int | None = None,
+) -> Overflow | None:
+    """Return why the usage of a reply shows that its request did not fit; None if it does not.
+
+    - More input was reported than the window has: z.ai accepts a request that is too large
+      (https://github.com/earendil-works/pi/issues/129).
+    - The reply was cut off with next to no output while the input fills the window: Xiaomi's MiMo
+      cuts the prompt to the window, and llama.cpp's server runs into its end.
+    - More was sent than the window has, and less was counted: Ollama cuts the prompt, often to half
+      of the window, and counts what is left (https://github.com/ollama/ollama/issues/17427).
+
+    Sizes in tokens. `window` is one that somebody knows: without it, or with a guess
+    (`ModelLimits.known`), nothing can be told. A server that reports only what was not in its cache
+    gives too small an input, so that a small one alone proves nothing: `estimated_input`, the size
+    of the request as counted before it was sent (`tokens.ContextMeter`), has to exceed the window,
+    too.
+
+    >>> read_silent_overflow(Usage(input=204_000, output=500), StopReason.STOP, 200_000)
+    Overflow(sent=204000, window=200000)
+    >>> read_silent_overflow(Usage(input=8_171, output=21), StopReason.MAX_TOKENS, 8_192)
+    Overflow(sent=None, window=8192)
+    >>> half = Usage(input=16_386, output=300)
+    >>> read_silent_overflow(half, StopReason.STOP, 32_768, estimated_input=50_000)
+    Overflow(sent=50000, window=32768)
+    """
+    usage = normalize(usage)
+    if not window or window < 0 or not usage.input:
+        return None
+    if usage.input > window:
+        return Overflow(usage.input, window)
+    fills = usage.input >= _EDGE * window
+    if fills and stop_reason is StopReason.MAX_TOKENS and usage.output <= _LITTLE * window:
+        return Overflow(None, window)
+    estimated = estimated_input or 0
+    if estimated > window and (fills or usage.input < _FAR_BELOW * estimated):
+        return Overflow(estimated, window)
+    return None

@@ -1,0 +1,8 @@
+"""Why a provider would refuse a request for its shape: a module for each, which loads when asked.
+
+No `Decider` needs them. An adapter's `validate` imports its own module at the first call.
+"""
+
+from agentic.providers.validators._violation import Step, Violation, find_unpaired
+
+__all__ = ["Step", "Violation", "find_unpaired"]

@@ -1,0 +1,208 @@
+"""Why Google would refuse a request for the shape of its conversation.
+
+AI Studio and Vertex AI are judged alike, so that only what both refuse is a violation: a content
+that mixes results with other parts is refused by Vertex AI alone
+(https://github.com/Prism-Shadow/agenthub/pull/189). What only some models refuse is judged if the
+request names its model.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from agentic.providers.gemini._encoding import TOOL_NAMES
+from agentic.providers.gemini._fields import (
+    contents_of,
+    field,
+    has_field,
+    list_of,
+    parts_of,
+    text_of,
+)
+from agentic.providers.kit import plain
+from agentic.providers.validators._violation import Violation
+
+__all__ = ["validate"]
+
+_CONTENT = "https://ai.google.dev/api/caching#Content"
+_ORDER = "https://github.com/google-gemini/gemini-cli/issues/11814"
+_NUMBER = "https://github.com/google-gemini/gemini-cli/issues/16415"
+_RESPONSE_ORDER = "https://github.com/langchain-ai/langchain/issues/27799"
+_SINGLE = "https://github.com/microsoft/semantic-kernel/pull/13288"
+_SIGNED = "https://ai.google.dev/gemini-api/docs/thought-signatures"
+_LAST = "https://ai.google.dev/gemini-api/docs/generate-content/whats-new-gemini-3.6"
+_NAME = "https://ai.google.dev/api/caching#FunctionDeclaration"
+_ROLES = {"", "user", "model", "function"}
+"""A missing role is the user's; `function` is an older spelling of it, for results."""
+_SIGNING = re.compile(r"gemini-(?:[3-9]|\d\d)(?!.*image)")
+"""Gemini 3 and later, but for image models, which do not enforce signatures (same page)."""
+_NO_PREFILL = re.compile(r"gemini-(?:3\.[6-9]|3\.5-flash-lite|[4-9]|\d\d)")
+
+_KINDS = (
+    "text",
+    "inlineData",
+    "fileData",
+    "functionCall",
+    "functionResponse",
+    "executableCode",
+    "codeExecutionResult",
+    "toolCall",
+    "toolResponse",
+)
+
+_PART = "https://ai.google.dev/api/caching#Part"
+_ONE_KIND = "https://github.com/googleapis/nodejs-agentplatform/issues/494"
+_CALL = "https://ai.google.dev/api/caching#FunctionCall"
+_RESPONSE = "https://ai.google.dev/api/caching#FunctionResponse"
+
+
+def validate(request: Mapping[str, Any], /) -> list[Violation]:
+    """Return why the provider would refuse a request for its shape; nothing if it would not.
+
+    The request is a REST body, or the arguments of the SDK's call.
+
+    >>> [found.rule for found in validate({"contents": []})]
+    ['first_message']
+    """
+    data = plain(request)
+    contents = contents_of(field(data, "contents"))
+    turns = [_Turn.read(position, content) for position, content in enumerate(contents)]
+    found = [
+        *_content_violations(turns),
+        *_call_violations(turns),
+        *_result_violations(turns),
+        *_model_violations(turns, text_of(data, "model")),
+        *_tool_violations(data),
+    ]
+    return sorted(found, key=lambda violation: (violation.position is None, violation.position))
+
+
+@attrs.frozen
+class _Turn:
+    """One content, as the rules see it."""
+
+    position: int
+    role: str
+    parts: list[Any]
+    calls: list[Any]
+    """The parts that are calls."""
+    results: int
+    """How many parts are results."""
+
+    @classmethod
+    def read(cls, position: int, content: Any) -> "_Turn":
+        parts = parts_of(content)
+        calls = [part for part in parts if has_field(part, "functionCall")]
+        results = sum(has_field(part, "functionResponse") for part in parts)
+        return cls(position, text_of(content, "role"), parts, calls, results)
+
+
+def _content_violations(turns: list[_Turn]) -> Iterator[Violation]:
+    if not turns:
+        yield Violation("first_message", None, "there are no contents", _CONTENT)
+    for turn in turns:
+        if turn.role not in _ROLES:
+            problem = f"the role {turn.role!r} is neither user nor model"
+            yield Violation("role", turn.position, problem, _CONTENT)
+        if not turn.parts:
+            problem = f"the content of the {turn.role or 'user'} has no parts"
+            yield Violation("empty_content", turn.position, problem, _CONTENT)
+        yield from _part_violations(turn.position, turn.parts)
+    if len(turns) == 1 and turns[0].role == "model":
+        yield Violation("first_message", 0, "the only content is the model's", _SINGLE)
+
+
+def _call_violations(turns: list[_Turn]) -> Iterator[Violation]:
+    """Check what comes before each turn of calls, and that all of them are answered after it."""
+    for turn in turns:
+        if not turn.calls:
+            continue
+        if turn.position == 0:
+            yield Violation("first_message", 0, "the conversation begins with a call", _ORDER)
+        elif turns[turn.position - 1].role == "model":
+            problem = "a call follows the model's own turn, not a user's and not a result"
+            yield Violation("order", turn.position, problem, _ORDER)
+        missing = len(turn.calls) - _answers(turns, turn.position)
+        if missing > 0:
+            problem = f"{missing} of {len(turn.calls)} calls have no result right after them"
+            yield Violation("unanswered_call", turn.position, problem, _NUMBER)
+
+
+def _answers(turns: list[_Turn], position: int) -> int:
+    """Count the results in the contents that directly follow a turn of calls."""
+    found = 0
+    for turn in turns[position + 1 :]:
+        if not turn.results:
+            break
+        found += turn.results
+    return found
+
+
+def _result_violations(turns: list[_Turn]) -> Iterator[Violation]:
+    open_calls = 0
+    for turn in turns:
+        if turn.results > open_calls:
+            extra = turn.results - open_calls
+            problem = f"{extra} of {turn.results} results follow no call"
+            yield Violation("orphaned_result", turn.position, problem, _RESPONSE_ORDER)
+        open_calls = max(0, open_calls - turn.results) if turn.results else 0
+        open_calls += len(turn.calls)
+
+
+def _model_violations(turns: list[_Turn], model: str) -> Iterator[Violation]:
+    """Check what only some models demand."""
+    if _SIGNING.search(model):
+        for turn in turns[_current_turn(turns) :]:
+            if turn.calls and not text_of(turn.calls[0], "thoughtSignature"):
+                problem = "the first call of a step of the current turn has no thought signature"
+                yield Violation("thinking", turn.position, problem, _SIGNED)
+    if _NO_PREFILL.search(model) and turns and turns[-1].role == "model":
+        problem = "the last content is the model's"
+        yield Violation("prefill", turns[-1].position, problem, _LAST)
+
+
+def _current_turn(turns: list[_Turn]) -> int:
+    """Find the latest content of the user's that holds more than results."""
+    asked = [turn.position for turn in turns if turn.role != "model" and _asks(turn)]
+    return asked[-1] if asked else 0
+
+
+def _asks(turn: _Turn) -> bool:
+    return turn.results < len(turn.parts)
+
+
+def _tool_violations(request: Any) -> Iterator[Violation]:
+    for tool in list_of(request, "tools"):
+        for declared in list_of(tool, "functionDeclarations"):
+            name = text_of(declared, "name")
+            if not TOOL_NAMES.accept(name):
+                problem = f"{name!r} is no name for a function"
+                yield Violation("name", None, problem, _NAME)
+
+
+def _part_violations(position: int, parts: list[Any]) -> Iterator[Violation]:
+    """Check each part of the content at a position."""
+    for part in parts:
+        if not part:
+            yield Violation("empty_content", position, "a part holds nothing", _PART)
+        kinds = [kind for kind in _KINDS if has_field(part, kind)]
+        if len(kinds) > 1:
+            problem = f"one part is {' and '.join(kinds)}"
+            yield Violation("part", position, problem, _ONE_KIND)
+        yield from _function_violations(position, part)
+
+
+def _function_violations(position: int, part: Any) -> Iterator[Violation]:
+    kinds = (("functionCall", "args", _CALL), ("functionResponse", "response", _RESPONSE))
+    for kind, holder, source in kinds:
+        function = field(part, kind)
+        if function is None:
+            continue
+        if not text_of(function, "name"):
+            yield Violation("name", position, f"a {kind} has no name", source)
+        value = field(function, holder)
+        if value is not None and not isinstance(value, Mapping):
+            problem = f"the {holder} of {text_of(function, 'name')!r} is no JSON object"
+            yield Violation("arguments", position, problem, source)

@@ -1,0 +1,270 @@
+"""Why a server of this API would refuse a request for its shape.
+
+OpenAI pairs calls and outputs by their ids wherever they stand; DeepSeek wants them side by side.
+With `previous_response_id`, `conversation`, `prompt` or an item reference, the other half of a
+pair may be on the server, so pairs are not judged. An item that says it must stand with the
+reasoning of its response cannot be told from one that was produced without any.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+import attrs
+
+from agentic.providers.kit import at, items_at, plain, text_at
+from agentic.providers.openai_responses._encoding import MAX_ID_CHARS as _MAX_ID_CHARS
+from agentic.providers.openai_responses._encoding import TOOL_NAMES
+from agentic.providers.openai_responses._items import ANSWERS as _ANSWERS
+from agentic.providers.openai_responses._items import (
+    answered_id,
+    call_id_of,
+    is_openais,
+    is_unsealed,
+    item_role,
+    own_id,
+    shell_ids,
+    tool_call,
+    type_of,
+)
+from agentic.providers.validators._violation import Violation
+
+__all__ = ["validate"]
+
+_EMPTY_SOURCE = "https://github.com/decolua/9router/pull/419"
+_UNANSWERED_SOURCE = "https://github.com/openai/codex/issues/620"
+_ORPHAN_SOURCE = "https://github.com/continuedev/continue/issues/10092"
+_DUPLICATE_SOURCE = "https://github.com/continuedev/continue/issues/10723"
+_UNSEALED_SOURCE = "https://github.com/vercel/ai/issues/7543"
+_REASONING_SOURCE = "https://github.com/vercel/ai/issues/7099"
+_RESPONSE = re.compile(r"rs_([0-9a-f]{16})[0-9a-f]{16,}")
+"""An id of reasoning and what it has in common with the others of its response (recorded)."""
+_ORDER_SOURCE = "https://github.com/deepseek-ai/awesome-deepseek-integration/issues/740"
+_ROLES = {"user", "assistant", "system", "developer"}
+# https://github.com/openai/openai-python/issues/2677 quotes the refusal of a tool's role.
+_ROLE_SOURCE = "https://github.com/openai/openai-python/issues/2677"
+_CONTENT_SOURCE = "https://github.com/QuantumNous/new-api/issues/4776"
+_CHAT_SOURCE = "https://github.com/MervinPraison/PraisonAI/issues/3934"
+_PARTS_SOURCE = "https://github.com/tinyhumansai/openhuman/issues/3624"
+_CALL_ID_SOURCE = "https://github.com/AnswerDotAI/fastllm/issues/45"
+_EMPTY_ID_SOURCE = "https://github.com/earendil-works/pi/issues/2917"
+_LONG_ID_SOURCE = "https://github.com/can1357/oh-my-pi/issues/284"
+_PREFIX_SOURCE = "https://github.com/BigPizzaV3/CodexPlusPlus/issues/1796"
+_NAME_SOURCE = "https://github.com/langchain-ai/deepagents/pull/5953"
+_SUMMARY_SOURCE = "https://github.com/newo-ether/Agora/issues/141"
+_ARGUMENTS_SOURCE = "https://github.com/torad-labs/splice/pull/50"
+_OUTPUT_SOURCE = "https://platform.openai.com/docs/api-reference/responses/create"
+_OUTPUT_PARTS = {"output_text", "refusal"}
+_INPUT_PARTS = {"input_text", "input_image", "input_file", "input_audio"}
+_CHAT_PARTS = {"text", "image_url"}
+_PREFIXES = {"function_call": "fc", "custom_tool_call": "ctc"}
+
+
+def validate(request: Mapping[str, Any], /) -> list[Violation]:
+    """Return why the provider would refuse a request for its shape; nothing if it would not.
+
+    >>> call = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"}
+    >>> [found.rule for found in validate({"model": "gpt-5", "input": [call]})]
+    ['unanswered_call']
+    """
+    body = plain(request)
+    elsewhere = any(at(body, key) for key in ("previous_response_id", "conversation", "prompt"))
+    given, model = at(body, "input"), text_at(body, "model")
+    items = items_at(given)
+    found = list(_check_tools(at(body, "tools")))
+    if not given and not elsewhere:
+        problem = "there is no input, and no response or conversation to go on from"
+        found.append(Violation("first_message", None, problem, _EMPTY_SOURCE))
+    found += chain.from_iterable(_check_item(i, item, model) for i, item in enumerate(items))
+    found += [*_duplicates(items), *_thinking(items, openais=is_openais(model))]
+    if at(body, "store") is False and is_openais(model):
+        found += _unsealed(items)
+    if not elsewhere and not any(type_of(item) == "item_reference" for item in items):
+        found += _Pairs(items).check()
+        if "deepseek" in model.lower():
+            found += _order(items)
+    return sorted(found, key=_position)
+
+
+def _position(violation: Violation) -> int:
+    return -1 if violation.position is None else violation.position
+
+
+def _duplicates(items: list[Any]) -> Iterator[Violation]:
+    """Each id names one item, and each call id one call and one output until it is answered."""
+    seen: set[tuple[str, str]] = set()
+    for position, item in enumerate(items):
+        side = "call" if type_of(item) in _ANSWERS else "output"
+        paired = side == "call" or type_of(item) in _ANSWERS.values()
+        names = [("item", own_id(item))]
+        names += [(side, call_id_of(item))] if paired else []
+        for what, name in names:
+            if name and (what, name) in seen:
+                problem = f"the id {name!r} names a second {what}"
+                yield Violation("duplicate_id", position, problem, _DUPLICATE_SOURCE)
+            seen.add((what, name))
+            if what == "call" and ("output", name) in seen:
+                seen -= {("output", name)}
+            elif what == "output":
+                seen -= {("call", name)}
+
+
+def _thinking(items: list[Any], *, openais: bool) -> Iterator[Violation]:
+    """Reasoning stands before what the model made of it. OpenAI's reasoning has ids in rs_.
+
+    OpenAI's ids begin alike in one response: reasoning before that of another has lost its item.
+    """
+    for position, item in enumerate(items):
+        own = text_at(item, "id")
+        if type_of(item) != "reasoning" or not (own.startswith("rs_") or (openais and not own)):
+            continue
+        after = (later for later in items[position + 1 :] if type_of(later) != "reasoning")
+        follower = next(after, None)
+        next_ = items[position + 1] if follower is not None else None
+        if follower is None or not _is_products(follower) or _is_of_another(item, next_):
+            problem = f"the reasoning {own!r} stands without the item that followed it"
+            yield Violation("thinking", position, problem, _REASONING_SOURCE)
+
+
+def _is_of_another(reasoning: Any, follower: Any) -> bool:
+    """Whether both are reasoning, by their ids of two responses."""
+    ids = [_RESPONSE.match(text_at(item, "id")) for item in (reasoning, follower)]
+    return all(ids) and len({found[1] for found in ids if found}) > 1
+
+
+def _unsealed(items: list[Any]) -> Iterator[Violation]:
+    """Reasoning that was not stored is in the request, encrypted, or it is not found."""
+    for position, item in enumerate(items):
+        if is_unsealed(item):
+            problem = f"nothing is stored, and the reasoning {item['id']!r} is not encrypted here"
+            yield Violation("thinking", position, problem, _UNSEALED_SOURCE)
+
+
+def _is_products(item: Any) -> bool:
+    return item_role(item) == "assistant"
+
+
+@attrs.frozen
+class _Pairs:
+    """The calls that a request makes and the outputs that it answers them with."""
+
+    items: list[Any]
+
+    def check(self) -> Iterator[Violation]:
+        calls = {call.id for call in map(tool_call, self.items) if call}
+        on_server = {call_id_of(i) for i in self.items if type_of(i) in _ANSWERS} - calls - {""}
+        shells = shell_ids(self.items)
+        asked: set[str] = set()
+        answered = set()
+        for position, item in enumerate(self.items):
+            call_id = answered_id(item, shells)
+            if type_of(item) in _ANSWERS:
+                asked.add(call_id)
+            if item_role(item, on_server=on_server) == "tool" and call_id:
+                answered.add(call_id)
+                if call_id not in asked:
+                    problem = f"the output for {call_id!r} follows no call of that id"
+                    yield Violation("orphaned_result", position, problem, _ORPHAN_SOURCE)
+        yield from self._unanswered(answered)
+
+    def _unanswered(self, answered: set[str]) -> Iterator[Violation]:
+        for position, item in enumerate(self.items):
+            call = tool_call(item)
+            if call and call.id and call.id not in answered:
+                problem = f"the call {call.id!r} has no output"
+                yield Violation("unanswered_call", position, problem, _UNANSWERED_SOURCE)
+
+
+def _order(items: list[Any]) -> Iterator[Violation]:
+    """Between a call and its output stand calls and outputs only."""
+    waiting, shells = set[str](), shell_ids(items)
+    for position, item in enumerate(items):
+        kind, call_id = type_of(item), answered_id(item, shells)
+        if kind in _ANSWERS:
+            waiting.add(call_id)
+        elif kind in _ANSWERS.values():
+            waiting.discard(call_id)
+        elif waiting:
+            problem = f"an item stands between the calls {sorted(waiting)} and their outputs"
+            yield Violation("order", position, problem, _ORDER_SOURCE)
+
+
+def _check_item(position: int, item: Any, model: str) -> Iterator[Violation]:
+    """Return what is wrong with an item by itself.
+
+    >>> [found.rule for found in _check_item(0, {"role": "tool", "content": "text"}, "gpt-5")]
+    ['role']
+    """
+    kind = type_of(item)
+    if kind == "message":
+        yield from _message(position, item)
+    if kind in _ANSWERS or kind in _ANSWERS.values():
+        yield from _call_id(position, item)
+    if kind == "function_call":
+        yield from _function(position, item)
+    if kind == "function_call_output" and not isinstance(at(item, "output"), str | list):
+        yield Violation("empty_content", position, "the output is missing", _OUTPUT_SOURCE)
+    if kind == "reasoning" and not isinstance(at(item, "summary"), list):
+        problem = "a reasoning item has no list `summary`"
+        yield Violation("thinking", position, problem, _SUMMARY_SOURCE)
+    if is_openais(model):
+        yield from _item_id(position, item, kind)
+
+
+def _check_tools(tools: Any) -> Iterator[Violation]:
+    """Return which functions have a name that is refused."""
+    for tool in items_at(tools):
+        name = at(tool, "name")
+        if at(tool, "type") == "function" and not TOOL_NAMES.accept(name):
+            problem = f"the name {name!r} of a tool is refused"
+            yield Violation("name", None, problem, _NAME_SOURCE)
+
+
+def _message(position: int, item: Mapping[str, Any]) -> Iterator[Violation]:
+    role, content = at(item, "role"), at(item, "content")
+    if not isinstance(role, str) or role not in _ROLES:
+        yield Violation("role", position, f"the role {role!r} is none of this API", _ROLE_SOURCE)
+        return
+    if not isinstance(content, str | list):
+        yield Violation("empty_content", position, "the message has no content", _CONTENT_SOURCE)
+    refused = _INPUT_PARTS if role == "assistant" else _OUTPUT_PARTS
+    for kind in (text_at(part, "type") for part in items_at(content)):
+        if kind in _CHAT_PARTS:
+            problem = f"a part of type {kind!r} is one of chat completions"
+            yield Violation("part", position, problem, _CHAT_SOURCE)
+        if kind in refused:
+            problem = f"a part of type {kind!r} is in a message of the role {role!r}"
+            yield Violation("role", position, problem, _PARTS_SOURCE)
+
+
+def _call_id(position: int, item: Mapping[str, Any]) -> Iterator[Violation]:
+    call_id = at(item, "call_id")
+    if not isinstance(call_id, str) and type_of(item) == "function_call":
+        yield Violation("id", position, "a function call has no call id", _OUTPUT_SOURCE)
+    elif call_id == "":
+        yield Violation("id", position, "the call id is empty", _EMPTY_ID_SOURCE)
+    elif isinstance(call_id, str) and len(call_id) > _MAX_ID_CHARS:
+        problem = f"the call id {call_id!r} is longer than {_MAX_ID_CHARS} characters"
+        yield Violation("id", position, problem, _CALL_ID_SOURCE)
+
+
+def _function(position: int, item: Mapping[str, Any]) -> Iterator[Violation]:
+    if not isinstance(at(item, "arguments"), str):
+        problem = "the arguments of a function call are no text"
+        yield Violation("arguments", position, problem, _ARGUMENTS_SOURCE)
+    if not TOOL_NAMES.accept(at(item, "name")):
+        problem = f"the name {at(item, 'name')!r} of a called function is refused"
+        yield Violation("name", position, problem, _NAME_SOURCE)
+
+
+def _item_id(position: int, item: Any, kind: str) -> Iterator[Violation]:
+    """Check an id as OpenAI does; other servers of this API name items as they please."""
+    named = text_at(item, "id")
+    prefix = _PREFIXES.get(kind, "")
+    if named and not named.startswith(prefix):
+        problem = f"the id {named!r} of a {kind} does not begin with {prefix!r}"
+        yield Violation("id", position, problem, _PREFIX_SOURCE)
+    if len(named) > _MAX_ID_CHARS:
+        problem = f"the id {named[:20]!r}... is longer than {_MAX_ID_CHARS} characters"
+        yield Violation("id", position, problem, _LONG_ID_SOURCE)
