@@ -7,9 +7,8 @@ import attrs
 import click
 
 from agentic import tokens
-from agentic.cli._printable import json_line, printable
-from agentic.cli._problems import sentence
-from agentic.cli._streams import opened
+from agentic.cli._output import describe_problem, json_line, printable
+from agentic.cli._stdio import open_input
 
 __all__ = ["count_command"]
 
@@ -27,7 +26,7 @@ class _Counted:
     bytes: int
 
     def line(self) -> str:
-        """Give the line for people, as wc(1) has it."""
+        """Return the line for people, as wc(1) has it."""
         name = "" if self.file == "-" else f" {printable(self.file)}"
         return f"{self.tokens:>9}{name}"
 
@@ -50,7 +49,7 @@ def count_command(*, files: tuple[str, ...], model: str, as_json: bool) -> int:
         try:
             counted.append(_count(file, counter))
         except OSError as problem:  # as wc(1): tell, and go on
-            click.echo(printable(f"agentic: {sentence(problem)}"), err=True)
+            click.echo(printable(f"agentic: {describe_problem(problem)}"), err=True)
             continue
         if not as_json:
             click.echo(counted[-1].line())
@@ -79,12 +78,12 @@ def _sum_up(counted: list[_Counted], counter: tokens.ModelCounter, *, as_json: b
 
 
 def _count(file: str, counter: tokens.Counter) -> _Counted:
-    with opened(file) as source:
+    with open_input(file) as source:
         return _Counted(file, *_count_tokens(source, counter))
 
 
 def _count_tokens(source: BufferedReader, counter: tokens.Counter) -> tuple[int, int]:
-    """Give the tokens and the bytes of a stream."""
+    """Return the tokens and the bytes of a stream."""
     decode = _decoder("replace").decode
     block = source.read(_BLOCK)
     held, counted, size = decode(block), 0, len(block)

@@ -72,11 +72,11 @@ class Place:
         return cls(name, _agent_or_advice(name) if new else find_agent(name))
 
     async def find(self, session_id: str | None) -> str:
-        """Give the id of a session that is there, by default of the one that changed last.
+        """Return the id of a session that is there, by default of the one that changed last.
 
         Raises:
             ConfigError: no session id, or a second one beside that of a session file.
-            SessionMissing: there is no such session.
+            SessionNotFound: there is no such session.
             ClickException: there is none at all.
         """
         sessions = self.agent.sessions()
@@ -92,7 +92,7 @@ class Place:
         return wanted
 
     def only(self, session_id: str | None) -> str | None:
-        """Give the id that is asked for, or that of the session file; None for neither."""
+        """Return the id that is asked for, or that of the session file; None for neither."""
         if self.session_id and session_id not in (None, self.session_id):
             raise ConfigError(
                 "--session", session_id, f"{self.session_id}, which the file is", "leave it out"
@@ -136,7 +136,7 @@ def _agent(**store: Any) -> config.AgentConfig:
 
 
 def _there(path: Path, *, new: bool) -> str:
-    """Give a path that is there, or may be made."""
+    """Return a path that is there, or may be made."""
     if not new and not path.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     return str(path.absolute())

@@ -1,18 +1,29 @@
-"""`agentic sessions`: what a place holds, and what people call it."""
+"""Stored sessions: list, rename, delete and redact them, and carry them from store to store.
+
+A session is exported and imported as JSON lines, from any store into any other.
+"""
 
 import asyncio
+import contextlib
+import json
+import os
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO
 
 import attrs
 import click
 
-from agentic.cli._place import Place, place_argument
-from agentic.cli._printable import json_line, printable
-from agentic.cli._shown import clip, local_time
-from agentic.history import SessionInfo
+from agentic.cli._output import clip, escape, json_line, printable
+from agentic.cli._place import Place, place_argument, session_option
+from agentic.cli._stdio import open_input
+from agentic.errors import MessageNotFound
+from agentic.history import JsonlSessions, SessionInfo
 
-__all__ = ["sessions_command"]
+__all__ = ["export_command", "import_command", "local_time", "redact_command", "sessions_command"]
 
 _TITLE_WIDTH = 40
 
@@ -33,7 +44,7 @@ def sessions_command(
 
     Example: agentic sessions agent.yaml
     """
-    _check(rename=bool(rename), delete=delete_id is not None, yes=yes, as_json=as_json)
+    _check_options(rename=bool(rename), delete=delete_id is not None, yes=yes, as_json=as_json)
     place = Place.at(name)
     sessions = place.agent.sessions()
     if rename:
@@ -49,7 +60,95 @@ def sessions_command(
     return 0
 
 
-def _check(*, rename: bool, delete: bool, yes: bool, as_json: bool) -> None:
+@click.command("redact")
+@place_argument
+@click.argument("message", metavar="MESSAGE")
+@click.argument("replacement", metavar="REPLACEMENT")
+@session_option
+@click.option(
+    "--secret-file",
+    type=click.File("rb"),
+    metavar="FILE",
+    help="Remove also what this file holds, wherever the session has it; - is standard input.",
+)
+@click.option("--yes", is_flag=True, help="Redact without asking.")
+def redact_command(
+    *,
+    name: str,
+    message: str,
+    replacement: str,
+    session_id: str | None,
+    secret_file: BinaryIO | None,
+    yes: bool,
+) -> int:
+    """Replace what a message of a session says by REPLACEMENT, for good.
+
+    MESSAGE is its id, or its position in the session, from 0. Nothing can bring back what is
+    removed: the message, its copies, what summaries quote of it, outputs that it refers to. A
+    secret is read from a file, since a command line is seen by others and kept by the shell.
+
+    Example: agentic redact agent.yaml 12 "[a key was here]" --secret-file key.txt
+    """
+    place = Place.at(name)
+    secret = None if secret_file is None else _read_secret(secret_file)
+    if not yes and not sys.stdin.isatty():
+        raise click.UsageError("redact asks first, which needs a terminal: add --yes")
+    found = asyncio.run(place.find(session_id))
+    asked = printable(f"Replace message {message} of session {found} for good?")
+    if not yes and not click.confirm(asked, err=True):
+        return 1
+    asyncio.run(_redact(place, found, message, replacement, secret))
+    click.echo(printable(f"{found}: message {message} is redacted."))
+    return 0
+
+
+@click.command("export")
+@place_argument
+@session_option
+@click.option(
+    "-o",
+    "--output",
+    default="-",
+    metavar="FILE",
+    help="Write there, to a file that is not there yet; - is stdout.",
+)
+def export_command(*, name: str, session_id: str | None, output: str) -> None:
+    """Write a session as JSON lines, with its title and the tool outputs that it keeps.
+
+    PLACE is an agent (its file or its name), a folder of sessions, a session file, sqlite:FILE, or
+    postgresql://SERVER/DATABASE.
+
+    Example: agentic export agent.yaml --session monday > monday.jsonl
+    """
+    place = Place.at(name)
+    with _open_target(output) as target:
+        asyncio.run(_export(place, session_id, target))
+
+
+@click.command("import")
+@place_argument
+@click.argument("file", default="-", metavar="[FILE]")
+@click.option("-s", "--session", "session_id", metavar="ID", help="Its id; by default FILE's name.")
+def import_command(*, name: str, file: str, session_id: str | None) -> None:
+    """Make a session of PLACE from FILE, or from stdin, as agentic export wrote it.
+
+    It becomes a new session, whole or not at all: one of that id must not be there yet.
+
+    Example: agentic import sqlite:sessions.db monday.jsonl
+    """
+    place = Place.at(name, new=True)
+    session_id = place.only(session_id)
+    if session_id is None and file == "-":
+        raise click.UsageError("what comes from stdin has no name: give it one by --session ID")
+    session_id = Path(file).stem if session_id is None else session_id
+    with open_input(file) as source:
+        lines = source.readlines()
+    told = "stdin" if file == "-" else file
+    asyncio.run(_import(place, session_id, lines, told))
+    click.echo(f"agentic: imported as {session_id}", err=True)
+
+
+def _check_options(*, rename: bool, delete: bool, yes: bool, as_json: bool) -> None:
     """Refuse options of which one would be passed over in silence."""
     if rename and delete:
         raise click.UsageError("--rename and --delete exclude each other")
@@ -107,3 +206,83 @@ def _as_line(row: Sequence[str], widths: Sequence[int]) -> str:
         for at, (cell, width) in enumerate(cells)
     ]
     return "  ".join(padded).rstrip()
+
+
+def local_time(when: datetime) -> str:
+    """Return a time as the clock on the wall shows it."""
+    return f"{when.astimezone():%Y-%m-%d %H:%M}"
+
+
+async def _redact(
+    place: Place, session_id: str, message: str, replacement: str, secret: str | None
+) -> None:
+    sessions = place.agent.sessions()
+    try:
+        await sessions.redact(session_id, message, replacement, secret=secret)
+    except MessageNotFound:
+        if not message.isascii() or not message.isdigit():
+            raise
+        await sessions.redact(session_id, int(message), replacement, secret=secret)
+
+
+def _read_secret(file: BinaryIO) -> str:
+    """Read a secret; an editor ends the file with a newline, which is no part of it."""
+    return file.read().decode("utf-8", "surrogateescape").removesuffix("\n").removesuffix("\r")
+
+
+async def _export(place: Place, session_id: str | None, target: BinaryIO) -> None:
+    found = await place.find(session_id)
+    is_seen = target.isatty()
+    async for line in place.agent.sessions().export(found):
+        target.write(_escaped(line) if is_seen else line)
+
+
+def _escaped(line: bytes) -> bytes:
+    text = line.decode("utf-8", "surrogateescape")
+    return escape(text).encode()
+
+
+@contextlib.contextmanager
+def _open_target(output: str) -> Iterator[BinaryIO]:
+    """Open stdout, or a new file that only its owner can read; after a failure there is none."""
+    if output == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with open(output, "xb", opener=_open_private) as target:
+        try:
+            yield target
+        except BaseException:
+            Path(output).unlink()
+            raise
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+async def _import(place: Place, session_id: str, lines: list[bytes], file: str) -> None:
+    """Import into a folder that is thrown away, and if that is a session, into its place."""
+    if _is_foreign(lines):
+        raise click.ClickException(
+            f"{file} is no export of a session, which agentic export writes; agentic replay reads "
+            "conversations of other programs"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        tried = JsonlSessions(folder)
+        tried.open(session_id)  # a mistaken id is told first
+        if any(line.strip() for line in lines):
+            await tried.import_(session_id, lines)
+        found = [each for each in await tried.list() if each.messages]
+    if not found:
+        raise click.ClickException(f"there is no message in {file}: nothing is imported")
+    await place.agent.sessions().import_(session_id, lines)
+
+
+def _is_foreign(lines: list[bytes]) -> bool:
+    """Return whether the first line is JSON of others; what is none at all is damage."""
+    try:
+        first = json.loads(next((line for line in lines if line.strip()), b"0"))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(first, list) or (isinstance(first, dict) and "v" not in first)

@@ -3,10 +3,16 @@
 Bytes go through as they are, those that are no UTF-8 too. In a text that is larger than the limit
 each of these counts as three, like the character that a model would get in its place. Only what the
 limits keep is held.
+
+A limit is spelled `2000`, `50KB`, `1M`, or `all`; a kilobyte has 1,024 bytes however it is spelled,
+as in an agent's file.
 """
 
 import codecs
+import os
+import re
 import select
+import stat
 import sys
 from collections.abc import Mapping
 from io import BufferedReader
@@ -16,11 +22,10 @@ import attrs
 import click
 
 from agentic import truncate
-from agentic.cli._limits import LINES, SIZE
-from agentic.cli._printable import json_line, printable
-from agentic.cli._streams import ends, opened
+from agentic.cli._output import json_line, printable
+from agentic.cli._stdio import open_input
 
-__all__ = ["truncate_command"]
+__all__ = ["LINES", "SIZE", "truncate_command"]
 
 _BLOCK = 262_144
 """Bytes read at a time."""
@@ -33,6 +38,36 @@ _BUFFERS: Mapping[str, type[_Buffer]] = {
     "middle": truncate.MiddleBuffer,
 }
 _decoder = codecs.getincrementaldecoder("utf-8")
+_BITS = {"": 0, "k": 10, "m": 20, "g": 30}
+_SIZE_PATTERN = re.compile(r"([0-9]+)\s*([kmg]?)(?:b|ib|)", re.IGNORECASE)
+
+
+class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
+    """A whole number from 0, `all` for None, or nothing for the default."""
+
+    def __init__(self, name: str, pattern: re.Pattern[str], allowed: str) -> None:
+        self.name = name
+        self._pattern = pattern
+        self._allowed = allowed
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | truncate.Default | None:
+        """Read the number."""
+        if isinstance(value, truncate.Default):
+            return value
+        if not isinstance(value, str):
+            return int(value)
+        if value.lower() == "all":
+            return None
+        found = self._pattern.fullmatch(value.strip())
+        if not found:
+            self.fail(f"{value!r} is not {self._allowed}", param, ctx)
+        return _multiply(*found.groups())
+
+
+LINES = _Limit("number", re.compile(r"([0-9]+)"), "a whole number, or 'all'")
+SIZE = _Limit("size", _SIZE_PATTERN, "a whole size such as 800, 50KB or 1M, or 'all'")
 
 
 @click.command("truncate")
@@ -83,7 +118,7 @@ def truncate_command(
     mode = modes[0] if modes else "tail"
     nothing = 0 in {lines, size}
     limits = truncate.Options() if nothing else truncate.Options(max_lines=lines, max_bytes=size)
-    with opened(file) as source:
+    with open_input(file) as source:
         cut = _nothing(mode) if nothing else _cut(source, mode, limits)
     notice = cut.notice(None if file == "-" else file)
     if as_json:
@@ -105,7 +140,7 @@ class _Cut:
     """Why the totals are not known; empty where they are."""
 
     def written(self, size: int | None) -> bytes:
-        """Give what a filter prints: whole lines at the start end as they did."""
+        """Return what a filter prints: whole lines at the start end as they did."""
         result = self.result
         ended = result.mode is truncate.Mode.HEAD and result.truncated and result.output_lines
         ended = ended and not result.first_line_over_limit
@@ -114,7 +149,7 @@ class _Cut:
         return written + (b"\n" if ended and has_room else b"")
 
     def notice(self, file: str | None) -> str:
-        """Tell what is missing; empty if nothing is."""
+        """Return what is missing; empty if nothing is."""
         result = self.result
         if not self.unread:
             return result.notice(file)
@@ -128,7 +163,7 @@ class _Cut:
         return f"Only the first {shown} shown: {self.unread}."
 
     def plain(self) -> dict[str, Any]:
-        """Give the JSON form; a total that is not known is null."""
+        """Return the JSON form; a total that is not known is null."""
         plain = attrs.asdict(self.result)
         plain["mode"] = self.result.mode.value
         plain["content"] = _encode(self.result.content).decode("utf-8", "replace")
@@ -144,7 +179,7 @@ def _nothing(mode: str) -> _Cut:
 def _cut(source: BufferedReader, mode: str, limits: truncate.Options) -> _Cut:
     taken = _Taken(mode, limits.max_lines, limits.max_bytes)
     enough = None
-    if mode == "head" and not ends(source):
+    if mode == "head" and not _has_end(source):
         enough = _Enough(limits.max_lines, limits.max_bytes)
     unread = ""
     while not unread and (block := source.read1(_BLOCK)):
@@ -216,5 +251,22 @@ class _Enough:
         return ""
 
 
+def _has_end(source: BufferedReader) -> bool:
+    """Return whether a source is a file, which has an end; a pipe or a device may have none."""
+    try:
+        return stat.S_ISREG(os.fstat(source.fileno()).st_mode)
+    except OSError:  # bytes in memory
+        return True
+
+
 def _encode(content: str) -> bytes:
     return content.encode("utf-8", "surrogateescape")
+
+
+def _multiply(digits: str, prefix: str = "") -> int:
+    """Return the number that is spelled.
+
+    >>> _multiply("50", "K"), _multiply("800")
+    (51200, 800)
+    """
+    return int(digits) << _BITS[prefix.lower()]

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import pytest
 
-from agentic.cli._group import COMMANDS
+from agentic.cli._command_line import COMMANDS
 
 NAMES = list(COMMANDS)
 
@@ -46,6 +46,12 @@ def test_the_help_lists_every_command_without_importing_one(agentic: Any) -> Non
         "assert set(found) <= {'agentic.cli', 'agentic.errors'}, found"
     )
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
+def test_the_help_is_prose(agentic: Any) -> None:
+    """A user reads verbs there, and no name of a class."""
+    assert "Talk with an agent in the terminal." in agentic("--help").out
+    assert "Talk with AGENT" in agentic("chat", "--help").out
 
 
 def test_no_command_at_all_shows_the_help(agentic: Any) -> None:

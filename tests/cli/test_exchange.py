@@ -22,7 +22,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         async with history.JsonlStore(tmp_path / "kept" / "work.jsonl") as store:
             for message in SAID:
                 await store.append(message)
-            await store.keep("the whole output")
+            await store.put("the whole output")
 
     asyncio.run(keep())
     return tmp_path / "kept"
@@ -35,8 +35,8 @@ def test_an_export_is_imported_into_another_kind(agentic: Any, place: Path) -> N
 
     async def look() -> tuple[list[Message], str]:
         async with sqlite.SqliteStore("all.db", "again") as store:
-            ref = await history.MemoryStore().keep("the whole output")
-            return await store.full(), await store.read(ref)
+            ref = await history.MemoryStore().put("the whole output")
+            return await store.full(), await store.get(ref)
 
     assert exported.status == imported.status == 0
     assert imported.err == "agentic: imported as again\n"
@@ -82,8 +82,8 @@ def test_an_export_that_fails_leaves_no_file(agentic: Any, place: Path) -> None:
         (["kept"], b"", 2, "what comes from stdin has no name: give it one by --session ID"),
         (["kept", "gone.jsonl"], b"", 1, "gone.jsonl: no such file or directory"),
         (["kept", "-s", "x"], b"no JSON\n", 1, "cannot be read at byte 0"),
-        (["kept", "-s", "../x"], b"", 1, "session_id is '../x'"),
-        (["kept", "-s", ""], b"", 1, "session_id is ''"),
+        (["kept", "-s", "../x"], b"", 1, "session_id must be 1 to 128 of"),
+        (["kept", "-s", ""], b"", 1, "session_id must be 1 to 128 of"),
         (["kept", ""], b"", 2, "the name of a file is empty"),
         (["kept", "-s", "x"], b"", 1, "there is no message in stdin: nothing is imported"),
         (["new.db", "-s", "x"], b"", 1, "there is no message in stdin: nothing is imported"),
@@ -113,15 +113,15 @@ def test_a_mistake_is_one_sentence(
         (
             "mix",
             (
-                "agentic: mix: no such file or folder, nor an agent: make agents/mix.yaml, or name "
-                "a file; a new folder ends with a slash (mix/), a session file with .jsonl, a "
+                "agentic: mix: no such file or folder, nor an agent: create agents/mix.yaml, or "
+                "name a file; a new folder ends with a slash (mix/), a session file with .jsonl, a "
                 "database with .db\n"
             ),
         ),
-        ("codr", "agentic: codr: no such file or folder, nor an agent: write coder; a new folder "),
-        ("broken", "agentic: agents/broken.yaml:1: max_turns is "),
-        ("there", "agentic: the agent is 'there'; allowed: "),
-        ("gone/agent.yaml", "agentic: gone/agent.yaml: the file is missing; "),
+        ("codr", "agentic: codr: no such file or folder, nor an agent: did you mean "),
+        ("broken", "agentic: agents/broken.yaml:1: max_turns must be "),
+        ("there", "agentic: no agent named 'there'"),
+        ("gone/agent.yaml", "agentic: gone/agent.yaml: no such file"),
     ],
 )
 @pytest.mark.usefixtures("place")

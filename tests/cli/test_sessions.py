@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentic import history
+from agentic.cli._sessions import local_time
 from agentic.messages import Message
 
 
@@ -77,22 +78,22 @@ def test_a_session_file_is_a_list_of_one(agentic: Any, kept: Path) -> None:
     ("arguments", "status", "said"),
     [
         ([], 2, "Missing argument 'PLACE'"),
-        (["nobody"], 1, "the agent is 'nobody'"),
+        (["nobody"], 1, "no agent named 'nobody'"),
         (["kept", "--delete", "gone", "--yes"], 1, "holds no session 'gone'"),
         (["kept", "--rename", "gone", "x"], 1, "holds no session 'gone'"),
-        (["kept", "--rename", "monday", "red\x1b[2J"], 1, "title is "),
+        (["kept", "--rename", "monday", "red\x1b[2J"], 1, "title must be "),
         (["kept", "--rename", "monday"], 2, "requires 2 arguments"),
         ([""], 2, "PLACE is empty: name an agent, a folder"),
         (["sqlite:"], 2, "PLACE is empty"),
         (["gone/"], 1, "gone: no such file or directory"),
-        (["kept", "--delete", "", "--yes"], 1, "session_id is ''"),
-        (["kept", "--rename", "", "x"], 1, "session_id is ''"),
+        (["kept", "--delete", "", "--yes"], 1, "session_id must be 1 to 128 of"),
+        (["kept", "--rename", "", "x"], 1, "session_id must be 1 to 128 of"),
         (["kept", "--delete", "monday", "--rename", "tuesday", "x"], 2, "exclude each other"),
         (["kept", "--yes"], 2, "--yes answers what --delete asks: add --delete ID"),
         (["kept", "--delete", "monday", "--yes", "--json"], 2, "--json is for the list"),
         (["kept", "--rename", "monday", "x", "--json"], 2, "--json is for the list"),
-        (["kept", "--delete", "../x", "--yes"], 1, "session_id is '../x'"),
-        (["agent.yaml"], 1, "store.kind is memory"),
+        (["kept", "--delete", "../x", "--yes"], 1, "session_id must be 1 to 128 of"),
+        (["agent.yaml"], 1, "store.kind must be "),
     ],
 )
 @pytest.mark.usefixtures("kept")
@@ -114,3 +115,8 @@ def test_a_mistake_is_one_sentence(  # noqa: PLR0917
     assert said in done.err
     assert done.err.count("\n") == 1
     assert len(list(Path("kept").glob("*.jsonl"))) == 2
+
+
+def test_times_are_those_of_the_clock_on_the_wall() -> None:
+    """A list is read by people."""
+    assert local_time(datetime.now(UTC) - timedelta(days=1)) < local_time(datetime.now(UTC))

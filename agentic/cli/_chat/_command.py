@@ -12,13 +12,12 @@ from typing import Any
 import attrs
 import click
 
-from agentic.cli._chat._lines import piped, remember, typed
-from agentic.cli._chat._screen import Screen
-from agentic.cli._chat._slash import SLASHES, Quit, obey
-from agentic.cli._chat._talk import Talk, blaming
-from agentic.cli._log import telling
+from agentic.cli._chat._chat_session import ChatSession, blaming
+from agentic.cli._chat._slash_commands import SLASHES, Quit, run_command
+from agentic.cli._chat._terminal import Screen, read_pipe, read_prompt, remember
 from agentic.cli._place import Place, find_agent
-from agentic.cli._standard import held_aside
+from agentic.cli._stdio import captured_stdio
+from agentic.cli._warnings import print_warnings
 
 __all__ = ["chat_command"]
 
@@ -55,31 +54,31 @@ def chat_command(*, name: str, session_id: str | None, resume: bool, model: str 
             stack.enter_context(blaming("--model"))
         screen, lines = _door(stack)
         loop = stack.enter_context(asyncio.Runner())
-        stack.enter_context(telling(screen.warn))
+        stack.enter_context(print_warnings(screen.warn))
         if resume:
             session_id = loop.run(Place(name, agent).find(None))
         session_id = _new_id() if session_id is None else session_id
-        talk = loop.run(Talk.begin(agent, session_id, screen))
+        talk = loop.run(ChatSession.begin(agent, session_id, screen))
         try:
             loop.run(_greet(talk))
             stopped = _serve(talk, loop, lines)
         finally:
             loop.run(talk.end())
-        loop.run(_part(talk, name))
+        loop.run(print_resume_hint(talk, name))
     if stopped:
         return _INTERRUPTED
     return 1 if talk.has_failed and not screen.is_terminal else 0
 
 
 def _door(stack: contextlib.ExitStack) -> tuple[Screen, Iterator[str]]:
-    """Give a screen and the lines that come in: of a terminal, or of a pipe."""
+    """Return a screen and the lines that come in: of a terminal, or of a pipe."""
     if sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
-        return Screen(is_terminal=True), typed(SLASHES)
-    aside = stack.enter_context(held_aside())
-    return Screen(is_terminal=False, stdout=aside.out), piped(aside.source)
+        return Screen(is_terminal=True), read_prompt(SLASHES)
+    captured = stack.enter_context(captured_stdio())
+    return Screen(is_terminal=False, stdout=captured.out), read_pipe(captured.source)
 
 
-def _serve(talk: Talk, loop: asyncio.Runner, lines: Iterator[str]) -> bool:
+def _serve(talk: ChatSession, loop: asyncio.Runner, lines: Iterator[str]) -> bool:
     """Take one line after the other; say whether Ctrl-C ended a pipe, or anything that blocked."""
     for line in lines:
         try:
@@ -111,13 +110,13 @@ async def _wait(left: set[asyncio.Task[Any]]) -> None:
     await asyncio.wait(left, timeout=_PATIENCE_SECONDS)
 
 
-async def _take(talk: Talk, line: str) -> None:
+async def _take(talk: ChatSession, line: str) -> None:
     talk.was_stopped = False
-    if not await obey(talk, line):
+    if not await run_command(talk, line):
         await talk.ask(line)
 
 
-async def _greet(talk: Talk) -> None:
+async def _greet(talk: ChatSession) -> None:
     greeting = await talk.session.greeting()
     if not greeting:
         talk.screen.note(f"New session {talk.session.session_id}. /help lists the commands.")
@@ -134,8 +133,8 @@ async def _greet(talk: Talk) -> None:
         remember(each for each in requests[-_REMEMBERED:] if each.isprintable())
 
 
-async def _part(talk: Talk, name: str) -> None:
-    """Say how to come back, if there is something to come back to."""
+async def print_resume_hint(talk: ChatSession, name: str) -> None:
+    """Print how to resume the session, if there is something to resume."""
     if not talk.screen.is_terminal or talk.agent.store.kind == "memory":
         return
     if await talk.session.store.full():

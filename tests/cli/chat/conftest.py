@@ -31,6 +31,7 @@ class Terminal:
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
         self.screen = pyte.Screen(COLUMNS, LINES)
         self._stream = pyte.ByteStream(self.screen)
+        self._printed = bytearray()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "agentic", *arguments],
             cwd=folder,
@@ -61,8 +62,10 @@ class Terminal:
 
     def ask(self, text: str) -> None:
         """Type a line, and wait for the next prompt."""
+        before = len(self._printed)
         self.type(f"{text}\n")
-        self.shows(f"> {text}")
+        # The same line may stand on the screen already: what counts is that it is echoed now.
+        self._wait(lambda: text.encode() in self._printed[before:])
         self.prompt()
 
     def prompt(self) -> None:
@@ -80,10 +83,11 @@ class Terminal:
         assert is_there(), "\n".join(self.lines)
 
     def end(self, seconds: float = 20) -> int:
-        """Wait until the process ends, and give its exit status."""
-        while self._read(seconds):
+        """Wait until the process ends, and return its exit status."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and self._read(0.1):
             pass
-        return self.process.wait(seconds)
+        return self.process.wait(max(1.0, deadline - time.monotonic()))
 
     def close(self) -> None:
         """Leave nothing behind."""
@@ -103,6 +107,7 @@ class Terminal:
                 raise
             return False
         self._stream.feed(printed)
+        self._printed += printed
         return bool(printed)
 
 

@@ -184,11 +184,11 @@ def test_a_model_is_named_on_the_command_line(agentic: Any, agent: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (["no-such.yaml"], 1, "no-such.yaml: the file is missing"),
-        (["nobody"], 1, "the agent is 'nobody'"),
+        (["no-such.yaml"], 1, "no-such.yaml: no such file"),
+        (["nobody"], 1, "no agent named 'nobody'"),
         ([], 2, "Missing argument 'AGENT'. See 'agentic chat --help'."),
         (["agent.yaml", "--resume"], 1, "agent.yaml holds no session yet: agentic chat begins"),
-        (["agent.yaml", "--session", "../x"], 1, "session_id is '../x'; allowed: 1 to 128 of"),
+        (["agent.yaml", "--session", "../x"], 1, "session_id must be 1 to 128 of"),
         (["agent.yaml", "--session", "a", "--resume"], 2, "choose one"),
     ],
 )
@@ -216,7 +216,7 @@ def test_every_mistake_in_the_agents_file_is_told_at_once(agentic: Any, agent: P
     done = agentic("chat", agent)
 
     assert done.status == 1
-    assert f"{agent}:1: modle" in done.err
+    assert f"{agent}:1: unknown key 'modle'" in done.err
     assert f"{agent}:2: max_turns" in done.err
 
 

@@ -54,25 +54,25 @@ Resuming session work
 10 messages in history (6 summarized)
 > /context
 Context Status
-  Last summary: 6 messages → 127 tokens
+  Last summary: 6 messages → 98 tokens
   Created: 2024-01-15 10:30
 
 Summarization Triggers (N messages OR K tokens)
   Messages: 0 / 30 (0%)
            [░░░░░░░░░░░░░░░░░░░░]
-  Tokens:   1,368 / 128,000 (1%)
+  Tokens:   1,339 / 128,000 (1%)
            [░░░░░░░░░░░░░░░░░░░░]
 > /undo
 In the context again: 2 messages and the summary before.
 > /context
 Context Status
-  Last summary: 4 messages → 661 tokens
+  Last summary: 4 messages → 644 tokens
   Created: 2024-01-15 10:30
 
 Summarization Triggers (N messages OR K tokens)
   Messages: 4 / 30 (13%)
            [██░░░░░░░░░░░░░░░░░░]
-  Tokens:   1,913 / 128,000 (1%)
+  Tokens:   1,896 / 128,000 (1%)
            [░░░░░░░░░░░░░░░░░░░░]
 > /undo
 In the context again: 4 messages.

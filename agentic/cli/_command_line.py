@@ -1,0 +1,138 @@
+"""The command line as a whole: its commands by name, and the way from a line to an exit status.
+
+Each command is imported when it is run. `agentic --help` imports none of them: the sentence that it
+shows of each stands here. Every problem is one sentence on stderr.
+"""
+
+import contextlib
+import difflib
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+
+import click
+
+import agentic
+from agentic.cli._output import describe_problem, end_sentence, printable
+from agentic.cli._stdio import whole_streams
+
+__all__ = ["COMMANDS", "run"]
+
+_INTERRUPTED = 130
+"""128 and the number of SIGINT, as a shell reports a command that Ctrl-C ended."""
+_READER_GONE = 141
+"""128 and the number of SIGPIPE, as a shell reports a command whose reader left."""
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "chat": ("agentic.cli._chat:chat_command", "Talk with an agent in the terminal."),
+    "sessions": ("agentic.cli._sessions:sessions_command", "List, rename or delete sessions."),
+    "context": ("agentic.cli._compaction:context_command", "Show how full a session's context is."),
+    "compact": (
+        "agentic.cli._compaction:compact_command",
+        "Summarize the older part of a session.",
+    ),
+    "diff": ("agentic.cli._compaction:diff_command", "Show what the latest compaction dropped."),
+    "restore": ("agentic.cli._compaction:restore_command", "Take the latest compaction back."),
+    "redact": ("agentic.cli._sessions:redact_command", "Remove a message's content for good."),
+    "export": ("agentic.cli._sessions:export_command", "Write a session as JSON lines."),
+    "import": ("agentic.cli._sessions:import_command", "Read a session from JSON lines."),
+    "replay": ("agentic.cli._replay:replay_command", "Run transcripts under a policy and compare."),
+    "truncate": ("agentic.cli._truncate:truncate_command", "Cut a text, as head(1) and tail(1)."),
+    "count": ("agentic.cli._count:count_command", "Count the tokens of texts."),
+}
+"""Every command, with the place of its code and what it does."""
+
+
+def run(arguments: Sequence[str] | None) -> int:
+    """Run a command line and return its exit status."""
+    with whole_streams():
+        try:
+            status = _invoke(arguments)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            return _READER_GONE
+        except OSError as problem:  # of the flush: a full disk
+            return _tell(describe_problem(problem))
+        return status
+
+
+class _LazyGroup(click.Group):
+    """A group that imports a command when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names, as they are to be read."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is asked for; of a misspelt one tell the nearest."""
+        near = difflib.get_close_matches(args[0], COMMANDS, 1)
+        if near and args[0] not in COMMANDS:
+            ctx.fail(f"No such command {args[0]!r}, but {near[0]!r}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, sentence) for name, (_, sentence) in COMMANDS.items()])
+
+
+@click.group(
+    cls=_LazyGroup,
+    invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+    epilog="Exit status: 0 all went well, 1 a problem, told on stderr, 2 a mistaken command line, "
+    "130 Ctrl-C, 141 the reader of the output left.",
+)
+@click.version_option(agentic.__version__, package_name="agentic", message="agentic %(version)s")
+@click.pass_context
+def group(ctx: click.Context) -> None:
+    """Keep an agent's context small, valid and useful.
+
+    Example: seq 100000 | agentic truncate --tail --lines 20
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), err=True)
+        ctx.exit(2)
+
+
+def _invoke(arguments: Sequence[str] | None) -> int:
+    try:
+        with group.make_context(
+            "agentic", list(sys.argv[1:] if arguments is None else arguments)
+        ) as top:
+            given = group.invoke(top)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.UsageError as mistake:
+        return _tell(_usage(mistake), mistake.exit_code)
+    except (click.Abort, KeyboardInterrupt, EOFError):
+        return _INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except Exception as problem:
+        if not (told := describe_problem(problem)):
+            raise
+        return _tell(told)
+    return given if isinstance(given, int) else 0
+
+
+def _usage(mistake: click.UsageError) -> str:
+    """Return what was mistaken, and where the right way is written."""
+    path = mistake.ctx.command_path if mistake.ctx else "agentic"
+    return f"{end_sentence(mistake.format_message())} See '{path} --help'."
+
+
+def _tell(told: str, status: int = 1) -> int:
+    with contextlib.suppress(OSError):
+        click.echo(f"agentic: {printable(told)}", err=True)
+    return status

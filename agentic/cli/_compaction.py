@@ -1,0 +1,206 @@
+"""What a session's context holds: look at it, compact it, see what that dropped, and undo it."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, TypeVar
+
+import attrs
+import click
+
+from agentic.cli._output import clip, end_sentence, json_line, printable
+from agentic.cli._place import Place, place_argument, session_option
+from agentic.cli._warnings import print_warnings_on_stderr
+from agentic.context.budget import Compaction
+from agentic.errors import CompactionRefused
+from agentic.history import Diff
+from agentic.messages import Message, to_plain
+from agentic.session import Session, render_context
+
+__all__ = [
+    "compact_command",
+    "context_command",
+    "describe_compaction",
+    "describe_message",
+    "describe_undo",
+    "diff_command",
+    "restore_command",
+]
+
+_T = TypeVar("_T")
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.command("context")
+@place_argument
+@session_option
+@_json_option
+def context_command(*, name: str, session_id: str | None, as_json: bool) -> None:
+    """Show how full the context of a session is, and what will trigger a summary.
+
+    PLACE is an agent (its file or its name), a folder of sessions, a session file, sqlite:FILE, or
+    postgresql://SERVER/DATABASE.
+
+    Example: agentic context agent.yaml --session 2026-11-22-4f9c1a
+    """
+    place = Place.at(name)
+    given, status = _with_session(place, session_id, Session.status)
+    if not as_json:
+        click.echo(printable(render_context(status)))
+        return
+    plain = attrs.asdict(status, recurse=False)
+    for key in ("summary", "ignored_summary"):
+        plain[key] = None if plain[key] is None else plain[key].to_dict()
+    plain["messages_percent"] = status.messages_percent
+    plain["tokens_percent"] = status.tokens_percent
+    click.echo(json_line({"session": given, **plain}))
+
+
+@click.command("compact")
+@place_argument
+@session_option
+@click.option("--focus", metavar="TEXT", help="What the summary is to dwell on.")
+@click.option("--allow-growth", is_flag=True, help="Take a summary larger than what it replaces.")
+@_json_option
+def compact_command(
+    *, name: str, session_id: str | None, focus: str | None, allow_growth: bool, as_json: bool
+) -> int:
+    """Summarize all of a session but its newest messages, now.
+
+    Nothing is lost: agentic diff shows what went, agentic restore takes it back. An agent's own
+    summarizer is asked; other places are summarized by a digest, without any model.
+
+    Example: agentic compact agent.yaml --focus "what is still open"
+    """
+    place = Place.at(name)
+    given, done = _with_session(
+        place, session_id, lambda session: session.summarize(focus, allow_growth=allow_growth)
+    )
+    if as_json:
+        click.echo(json_line({"session": given, **_plain_compaction(done)}))
+    else:
+        told = printable(f"{given}: {describe_compaction(done)}")
+        click.echo(told, err=done.error is not None)
+    return 0 if done.error is None else 1
+
+
+@click.command("diff")
+@place_argument
+@session_option
+@click.option("--full", is_flag=True, help="Print every message whole.")
+@_json_option
+def diff_command(*, name: str, session_id: str | None, full: bool, as_json: bool) -> None:
+    """Show what the latest compaction of a session dropped (-) and brought in (+).
+
+    Example: agentic diff agent.yaml --full
+    """
+    place = Place.at(name)
+    given, diff = _with_session(place, session_id, lambda session: session.store.diff())
+    if as_json:
+        plain = {
+            "session": given,
+            "dropped": [to_plain(message) for message in diff.dropped],
+            "added": [to_plain(message) for message in diff.added],
+        }
+        click.echo(json_line(plain))
+        return
+    for sign, messages in (("-", diff.dropped), ("+", diff.added)):
+        for message in messages:
+            click.echo(_diff_lines(sign, message, full=full or sign == "+"))
+
+
+@click.command("restore")
+@place_argument
+@session_option
+@_json_option
+def restore_command(*, name: str, session_id: str | None, as_json: bool) -> None:
+    """Take the latest compaction of a session back; once more takes back the one before.
+
+    Example: agentic restore agent.yaml --session 2026-11-22-4f9c1a
+    """
+    place = Place.at(name)
+    given, diff = _with_session(place, session_id, Session.undo)
+    if as_json:
+        counts = {"restored": len(diff.dropped), "removed": len(diff.added)}
+        click.echo(json_line({"session": given, **counts}))
+        return
+    click.echo(f"{given}: {describe_undo(diff)}")
+
+
+def describe_compaction(done: Compaction) -> str:
+    """Return what became of a compaction.
+
+    >>> describe_compaction(Compaction(messages=[]))
+    'There is nothing to summarize yet.'
+    """
+    if isinstance(done.error, CompactionRefused):
+        return end_sentence(f"Nothing was summarized: {done.error.problem}")
+    if done.error is not None:
+        return end_sentence(
+            f"Nothing was summarized: {str(done.error) or type(done.error).__name__}"
+        )
+    if not done.changed:
+        return "There is nothing to summarize yet."
+    sizes = f"{done.tokens_before:,} → {done.tokens_after:,} tokens"
+    return f"{_count(done.dropped)} summarized, {sizes}."
+
+
+def describe_undo(diff: Diff) -> str:
+    """Return what an undo brought back.
+
+    >>> describe_undo(Diff((Message("user"),), ()))
+    'In the context again: 1 message.'
+    """
+    before = " and the summary before" if any(each.summary for each in diff.dropped) else ""
+    return f"In the context again: {_count(diff.dropped)}{before}."
+
+
+def describe_message(message: Message, width: int = 72) -> str:
+    """Return a message in one line.
+
+    >>> describe_message(Message("user", "Why is the build red?"))
+    'user       Why is the build red?'
+    """
+    said = [message.content] if message.content.strip() else []
+    said += [f"{call.name} {call.arguments}" for call in message.tool_calls]
+    said += [f"{result.name}: {result.text}" for result in message.tool_results]
+    said += [part.media_type for part in message.media]
+    return f"{message.role:<10} {clip(' · '.join(said), max(1, width - 11))}"
+
+
+def _with_session(
+    place: Place, session_id: str | None, do: Callable[[Session], Coroutine[Any, Any, _T]]
+) -> tuple[str, _T]:
+    """Open a session, do something with it, and return its id and what that returned."""
+
+    async def run() -> tuple[str, _T]:
+        found = await place.find(session_id)
+        async with place.agent.session(found) as session:
+            return found, await do(session)
+
+    with print_warnings_on_stderr():
+        return asyncio.run(run())
+
+
+def _plain_compaction(done: Compaction) -> dict[str, Any]:
+    return {
+        "changed": done.changed,
+        "dropped": len(done.dropped),
+        "tokens_before": done.tokens_before,
+        "tokens_after": done.tokens_after,
+        "summary": done.summary.to_dict() if done.summary else None,
+        "error": None if done.error is None else str(done.error),
+    }
+
+
+def _diff_lines(sign: str, message: Message, *, full: bool) -> str:
+    if not full:
+        return f"{sign} {describe_message(message)}"
+    texts = [message.content, *(f"{call.name} {call.arguments}" for call in message.tool_calls)]
+    texts += [f"{result.name}: {result.text}" for result in message.tool_results]
+    lines = printable("\n".join(text for text in texts if text)).split("\n")
+    return "\n".join([f"{sign} {message.role}", *(f"{sign}   {line}".rstrip() for line in lines)])
+
+
+def _count(messages: Iterable[Message]) -> str:
+    number = sum(message.summary is None for message in messages)
+    return f"{number:,} message" if number == 1 else f"{number:,} messages"

@@ -1,0 +1,89 @@
+"""What a command prints: text that a terminal can show safely, JSON, and problems in a sentence."""
+
+import json
+import re
+from typing import Any
+
+import click
+
+from agentic.errors import AgenticError, NothingToRestore
+
+__all__ = ["clip", "describe_problem", "end_sentence", "escape", "json_line", "printable"]
+
+_BIDI = "\u202a-\u202e\u2066-\u2069"
+"""What turns the order of characters round, so that a line shows something else than it says."""
+_CONTROLS = re.compile(rf"\x1b\[[0-?]*[ -/]*[@-~]|\r(?=\n)|[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]")
+_ESCAPED = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    r"""Leave out what a terminal would obey, and what would show the text in another order.
+
+    >>> printable("\x1b[2Jred\x07\r\n\tgreen \u202eder")
+    'red\n\tgreen der'
+    """
+    return _CONTROLS.sub("", text)
+
+
+def clip(text: str, width: int) -> str:
+    r"""Put a text on one line of at most so many characters.
+
+    >>> clip("one\n  two three", 10)
+    'one two t…'
+    """
+    line = " ".join(printable(text[: 4 * width + 1_000]).split())
+    return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def escape(line: str) -> str:
+    r"""Write what a terminal would obey as escapes, in a line of JSON: it means what it meant.
+
+    >>> escape('"red\u202e"')
+    '"red\\u202e"'
+    """
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+
+
+def json_line(plain: Any) -> str:
+    r"""Return the line of JSON that a command prints.
+
+    >>> json_line({"title": "ü\x9b"})
+    '{"title": "ü\\u009b"}'
+    """
+    return escape(json.dumps(plain, ensure_ascii=False))
+
+
+def end_sentence(text: str) -> str:
+    """End a sentence, if it is not ended.
+
+    >>> end_sentence("it is red"), end_sentence("did you mean 'red'?."), end_sentence("it is red.")
+    ('it is red.', "did you mean 'red'?", 'it is red.')
+    """
+    whole = text.rstrip(".")
+    return whole if whole.endswith(("?", "!", "…")) else f"{whole}."
+
+
+def describe_problem(problem: BaseException) -> str:
+    """Return what went wrong, in a sentence; "" for what is a defect of the program.
+
+    >>> describe_problem(FileNotFoundError(2, "No such file or directory", "notes.txt"))
+    'notes.txt: no such file or directory'
+    >>> describe_problem(KeyError("turn"))
+    ''
+    """
+    if isinstance(problem, OSError) and problem.strerror:
+        told = problem.strerror[:1].lower() + problem.strerror[1:]
+        return told if problem.filename is None else f"{_name(problem.filename)}: {told}"
+    if isinstance(problem, NothingToRestore):
+        return f"{problem.session}: there is no summary to take back"
+    if isinstance(problem, click.ClickException):
+        return problem.format_message()
+    if isinstance(problem, AgenticError | OSError | ImportError):
+        told = str(problem) or type(problem).__name__
+        return end_sentence(told) if told.endswith((".", "?")) else told
+    return ""
+
+
+def _name(filename: object) -> str:
+    name = filename.decode(errors="replace") if isinstance(filename, bytes) else str(filename)
+    return name or "''"

@@ -1,0 +1,179 @@
+"""The standard streams of the process: all that is printed is written, or an error says why not.
+
+A file that a command reads may be stdin, by the name `-`.
+"""
+
+import contextlib
+import io
+import os
+import select
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO, cast
+
+import attrs
+import click
+
+__all__ = ["CapturedStdio", "captured_stdio", "open_input", "whole_streams"]
+
+
+@contextlib.contextmanager
+def open_input(file: str) -> Iterator[io.BufferedReader]:
+    """Open a file, or take stdin for `-`, which stays open."""
+    if not file:
+        raise click.UsageError("the name of a file is empty: name one, or - for stdin")
+    if file != "-":
+        with Path(file).open("rb") as source:
+            yield source
+    elif sys.stdin is None:
+        raise click.UsageError("stdin is closed: name a file")
+    else:
+        yield cast("io.BufferedReader", sys.stdin.buffer)
+
+
+class _Whole(io.RawIOBase):
+    """A descriptor that takes all of what is written, also where a system call takes a part.
+
+    After an error, which is raised once, it takes the rest and forgets it: nobody flushes in vain.
+    """
+
+    def __init__(self, descriptor: int, problem: OSError | None = None) -> None:
+        self._descriptor = descriptor
+        self._problem = problem
+        self._is_lost = False
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def isatty(self) -> bool:
+        return self._problem is None and os.isatty(self._descriptor)
+
+    def write(self, data: Any, /) -> int:
+        left = memoryview(data).cast("B")
+        size = len(left)
+        try:
+            while left and not self._is_lost:
+                left = left[self._write_some(left) :]
+        except OSError:
+            self._is_lost = True
+            raise
+        return size
+
+    def _write_some(self, data: memoryview) -> int:
+        if self._problem is not None:
+            raise self._problem
+        try:
+            return os.write(self._descriptor, data)
+        except BlockingIOError:  # a pipe that its reader made so
+            select.select([], [self._descriptor], [])
+            return 0
+
+
+@contextlib.contextmanager
+def whole_streams() -> Iterator[None]:
+    """Write stdout and stderr whole meanwhile, with `?` for a character that an encoding lacks."""
+    before = sys.stdout, sys.stderr
+    sys.stdout = _made_whole(before[0], OSError("stdout is closed: nothing can be printed"))
+    sys.stderr = _made_whole(before[1])
+    try:
+        yield
+    finally:
+        _flush(sys.stdout)
+        _flush(sys.stderr)
+        sys.stdout, sys.stderr = before
+
+
+@attrs.frozen
+class CapturedStdio:
+    """The standard streams that a conversation has to itself."""
+
+    source: BinaryIO | tuple[()]
+    """Where requests come from; nothing where stdin is closed."""
+    out: TextIO
+    """Where replies go to."""
+
+
+@contextlib.contextmanager
+def captured_stdio() -> Iterator[CapturedStdio]:
+    """Keep stdin and stdout to oneself.
+
+    Meanwhile what others print goes to stderr, and who reads finds nothing: other code in this
+    process as well as the processes that it starts.
+    """
+    with contextlib.ExitStack() as stack:
+        captured = CapturedStdio(_capture_source(stack), _capture_out(stack))
+        nothing = stack.enter_context(Path(os.devnull).open(encoding="utf-8"))
+        stack.callback(setattr, sys, "stdin", sys.stdin)
+        sys.stdin = nothing
+        stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        yield captured
+
+
+def _capture_source(stack: contextlib.ExitStack) -> BinaryIO | tuple[()]:
+    if sys.stdin is None:
+        return ()
+    descriptor = _descriptor(sys.stdin)
+    if descriptor is None:
+        return sys.stdin.buffer
+    kept = stack.enter_context(os.fdopen(os.dup(descriptor), "rb"))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    stack.callback(os.dup2, kept.fileno(), descriptor)
+    os.dup2(nothing, descriptor)
+    os.close(nothing)
+    return kept
+
+
+def _capture_out(stack: contextlib.ExitStack) -> TextIO:
+    descriptor, instead = _descriptor(sys.stdout), _descriptor(sys.stderr)
+    if descriptor is None or instead is None:
+        return sys.stdout
+    sys.stdout.flush()
+    raw = getattr(cast("io.BufferedWriter", sys.stdout.buffer), "raw", None)
+    kept = os.dup(descriptor)
+    stack.callback(os.close, kept)
+    stack.callback(os.dup2, kept, descriptor)
+    os.dup2(instead, descriptor)
+    problem = raw._problem if isinstance(raw, _Whole) else None  # noqa: SLF001  our own
+    out = _text(_Whole(kept, problem), sys.stdout)
+    stack.callback(_flush, out)
+    return out
+
+
+def _made_whole(stream: TextIO | None, problem: OSError | None = None) -> TextIO:
+    if stream is None:  # the descriptor is taken, or the next file that is opened would get it
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        return io.TextIOWrapper(io.BufferedWriter(_Whole(nowhere, problem)), encoding="utf-8")
+    raw = getattr(stream, "buffer", None)
+    raw = getattr(raw, "raw", raw)
+    if isinstance(raw, io.FileIO) and not raw.closed:
+        stream.flush()
+        return _text(_Whole(raw.fileno()), stream)
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="replace")
+    return stream
+
+
+def _text(raw: _Whole, like: TextIO) -> TextIO:
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        like.encoding,
+        "replace",
+        line_buffering=bool(getattr(like, "line_buffering", False)),
+    )
+
+
+def _flush(stream: TextIO) -> None:
+    with contextlib.suppress(OSError):
+        stream.flush()
+
+
+def _descriptor(stream: TextIO) -> int | None:
+    """Return the number of the stream for the system; None for one in memory."""
+    try:
+        return stream.fileno()
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,143 @@
+"""Session files of Claude Code: `~/.claude/projects/<project>/<session>.jsonl`.
+
+The form is not documented by its maker; what is read here is described, from many files, in
+https://github.com/ticpu/claude-conversation-search-mcp/blob/main/docs/jsonl-format.md,
+https://github.com/microsoft/amplifier (ai_working/claude_code_logging) and
+https://github.com/DRMacIver/claude-reliability/blob/main/notes/transcript-format.md:
+
+- an entry has a `uuid` and the `parentUuid` of the one before it; going back and asking anew leaves
+  a branch behind, and the latest entry tells which branch stands;
+- a reply is written in several entries, one a block, with the same `message.id`; the results of
+  parallel calls hang on the entry of their call, beside the chain;
+- a compaction begins a new chain (`parentUuid` null, `logicalParentUuid` the last entry before it),
+  followed by a summary (`isCompactSummary`): both are passed over, the originals are in the file;
+- `isSidechain` is another agent's conversation, `isApiErrorMessage` never came from the model.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from agentic.messages import Message
+from agentic.replay._json_values import Damage, Value
+from agentic.replay._message_formats import read_blocks
+
+__all__ = ["is_entry", "read"]
+
+_SPOKEN = {"user", "assistant"}
+_MARKS = {"sessionId", "parentUuid", "isSidechain", "leafUuid"}
+_Entry = dict[str, Any]
+
+
+def is_entry(data: dict[str, Any]) -> bool:
+    """Return whether an object is an entry of a session.
+
+    >>> is_entry({"type": "user", "parentUuid": None, "message": {"role": "user", "content": "?"}})
+    True
+    """
+    kind = data.get("type")
+    return isinstance(kind, str) and not _MARKS.isdisjoint(data) and "role" not in data
+
+
+def read(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
+    """Read the branch that stands."""
+    spoken = [value.data for value in values if _speaks(value)]
+    main = [entry for entry in spoken if not entry.get("isSidechain")]
+    notes = []
+    if main and len(main) < len(spoken):
+        notes.append(f"{len(spoken) - len(main)} entries of sidechains are left out")
+    chosen = main or spoken  # the file of a subagent holds nothing else
+    standing = list(_standing(chosen, [value.data for value in values]))
+    if len(standing) < len(chosen):
+        notes.append(f"{len(chosen) - len(standing)} entries of abandoned branches are left out")
+    said = [entry for entry in standing if not _is_no_message(entry)]
+    summaries = sum(bool(entry.get("isCompactSummary")) for entry in standing)
+    if summaries:
+        was = "summary is" if summaries == 1 else "summaries are"
+        notes.append(f"{summaries} of its own {was} left out: the originals are replayed")
+    return read_blocks(list(_replies_joined(said))), notes
+
+
+def _speaks(value: Value) -> bool:
+    if value.data.get("type") not in _SPOKEN:
+        return False
+    message = value.data.get("message")
+    if not isinstance(message, dict) or message.get("role") not in _SPOKEN:
+        raise Damage(value.line, f"found an entry {value.data['type']!r} without a message")
+    return True
+
+
+def _is_no_message(entry: _Entry) -> bool:
+    return bool(entry.get("isCompactSummary") or entry.get("isApiErrorMessage"))
+
+
+def _standing(spoken: list[_Entry], every: list[_Entry]) -> Iterator[_Entry]:
+    """Yield the entries of the standing branch, in the order of the file."""
+    chain = _chain(spoken, every)
+    if not chain:
+        yield from spoken
+        return
+    replies = {_reply_id(entry) for entry in spoken if entry.get("uuid") in chain} - {None}
+    calls = {call for entry in spoken if _reply_id(entry) in replies for call in _calls(entry)}
+    for entry in spoken:
+        answers = set(_answers(entry))
+        if (
+            entry.get("uuid") in chain
+            or _reply_id(entry) in replies
+            or (answers and answers <= calls)
+        ):
+            yield entry
+
+
+def _chain(spoken: list[_Entry], every: list[_Entry]) -> set[str]:
+    """Walk from the latest entry to the first; nothing if the entries are not linked."""
+    parents = {
+        entry["uuid"]: _parent(entry) for entry in every if isinstance(entry.get("uuid"), str)
+    }
+    at = spoken[-1].get("uuid") if spoken else None
+    chain: set[str] = set()
+    while isinstance(at, str) and at in parents and at not in chain:
+        chain.add(at)
+        at = parents[at]
+    return chain
+
+
+def _parent(entry: _Entry) -> Any:
+    return entry.get("parentUuid") or entry.get("logicalParentUuid")
+
+
+def _reply_id(entry: _Entry) -> Any:
+    """Return the id that the provider gave to the reply that an entry is a part of."""
+    return entry["message"].get("id") if entry.get("type") == "assistant" else None
+
+
+def _blocks(entry: _Entry) -> list[_Entry]:
+    content = entry["message"].get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content or () if isinstance(block, dict)]
+
+
+def _calls(entry: _Entry) -> Iterator[Any]:
+    return (block.get("id") for block in _blocks(entry) if block.get("type") == "tool_use")
+
+
+def _answers(entry: _Entry) -> Iterator[Any]:
+    found = (block for block in _blocks(entry) if block.get("type") == "tool_result")
+    return (block.get("tool_use_id") for block in found)
+
+
+def _replies_joined(entries: Iterable[_Entry]) -> Iterator[_Entry]:
+    """Return messages, each reply with all of its blocks where its first one stands."""
+    known: dict[Any, _Entry] = {}
+    messages: list[_Entry] = []
+    for entry in entries:
+        reply = _reply_id(entry)
+        if reply is None or reply not in known:
+            message = {"role": entry["message"]["role"], "content": _blocks(entry)}
+            messages.append(message)
+            if reply is not None:
+                known[reply] = message
+            continue
+        blocks = known[reply]["content"]
+        blocks += [block for block in _blocks(entry) if block not in blocks]
+    return iter(messages)

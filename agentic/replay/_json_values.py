@@ -1,0 +1,169 @@
+"""The JSON values in a file, one a line or one in all, with the line of each.
+
+A last line that breaks off is left out and noted: whoever wrote it was interrupted. One that has
+its end does not break off, whatever else is wrong with it. A lone surrogate is read from the three
+bytes that our own stores write it as.
+"""
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import attrs
+
+__all__ = ["Damage", "Value", "Values", "read_values"]
+
+_MAGIC = {
+    b"SQLite format 3\x00": "a SQLite database; `agentic export` writes its sessions as JSON lines",
+    b"\x1f\x8b": "a file that gzip compressed; unpack it first",
+    b"PK\x03\x04": "a zip archive; unpack it first",
+    b"\xff\xfe": "UTF-16 text; convert it to UTF-8 first",
+    b"\xfe\xff": "UTF-16 text; convert it to UTF-8 first",
+}
+_SHOWN = 60
+
+
+@attrs.define
+class Damage(Exception):
+    """What is wrong in one place of a file, until somebody adds the file's name."""
+
+    line: int | None
+    found: str
+
+
+@attrs.frozen
+class Value:
+    """A JSON object and where it begins."""
+
+    line: int
+    data: dict[str, Any]
+
+
+@attrs.define
+class Values:
+    """What a file holds."""
+
+    values: list[Value] = attrs.field(factory=list)
+    """For one JSON array its items, on line 1 all of them."""
+    is_array: bool = False
+    notes: list[str] = attrs.field(factory=list)
+
+
+def read_values(file: BinaryIO) -> Values:
+    r"""Read a file of JSON lines line by line, and one of a single value at once.
+
+    >>> import io
+    >>> [value.line for value in read_values(io.BytesIO(b'{"a":1}\n\n{"b":2}\n')).values]
+    [1, 3]
+    >>> read_values(io.BytesIO(b'{"a":1}\n{"b":')).notes
+    ['line 2 breaks off and is left out']
+
+    Raises:
+        Damage: no JSON, or JSON that is no object.
+    """
+    lines = _numbered(file)
+    number, first = next(lines, (0, b""))
+    _refuse_binary(first)
+    try:
+        opening = _parse(first, number)
+    except Damage as problem:
+        return _read_whole(first, lines, problem)
+    if isinstance(opening, list):
+        return _read_array(opening, number)
+    return _read_lines(itertools.chain([(number, first)], lines))
+
+
+def _numbered(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that say something; the first without a byte order mark."""
+    for number, line in enumerate(file, 1):
+        text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        if text.strip():
+            yield number, text
+
+
+def _refuse_binary(first: bytes) -> None:
+    for magic, told in _MAGIC.items():
+        if first.startswith(magic):
+            raise Damage(None, f"found {told}")
+    if not first:
+        raise Damage(None, "the file is empty")
+
+
+def _parse(line: bytes, number: int) -> Any:
+    try:
+        return json.loads(line.decode("utf-8", "surrogatepass"))
+    except UnicodeDecodeError as problem:
+        found = f"byte {line[problem.start]:#04x} is no UTF-8 text"
+        raise Damage(number, found) from problem
+    except RecursionError as problem:
+        raise Damage(number, "the JSON is nested too deeply") from problem
+    except ValueError as problem:
+        raise Damage(number, f"{_shown(line)} is no JSON ({problem})") from problem
+
+
+def _shown(line: bytes) -> str:
+    text = line.decode("utf-8", "replace").strip()
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+
+
+def _read_whole(first: bytes, rest: Iterator[tuple[int, bytes]], problem: Damage) -> Values:
+    """Read a value that goes over many lines."""
+    if not first.lstrip().startswith((b"[", b"{")):
+        raise problem
+    text = first + b"".join(line for _, line in rest)
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        raise problem from None
+    if isinstance(whole, list):
+        return _read_array(whole, 1)
+    return Values([_object(whole, 1)])
+
+
+def _read_array(items: list[Any], number: int) -> Values:
+    return Values([_object(item, number) for item in items], is_array=True)
+
+
+def _read_lines(lines: Iterator[tuple[int, bytes]]) -> Values:
+    found = Values()
+    broken: Damage | None = None
+    line = b""
+    for number, line in lines:
+        if broken is not None:
+            raise broken
+        try:
+            found.values.append(_object(_parse(line, number), number))
+        except Damage as problem:
+            broken = problem
+    if broken is not None:
+        if not (found.values and _breaks_off(line)):
+            raise broken
+        found.notes.append(f"line {broken.line} breaks off and is left out")
+    return found
+
+
+def _breaks_off(line: bytes) -> bool:
+    r"""Return whether a line that cannot be read has no end: neither a newline nor a whole value.
+
+    >>> _breaks_off(b'{"a": "\xc3'), _breaks_off(b'{"a": "\xe9"}'), _breaks_off(b'{"a": \n')
+    (True, False, False)
+    """
+    if line.endswith(b"\n"):
+        return False
+    try:
+        json.loads(line.decode("utf-8", "surrogatepass"))
+    except UnicodeDecodeError as problem:
+        # Two bytes of a surrogate are invalid to the decoder, and not the start of a character.
+        rest = line[problem.start :]
+        half = len(rest) == len(b"\xed\xa0") and rest[:1] == b"\xed"
+        return half or problem.reason == "unexpected end of data"
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _object(data: Any, number: int) -> Value:
+    if not isinstance(data, dict):
+        raise Damage(number, f"found a JSON {type(data).__name__}, not an object")
+    return Value(number, data)

@@ -1,0 +1,182 @@
+"""The judge of a cut: the identifiers that the agent really went on to use.
+
+A term is a path or an identifier in the tool calls of the next messages that the past contained.
+It is *known* if the kept text has it anywhere; it is *evident* if a line of the kept text holds a
+whole line of the past with the term in it, or 40 characters or more of one around the term.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import attrs
+
+from agentic.messages import Message, ToolCall, split_rounds
+
+__all__ = ["POINTS", "Judgement", "Point", "argument_texts", "points_of", "text_of"]
+
+POINTS = 12
+"""Places in a session at which cuts are judged."""
+_FUTURE, _WINDOW = 40, 40
+_WORD = re.compile(r"[\w./~-]+")
+_NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9]|[^\W0-9][0-9]|[0-9]{4}")
+_FENCED = re.compile(r"```\w*\n(.*?)(?:```|\Z)", re.DOTALL)
+
+
+@attrs.frozen
+class Judgement:
+    """What a cut kept, as shares from 0 to 1."""
+
+    evidence: float
+    known: float
+
+
+@attrs.define(slots=False)
+class Point:
+    """A place in a session: what came before it, and what came after."""
+
+    past: list[Message]
+    terms: list[str]
+    """What the future uses of the past; at least one."""
+
+    @cached_property
+    def text(self) -> str:
+        """The past as a text."""
+        return text_of(self.past)
+
+    def judge(self, kept: str) -> Judgement:
+        """Return what a text keeps of what will be needed.
+
+        >>> task = Message("user", "Mend src/parser.py.")
+        >>> Point([task], ["src/parser.py"]).judge("It was about src/parser.py")
+        Judgement(evidence=0.0, known=1.0)
+        """
+        lines = kept.split("\n")
+        known = [term for term in self.terms if term in kept]
+        evident = [term for term in known if self._is_evident(term, lines)]
+        return Judgement(len(evident) / len(self.terms), len(known) / len(self.terms))
+
+    def _is_evident(self, term: str, lines: list[str]) -> bool:
+        with_term = [line.strip() for line in lines if term in line]
+        return any(line in self._lines for line in with_term) or any(
+            self._holds_short_line(term, line) or self._holds_window(term, line)
+            for line in with_term
+        )
+
+    def _holds_short_line(self, term: str, line: str) -> bool:
+        return any(short in line for short in self._short_lines(term))
+
+    def _short_lines(self, term: str) -> list[str]:
+        if term not in self._short_lines_by_term:
+            found = [line for line in self._lines if len(line) < _WINDOW and term in line]
+            self._short_lines_by_term[term] = found
+        return self._short_lines_by_term[term]
+
+    def _holds_window(self, term: str, line: str) -> bool:
+        size = max(_WINDOW, len(term))
+        for found in re.finditer(re.escape(term), line):
+            first, last = max(found.end() - size, 0), min(found.start(), len(line) - size)
+            if any(line[at : at + size] in self.text for at in range(first, last + 1)):
+                return True
+        return False
+
+    @cached_property
+    def _lines(self) -> set[str]:
+        return {line.strip() for line in self.text.split("\n")}
+
+    @cached_property
+    def _short_lines_by_term(self) -> dict[str, list[str]]:
+        return {}
+
+
+def points_of(messages: Sequence[Message], number: int = POINTS) -> Iterator[Point]:
+    """Yield places spread evenly over a session, each before a reply, that have a future.
+
+    >>> from agentic.messages import ToolCall
+    >>> look = Message("assistant", tool_calls=[ToolCall("c1", "read", '{"path": "a.py"}')])
+    >>> [point.terms for point in points_of([Message("user", "Mend a.py."), look], 1)]
+    [['a.py']]
+    """
+    in_text = _speaks_in_text(messages)
+    starts = {found.positions[0] for found in split_rounds(messages)}
+    for step in range(1, number + 1):
+        at = step * len(messages) // (number + 1)
+        while at < len(messages) and at not in starts:
+            at += 1
+        past = list(messages[:at])
+        text = text_of(past)
+        used = {term: None for text in _calls(messages, at, in_text) for term in _terms_in(text)}
+        terms = [term for term in used if term in text]
+        if terms:
+            yield Point(past, terms)
+
+
+def text_of(messages: Sequence[Message]) -> str:
+    r"""Write messages down: contents, calls by name and the texts in their arguments, outputs.
+
+    >>> text_of([Message("user", "Look."), Message("assistant", "At what?")])
+    'Look.\nAt what?'
+    """
+    return "\n".join(part for message in messages for part in _parts(message) if part)
+
+
+def _speaks_in_text(messages: Sequence[Message]) -> bool:
+    """Return whether actions stand in the replies, and outputs come back as user messages.
+
+    >>> _speaks_in_text([Message("assistant", "I run it: `ls`")])
+    True
+    """
+    return not any(message.tool_calls for message in messages)
+
+
+def _calls(messages: Sequence[Message], at: int, in_text: bool) -> Iterator[str]:
+    for message in messages[at : at + _FUTURE]:
+        for call in message.tool_calls:
+            yield from argument_texts(call)
+        if in_text and message.role == "assistant":
+            yield from _FENCED.findall(message.content)
+
+
+def argument_texts(call: ToolCall) -> list[str]:
+    """Return the texts in the arguments of a call, other values as JSON has them.
+
+    >>> argument_texts(ToolCall("c1", "read", '{"path": "a.py", "lines": [1, 9]}'))
+    ['a.py', '1', '9']
+    """
+    try:
+        waiting: list[object] = list(call.parse().values())
+    except (ValueError, RecursionError):
+        return [call.arguments]
+    texts: list[str] = []
+    while waiting:
+        match waiting.pop(0):
+            case str(text):
+                texts.append(text)
+            case dict() as nested:
+                waiting = [*nested.values(), *waiting]
+            case list() as nested:
+                waiting = [*nested, *waiting]
+            case other:
+                texts.append(str(other))
+    return texts
+
+
+def _terms_in(text: str) -> Iterator[str]:
+    """Yield the paths and identifiers in a text.
+
+    >>> list(_terms_in("Mend ./src/a.py, not B."))
+    ['./src/a.py']
+    """
+    for word in _WORD.findall(text):
+        term = word.strip("./~-") if not word.startswith(("/", "~", ".")) else word.rstrip("./~-")
+        if 4 <= len(term) <= 120 and _NAMED.search(term):  # noqa: PLR2004  a short or huge word names little
+            yield term
+
+
+def _parts(message: Message) -> Iterator[str]:
+    yield message.content
+    for call in message.tool_calls:
+        yield call.name
+        yield from argument_texts(call)
+    for result in message.tool_results:
+        yield result.text

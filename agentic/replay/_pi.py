@@ -1,0 +1,180 @@
+"""Session files of pi: `~/.pi/agent/sessions/<folder>/<time>_<id>.jsonl`.
+
+The form, by its maker: https://github.com/badlogic/pi-mono/blob/main/packages/coding-agent/docs/session.md
+(versions 1 to 3). The first line is a header; entries form a tree by `id` and `parentId`, in which
+the last entry tells the branch that stands; without ids they follow each other. A compaction is an
+entry of its own and is passed over: the originals are in the file.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from agentic.messages import Media, Message, ToolCall, ToolError, ToolResult
+from agentic.replay._json_values import Damage, Value
+from agentic.usage import Usage
+
+__all__ = ["is_entry", "read"]
+
+_IN_CONTEXT = {"message", "custom_message", "branch_summary"}
+
+
+def is_entry(data: dict[str, Any]) -> bool:
+    """Return whether an object is the header of a session, or a message in one.
+
+    >>> is_entry({"type": "session", "id": "s1", "cwd": "/src"})
+    True
+    """
+    if data.get("type") == "session":
+        return "cwd" in data or "version" in data
+    message = data.get("message")
+    is_message = data.get("type") == "message" and isinstance(message, dict) and "v" not in data
+    return is_message and isinstance(message, dict) and message.get("role") in _SAID
+
+
+def read(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
+    """Read the branch that stands."""
+    entries = [value for value in values if value.data.get("type") != "session"]
+    standing = _standing(entries)
+    spoken = [value for value in standing if value.data.get("type") in _IN_CONTEXT]
+    notes = []
+    left = sum(value.data.get("type") in _IN_CONTEXT for value in entries) - len(spoken)
+    if left:
+        notes.append(f"{left} entries of abandoned branches are left out")
+    compactions = sum(value.data.get("type") == "compaction" for value in standing)
+    if compactions:
+        was = "compaction is" if compactions == 1 else "compactions are"
+        notes.append(f"{compactions} of its own {was} passed over: the originals are replayed")
+    messages = [message for value in spoken if (message := _message(value))]
+    return messages, notes
+
+
+def _standing(entries: list[Value]) -> list[Value]:
+    by_id = {value.data["id"]: value for value in entries if isinstance(value.data.get("id"), str)}
+    if len(by_id) < len(entries):
+        return entries
+    chain: set[str] = set()
+    at = entries[-1].data["id"] if entries else None
+    while isinstance(at, str) and at in by_id and at not in chain:
+        chain.add(at)
+        at = by_id[at].data.get("parentId")
+    return [value for value in entries if value.data["id"] in chain]
+
+
+def _message(value: Value) -> Message | None:
+    entry = value.data
+    if entry["type"] != "message":  # a branch's summary, or what an extension says
+        return _user({"content": entry.get("summary"), **entry})
+    said = entry.get("message")
+    if not isinstance(said, dict) or said.get("role") not in _SAID:
+        found = said.get("role") if isinstance(said, dict) else said
+        raise Damage(value.line, f"found {found!r} where the role of a message should be")
+    return _SAID[said["role"]](said)
+
+
+def _user(said: dict[str, Any]) -> Message:
+    content = said.get("content")
+    return Message("user", _text(content), media=_media(content))
+
+
+def _reply(said: dict[str, Any]) -> Message:
+    blocks = _blocks(said.get("content"))
+    calls = [
+        ToolCall(_text(block.get("id")), _text(block.get("name")), _arguments(block))
+        for block in blocks
+        if block.get("type") == "toolCall"
+    ]
+    thoughts = [_text(block.get("thinking")) for block in blocks if block.get("type") == "thinking"]
+    return Message(
+        "assistant",
+        _text(said.get("content"), ""),
+        reasoning="\n\n".join(filter(None, thoughts)),
+        tool_calls=calls,
+        usage=_usage(said.get("usage")),
+    )
+
+
+def _arguments(block: dict[str, Any]) -> str:
+    given = block.get("arguments")
+    return given if isinstance(given, str) else json.dumps(given or {}, ensure_ascii=False)
+
+
+def _result(said: dict[str, Any]) -> Message:
+    content = said.get("content")
+    text, failed = _text(content), said.get("isError") is True
+    result = ToolResult(
+        _text(said.get("toolCallId")),
+        _text(said.get("toolName")),
+        "" if failed else text,
+        ToolError(text) if failed else None,
+    )
+    return Message("tool", tool_results=[result], media=_media(content))
+
+
+def _shell(said: dict[str, Any]) -> Message | None:
+    """Read a command that the user ran; the model is told of it as if the user had said it."""
+    if said.get("excludeFromContext"):
+        return None
+    return Message(
+        "user", f"Ran `{_text(said.get('command'))}`\n```\n{_text(said.get('output'))}\n```"
+    )
+
+
+def _blocks(content: Any) -> list[dict[str, Any]]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content or () if isinstance(block, dict)]
+
+
+def _text(content: Any, separator: str = "\n") -> str:
+    if isinstance(content, str):
+        return content
+    texts = [block.get("text") for block in _blocks(content if isinstance(content, list) else [])]
+    return separator.join(text for text in texts if isinstance(text, str) and text)
+
+
+def _media(content: Any) -> list[Media]:
+    found = _blocks(content) if isinstance(content, list) else []
+    return [
+        Media(_text(block.get("mimeType")) or "image/*", _decoded(block.get("data")))
+        for block in found
+        if block.get("type") == "image"
+    ]
+
+
+def _decoded(data: Any) -> bytes:
+    try:
+        return base64.b64decode(data, validate=True)
+    except (TypeError, ValueError, binascii.Error):
+        return b""
+
+
+def _usage(given: Any) -> Usage | None:
+    """Convert pi's buckets, of which none includes another."""
+    if not isinstance(given, dict):
+        return None
+    parts = Usage(
+        given.get("input"), given.get("output"), 0, given.get("cacheRead"), given.get("cacheWrite")
+    )
+    return Usage(
+        parts.input + parts.cache_read + parts.cache_write,
+        parts.output,
+        0,
+        parts.cache_read,
+        parts.cache_write,
+    )
+
+
+_SAID: Mapping[str, Callable[[dict[str, Any]], Message | None]] = {
+    "user": _user,
+    "assistant": _reply,
+    "toolResult": _result,
+    "bashExecution": _shell,
+    "custom": _user,
+    "hookMessage": _user,
+    "branchSummary": lambda said: _user({"content": said.get("summary")}),
+    "compactionSummary": lambda _: None,
+}
+"""How a message of each role is read."""

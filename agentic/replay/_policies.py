@@ -1,0 +1,209 @@
+"""Policies by name: what makes a request of a history, and how one is spelled with its options.
+
+A policy is spelled `name` or `name:option=value,option=value`. Each is the parts of a `View`, which
+decides here as it does for a Runner or a Session.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+import attrs
+
+from agentic.context import budget, compactors
+from agentic.context.strategies import (
+    ClearToolOutputs,
+    ContextStrategy,
+    FitContextWindow,
+    Importance,
+    KeepLast,
+    TrimRounds,
+    TruncateToolOutputs,
+)
+from agentic.context.view import View
+from agentic.errors import ConfigError
+from agentic.tokens import Counter
+
+__all__ = ["POLICIES", "ReplayPolicy", "Room", "make_policy"]
+
+
+@attrs.frozen
+class Room:
+    """What a context may take. Sizes in tokens."""
+
+    limits: budget.Policy
+    counter: Counter
+
+    @property
+    def available(self) -> int:
+        """The window less the reserve."""
+        return self.limits.available_tokens
+
+
+@attrs.frozen(eq=False)
+class ReplayPolicy:
+    """What a session is replayed under. It may serve many sessions."""
+
+    name: str
+    strategies: tuple[ContextStrategy, ...] = ()
+    manager: budget.Manager | None = None
+    description: str = ""
+    """What it does, in a sentence."""
+
+    def make_view(self) -> View:
+        """Return the View of one session."""
+        manager = budget.Manager() if self.manager is None else self.manager
+        return View.of(manager, strategies=self.strategies)
+
+
+def make_policy(spec: str, room: Room) -> ReplayPolicy:
+    """Make the policy that is spelled `name` or `name:option=value,...`.
+
+    >>> from agentic.tokens import CharCounter
+    >>> room = Room(budget.Policy(16_000), CharCounter())
+    >>> policy = make_policy("keep_last:keep_recent=6", room)
+    >>> policy.strategies[0].keep_recent, policy.description
+    (6, 'Send the newest messages, by number.')
+
+    Raises:
+        ConfigError: an unknown name or option, or a value that the policy does not take.
+    """
+    name, _, given = spec.partition(":")
+    if name not in POLICIES:
+        allowed = f"one of {', '.join(POLICIES)}"
+        raise ConfigError("policy", name, allowed, "options follow as :option=value")
+    options = _options(name, given)
+    used, manager = POLICIES[name](room, **options)
+    return ReplayPolicy(spec, tuple(used), manager, inspect.getdoc(POLICIES[name]) or "")
+
+
+def _options(name: str, given: str) -> dict[str, Any]:
+    known = {
+        key: parameter.annotation
+        for key, parameter in inspect.signature(POLICIES[name]).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+    options: dict[str, Any] = {}
+    for part in filter(None, given.split(",")):
+        key, _, text = part.partition("=")
+        if key.strip() not in known:
+            allowed = ", ".join(known) or "none"
+            message = f"{name} has no option {key!r}; its options: {allowed}"
+            raise ConfigError(f"option of {name}", key, allowed, message=message)
+        options[key.strip()] = _value(f"{name}:{key.strip()}", text.strip(), known[key.strip()])
+    return options
+
+
+def _value(name: str, text: str, annotation: Any) -> Any:
+    """Read a number; an empty text is none where there may be none.
+
+    >>> _value("digest:max_tokens", "8_000", int | None), _value("tiers:clear_at", ".5", float)
+    (8000, 0.5)
+    """
+    kind = float if annotation is float else int
+    if text in {"", "none"} and type(None) in get_args(annotation):
+        return None
+    try:
+        return kind(text)
+    except ValueError as problem:
+        allowed = "a whole number" if kind is int else "a number"
+        raise ConfigError(
+            name, text, allowed, f"write {name}={'20' if kind is int else '0.5'}"
+        ) from problem
+
+
+_Parts = tuple[Sequence[ContextStrategy], budget.Manager | None]
+
+
+def _none(_: Room) -> _Parts:
+    """Send everything, as long as it is."""
+    return [], None
+
+
+def _keep_last(_: Room, *, keep_recent: int = 20) -> _Parts:
+    """Send the newest messages, by number."""
+    return [KeepLast(keep_recent)], None
+
+
+def _trim_rounds(_: Room, *, max_rounds: int = 10) -> _Parts:
+    """Send the task and the newest tool rounds, by number."""
+    return [TrimRounds(max_rounds)], None
+
+
+def _fit_window(room: Room, *, low_watermark: float = 0.75) -> _Parts:
+    """Send the task and the newest rounds that fit."""
+    fit = FitContextWindow(room.available, room.counter, low_watermark=low_watermark)
+    return [fit], None
+
+
+def _clear_tool_outputs(
+    room: Room, *, keep_rounds: int = 3, low_watermark: float = 0.75, min_tokens: int | None = None
+) -> _Parts:
+    """Send every message, the oldest tool outputs as one line each."""
+    return [_clearing(room, room.available, keep_rounds, low_watermark, min_tokens)], None
+
+
+def _truncate_tool_outputs(_: Room, *, max_chars: int = 4_000) -> _Parts:
+    """Send every message, long tool outputs without their middle."""
+    return [TruncateToolOutputs(max_chars)], None
+
+
+def _importance(_: Room, *, keep_recent: int = 10, min_score_threshold: float = 0.3) -> _Parts:
+    """Send what scores: users, tools, failures, what is referenced later."""
+    scored = Importance(keep_recent, min_score_threshold=min_score_threshold)
+    return [scored], None
+
+
+def _digest(
+    room: Room, *, max_tokens: int | None = None, keep_recent_tokens: int | None = None
+) -> _Parts:
+    """Compact the history into a digest when it is over the window."""
+    return [], _manager(room, max_tokens, keep_recent_tokens)
+
+
+def _tiers(
+    room: Room,
+    *,
+    clear_at: float = 0.75,
+    keep_rounds: int = 3,
+    max_tokens: int | None = None,
+    keep_recent_tokens: int | None = None,
+) -> _Parts:
+    """Clear old tool outputs first, compact into a digest when that is not enough."""
+    clearing = _clearing(room, max(1, int(room.available * clear_at)), keep_rounds, 0.75, None)
+    return [clearing], _manager(room, max_tokens, keep_recent_tokens)
+
+
+def _clearing(
+    room: Room, tokens: int, keep_rounds: int, low_watermark: float, min_tokens: int | None
+) -> ClearToolOutputs:
+    return ClearToolOutputs(
+        tokens,
+        room.counter,
+        keep_rounds=keep_rounds,
+        low_watermark=low_watermark,
+        min_tokens=min_tokens,
+    )
+
+
+def _manager(room: Room, max_tokens: int | None, keep_recent_tokens: int | None) -> budget.Manager:
+    limits = room.limits
+    if keep_recent_tokens is not None:
+        limits = attrs.evolve(limits, keep_recent_tokens=keep_recent_tokens)
+    size = max_tokens or max(50, min(2_000, room.available // 4))
+    digest = compactors.Digest(max_tokens=size, counter=room.counter)
+    return budget.Manager(room.counter, digest, limits)
+
+
+POLICIES: Mapping[str, Callable[..., _Parts]] = {
+    "none": _none,
+    "keep_last": _keep_last,
+    "trim_rounds": _trim_rounds,
+    "fit_window": _fit_window,
+    "clear_tool_outputs": _clear_tool_outputs,
+    "truncate_tool_outputs": _truncate_tool_outputs,
+    "importance": _importance,
+    "digest": _digest,
+    "tiers": _tiers,
+}
+"""Every policy, as a function of the room and its options; its docstring says what it does."""

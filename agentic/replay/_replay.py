@@ -1,0 +1,218 @@
+"""The replay itself: one pass over a transcript, every policy beside the others, turn by turn."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import attrs
+
+from agentic.context.view import View
+from agentic.messages import Message, split_rounds
+from agentic.replay._judge import POINTS, Point, points_of, text_of
+from agentic.replay._policies import ReplayPolicy, Room
+from agentic.replay._prompt_cache import PromptCache
+from agentic.replay._records import Cut, Replayed, SentRequest
+from agentic.replay._transcripts import Transcript
+from agentic.replay._validity import Validity, adapters_of
+from agentic.tokens import TokenCache
+
+__all__ = ["describe_change", "replay"]
+
+_KINDS = 8
+"""At most so many lines; the last then says how many more there are."""
+
+
+async def replay(
+    transcript: Transcript,
+    policies: Sequence[ReplayPolicy],
+    room: Room,
+    *,
+    providers: Sequence[str] = (),
+    points: int = POINTS,
+    progress: Callable[[int], None] | None = None,
+) -> list[Replayed]:
+    """Send a conversation anew, turn by turn, as each policy would have sent it.
+
+    Before each of the transcript's replies stands one request. What the model would have answered
+    to a shorter one is not known: the transcript's own words go on.
+
+    Args:
+        transcript: the conversation; `Transcript.mended` closes what is open in it.
+        policies: each makes its own requests, and keeps its own history.
+        room: what counts, and the window that requests are measured against.
+        providers: whose rules every request is checked by, of `ADAPTERS`.
+        points: at how many places what is kept is judged.
+        progress: told how many messages were passed since it was last told.
+
+    Raises:
+        ConfigError: a provider that is none.
+    """
+    size = _Sizes(TokenCache(room.counter))
+    adapters = adapters_of(providers)
+    runs = [_Run(policy, size, Validity(adapters)) for policy in policies]
+    judged = {len(point.past): point for point in points_of(transcript.messages, points)}
+    starts = {found.positions[0] for found in split_rounds(transcript.messages)}
+    said = 0
+    for position, message in enumerate(map(_without_usage, transcript.messages)):
+        if message.role == "assistant" and position in starts and position:
+            point = judged.pop(position, None)
+            for run in runs:
+                await run.turn(said, point)
+        for run in runs:
+            run.history.append(message)
+        said += size.of(message)
+        if progress:
+            progress(1)
+    return [run.replayed(room.limits.context_window) for run in runs]
+
+
+def _without_usage(message: Message) -> Message:
+    """Return a message without its usage, which is that of the request as it was really made."""
+    return message if message.usage is None else attrs.evolve(message, usage=None)
+
+
+@attrs.define(eq=False)
+class _Sizes:
+    """The sizes of messages, each counted once."""
+
+    token_cache: TokenCache
+    known: dict[int, tuple[Message, int]] = attrs.field(factory=dict)
+    """By identity; the message is held, so that its identity stays its own."""
+
+    def of(self, message: Message) -> int:
+        if id(message) not in self.known:
+            self.known[id(message)] = message, self.token_cache.count_message(message)
+        return self.known[id(message)][1]
+
+
+@attrs.define(eq=False)
+class _Run:
+    """One session under one policy, as far as it has come."""
+
+    policy: ReplayPolicy
+    size: _Sizes
+    validity: Validity
+    decides: View = attrs.field(
+        default=attrs.Factory(lambda self: self.policy.make_view(), takes_self=True)
+    )
+    history: list[Message] = attrs.field(factory=list)
+    """The transcript as far as it has come; only appended to."""
+    view: list[Message] = attrs.field(factory=list)
+    """The latest request."""
+    seen: int = 0
+    """How many messages of the history were there at the latest request."""
+    cache: PromptCache = attrs.field(
+        default=attrs.Factory(lambda self: PromptCache(self.size.of), takes_self=True)
+    )
+    requests: list[SentRequest] = attrs.field(factory=list)
+    cuts: list[Cut] = attrs.field(factory=list)
+    evidences: list[float] = attrs.field(factory=list)
+    terms: list[float] = attrs.field(factory=list)
+    problems: Counter[str] = attrs.field(factory=Counter)
+
+    async def turn(self, said: int, point: Point | None) -> None:
+        """Make the next request."""
+        fresh = self.history[self.seen :]
+        prepared = await self.decides.prepare(self.history)
+        made = prepared.compaction
+        if made is not None and made.error is not None:
+            self.problems[f"{type(made.error).__name__}: {made.error}"] += 1
+        sent = self.cache.send(prepared.messages)
+        self.requests.append(
+            SentRequest(said=said, tokens=int(sent.tokens), reused=int(sent.reused))
+        )
+        if sent.breaks:
+            self.validity.conclude(self.view)
+            summary = made.summary.content if made is not None and made.summary else ""
+            self.cuts.append(self._cut([*self.view, *fresh], prepared.messages, summary))
+        if point is not None:
+            judgement = point.judge(text_of(prepared.messages))
+            self.evidences.append(judgement.evidence)
+            self.terms.append(judgement.known)
+        self.validity.note(len(prepared.messages))
+        self._remember(prepared.messages, breaks=sent.breaks)
+
+    def replayed(self, window: int) -> Replayed:
+        """Return what became of it."""
+        self.validity.conclude(self.view)
+        for number, problem in self.validity.refusals.items():
+            self.requests[number] = attrs.evolve(self.requests[number], refused=problem)
+        return Replayed(
+            policy=self.policy.name,
+            window=window,
+            requests=tuple(self.requests),
+            cuts=tuple(self.cuts),
+            evidences=tuple(self.evidences),
+            terms=tuple(self.terms),
+            problems=tuple(
+                f"{number} compaction{'s' * (number > 1)} failed: {problem}"
+                for problem, number in self.problems.items()
+            ),
+        )
+
+    def _cut(self, before: list[Message], view: list[Message], summary: str) -> Cut:
+        change = describe_change(before, view)
+        return Cut(
+            turn=len(self.requests),
+            before=sum(map(self.size.of, before)),
+            after=self.requests[-1].tokens,
+            dropped=change.dropped,
+            cleared=change.cleared,
+            what=change.what,
+            summary=summary,
+        )
+
+    def _remember(self, view: list[Message], *, breaks: bool) -> None:
+        """Hold what was sent; a view that only grew is extended."""
+        if breaks:
+            self.view = list(view)
+        else:
+            self.view += view[len(self.view) :]
+        self.seen = len(self.history)
+
+
+@attrs.frozen
+class Change:
+    """The difference between a request as it would have been, and as it is."""
+
+    dropped: int
+    cleared: int
+    what: tuple[str, ...]
+
+
+def describe_change(before: Sequence[Message], after: Sequence[Message]) -> Change:
+    """Compare a request as it would have been with what it is.
+
+    A message that is gone was dropped, one whose calls or results stand there in another wording
+    was cleared. A summary is neither.
+
+    >>> task, reply = Message("user", "Look."), Message("assistant", "Done.")
+    >>> describe_change([task, reply], [task])
+    Change(dropped=1, cleared=0, what=('1 reply',))
+    """
+    stays = {id(message) for message in after}
+    answers = {key for message in after for key in _answers(message)}
+    gone = [each for each in before if id(each) not in stays and each.summary is None]
+    cleared = [message for message in gone if not answers.isdisjoint(_answers(message))]
+    kept = {id(message) for message in cleared}
+    dropped = [message for message in gone if id(message) not in kept]
+    what = (*_lines(dropped, ""), *_lines(cleared, " cleared"))
+    return Change(len(dropped), len(cleared), what)
+
+
+def _answers(message: Message) -> list[str]:
+    return [result.call_id for result in message.tool_results]
+
+
+def _lines(messages: Iterable[Message], ending: str) -> list[str]:
+    kinds = Counter(kind for message in messages for kind in _kinds(message)).most_common()
+    lines = [f"{number} {kind}{'s' * (number > 1)}{ending}" for kind, number in kinds[:_KINDS]]
+    lines = [line.replace("replys", "replies") for line in lines]
+    rest = sum(number for _, number in kinds[_KINDS:])
+    return [*lines, f"{rest} of other kinds{ending}"] if rest else lines
+
+
+def _kinds(message: Message) -> list[str]:
+    """Name what a message is; a tool message is one output for each result."""
+    if message.role == "tool":
+        return [f"{result.name or 'tool'} output" for result in message.tool_results]
+    return [{"user": "user message", "assistant": "reply"}.get(message.role, "system message")]

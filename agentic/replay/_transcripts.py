@@ -1,0 +1,187 @@
+"""Transcripts of many makers: from a file to its conversations, by what its objects look like."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import attrs
+
+from agentic.errors import AgenticError, ConfigError
+from agentic.messages import Message, close_open_rounds, split_rounds
+from agentic.replay import _claude_code, _message_formats, _pi
+from agentic.replay._json_values import Damage, Value, Values, read_values
+
+__all__ = ["Transcript", "TranscriptUnreadable", "read_transcripts"]
+
+_UNDERSTOOD = (
+    "sessions of agentic (JsonlStore, to_plain), chat completions, Anthropic messages, "
+    "Claude Code sessions, pi sessions; one JSON object a line, or one JSON array or object"
+)
+"""In words, for whoever brought something else."""
+
+
+@attrs.define
+class TranscriptUnreadable(AgenticError):
+    """A file that holds no conversation that can be read."""
+
+    name: str
+    """The file, as it was given."""
+    line: int | None
+    """Counted from 1; None if it is about the whole."""
+    found: str
+    """What is there."""
+
+    def __str__(self) -> str:
+        where = self.name if self.line is None else f"{self.name}, line {self.line}"
+        return f"{where}: {self.found}. What is understood: {_UNDERSTOOD}"
+
+
+@attrs.frozen
+class Transcript:
+    """One recorded conversation."""
+
+    name: str
+    """What it is called in a report."""
+    format: str
+    """In whose form it was written."""
+    messages: tuple[Message, ...]
+    notes: tuple[str, ...] = ()
+    """What was left out or mended, a sentence each."""
+
+    def mended(self) -> "Transcript":
+        """Close what was left open, as a store does when it loads: every call has its result.
+
+        >>> from agentic.messages import ToolCall
+        >>> cut_off = Message("assistant", tool_calls=[ToolCall("c1", "run")])
+        >>> Transcript("a", "chat", (cut_off,)).mended().notes
+        ('1 call was never answered: it has a result that says so',)
+        """
+        closed = close_open_rounds(list(self.messages))
+        if len(closed) == len(self.messages) and closed == list(self.messages):
+            return self
+        rounds = split_rounds(self.messages)
+        unanswered = sum(len(found.open_calls) for found in rounds)
+        orphans = sum(found.orphaned for found in rounds)
+        told = [
+            _count(
+                unanswered,
+                "call was never answered: it has a result that says so",
+                "calls were never answered: they have results that say so",
+            ),
+            _count(
+                orphans,
+                "result answers no call: it is left out",
+                "results answer no call: they are left out",
+            ),
+        ]
+        told = [each for each in told if each] or ["results are moved right behind their calls"]
+        return attrs.evolve(self, messages=tuple(closed), notes=(*self.notes, *told))
+
+
+def read_transcripts(path: str | Path, *, file: BinaryIO | None = None) -> list[Transcript]:
+    """Read the conversations of a file: one, or one for each `{"messages": [...]}` in it.
+
+    Nothing of them is mended, see `Transcript.mended`. With a `file`, that is read and `path` is
+    only its name.
+
+    Raises:
+        TranscriptUnreadable: which line, what is there, and what would be understood.
+        OSError: the file cannot be opened.
+    """
+    name = Path(path).name
+    stem = name.removesuffix(".json").removesuffix(".jsonl") or name
+    try:
+        if file is not None:
+            return _read(read_values(file), stem)
+        with Path(path).open("rb") as opened:
+            return _read(read_values(opened), stem)
+    except Damage as problem:
+        raise TranscriptUnreadable(str(path), problem.line, problem.found) from problem
+
+
+_Reader = Callable[[Sequence[Value]], tuple[list[Message], list[str]]]
+
+
+@attrs.frozen
+class _Format:
+    """How one form is told from the others, and read."""
+
+    format: str
+    recognizes: Callable[[dict[str, Any]], bool]
+    """Looks at one object of the file."""
+    read: _Reader
+    """Returns the messages and notes; raises Damage."""
+
+
+_FORMATS = [
+    _Format("agentic store", _message_formats.is_store_entry, _message_formats.read_store_entries),
+    _Format("agentic messages", _message_formats.is_plain, _message_formats.read_plain),
+    _Format("pi session", _pi.is_entry, _pi.read),
+    _Format("Claude Code session", _claude_code.is_entry, _claude_code.read),
+    _Format("Anthropic messages", _message_formats.is_anthropic, _message_formats.read_anthropic),
+    _Format("chat completions", _message_formats.is_chat, _message_formats.read_chat),
+]
+"""The first that recognizes any object of a file reads all of them."""
+
+
+def _read(found: Values, name: str) -> list[Transcript]:
+    whole = [value for value in found.values if _messages_of(value.data) is not None]
+    if not whole:
+        return [_conversation(found.values, name, found.notes)]
+    if len(whole) < len(found.values):
+        other = next(value for value in found.values if _messages_of(value.data) is None)
+        told = "an object without `messages` among others that have them"
+        raise Damage(other.line, f"found {told}")
+    return [
+        _conversation(
+            list(_inner(value)), name if len(whole) == 1 else f"{name} {number}", found.notes
+        )
+        for number, value in enumerate(whole, 1)
+    ]
+
+
+def _messages_of(data: dict[str, Any]) -> list[Any] | None:
+    messages = data.get("messages")
+    return messages if isinstance(messages, list) and "type" not in data else None
+
+
+def _inner(value: Value) -> Iterator[Value]:
+    """Yield the messages of one conversation, its system prompt first."""
+    system = value.data.get("system")
+    if system:
+        yield Value(value.line, {"role": "system", "content": system})
+    for message in value.data["messages"]:
+        if not isinstance(message, dict):
+            raise Damage(value.line, f"found {type(message).__name__} among `messages`, no object")
+        yield Value(value.line, message)
+
+
+def _conversation(values: Sequence[Value], name: str, notes: list[str]) -> Transcript:
+    form = _recognize(values)
+    try:
+        messages, told = form.read(values)
+    except ConfigError as problem:
+        raise Damage(None, f"{form.format}: {problem}") from problem
+    if not messages:
+        raise Damage(None, f"found {form.format}, and no message in it")
+    return Transcript(name, form.format, tuple(messages), (*notes, *told))
+
+
+def _recognize(values: Sequence[Value]) -> _Format:
+    for form in _FORMATS:
+        if any(form.recognizes(value.data) for value in values):
+            return form
+    if not values:
+        raise Damage(None, "found a conversation with no message in it")
+    first = values[0]
+    keys = ", ".join(repr(key) for key in list(first.data)[:8]) or "no keys"
+    raise Damage(first.line, f"found an object with {keys}, which is no message")
+
+
+def _count(number: int, one: str, many: str) -> str:
+    """Begin a sentence with a number; nothing for none.
+
+    >>> _count(2, "call is open", "calls are open")
+    '2 calls are open'
+    """
+    return f"{number} {one if number == 1 else many}" if number > 0 else ""

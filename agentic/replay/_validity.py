@@ -1,0 +1,166 @@
+"""Whether the requests of a session would be accepted for their shape, at the cost of what is new.
+
+A request is unsound if a call and its results are torn apart in it, or if what an adapter makes of
+it breaks a rule that the adapter's validator knows. A request that the next one begins with is a
+part of it: so of requests that only grow the last is looked at, and the others one by one if that
+is refused, or where they end in a reply, which is a matter of their own. Of a request that was cut
+only the rounds are looked at that are new, or have new neighbours: rules are about what stands
+beside each other, but for ids, and those the encoders keep apart. Where that is refused the whole
+is looked at, and has the last word.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+
+import attrs
+
+from agentic import providers
+from agentic.errors import ConfigError
+from agentic.messages import Message, close_open_rounds
+
+__all__ = ["ADAPTERS", "Validity", "adapters_of", "refusal_of"]
+
+ADAPTERS = ("anthropic", "openai_chat", "openai_responses", "gemini", "bedrock")
+_BESIDE = 2
+"""How many rounds before and after what is new are looked at with it."""
+_OTHERS = Message("user", "And so on.")
+"""Stands for the rounds that are not looked at."""
+
+
+def adapters_of(names: Sequence[str]) -> tuple[ModuleType, ...]:
+    """Return adapters by name.
+
+    >>> [adapter.NAME for adapter in adapters_of(["anthropic"])]
+    ['anthropic']
+
+    Raises:
+        ConfigError: there is no adapter of that name.
+    """
+    for name in names:
+        if name not in ADAPTERS:
+            raise ConfigError("provider", name, f"one of {', '.join(ADAPTERS)}")
+    return tuple(getattr(providers, name) for name in dict.fromkeys(names))
+
+
+def refusal_of(view: list[Message], adapters: Sequence[ModuleType] = ()) -> str:
+    """Return why a request would be refused; nothing if it would not.
+
+    >>> from agentic.messages import ToolResult
+    >>> refusal_of([Message("tool", tool_results=[ToolResult("c1", "run")])])
+    'a call and its result are torn apart'
+    """
+    if close_open_rounds(view) is not view:
+        return "a call and its result are torn apart"
+    for adapter in adapters:
+        for found in adapter.validate(adapter.encode_request(view)):
+            return f"{adapter.NAME}: {found.problem}"
+    return ""
+
+
+@attrs.frozen
+class _Known:
+    """A request by the identities of its messages, each with its neighbours."""
+
+    beside: dict[int, tuple[int, int]] = attrs.field(factory=dict)
+    held: tuple[Message, ...] = ()
+    """The messages, so that their identities stay their own."""
+
+    @classmethod
+    def of(cls, view: Sequence[Message]) -> "_Known":
+        return cls({own: (left, right) for left, own, right in _neighbours(view)}, tuple(view))
+
+    def unknown(self, view: Sequence[Message]) -> list[int]:
+        """Return the positions of messages that did not stand between the same two."""
+        neighbours = enumerate(_neighbours(view))
+        return [
+            at for at, (left, own, right) in neighbours if self.beside.get(own) != (left, right)
+        ]
+
+
+@attrs.define(eq=False)
+class Validity:
+    """Looks at the requests of one session, in order."""
+
+    adapters: tuple[ModuleType, ...] = ()
+    refusals: dict[int, str] = attrs.field(factory=dict, init=False)
+    """Why requests would be refused, by their number from 0; known when their run is concluded."""
+    _lengths: list[int] = attrs.field(factory=list, init=False)
+    """The lengths of the requests that only grew, the latest last."""
+    _concluded: int = attrs.field(default=0, init=False)
+    _sound: _Known = attrs.field(factory=_Known, init=False)
+    """The latest request that was looked at and found sound."""
+
+    def note(self, length: int) -> None:
+        """Take in that a request of so many messages was sent, and begins with the one before."""
+        self._lengths.append(length)
+
+    def conclude(self, view: list[Message]) -> None:
+        """Look at the requests since the last conclusion, of which `view` is the latest."""
+        refused = bool(self._lengths) and self._refusal(view)
+        starts = _starts(view)
+        for length in self._lengths:
+            problem = ""
+            if refused:
+                problem = refusal_of(view[:length], self.adapters)
+            elif length and view[length - 1].role == "assistant":
+                problem = self._refusal_at_end(view, length, starts)
+            if problem:
+                self.refusals[self._concluded] = problem
+            self._concluded += 1
+        self._lengths.clear()
+
+    def _refusal(self, view: list[Message]) -> str:
+        """Do what `refusal_of` does, at the cost of what is not known to be sound."""
+        stretches = list(_stretches(self._sound.unknown(view), _starts(view), len(view)))
+        accepted = bool(view) and not any(
+            refusal_of(_part(view, *stretch), self.adapters) for stretch in stretches
+        )
+        problem = "" if accepted else refusal_of(view, self.adapters)
+        if not problem:
+            self._sound = _Known.of(view)
+        return problem
+
+    def _refusal_at_end(self, view: list[Message], length: int, starts: list[int]) -> str:
+        """Look at the beginning of a sound request as if it were all: only its end is new."""
+        [(first, _)] = _stretches([length - 1], starts, length)
+        end = view[first:length]
+        if not refusal_of([_OTHERS, *end] if first else end, self.adapters):
+            return ""
+        return refusal_of(view[:length], self.adapters)
+
+
+def _neighbours(view: Sequence[Message]) -> Iterator[tuple[int, int, int]]:
+    """Return each message between its neighbours, by identity; beside the first and last is 0."""
+    ids = [0, *map(id, view), 0]
+    return zip(ids, ids[1:], ids[2:], strict=False)
+
+
+def _starts(view: Sequence[Message]) -> list[int]:
+    """Return where rounds begin, if none is torn."""
+    return [at for at, message in enumerate(view) if message.role != "tool" or not at]
+
+
+def _stretches(
+    positions: Sequence[int], starts: Sequence[int], length: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the rounds that hold these positions, with some before and after them, none twice."""
+    first = last = 0
+    for position in positions:
+        round_of = bisect_right(starts, position) - 1
+        begin = starts[max(0, round_of - _BESIDE)]
+        after = round_of + 1 + _BESIDE
+        if begin > last:
+            if last:
+                yield first, last
+            first = begin
+        last = min(starts[after], length) if after < len(starts) else length
+    if last:
+        yield first, last
+
+
+def _part(view: list[Message], first: int, last: int) -> list[Message]:
+    """Cut a stretch out; a word of the user's stands for what is before it, and after it."""
+    before = [_OTHERS] if first else []
+    after = [_OTHERS] if last < len(view) else []
+    return [*before, *view[first:last], *after] if before or after else view

@@ -1,0 +1,35 @@
+"""The recorded sessions beside the checkout, and a browser to look at pages with."""
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """Return the folder of recorded sessions, which lies beside the checkout."""
+    folder = ROOT.parent / "shared" / "data" / "transcripts"
+    if not folder.is_dir():
+        pytest.skip("the recorded sessions do not lie beside this checkout")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Start a headless Chromium."""
+    pytest.importorskip("aiohttp", reason="the browser is driven by aiohttp")
+    spec = importlib.util.spec_from_file_location("browser", ROOT / "docs/pictures/browser.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    program = module.find_chromium()
+    if program is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    with module.Browser(program) as started:
+        yield started

@@ -1,0 +1,78 @@
+"""The recorded sessions that lie beside the checkout, all of them."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from agentic.context import budget
+from agentic.replay import (
+    POLICIES,
+    Replayed,
+    Report,
+    Room,
+    Transcript,
+    make_policy,
+    read_transcripts,
+    render_page,
+    replay,
+)
+from agentic.tokens import CharCounter
+
+pytestmark = pytest.mark.corpus
+SPECS = ["none", "fit_window", "tiers", "digest"]
+
+
+def read(corpus: Path) -> list[Transcript]:
+    """Read every session."""
+    paths = [path for path in sorted(corpus.glob("*.jsonl")) if path.name != "index.jsonl"]
+    return [each.mended() for path in paths for each in read_transcripts(path)]
+
+
+def run(transcript: Transcript, specs: list[str], window: int) -> list[Replayed]:
+    """Replay one."""
+    room = Room(budget.Policy(window), CharCounter())
+    policies = [make_policy(spec, room) for spec in specs]
+    providers = ["anthropic", "openai_chat"]
+    return asyncio.run(replay(transcript, policies, room, providers=providers))
+
+
+def test_a_long_session_under_four_policies_takes_seconds(corpus: Path) -> None:
+    """914 messages, four policies, two validators, twelve places of judgement."""
+    [transcript] = read_transcripts(corpus / "pi_large-session.jsonl")
+    start = time.process_time()
+
+    none, fit, tiers, digest = run(transcript.mended(), SPECS, 32_000)
+
+    assert time.process_time() - start < 30
+    assert [each.turns for each in (none, fit, tiers, digest)] == [453] * 4
+    assert none.over > 400
+    assert (fit.over, tiers.over, digest.over) == (0, 0, 0)
+    assert min(fit.cost, tiers.cost, digest.cost) < none.cost / 2
+    assert none.evidence == 1.0
+    assert all(0.5 < (each.evidence or 0) < 1 for each in (fit, tiers, digest))
+
+
+@pytest.mark.long
+def test_every_session_under_every_policy_is_accepted(corpus: Path) -> None:
+    """No request is refused, none that claims to fit is over the window, and all of it is drawn."""
+    replays = [(each, tuple(run(each, list(POLICIES), 8_000))) for each in read(corpus)]
+
+    room = Room(budget.Policy(8_000), CharCounter())
+    descriptions = tuple(make_policy(name, room).description for name in POLICIES)
+    page = render_page(
+        Report(
+            replays=tuple(replays),
+            descriptions=descriptions,
+            window=8_000,
+            reserve=2_000,
+            counter="four characters a token",
+            providers=("anthropic", "openai_chat"),
+        )
+    )
+
+    everything = [each for _, replayed in replays for each in replayed]
+    assert [(each.policy, each.invalid) for each in everything if each.invalid] == []
+    assert len(replays) >= 30
+    assert page.count('class="panel"') == len(everything)
