@@ -8,14 +8,14 @@
     │   └── RequestFailed       the provider answered with an error, or not at all
     ├── HistoryError        the store's side
     │   ├── HistoryConflict     somebody else is writing this session
-    │   ├── HistoryDamaged      an entry cannot be read
+    │   ├── HistoryCorrupt      an entry cannot be read
     │   │   └── HistoryTooNew       a newer version wrote it
     │   ├── HistoryNotWritten   the entry is not stored; the state is as before
     │   ├── HistoryUnavailable  the store cannot be reached, or refuses
     │   ├── MessageNotFound     no message has that id
     │   ├── NothingToRestore    no compaction is left to take back
-    │   ├── OutputMissing       no output is kept under that reference
-    │   └── SessionMissing      there is no session of that name
+    │   ├── OutputNotFound       no output is kept under that reference
+    │   └── SessionNotFound      there is no session of that name
     └── CompactionRefused   a summary that is worse than no summary
         └── HistoryChanged      the history became another one meanwhile
 
@@ -34,7 +34,7 @@ __all__ = [
     "ContextOverflow",
     "HistoryChanged",
     "HistoryConflict",
-    "HistoryDamaged",
+    "HistoryCorrupt",
     "HistoryError",
     "HistoryNotWritten",
     "HistoryTooNew",
@@ -42,10 +42,10 @@ __all__ = [
     "IncompleteReply",
     "MessageNotFound",
     "NothingToRestore",
-    "OutputMissing",
+    "OutputNotFound",
     "ProviderError",
     "RequestFailed",
-    "SessionMissing",
+    "SessionNotFound",
 ]
 
 
@@ -56,10 +56,12 @@ class AgenticError(Exception):
 
 @attrs.define
 class ConfigError(AgenticError, ValueError):
-    """A call that cannot be meant as it stands.
+    """An argument or a setting that cannot be used.
 
-    >>> print(ConfigError("max_lines", -1, "a whole number above 0, or None", "pass None for all"))
-    max_lines is -1; allowed: a whole number above 0, or None. To mend it: pass None for all.
+    >>> print(ConfigError("max_turns", 0, "a whole number >= 1"))
+    max_turns must be a whole number >= 1, got 0
+    >>> print(ConfigError("content", b"", "a str", "decode bytes first"))
+    content must be a str, got b''; decode bytes first
     """
 
     name: str
@@ -68,14 +70,19 @@ class ConfigError(AgenticError, ValueError):
     """What was passed."""
     allowed: str
     """What would have been accepted."""
-    remedy: str
-    """What to do next."""
+    remedy: str = ""
+    """How to fix it, where that is not obvious."""
+    message: str = ""
+    """The whole sentence, where "must be ..., got ..." would not say it well."""
 
     def __str__(self) -> str:
-        return (
-            f"{self.name} is {reprlib.repr(self.given)}; allowed: {self.allowed}. "
-            f"To mend it: {self.remedy}."
-        )
+        given = reprlib.repr(self.given)
+        return self.message or self.explain(self.name, given, self.allowed, self.remedy)
+
+    @staticmethod
+    def explain(name: str, given: str, allowed: str, remedy: str) -> str:
+        """Return what is wrong with a value that is already spelled, and how to fix it."""
+        return f"{name} must be {allowed}, got {given}" + (f"; {remedy}" if remedy else "")
 
 
 @attrs.define
@@ -150,7 +157,7 @@ class HistoryConflict(HistoryError):
 
 
 @attrs.define
-class HistoryDamaged(HistoryError):
+class HistoryCorrupt(HistoryError):
     """An entry that is complete and still cannot be read."""
 
     session: str
@@ -168,7 +175,7 @@ class HistoryDamaged(HistoryError):
 
 
 @attrs.define
-class HistoryTooNew(HistoryDamaged):
+class HistoryTooNew(HistoryCorrupt):
     """An entry with something in it that changes its meaning and that this version does not know.
 
     >>> print(HistoryTooNew("monday.jsonl", 120, "an entry of type 'splice'"))
@@ -189,7 +196,7 @@ class HistoryNotWritten(HistoryError):
     def __str__(self) -> str:
         return (
             f"{self.session} was not written: {self.problem}. The session is as it was before: "
-            "mend the cause and append again"
+            "fix the cause and append again"
         )
 
 
@@ -231,7 +238,7 @@ class NothingToRestore(HistoryError):
 
 
 @attrs.define
-class OutputMissing(HistoryError):
+class OutputNotFound(HistoryError):
     """A reference to an output that was never kept here."""
 
     session: str
@@ -245,7 +252,7 @@ class OutputMissing(HistoryError):
 
 
 @attrs.define
-class SessionMissing(HistoryError):
+class SessionNotFound(HistoryError):
     """A session that was asked for by name and is not there."""
 
     session: str

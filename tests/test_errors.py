@@ -13,7 +13,7 @@ from agentic.errors import (
     ContextOverflow,
     HistoryChanged,
     HistoryConflict,
-    HistoryDamaged,
+    HistoryCorrupt,
     HistoryError,
     HistoryNotWritten,
     HistoryTooNew,
@@ -21,10 +21,10 @@ from agentic.errors import (
     IncompleteReply,
     MessageNotFound,
     NothingToRestore,
-    OutputMissing,
+    OutputNotFound,
     ProviderError,
     RequestFailed,
-    SessionMissing,
+    SessionNotFound,
 )
 
 CLASSES = {
@@ -33,21 +33,21 @@ CLASSES = {
     if inspect.isclass(thing) and thing.__module__ == errors.__name__
 }
 EXAMPLES = [
-    ConfigError("max_lines", -1, "a whole number above 0, or None", "pass None for all"),
+    ConfigError("max_lines", -1, "a whole number above 0 or None", "pass None for all"),
     ContextOverflow("a-model", 9_000, 8_192),
     ContextOverflow("a-model"),
     IncompleteReply("The build is"),
     RequestFailed("an address", 503, "try again later"),
     RequestFailed("an address", None, "the connection was refused"),
     HistoryConflict("session.jsonl"),
-    HistoryDamaged("session.jsonl", 120, "no JSON"),
+    HistoryCorrupt("session.jsonl", 120, "no JSON"),
     HistoryTooNew("session.jsonl", 120, "an entry of type 'splice'"),
     HistoryNotWritten("session.jsonl", "the disk is full"),
     NothingToRestore("session.jsonl"),
     CompactionRefused("the summary is empty"),
     HistoryUnavailable("session.jsonl", "the server is gone"),
-    OutputMissing("session.jsonl", "out-0123456789abcdef"),
-    SessionMissing("monday", "sessions.db"),
+    OutputNotFound("session.jsonl", "out-0123456789abcdef"),
+    SessionNotFound("monday", "sessions.db"),
     MessageNotFound("session.jsonl", "m1"),
     HistoryChanged(),
 ]
@@ -108,7 +108,7 @@ def test_one_root_catches_everything(error: AgenticError) -> None:
     [
         (
             EXAMPLES[0],
-            "max_lines is -1; allowed: a whole number above 0, or None. To mend it: pass",
+            "max_lines must be a whole number above 0 or None, got -1; pass",
         ),
         (EXAMPLES[1], "'a-model' accepts 8192 tokens, the request has 9000: give the Runner a"),
         (EXAMPLES[2], "'a-model' accepts fewer tokens, the request has more: give the Runner a"),
@@ -138,7 +138,7 @@ def test_an_error_says_what_was_given_and_what_to_do(error: AgenticError, said: 
 
 def test_a_config_error_is_a_value_error() -> None:
     """Code that knows nothing of this library catches it."""
-    with pytest.raises(ValueError, match="max_lines is -1"):
+    with pytest.raises(ValueError, match=r"max_lines must be .*, got -1"):
         raise EXAMPLES[0]
 
 

@@ -51,15 +51,15 @@ class AgentConfig(AgentSettings):
         return self._parts.decider()
 
     def limits(self) -> ModelLimits:
-        """Tell the model's limits: `context_window`, or what the decider or the catalog says."""
+        """Return the model's limits: `context_window`, or what the decider or the catalog says."""
         return self._parts.limits()
 
     def counter(self) -> ModelCounter:
-        """Give the best counter that is installed for the model."""
+        """Return the best counter that is installed for the model."""
         return self._parts.counter()
 
     def policy(self) -> Policy:
-        """Give the numbers of the budget.
+        """Return the numbers of the budget.
 
         Where a number that is not written contradicts one that is, or the window, it gives way: the
         reserve down to half of the window, the recent messages to four less than N, N to four more
@@ -71,11 +71,11 @@ class AgentConfig(AgentSettings):
         return self._parts.policy()
 
     def compactor(self) -> Compactor:
-        """Give who summarizes, and a digest where that fails; connected to when it is needed."""
+        """Return who summarizes, and a digest where that fails; connected to when it is needed."""
         return self._parts.compactor()
 
     def sessions(self) -> Sessions:
-        """Give the place where the agent's sessions are kept.
+        """Return the place where the agent's sessions are kept.
 
         Raises:
             ConfigProblems: sessions in memory cannot be listed.
@@ -83,7 +83,7 @@ class AgentConfig(AgentSettings):
         return make_sessions(self.store, self.name, self._origin)
 
     def session(self, session_id: str | None = None) -> Session:
-        """Give a session of this agent, to be entered by `async with`; without an id a new one.
+        """Return a session of this agent, to be entered by `async with`; without an id a new one.
 
         Raises:
             ConfigError: an id that names no session.
@@ -93,7 +93,7 @@ class AgentConfig(AgentSettings):
         return self._parts.session(session_id)
 
     def registry(self, session: Session) -> Registry | None:
-        """Give the tools of the agent in a session; None if it has none.
+        """Return the tools of the agent in a session; None if it has none.
 
         Raises:
             ConfigProblems: references to what is not there, or is no tool; all of them.
@@ -101,7 +101,7 @@ class AgentConfig(AgentSettings):
         return self._parts.registry(session)
 
     def runner(self, session: Session, decider: Decider | None = None) -> Runner:
-        """Give what serves requests in a session; a `decider` takes the place of the model.
+        """Return what serves requests in a session; a `decider` takes the place of the model.
 
         Raises:
             ConfigProblems: something that the file names cannot be used.

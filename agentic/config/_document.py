@@ -16,7 +16,6 @@ from agentic.config._problems import Fault, Place
 
 __all__ = ["Document", "Unreadable", "read_yaml"]
 
-_ALLOWED = "one plain YAML document"
 _MAX_VALUES = 10_000
 """Written, or made by aliases, a few lines of which make billions."""
 _MAX_DEPTH = 40
@@ -45,9 +44,7 @@ class Unreadable(Exception):
     """A text that is no document at all."""
 
     line: int
-    given: str
-    allowed: str
-    remedy: str
+    message: str
 
 
 def read_yaml(text: str) -> Document:
@@ -60,9 +57,7 @@ def read_yaml(text: str) -> Document:
     reader = _Reader(text)
     data = None if node is None else reader.read(node, ())
     if node is None or data is None:
-        raise Unreadable(
-            1, "empty", "the keys of an agent", "begin with a line such as max_turns: 50"
-        )
+        raise Unreadable(1, "the file is empty; begin with a line such as max_turns: 50")
     reader.lines.setdefault((), reader.line(node))
     return Document(data, reader.lines, tuple(reader.faults))
 
@@ -111,17 +106,17 @@ def _compose(text: str) -> yaml.Node | None:
 def _no_yaml(text: str, index: int, problem: str, remedy: str | None = None) -> Unreadable:
     if problem == "but found another document":
         remedy = "put what follows the line --- into a file of its own, or leave it out"
-        return Unreadable(_line(text, index), "more than one document", _ALLOWED, remedy)
+        return Unreadable(_line(text, index), f"more than one document; {remedy}")
     said = problem.replace(r"character '\t'", "a tab")
     if remedy is None:
-        remedy = "mend this line or the one before; a text with special characters needs quotes"
+        remedy = "check this line and the one before; a text with special characters needs quotes"
     if "a tab" in said or text[index : index + 1] == "\t":
         remedy = "indent with spaces, not with tabs"
-    return Unreadable(_line(text, index), f"no YAML ({said})", _ALLOWED, remedy)
+    return Unreadable(_line(text, index), f"not the YAML of an agent: {said}; {remedy}")
 
 
 def _line(text: str, index: int) -> int:
-    """Give the line of a character, or the last line for the end of the text."""
+    """Return the line of a character, or the last line for the end of the text."""
     index = min(index, max(len(text.rstrip()) - 1, 0))
     return text.count("\n", 0, index) + 1
 
@@ -143,9 +138,7 @@ class _Reader:
         if self.values > _MAX_VALUES or len(place) > _MAX_DEPTH:
             raise Unreadable(
                 self.lines.get(place[:1], 1),
-                "too large once its aliases are filled in",
-                f"{_MAX_VALUES:,} values, {_MAX_DEPTH} deep",
-                "write the values out in place of *aliases",
+                "too large once its aliases are filled in; write the values out in their place",
             )
         if isinstance(node, yaml.MappingNode):
             return self._read_mapping(node, place)
@@ -165,8 +158,8 @@ class _Reader:
         for key, value in self._keys(node, place):
             here = (*place, key.value)
             if key.value in found:
-                given = f"given twice, first in line {self.lines[here]}"
-                self._fault(key, here, given, "each key once", "leave one of them out")
+                first = self.lines[here]
+                self._fault(key, here, f"duplicate key '{key.value}', first given in line {first}")
             else:
                 self.lines[here] = self.line(key)
                 found[key.value] = self.read(value, here)
@@ -179,11 +172,11 @@ class _Reader:
             if isinstance(key, yaml.ScalarNode):
                 yield key, value
             else:
-                self._fault(key, (*place, "?"), "no key", "a word before the colon", "write one")
+                self._fault(key, (*place, "?"), "a key must be a word before a colon")
 
-    def _fault(self, key: yaml.Node, place: Place, given: str, allowed: str, remedy: str) -> None:
+    def _fault(self, key: yaml.Node, place: Place, message: str) -> None:
         """Take note of a fault with a line of its own."""
-        self.faults.append(Fault(place, given, allowed, remedy, self.line(key)))
+        self.faults.append(Fault(place, "", line=self.line(key), message=message))
 
 
 def _read_scalar(node: yaml.Node) -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 
 import attrs
 
-from agentic._given import seconds as check_seconds
-from agentic._given import whole
+from agentic._validate import seconds as check_seconds
+from agentic._validate import whole
 from agentic.errors import ConfigError
 
 __all__ = ["EXPANDS", "SCHEMA", "choice", "flag", "number", "seconds", "size", "text"]
@@ -29,7 +29,7 @@ _SIZE_SCHEMA = r"^0*[1-9][0-9]{0,14} ?([Bb]|[KkMm]([Ii]?[Bb])?)?$"
 
 
 def number(default: int | None, least: int, *, optional: bool = False) -> Any:
-    """Give a field for a whole number."""
+    """Return a field for a whole number."""
     return attrs.field(
         default=default,
         validator=whole(least, optional=optional),
@@ -38,7 +38,7 @@ def number(default: int | None, least: int, *, optional: bool = False) -> Any:
 
 
 def seconds(default: float | None) -> Any:
-    """Give a field for a time; None is for ever."""
+    """Return a field for a time; None is for ever."""
     return attrs.field(
         default=default,
         validator=check_seconds,
@@ -47,7 +47,7 @@ def seconds(default: float | None) -> Any:
 
 
 def flag(*, default: bool) -> Any:
-    """Give a field for true or false."""
+    """Return a field for true or false."""
     return attrs.field(
         default=default,
         validator=_check(
@@ -68,7 +68,7 @@ def text(
     expands: bool = False,
     hidden: bool = False,
 ) -> Any:
-    """Give a field for a text; None may be given where it is the default."""
+    """Return a field for a text; None may be given where it is the default."""
     accepted = re.compile(pattern)
 
     def fits(value: object) -> bool:
@@ -80,7 +80,7 @@ def text(
         default=default,
         validator=_check(
             fits,
-            allowed + (", or null" if default is None else ""),
+            allowed + (" or null" if default is None else ""),
             lambda value: _text_remedy(value, remedy),
         ),
         repr=not hidden,
@@ -90,7 +90,7 @@ def text(
 
 
 def choice(default: str, *names: str) -> Any:
-    """Give a field for one of several names."""
+    """Return a field for one of several names."""
     return attrs.field(
         default=default,
         validator=_check(
@@ -103,7 +103,7 @@ def choice(default: str, *names: str) -> Any:
 
 
 def size(default: int | None) -> Any:
-    """Give a field for a number of bytes, which may be written with a unit."""
+    """Return a field for a number of bytes, which may be written with a unit."""
     units = {"type": "string", "pattern": _SIZE_SCHEMA}
     whole_bytes = {"type": "integer", "minimum": 1}
     return attrs.field(
@@ -126,9 +126,7 @@ def _bytes(value: Any) -> int | None:
         amount = value
     if amount is None or (type(amount) is int and amount > 0):
         return amount
-    raise ConfigError(
-        "max_bytes", value, "bytes above 0, such as 50KB, or null", "write 50KB, 1MB or a number"
-    )
+    raise ConfigError("max_bytes", value, "a number of bytes above 0, a size such as 50KB, or null")
 
 
 def _pattern(pattern: str, *, expands: bool) -> dict[str, str]:
@@ -138,7 +136,7 @@ def _pattern(pattern: str, *, expands: bool) -> dict[str, str]:
 
 
 def _text_remedy(value: object, remedy: str | Callable[[str], str]) -> str:
-    """Say what to do about a value that is no text, or not this one.
+    """Return what to do about a value that is no text, or not this one.
 
     >>> _text_remedy(3, "write another name"), _text_remedy("../up", "write another name")
     ('write it in quotes', 'write another name')

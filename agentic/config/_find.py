@@ -34,17 +34,15 @@ def find(
             if given and (path := place / f"{given}{suffix}").is_file():
                 return load(path, environ=environ)
     known = list_agents(home)
-    remedy = f"make {home / _AGENTS / (given or 'NAME')}.yaml, or name a file"
-    raise ConfigError(
-        "the agent",
-        agent,
-        f"one of {', '.join(known)}, or a file" if known else "a file; agents/ holds none",
-        did_you_mean(given, known, remedy),
-    )
+    path = home / _AGENTS / f"{given or 'NAME'}.yaml"
+    remedy = did_you_mean(given, known, f"create {path}, or name a file")
+    allowed = f"one of {', '.join(known)}, or a file" if known else "a file; agents/ holds none"
+    message = f"no agent named '{given}'; {remedy}"
+    raise ConfigError("agent", agent, allowed, remedy, message)
 
 
 def list_agents(folder: str | Path = ".") -> dict[str, Path]:
-    """Give the agents that have a file in the folder `agents`, by name, in order."""
+    """Return the agents that have a file in the folder `agents`, by name, in order."""
     found: dict[str, Path] = {}
     for suffix in reversed(_SUFFIXES):  # of two with one name, the one that `find` takes
         found |= {path.stem: path for path in (Path(folder) / _AGENTS).glob(f"*{suffix}")}

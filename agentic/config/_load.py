@@ -12,7 +12,7 @@ import attrs
 from agentic.config._agent import AgentConfig
 from agentic.config._numbers import contradictions
 from agentic.config._origin import Origin
-from agentic.config._problems import ConfigProblems, Problem
+from agentic.config._problems import ConfigProblems, Problem, did_you_mean
 from agentic.errors import ConfigError
 
 __all__ = ["load", "loads"]
@@ -81,25 +81,32 @@ def _read(path: Path) -> str:
     """Read a file that may be anything."""
     try:
         if not path.is_file():
-            found = "no file" if path.exists() else "missing"
-            raise _refused(path, found, "a file that is there", "mend the path, or write the file")
+            raise _refused(path, _not_found(path))
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
     except OSError as error:
-        said = (error.strerror or str(error)).lower()
-        raise _refused(path, f"unreadable ({said})", "a file", "see to its permissions") from error
+        reason = (error.strerror or str(error)).lower()
+        raise _refused(path, f"cannot be read: {reason}") from error
     if len(data) > _MAX_BYTES:
-        allowed = f"up to {_MAX_BYTES // 1024} KB"
-        raise _refused(path, "too large", allowed, "is it an agent's file? Shorten its texts")
+        limit = f"larger than the {_MAX_BYTES // 1024} KB that an agent's file may have"
+        raise _refused(path, limit)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise _refused(path, "no UTF-8", "UTF-8", "save it as UTF-8", line) from error
+        raise _refused(path, "not UTF-8; save it as UTF-8", line) from error
 
 
-def _refused(path: Path, given: str, allowed: str, remedy: str, line: int = 0) -> ConfigProblems:
-    return ConfigProblems([Problem(str(path), line, "", given, allowed, remedy)])
+def _not_found(path: Path) -> str:
+    if path.exists():
+        return "not a file"
+    beside = [each.name for each in path.parent.glob("*.y*ml")] if path.parent.is_dir() else []
+    hint = did_you_mean(path.name, beside, "")
+    return f"no such file; {hint}" if hint else "no such file"
+
+
+def _refused(path: Path, message: str, line: int = 0) -> ConfigProblems:
+    return ConfigProblems([Problem(str(path), line, "", "", message=message)])
 
 
 def _make(text: str, origin: Origin, name: str, environ: Mapping[str, str] | None) -> AgentConfig:
@@ -107,8 +114,8 @@ def _make(text: str, origin: Origin, name: str, environ: Mapping[str, str] | Non
     try:
         read = document.read_yaml(text)
     except document.Unreadable as error:
-        said = (error.line, "", error.given, error.allowed, error.remedy)
-        raise ConfigProblems([Problem(origin.file, *said)]) from error
+        problem = Problem(origin.file, error.line, "", "", message=error.message)
+        raise ConfigProblems([problem]) from error
     origin = attrs.evolve(origin, lines=read.lines)
     made = structure.structure(read.data, origin.folder, os.environ if environ is None else environ)
     faults = [*read.faults, *contradictions(read.data)]

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+import attrs
+
 from agentic import limits, providers
 from agentic.config._problems import did_you_mean
 from agentic.config._records import DIGEST, MODEL, PREFIX
@@ -24,7 +26,7 @@ __all__ = [
 
 
 def is_served(model: str) -> bool:
-    """Tell whether a provider serves the model, rather than a decider of one's own.
+    """Return whether a provider serves the model, rather than a decider of one's own.
 
     >>> is_served("anthropic:claude-sonnet-4-5"), is_served("my_agent.py:Offline")
     (True, False)
@@ -34,7 +36,7 @@ def is_served(model: str) -> bool:
 
 
 def served_name(model: str | None) -> str:
-    """Give the name that the provider gives a model; "" for a decider of one's own, and for none.
+    """Return the name that the provider gives a model; "" for a decider of one's own, and for none.
 
     >>> served_name("openai_chat:gpt-oss:20b"), served_name("my_agent.py:Offline")
     ('gpt-oss:20b', '')
@@ -56,8 +58,7 @@ def check_model(model: str, folder: Path) -> None:
         if ".py:" in model:
             raise
         provider, _, name = model.partition(":")
-        near = did_you_mean(provider, providers.PROVIDERS, PREFIX)
-        remedy = f"{near}:{name}" if near.startswith("write ") else near
+        remedy = did_you_mean(provider, providers.PROVIDERS, PREFIX).replace("'?", f":{name}'?")
         raise ConfigError("model", model, MODEL, remedy) from error
 
 
@@ -78,25 +79,30 @@ def connect(
     """
     if is_served(model):
         return providers.connect(model, options=dict(options), limits=window)
-    found = Reference.read(model, folder).resolve()
+    try:
+        found = Reference.read(model, folder).resolve()
+    except ConfigError as error:
+        if ".py:" in model:
+            raise
+        # Whoever misspells a provider has written the name of a module.
+        message = f"{error.message or error}; providers are {', '.join(providers.PROVIDERS)}"
+        raise attrs.evolve(error, message=message) from error
     if isinstance(found, type) or not hasattr(found, "decide"):
         found = _made(model, found, options)
     elif options:
         raise ConfigError(
             "model_options",
             dict(options),
-            "none, since the model is an object already",
-            "refer to its class, or to a function that makes it",
+            "left out for a model that is an object already",
+            "refer to its class, or to a function that creates it",
         )
     if isinstance(found, type) or not callable(getattr(found, "decide", None)):
-        raise ConfigError(
-            "model", model, "something with async decide(request) -> Decision", "give it decide"
-        )
+        raise ConfigError("model", model, "an object with async decide(request) -> Decision")
     return cast("Decider", found)
 
 
 def limits_of(decider: Decider) -> ModelLimits:
-    """Tell the limits of a decider of one's own, which may know them."""
+    """Return the limits of a decider of one's own, which may know them."""
     told = getattr(decider, "limits", None)
     given: object = told() if callable(told) else None
     return given if isinstance(given, ModelLimits) else limits.lookup("")
@@ -123,7 +129,6 @@ def _made(model: str, found: Any, options: Mapping[str, Any]) -> Any:
     try:
         return found(**options)
     except Exception as error:
-        said = f"{type(error).__name__}: {error}".rstrip(".")
-        raise ConfigError(
-            "model", model, "a class or a function that makes a decider", f"mend it ({said})"
-        ) from error
+        allowed = "a class or a function that creates a decider"
+        message = f"cannot create a decider by {model}: {type(error).__name__}: {error}"
+        raise ConfigError("model", model, allowed, message=message) from error

@@ -31,7 +31,7 @@ def contradictions(data: Any) -> Iterator[Fault]:
 
 
 def make_policy(settings: ContextSettings, window: int, origin: Origin, reply: int = 0) -> Policy:
-    """Give the numbers of a budget over a window; 0 is no window.
+    """Return the numbers of a budget over a window; 0 is no window.
 
     `reply` is how long a reply each request asks for: some providers refuse a request that, with
     the reply, is larger than the window.
@@ -76,7 +76,7 @@ def _give_way(
 
 
 def _keep_recent(window: int, reserve: int, most: int | None) -> int:
-    """Give what stays when the window is full: the budget's default, and room for a summary."""
+    """Return what stays when the window is full: the budget's default, and room for a summary."""
     room = window - reserve if most is None else min(window - reserve, most)
     return min(Policy(window).keep_recent_tokens, room * 2 // 3)
 
@@ -88,8 +88,7 @@ def _messages(context: dict[str, Any]) -> Iterator[Fault]:
         yield Fault(
             ("context", "max_messages_before_summary"),
             show(most),
-            f"more than min_recent_messages, which is {recent}",
-            "raise it or lower min_recent_messages: the recent ones always stay",
+            f"more than min_recent_messages ({recent}), which always stay",
         )
 
 
@@ -103,13 +102,12 @@ def _too_large(reserve: int, window: int) -> Fault:
     return Fault(
         ("context", "response_reserve"),
         show(reserve),
-        f"less than the context window, which is {window}",
-        "lower it, or leave it out",
+        f"less than the context window ({window})",
     )
 
 
 def _window(data: dict[str, Any]) -> int | None:
-    """Give the window that the document tells, by itself or by its model."""
+    """Return the window that the document tells, by itself or by its model."""
     window, model = _number(data, "context_window"), data.get("model")
     if window is not None and window > 0:
         return window
@@ -121,14 +119,14 @@ def _places(store: dict[str, Any]) -> Iterator[Fault]:
     """Find a place that the kind of store does not have, and a server that is not named."""
     kind = store.get("kind", "jsonl")
     if kind == "postgres" and store.get("dsn") is None:
-        allowed = "dsn, such as postgresql://localhost/agents or ${DATABASE_URL}"
-        yield Fault(("store",), "without dsn", allowed, "add dsn")
+        example = "dsn: postgresql://localhost/agents, or dsn: ${DATABASE_URL}"
+        yield Fault(("store",), "", message=f"a postgres store needs a dsn; add {example}")
     homes = {"jsonl": "path", "sqlite": "path", "postgres": "dsn", "memory": ""}
     home = homes.get(kind) if isinstance(kind, str) else None
     for key in ("path", "dsn"):
         if home is not None and key != home and store.get(key) is not None:
-            allowed = f"nothing, since a store of kind {kind} has no {key}"
-            yield Fault(("store", key), "written", allowed, "leave it out, or mend kind")
+            message = f"store.{key} is not used by a {kind} store; leave it out, or change kind"
+            yield Fault(("store", key), show(store[key]), message=message)
 
 
 def _number(section: dict[str, Any], key: str) -> int | None:

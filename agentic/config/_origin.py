@@ -24,17 +24,19 @@ class Origin:
     lines: Mapping[_problems.Place, int] = attrs.field(factory=dict, repr=False)
 
     def has(self, *place: str | int) -> bool:
-        """Tell whether a key was written, rather than left to its default."""
+        """Return whether a key was written, rather than left to its default."""
         return place in self.lines
 
     def problems(self, faults: Iterable[Fault]) -> ConfigProblems:
-        """Give faults their lines, as an error to be raised."""
+        """Return an error that names the line of each fault."""
         return ConfigProblems(map(self._problem, faults))
 
     def _problem(self, fault: Fault) -> Problem:
-        """Give a fault the line of its key, or of the nearest key around it."""
+        """Return a fault with the line of its key, or of the nearest key around it."""
         around = (fault.place[:end] for end in range(len(fault.place), -1, -1))
         line = next((self.lines[place] for place in around if place in self.lines), 0)
         line = line if fault.line is None else fault.line
         key = _problems.spell(fault.place)
-        return Problem(self.file, line, key, fault.given, fault.allowed, fault.remedy)
+        return Problem(
+            self.file, line, key, fault.given, fault.allowed, fault.remedy, fault.message
+        )

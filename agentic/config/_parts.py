@@ -42,34 +42,33 @@ class Parts:
     """By name: a model is connected to once."""
 
     def decider(self) -> Decider:
-        """Give the agent's own."""
+        """Return the agent's own."""
         if self.config.model is None:
-            allowed = "a model, or a decider that is passed to runner()"
-            remedy = "add a line such as model: anthropic:claude-sonnet-4-5"
-            missing = Fault(("model",), "missing", allowed, remedy)
-            raise self.origin.problems([missing])
+            example = "model: anthropic:claude-sonnet-4-5"
+            message = f"model is missing; add {example}, or pass a decider to runner()"
+            raise self.origin.problems([Fault(("model",), "", message=message)])
         return self._decider(self.config.model, "model")
 
     def limits(self) -> ModelLimits:
-        """Tell the limits of the agent's model."""
+        """Return the limits of the agent's model."""
         model, window = self.config.model, self.config.context_window
         if window is not None:
             return ModelLimits(window, limits.lookup(served_name(model)).max_output)
         return self._limits(model, "model")
 
     def counter(self) -> ModelCounter:
-        """Give the best counter for the agent's model."""
+        """Return the best counter for the agent's model."""
         return tokens.for_model(served_name(self.config.model))
 
     def policy(self) -> Policy:
-        """Give the numbers of the budget."""
+        """Return the numbers of the budget."""
         known = self.limits()
         reply = reply_tokens(self.config.model, self.config.model_options, known)
         with self._blaming("context"):
             return make_policy(self.config.context, known.context_window, self.origin, reply)
 
     def compactor(self) -> Compactor:
-        """Give who summarizes."""
+        """Return who summarizes."""
         model, settings = self.config.model, self.config.context
         name = settings.summary_model
         if name is None:
@@ -83,7 +82,7 @@ class Parts:
         )
 
     def session(self, session_id: str) -> Session:
-        """Give a session that is not entered yet."""
+        """Return a session that is not entered yet."""
         known, counter = self.limits(), self.counter()
         if not known.known:
             _logger.warning(
@@ -109,7 +108,7 @@ class Parts:
         return session
 
     def registry(self, session: Session) -> Registry | None:
-        """Give the tools of a session."""
+        """Return the tools of a session."""
         registry, faults = Registry(), list[Fault]()
         for index, text in enumerate(self.config.tools):
             try:
@@ -125,7 +124,7 @@ class Parts:
         return registry if self.config.tools else None
 
     def runner(self, session: Session, decider: Decider | None) -> Runner:
-        """Give what serves requests in a session."""
+        """Return what serves requests in a session."""
         truncation = self.config.truncation
         return session.runner(
             self.decider() if decider is None else decider,
@@ -161,7 +160,7 @@ class Parts:
 
     @contextlib.contextmanager
     def _blaming(self, *place: str | int) -> Iterator[None]:
-        """Give an error the line of the key that it comes from."""
+        """Add to an error the line of the key that it comes from."""
         try:
             yield
         except ConfigProblems:

@@ -24,8 +24,8 @@ _ENOUGH = 4
 class Problem:
     """One mistake in a file.
 
-    >>> print(Problem("quick.yaml", 3, "max_turns", "0", "a whole number from 1", "raise it"))
-    quick.yaml:3: max_turns is 0; allowed: a whole number from 1. To mend it: raise it.
+    >>> print(Problem("quick.yaml", 3, "max_turns", "0", "a whole number >= 1"))
+    quick.yaml:3: max_turns must be a whole number >= 1, got 0
     """
 
     file: str
@@ -34,16 +34,18 @@ class Problem:
     key: str
     """The way to the key, such as `context.response_reserve` or `tools[0]`; empty for the file."""
     given: str
-    """As the file has it, or in words: missing, no key here."""
-    allowed: str
-    remedy: str
+    """As the file has it; empty for what is missing."""
+    allowed: str = ""
+    remedy: str = ""
+    message: str = ""
+    """The whole sentence, where "must be ..., got ..." would not say it well."""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}: " if self.line else f"{self.file}: "
-        return (
-            f"{place}{self.key or 'the file'} is {self.given}; allowed: {self.allowed}. "
-            f"To mend it: {self.remedy.rstrip('.')}."
+        refusal = ConfigError.explain(
+            self.key or "the file", self.given, self.allowed, self.remedy.rstrip(".")
         )
+        return place + (self.message or refusal)
 
 
 @attrs.define(init=False)
@@ -53,13 +55,14 @@ class ConfigProblems(ConfigError):
     As a ConfigError it speaks of the first one.
     """
 
-    problems: tuple[Problem, ...]
+    problems: tuple[Problem, ...] = ()
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
         first = self.problems[0]
         self.name, self.given = first.key or first.file, first.given
         self.allowed, self.remedy = first.allowed, first.remedy
+        self.message = str(first)
         ValueError.__init__(self, self.problems)
 
     def __reduce__(self) -> tuple[type["ConfigProblems"], tuple[tuple[Problem, ...]]]:
@@ -75,10 +78,12 @@ class Fault:
 
     place: Place
     given: str
-    allowed: str
-    remedy: str
+    allowed: str = ""
+    remedy: str = ""
     line: int | None = None
     """Where it is not the key's own."""
+    message: str = ""
+    """As of a `Problem`."""
 
     @classmethod
     def of(cls, error: ConfigError, place: Place, given: str | None = None) -> "Fault":
@@ -88,7 +93,15 @@ class Fault:
             show(error.given) if given is None else given,
             error.allowed.replace("None", "null").replace("a str", "a text"),
             error.remedy.replace("None", "null"),
+            message=error.message,
         )
+
+    @classmethod
+    def unknown_key(cls, place: Place, known: Iterable[str]) -> "Fault":
+        """Report a key that its section does not have."""
+        key, names = str(place[-1]), list(known)
+        hint = did_you_mean(key, names, f"known keys: {', '.join(names)}")
+        return cls(place, show(key), hint, message=f"unknown key '{key}' ({hint})")
 
 
 def show(value: object) -> str:
@@ -116,10 +129,10 @@ def did_you_mean(given: str, known: Iterable[str], otherwise: str) -> str:
     """Name the nearest word, if one is near.
 
     >>> did_you_mean("max_turn", ["max_turns", "model"], "leave it out")
-    'write max_turns'
+    "did you mean 'max_turns'?"
     """
     words = list(known)
     near = difflib.get_close_matches(given, words, 1, _ALIKE)
     near += [word for word in words if len(given) >= _ENOUGH and given in word]
     near += difflib.get_close_matches(given, words, 1)
-    return f"write {near[0]}" if near else otherwise
+    return f"did you mean '{near[0]}'?" if near else otherwise

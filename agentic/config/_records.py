@@ -31,7 +31,7 @@ _SOME = r"[\s\S]+"
 
 
 def complete(name: str) -> str:
-    """Say what to do about a model's name that lacks a part.
+    """Return what to do about a model's name that lacks a part.
 
     >>> complete("my_agent.py")
     "write the name in it after the file's, as in my_agent.py:Agent"
@@ -82,7 +82,7 @@ class TruncationSettings:
     """Bytes to keep at most, also as 50KB or 1MB; null for any number."""
 
     def options(self) -> truncate.Options:
-        """Give the same as a Runner takes it."""
+        """Return the same as a Runner takes it."""
         return truncate.Options(
             mode=truncate.Mode(self.mode), max_lines=self.max_lines, max_bytes=self.max_bytes
         )

@@ -46,17 +46,15 @@ class Reference:
         """
         found = _FORM.fullmatch(text)
         if found is None:
-            raise _wrong(
-                text, _ALLOWED, "write the file or the module, a colon, and the name in it"
-            )
+            raise _wrong(text, _ALLOWED)
         place, name = found.groups()
         if place.endswith(".py"):
             path = folder / Path(place).expanduser()
             if not path.is_file():
-                raise _wrong(text, "a file that exists", f"make {path}, or mend the path")
+                raise _wrong(text, "a file that exists", f"{text}: no such file: {path}")
             return cls(text, path, name, folder)
         if _MODULE.fullmatch(place) is None:
-            raise _wrong(text, _ALLOWED, "end the file's name with .py, or write a module's name")
+            raise _wrong(text, _ALLOWED)
         return cls(text, place, name, folder)
 
     def resolve(self) -> Any:
@@ -68,14 +66,15 @@ class Reference:
         try:
             module = self._import()
         except (Exception, SystemExit) as error:
-            said = f"{type(error).__name__}: {error}".rstrip(".")
-            raise _wrong(self.text, "a module that can be imported", f"mend it ({said})") from error
+            message = f"cannot import {self.text}: {type(error).__name__}: {error}"
+            raise _wrong(self.text, "a module that can be imported", message) from error
         try:
             return operator.attrgetter(self.name)(module)
         except AttributeError as error:
             names = [name for name in vars(module) if not name.startswith("_")]
-            remedy = did_you_mean(self.name, names, f"define {self.name} there, or mend the name")
-            raise _wrong(self.text, f"a name that {self.module} has", remedy) from error
+            hint = did_you_mean(self.name, names, "define it there")
+            message = f"{self.module} has no '{self.name}'; {hint}"
+            raise _wrong(self.text, f"a name that {self.module} has", message) from error
 
     def _import(self) -> ModuleType:
         folder = str(self.folder)
@@ -103,5 +102,5 @@ def _import_file(path: Path) -> ModuleType:
     return module
 
 
-def _wrong(text: str, allowed: str, remedy: str) -> ConfigError:
-    return ConfigError("the reference", text, allowed, remedy)
+def _wrong(text: str, allowed: str, message: str = "") -> ConfigError:
+    return ConfigError("a reference", text, allowed, message=message)

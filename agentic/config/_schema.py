@@ -25,7 +25,7 @@ _NAME = r"[^\d\W]\w*(\.[^\d\W]\w*)*"
 
 
 def schema() -> dict[str, Any]:
-    """Give the JSON Schema (draft 7) of an agent's file.
+    """Return the JSON Schema (draft 7) of an agent's file.
 
     It refuses whatever `load` refuses, but for what lies outside of one value: numbers that
     contradict each other, files and variables that are missing.

@@ -13,14 +13,14 @@ __all__ = ["make_sessions", "open_store"]
 
 
 def open_store(store: StoreSettings, agent: str, origin: Origin, session_id: str) -> Archive:
-    """Give the store of a session; nothing is read or written yet."""
+    """Return the store of a session; nothing is read or written yet."""
     if store.kind == "memory":
         return history.MemoryStore()
     return make_sessions(store, agent, origin).open(session_id)
 
 
 def make_sessions(store: StoreSettings, agent: str, origin: Origin) -> Sessions:
-    """Give the place where the sessions of an agent are.
+    """Return the place where the sessions of an agent are.
 
     Raises:
         ConfigProblems: there is none, or it is not said where.
@@ -37,7 +37,7 @@ def make_sessions(store: StoreSettings, agent: str, origin: Origin) -> Sessions:
         server: Sessions = postgres.PostgresSessions(store.dsn)
         return server
     allowed = "jsonl, sqlite, or postgres with its dsn, for sessions that last"
-    raise origin.problems([Fault(("store", "kind"), store.kind, allowed, "write one of these")])
+    raise origin.problems([Fault(("store", "kind"), store.kind, allowed)])
 
 
 def _path(store: StoreSettings, name: str, origin: Origin) -> Path:

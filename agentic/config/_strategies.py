@@ -43,7 +43,7 @@ _STAND_IN = 1_000_000_000
 
 
 def arguments_of(name: str) -> dict[str, "attrs.Attribute[Any]"]:
-    """Give the arguments that a file may write; the others are the agent's.
+    """Return the arguments that a file may write; the others are the agent's.
 
     >>> list(arguments_of("keep_last"))
     ['keep_recent', 'preserve_system', 'preserve_tool_chains']
@@ -58,14 +58,14 @@ def read_strategy(value: object, place: Place) -> StrategySettings | Fault:
     if isinstance(value, str):
         value = {value: None}
     if not isinstance(value, dict) or len(value) != 1:
-        return Fault(place, show(value), allowed, "write each strategy as an item of its own")
+        return Fault(place, show(value), allowed)
     [(name, arguments)] = value.items()
     if name not in STRATEGIES:
-        return Fault(place, show(name), allowed, did_you_mean(name, STRATEGIES, "mend the name"))
+        hint = did_you_mean(name, STRATEGIES, f"known strategies: {', '.join(STRATEGIES)}")
+        return Fault(place, show(name), hint, message=f"unknown strategy '{name}' ({hint})")
     if not isinstance(arguments, dict | None):
         names = ", ".join(arguments_of(name))
-        remedy = "write each argument with its name"
-        return Fault((*place, name), show(arguments), f"the keys {names}", remedy)
+        return Fault((*place, name), show(arguments), f"arguments by name ({names})")
     return StrategySettings(name, arguments or {})
 
 
@@ -79,7 +79,7 @@ def check_strategy(settings: StrategySettings, place: Place) -> Iterator[Fault]:
         yield Fault((*place, name), show(given.pop(name)), "a list of texts", "write [one, two]")
     for name, field in known.items():
         if field.default is attrs.NOTHING and name not in given:
-            yield Fault(place, f"without {name}", f"{name}, a number", f"add {name}")
+            yield Fault(place, "", message=f"{settings.name} needs {name}, a number")
             given[name] = _STAND_IN
     while True:
         try:
@@ -95,7 +95,7 @@ def check_strategy(settings: StrategySettings, place: Place) -> Iterator[Fault]:
 
 
 def accepts(name: str, argument: str, value: object) -> bool:
-    """Tell whether a strategy takes a value for an argument, whatever the others are.
+    """Return whether a strategy takes a value for an argument, whatever the others are.
 
     >>> accepts("keep_last", "keep_recent", 0), accepts("trim_rounds", "max_rounds", 0)
     (True, False)
@@ -121,18 +121,17 @@ def _unknown_keys(
 ) -> Iterator[Fault]:
     for name in settings.arguments:
         if name not in known:
-            remedy = did_you_mean(name, known, "leave it out")
-            yield Fault((*place, name), "no key here", ", ".join(known), remedy)
+            yield Fault.unknown_key((*place, name), known)
 
 
 def _lacks_list(strategy: str, argument: str, value: object) -> bool:
-    """Tell whether a list belongs here: a text would be taken as one of characters."""
+    """Return whether a list belongs here: a text would be taken as one of characters."""
     return not isinstance(value, list) and accepts(strategy, argument, ["a"])
 
 
 def _without(
     name: str, given: dict[str, Any], known: Mapping[str, "attrs.Attribute[Any]"]
 ) -> dict[str, Any]:
-    """Give the arguments without a wrong one, so that the next wrong one is found."""
+    """Return the arguments without a wrong one, so that the next wrong one is found."""
     rest = {key: value for key, value in given.items() if key != name}
     return {**rest, name: _STAND_IN} if known[name].default is attrs.NOTHING else rest

@@ -13,7 +13,7 @@ from cattrs.gen import make_dict_structure_fn, override
 from agentic.config._agent import AgentConfig
 from agentic.config._fields import EXPANDS
 from agentic.config._model import check_model, check_summary_model
-from agentic.config._problems import Fault, Place, did_you_mean, show
+from agentic.config._problems import Fault, Place, show
 from agentic.config._records import (
     ContextSettings,
     StoreSettings,
@@ -35,7 +35,7 @@ _CHECKS: Mapping[str, Callable[[str, Path], object]] = {
 
 
 @attrs.define
-class _Misfit(Exception):
+class _Mistakes(Exception):
     """What is wrong below one attribute; places begin there."""
 
     faults: tuple[Fault, ...]
@@ -47,8 +47,8 @@ def structure(data: Any, folder: Path, environ: Mapping[str, str]) -> AgentConfi
         config: AgentConfig = _converter(folder, environ).structure(data, AgentConfig)
     except cattrs.BaseValidationError as errors:
         return list(_walk(errors, ()))
-    except _Misfit as misfit:
-        return list(misfit.faults)
+    except _Mistakes as mistakes:
+        return list(mistakes.faults)
     return config
 
 
@@ -94,8 +94,8 @@ def _section(
 
     def structure_section(value: Any, _: object) -> Any:
         if not isinstance(value, dict | None):
-            allowed = f"a section with the keys {', '.join(_keys(kind))}"
-            raise _Misfit((Fault((), show(value), allowed, "write each key on a line of its own"),))
+            allowed = f"keys with their values, such as {_keys(kind)[0]}: ..."
+            raise _Mistakes((Fault((), show(value), allowed),))
         return fill(value or {}, kind)
 
     return structure_section
@@ -123,30 +123,29 @@ def _leaf(value: Any, place: Place, check: Callable[[Any], Any]) -> Any:
     try:
         return check(value)
     except ConfigError as error:
-        raise _Misfit((Fault.of(error, place, show(value)),)) from error
+        raise _Mistakes((Fault.of(error, place, show(value)),)) from error
 
 
 def _variable(name: str, environ: Mapping[str, str]) -> str:
     if name not in environ:
-        raise ConfigError(
-            name, name, "variables that the environment has", f"set {name}, or write the value"
-        )
+        message = f"environment variable {name} is not set"
+        raise ConfigError(name, name, "a variable that is set", f"set {name}", message)
     return environ[name]
 
 
 def _each(value: Any, read: Callable[[Any, Place], Any]) -> tuple[Any, ...]:
     """Read every item of a list, and only then tell what is wrong with some."""
     if not isinstance(value, list | None):
-        raise _Misfit((Fault((), show(value), "a list", "begin each item on a line with -"),))
+        raise _Mistakes((Fault((), show(value), "a list", "begin each item with -"),))
     made: list[Any] = []
     faults: list[Fault] = []
     for index, item in enumerate(value or []):
         try:
             made.append(read(item, (index,)))
-        except _Misfit as misfit:
-            faults += misfit.faults
+        except _Mistakes as mistakes:
+            faults += mistakes.faults
     if faults:
-        raise _Misfit(tuple(faults))
+        raise _Mistakes(tuple(faults))
     return tuple(made)
 
 
@@ -154,14 +153,13 @@ def _strategy(value: object, place: Place) -> StrategySettings:
     read = read_strategy(value, place)
     faults = (read,) if isinstance(read, Fault) else tuple(check_strategy(read, place))
     if isinstance(read, Fault) or faults:
-        raise _Misfit(faults)
+        raise _Mistakes(faults)
     return read
 
 
 def _options(value: Any, _: object) -> dict[str, Any]:
     if not isinstance(value, dict | None):
-        remedy = "write each option on a line of its own"
-        raise _Misfit((Fault((), show(value), "keys and values", remedy),))
+        raise _Mistakes((Fault((), show(value), "options with their values"),))
     return value or {}
 
 
@@ -177,9 +175,8 @@ def _walk(error: BaseException, place: Place) -> Iterator[Fault]:
         case ForbiddenExtraKeysError():
             known = _keys(error.cl)
             for key in sorted(error.extra_fields):
-                remedy = did_you_mean(key, known, "leave it out")
-                yield Fault((*place, key), "no key here", ", ".join(known), remedy)
-        case _Misfit(faults=faults):
+                yield Fault.unknown_key((*place, key), known)
+        case _Mistakes(faults=faults):
             yield from (attrs.evolve(fault, place=(*place, *fault.place)) for fault in faults)
         case _:
             raise error

@@ -28,14 +28,14 @@ takes of less: of what its prompt leaves."""
 
 
 def make_digest(policy: Policy, counter: Counter) -> Digest:
-    """Give a digest that a session shows whole."""
+    """Return a digest that a session shows whole."""
     return Digest(max_tokens=min(_DIGEST_TOKENS, _room(policy)), counter=counter)
 
 
 def make_compactor(
     find_decider: Callable[[], Decider], window: int, policy: Policy, counter: Counter
 ) -> Compactor:
-    """Give one that asks a decider, over a digest, and falls back to a digest.
+    """Return one that asks a decider, over a digest, and falls back to a digest.
 
     Where the window or the share of a summary is too small for prose, it is a digest alone.
     """
@@ -51,7 +51,7 @@ def make_compactor(
 
 
 def _room(policy: Policy) -> int:
-    """Give what a summary may take, in tokens."""
+    """Return what a summary may take, in tokens."""
     limits = [policy.available_tokens] if policy.context_window else []
     limits += [] if policy.max_tokens is None else [policy.max_tokens]
     return max(1, int(_SHARE * min(limits))) if limits else _PROSE_TOKENS + _DIGEST_TOKENS

@@ -23,9 +23,7 @@ def check_tool(text: object, folder: Path) -> str:
         ConfigError: it is no reference, or names a file that is not there.
     """
     if not isinstance(text, str):
-        raise ConfigError(
-            "tools", text, f"{RECALL}, FILE.py:NAME or PACKAGE.MODULE:NAME", "mend it"
-        )
+        raise ConfigError("tools", text, f"{RECALL}, FILE.py:NAME or PACKAGE.MODULE:NAME")
     if text != RECALL:
         Reference.read(text, folder)
     return text
@@ -58,5 +56,5 @@ def _made(text: str, found: type[Any]) -> Any:
     try:
         return found()
     except Exception as error:
-        said = f"{type(error).__name__}: {error}".rstrip(".")
-        raise ConfigError("tools", text, "a function, or a tool", f"mend it ({said})") from error
+        message = f"cannot create a tool by {text}: {type(error).__name__}: {error}"
+        raise ConfigError("tools", text, "a function, or a tool", message=message) from error

@@ -100,7 +100,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def write_decider(tmp_path: Path) -> Callable[[str], None]:
-    """Give what writes `failing.py`, whose `Failing` does one thing when it is asked."""
+    """Return what writes `failing.py`, whose `Failing` does one thing when it is asked."""
 
     def write(statement: str) -> None:
         (tmp_path / "failing.py").write_text(

@@ -162,9 +162,9 @@ def test_a_name_that_is_unknown_is_told_what_there_is(tmp_path: Path) -> None:
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "researcher.yaml").write_text("{}")
 
-    with pytest.raises(ConfigError, match=r"one of researcher, or a file.*write researcher"):
+    with pytest.raises(ConfigError, match=r"no agent named 'reseacher'; did you mean 'researcher'"):
         config.find("reseacher", tmp_path)
-    with pytest.raises(ConfigError, match="agents/ holds none"):
+    with pytest.raises(ConfigError, match=r"create .*NAME.yaml"):
         config.find("", tmp_path / "agents")
 
 

@@ -22,7 +22,7 @@ VALID = [
     "truncation: {mode: head, max_lines: 3, max_bytes: 1MB}",
     "truncation: {max_bytes: 100}",
     "strategies: [keep_last, importance, {keep_last: null}, {trim_rounds: {max_rounds: 3}}]",
-    "strategies: [{clear_tool_outputs: {max_tokens: 9, low_water: 1, keep_tools: [a]}}]",
+    "strategies: [{clear_tool_outputs: {max_tokens: 9, low_watermark: 1, keep_tools: [a]}}]",
     "store: {kind: memory}",
     "store: {kind: postgres, dsn: x}",
     "store: {kind: sqlite, path: x.db}",

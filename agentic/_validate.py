@@ -32,7 +32,7 @@ _REMEDIES = {str: "pass an empty text where there is none"}
 
 def must_be(kind: type[Any], *, optional: bool = False, remedy: str = "") -> _Validator:
     """Make the validator of a record's field that holds one kind of thing."""
-    allowed = _a(kind) + (", or None" if optional else "")
+    allowed = _a(kind) + (" or None" if optional else "")
     remedy = remedy or _REMEDIES.get(kind, f"make {_a(kind)}, or leave it out")
 
     def check(record: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
@@ -43,9 +43,7 @@ def must_be(kind: type[Any], *, optional: bool = False, remedy: str = "") -> _Va
     return check
 
 
-def whole(
-    least: int, *, optional: bool = False, remedy: str = "leave it out for the default"
-) -> _Validator:
+def whole(least: int, *, optional: bool = False, remedy: str = "") -> _Validator:
     """Make the validator of a field that holds a whole number, `least` included."""
 
     def check(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
@@ -61,7 +59,10 @@ def seconds(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None
         return
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
         raise ConfigError(
-            attribute.name, value, "seconds, more than 0, or None", "pass None to wait for ever"
+            attribute.name,
+            value,
+            "a number of seconds above 0, or None",
+            "pass None to wait for ever",
         )
 
 
@@ -74,7 +75,7 @@ def is_whole(least: int, given: object, name: str, remedy: str, *, optional: boo
         ConfigError: a smaller number, a fraction, a bool (which is an int to Python), no number.
     """
     if not isinstance(given, int) or isinstance(given, bool) or given < least:
-        allowed = f"a whole number from {least}" + (", or None" if optional else "")
+        allowed = f"a whole number >= {least}" + (" or None" if optional else "")
         raise ConfigError(name, given, allowed, remedy)
 
 
@@ -152,7 +153,7 @@ def must_count(name: str, given: object) -> None:
 
 
 def all_are(kind: type[_T], given: object, name: str, remedy: str = "") -> tuple[_T, ...]:
-    """Give what was given as a tuple of one kind.
+    """Return what was given as a tuple of one kind.
 
     >>> all_are(str, ["a", "b"], "names")
     ('a', 'b')
