@@ -20,7 +20,7 @@ LINE_CHARS = 300
 
 
 def find_matches(pattern: str, texts: list[str], most: int) -> list[tuple[int, int]]:
-    r"""Give the first places that match, each as (number of the text, offset in it).
+    r"""Return the first places that match, each as (number of the text, offset in it).
 
     Case is ignored. A match that is shown with the one before is left out: one beside it on its
     line, or on the next line.
@@ -36,7 +36,7 @@ def find_matches(pattern: str, texts: list[str], most: int) -> list[tuple[int, i
 
 
 def find_text(query: str, texts: list[str], most: int) -> list[tuple[int, int]]:
-    """Give the first places that hold a text, as `find_matches` gives them.
+    """Return the first places that hold a text, as `find_matches` gives them.
 
     >>> find_text("TWO", ["one two"], 9)
     [(0, 4)]
@@ -68,7 +68,7 @@ def _occurrences(query: str, text: str) -> Iterator[int]:
 
 
 def shown_from(at: int) -> int:
-    """Give where the part of a line begins that is shown for a place in it, if not before.
+    """Return where the part of a line begins that is shown for a place in it, if not before.
 
     >>> shown_from(5_000)
     4900

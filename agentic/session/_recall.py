@@ -6,12 +6,20 @@ from typing import Any, ClassVar
 
 import attrs
 
-from agentic._given import must_be_async, seconds
-from agentic.errors import ConfigError, OutputMissing
+from agentic._validate import must_be_async, seconds
+from agentic.errors import ConfigError, OutputNotFound
 from agentic.history import Archive
-from agentic.messages import Message, ToolFailure, ToolResult
-from agentic.session._asked import CHARS, DESCRIPTION, PARAMETERS, PLACES, Asked, Misfit, check
-from agentic.session._pieces import (
+from agentic.messages import Message, ToolError, ToolResult
+from agentic.session._recall_arguments import (
+    CHARS,
+    DESCRIPTION,
+    PARAMETERS,
+    PLACES,
+    Asked,
+    InvalidRecall,
+    check,
+)
+from agentic.session._recall_index import (
     KEPT_REF,
     PLACE_REF,
     Piece,
@@ -77,10 +85,12 @@ class RecallTool:
     @regex_seconds.validator
     def _check_seconds(self, attribute: Any, value: object) -> None:
         if value is None:
-            raise ConfigError("regex_seconds", value, "seconds, more than 0", "leave it at 5")
+            raise ConfigError(
+                "regex_seconds", value, "a number of seconds above 0", "leave it at 5"
+            )
         seconds(self, attribute, value)
 
-    async def run(self, arguments: Mapping[str, Any], /) -> ToolResult | ToolFailure:
+    async def run(self, arguments: Mapping[str, Any], /) -> ToolResult | ToolError:
         """Search or read, as a model asks."""
         try:
             asked = check(arguments)
@@ -88,8 +98,8 @@ class RecallTool:
             if asked.query:
                 return await self._search(asked, full)
             return await self._read(asked, full)
-        except Misfit as misfit:
-            return ToolFailure(str(misfit), "bad_arguments")
+        except InvalidRecall as misfit:
+            return ToolError(str(misfit), "bad_arguments")
 
     async def _search(self, asked: Asked, full: list[Message]) -> ToolResult:
         if asked.ref:
@@ -102,14 +112,14 @@ class RecallTool:
         try:
             places = await search(pieces, self._whole, asked.query, regex_seconds=limit, most=most)
         except Unsearchable as problem:
-            raise Misfit(str(problem)) from problem
+            raise InvalidRecall(str(problem)) from problem
         return _show(asked, places)
 
     async def _read(self, asked: Asked, full: list[Message]) -> ToolResult:
         piece = await self._find(asked.ref, full)
         text = await self._whole(piece)
         if asked.offset >= max(1, len(text)):
-            raise Misfit(
+            raise InvalidRecall(
                 f"{piece.ref} has {len(text):,} characters: pass an offset below that, or none"
             )
         page = _page(text, asked.offset, asked.within(CHARS))
@@ -140,22 +150,22 @@ class RecallTool:
         kept_alone = Piece(ref, "an output", "", kept=True)
         if KEPT_REF.fullmatch(ref) and await self._whole(kept_alone):
             return kept_alone
-        raise Misfit(_unknown(ref, full, results))
+        raise InvalidRecall(_unknown(ref, full, results))
 
     async def _whole(self, piece: Piece) -> str:
-        """Give the text of a piece, from the store where that has more of it."""
-        read = getattr(self.store, "read", None)
-        if not piece.kept or read is None:
+        """Return the text of a piece, from the store where that has more of it."""
+        get = getattr(self.store, "get", None)
+        if not piece.kept or get is None:
             return piece.text
         try:
-            text: str = await read(piece.ref)
-        except OutputMissing:
+            text: str = await get(piece.ref)
+        except OutputNotFound:
             return piece.text
         return text
 
 
 def _at_place(ref: str, full: list[Message], names: dict[str, str]) -> Piece | None:
-    """Give the message, or the result in one, that a reference numbers."""
+    """Return the message, or the result in one, that a reference numbers."""
     numbers = PLACE_REF.fullmatch(ref)
     number = int(numbers[1]) if numbers else 0
     if not numbers or not 0 < number <= len(full):
@@ -171,7 +181,7 @@ def _at_place(ref: str, full: list[Message], names: dict[str, str]) -> Piece | N
 
 
 def _also(ref: str, full: list[Message]) -> str:
-    """Say where the result of a call is whose id means a message, too."""
+    """Return where the result of a call is whose id means a message, too."""
     numbers = PLACE_REF.fullmatch(ref)
     if not numbers or int(numbers[1]) > len(full):
         return ""
@@ -237,7 +247,7 @@ def _whole_message(message: Message) -> str:
 
 
 def _unknown(ref: str, full: list[Message], results: list[ToolResult]) -> str:
-    """Say what references there are, and which ones are like this one."""
+    """Return what references there are, and which ones are like this one."""
     elsewhere = next((each for each in reversed(results) if each.ref == ref), None)
     if elsewhere is not None:
         return (

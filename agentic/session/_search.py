@@ -11,7 +11,7 @@ import attrs
 
 from agentic.session import _grep
 from agentic.session._grep import LINE_CHARS
-from agentic.session._pieces import Piece
+from agentic.session._recall_index import Piece
 
 __all__ = ["Place", "Unsearchable", "search"]
 
@@ -76,7 +76,7 @@ async def search(
 async def _batches(
     pieces: Iterable[Piece], read: Callable[[Piece], Awaitable[str]]
 ) -> AsyncIterator[list[tuple[Piece, str]]]:
-    """Give pieces with their texts, in ever larger batches."""
+    """Yield pieces with their texts, in ever larger batches."""
     batch: list[tuple[Piece, str]] = []
     size, enough = 0, _FIRST_BATCH
     for piece in pieces:
@@ -109,7 +109,7 @@ def _find(query: str, texts: list[str], most: int, seconds: float | None) -> lis
     found: list[tuple[int, int]] | str = marshal.loads(done.stdout)  # noqa: S302  from ourselves
     if isinstance(found, str):
         raise Unsearchable(
-            f"{query!r} is no regular expression ({found}): mend it, or search plain text with "
+            f"{query!r} is no regular expression ({found}): correct it, or search plain text with "
             "regex=false"
         )
     return found
@@ -135,7 +135,7 @@ def _line_end(text: str, start: int) -> int:
 
 
 def _around(line: str, at: int) -> str:
-    r"""Give a line whole, or the part of a long one around a place.
+    r"""Return a line whole, or the part of a long one around a place.
 
     >>> _around("short", 2)
     'short'

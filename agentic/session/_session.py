@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import attrs
 
-from agentic._given import must_be, must_be_async
+from agentic._validate import must_be, must_be_async
 from agentic.context.budget import Compaction, CompactionTarget, Compactor, Policy
 from agentic.context.strategies import Chain
 from agentic.context.view import Note, Prepared, View, as_chain, begins_with
@@ -19,7 +19,7 @@ from agentic.errors import ConfigError
 from agentic.history import Archive, Diff
 from agentic.loop import Decider, Executor, Runner
 from agentic.messages import Message, find_summary, prefix_length
-from agentic.session._ledger import Ledger
+from agentic.session._archive import Ledger
 from agentic.session._recall import RecallTool
 from agentic.session._status import EXCHANGE, Status, make_status
 from agentic.tokens import Counter
@@ -63,7 +63,7 @@ class Session:
     session_id: str = attrs.field(validator=must_be(str))
     """What people and `greeting` call it; the store knows by itself where it is kept."""
     store: Archive = attrs.field()
-    """Best a Keeper, too: then the whole of every output that is cut stays within reach."""
+    """Best an OutputStore, too: then the whole of every output that is cut stays within reach."""
     counter: Counter = attrs.field(kw_only=True)
     policy: Policy = attrs.field(kw_only=True, validator=must_be(Policy))
     compactor: Compactor = attrs.field(kw_only=True)
@@ -121,12 +121,12 @@ class Session:
         await self._ledger.append(message)
 
     async def build_messages_for_llm(self, system_prompt: str | None = None) -> list[Message]:
-        """Give what to send: `prepare`, with its notes in the log only."""
+        """Return what to send: `prepare`, with its notes in the log only."""
         prepared = await self.prepare(system_prompt)
         return prepared.messages
 
     async def prepare(self, system_prompt: str | None = None) -> Prepared:
-        """Give what to send, after a summary if one is due, and say what became of it.
+        """Return what to send, after a summary if one is due, and say what became of it.
 
         The system prompt, then the summary, shortened if it is over 30 % of what is available, then
         the newest rounds that fit the window less the reserve. At least the policy's
@@ -163,7 +163,7 @@ class Session:
         )
 
     async def greeting(self) -> str:
-        """Tell what is resumed; nothing for a new session. Reads the whole archive."""
+        """Return what is resumed; nothing for a new session. Reads the whole archive."""
         full = await self._ledger.full()
         if not full:
             return ""
@@ -215,8 +215,9 @@ class Session:
         """
         for name in _OURS:
             if name in options:
-                remedy = "leave it out, or make a loop.Runner yourself"
-                raise ConfigError(name, options[name], "nothing: the session brings it", remedy)
+                remedy = "leave it out, or create a loop.Runner yourself"
+                message = f"{name} is what the session brings itself; {remedy}"
+                raise ConfigError(name, options[name], "left out", remedy, message)
         self.system_prompt = options.pop("system_prompt", self.system_prompt)
         self.executor = self.executor if executor is None else executor
         return Runner(

@@ -44,7 +44,7 @@ def _session(compactor: Any = None, **options: Any) -> Session:
 
 
 async def _summarized(session: Session, asked: Message) -> str:
-    """Give the view after a long request and some chat have been summarized."""
+    """Return the view after a long request and some chat have been summarized."""
     await session.append(asked)
     for number in range(10):
         await session.append(Message("user" if number % 2 else "assistant", f"Step {number}."))
@@ -190,7 +190,7 @@ def test_any_message_is_found_by_its_reference(text: str, role: Any) -> None:
 def test_the_digest_of_a_strategy_names_the_tool_too() -> None:
     """A window that says what it left out is asked for the whole of it in the same way."""
     digest = Digest(max_tokens=300)
-    window = FitContextWindow(3_000, low_water=0.4, digest=digest)
+    window = FitContextWindow(3_000, low_watermark=0.4, digest=digest)
     session = _session(strategies=[window], recall=True)
 
     async def ask() -> list[Message]:

@@ -18,10 +18,10 @@ from agentic.errors import ConfigError
 from agentic.history import JsonlStore, MemoryStore
 from agentic.history.sqlite import SqliteStore
 from agentic.loop import Decision, Runner
-from agentic.messages import ContextSummary, Message, ToolCall, ToolFailure, ToolResult
+from agentic.messages import ContextSummary, Message, ToolCall, ToolError, ToolResult
 from agentic.session import RecallTool, Session
 from agentic.session._grep import find_matches, find_text
-from agentic.session._pieces import hidden_pieces
+from agentic.session._recall_index import hidden_pieces
 from agentic.testing import ScriptedDecider, ScriptedExecutor, conversations
 from agentic.tokens import CharCounter
 from agentic.tools import CompositeExecutor, Registry
@@ -194,14 +194,14 @@ def test_a_search_stops_reading_when_it_has_enough() -> None:
             super().__init__()
             self.reads = 0
 
-        async def read(self, ref: str) -> str:
+        async def get(self, ref: str) -> str:
             self.reads += 1
-            return await super().read(ref)
+            return await super().get(ref)
 
     async def search() -> int:
         store = _Counting()
         for number in range(50):
-            ref = await store.keep(f"{number} needle {'x' * 300_000}")
+            ref = await store.put(f"{number} needle {'x' * 300_000}")
             for message in _round(f"c{number}", "cut", ref=ref):
                 await store.append(message)
         await store.replace([])
@@ -255,7 +255,7 @@ def test_the_loop_runs_while_a_pattern_compiles(said: list[str]) -> None:
         while not search.done():
             await asyncio.sleep(0.01)
             longest, before = max(longest, time.monotonic() - before), time.monotonic()
-        assert isinstance(search.result(), ToolFailure | ToolResult)
+        assert isinstance(search.result(), ToolError | ToolResult)
         return longest
 
     assert asyncio.run(longest_pause()) < 1
@@ -404,9 +404,9 @@ def test_a_store_that_keeps_nothing_is_searched_as_it_is() -> None:
     assert "> the end" in _ask(talk, query="end").output
     with pytest.raises(ConfigError, match="an object with async load"):
         RecallTool(object())  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="more than 0"):
+    with pytest.raises(ConfigError, match="above 0"):
         RecallTool(MemoryStore(), regex_seconds=0)
-    with pytest.raises(ConfigError, match="more than 0"):
+    with pytest.raises(ConfigError, match="above 0"):
         RecallTool(MemoryStore(), regex_seconds=None)  # type: ignore[arg-type]
 
 
@@ -455,12 +455,12 @@ def test_an_output_that_was_kept_twice_is_found_once() -> None:
 
     async def search() -> list[Any]:
         store = MemoryStore()
-        ref = await store.keep("a needle")
+        ref = await store.put("a needle")
         for message in [*_round("c1", "cut", ref=ref), *_round("c2", "cut", ref=ref)]:
             await store.append(message)
         await store.replace([])
         alone = RecallTool(store)
-        other = await store.keep("nobody names it")
+        other = await store.put("nobody names it")
         return [ref, await alone.run({"query": "needle"}), await alone.run({"ref": other})]
 
     ref, found, read = asyncio.run(search())

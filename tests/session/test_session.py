@@ -423,7 +423,7 @@ def test_strategies_make_the_view_and_leave_the_history() -> None:
 
 
 def test_a_runner_of_a_session_keeps_what_is_truncated() -> None:
-    """The store of the session is a Keeper, and the runner uses it as one."""
+    """The store of the session is an OutputStore, and the runner uses it as one."""
     session = _session()
     call = ToolCall("c1", "read")
     runner = session.runner(
@@ -435,7 +435,7 @@ def test_a_runner_of_a_session_keeps_what_is_truncated() -> None:
     result = asyncio.run(runner.run("Read it.")).tool_results[0]
 
     assert result.ref is not None
-    assert asyncio.run(MemoryStore.read(session.store, result.ref)) == "one\ntwo\nthree"  # type: ignore[arg-type]
+    assert asyncio.run(MemoryStore.get(session.store, result.ref)) == "one\ntwo\nthree"  # type: ignore[arg-type]
 
 
 def test_placeholders_name_the_recall_tool_of_the_model() -> None:
@@ -482,14 +482,14 @@ def test_leaving_a_session_leaves_its_store(tmp_path: Path) -> None:
 )
 def test_a_part_that_will_not_do_is_refused_at_once(options: dict[str, Any]) -> None:
     """Found where it is made, with what was given, what is allowed and what to do."""
-    with pytest.raises(ConfigError, match=r"(?s)^.+ is .+; allowed: .+\. To mend it: .+\."):
+    with pytest.raises(ConfigError, match=r"(?s)^.+ must be .+, got .+; .+"):
         _session(**options)
 
 
 @pytest.mark.parametrize("name", ["store", "budget", "strategies"])
 def test_what_the_session_brings_is_not_given_to_its_runner(name: str) -> None:
     """Two stores, or two budgets, cannot be meant."""
-    with pytest.raises(ConfigError, match="the session brings it"):
+    with pytest.raises(ConfigError, match="what the session brings itself"):
         _session().runner(ScriptedDecider(), **{name: None})
 
 

@@ -182,7 +182,7 @@ def look(path: str) -> str:
 
 
 def _sizes(session: Session, runner: Runner, text: str) -> tuple[int, int]:
-    """Give the size that the session tells, and the one that the Runner sends next."""
+    """Return the size that the session tells, and the one that the Runner sends next."""
 
     async def ask() -> int:
         told = (await session.status()).tokens

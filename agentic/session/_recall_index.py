@@ -48,7 +48,7 @@ class Piece:
 
 
 def hidden_pieces(full: Sequence[Message], seen: Sequence[Message], own: str) -> Iterator[Piece]:
-    """Give what is in the archive and not, whole, in what the model sees; newest first.
+    """Yield what is in the archive and not, whole, in what the model sees; newest first.
 
     Calls of the tool named `own` and their results are left out: they repeat what is found
     elsewhere.
@@ -72,7 +72,7 @@ class _Sight:
     """References that mean something later in the archive."""
 
     def hidden(self, message: Message, number: int) -> Iterator[Piece]:
-        """Give what is out of sight in one message."""
+        """Yield what is out of sight in one message."""
         for position in range(len(message.tool_results), 0, -1):
             yield from self._hidden_result(message, number, position)
             self.newer.add(message.tool_results[position - 1].call_id)
@@ -100,7 +100,7 @@ class _Sight:
 
 
 def message_text(message: Message, own: str = "") -> str:
-    r"""Give what a message says, and its calls as the model wrote them.
+    r"""Return what a message says, and its calls as the model wrote them.
 
     >>> message_text(Message("assistant", "I look.", tool_calls=[ToolCall("c1", "ls", "{}")]))
     'I look.\nls({})'
@@ -110,12 +110,12 @@ def message_text(message: Message, own: str = "") -> str:
 
 
 def result_text(result: ToolResult) -> str:
-    """Give a result without its notice, which tells of what is missing."""
+    """Return a result without its notice, which tells of what is missing."""
     return attrs.evolve(result, notice="").text
 
 
 def number_of(ref: str, full: Sequence[Message]) -> int:
-    """Give the number of the newest message that a digest names so; 0 if there is none.
+    """Return the number of the newest message that a digest names so; 0 if there is none.
 
     >>> number_of("text-16b0eae8ab6a", [Message("user", "Why is the build red?")])
     1
@@ -126,17 +126,17 @@ def number_of(ref: str, full: Sequence[Message]) -> int:
 
 
 def call_names(messages: Sequence[Message]) -> dict[str, str]:
-    """Give the name of the tool by the id of the call."""
+    """Return the name of the tool by the id of the call."""
     return {call.id: call.name for message in messages for call in message.tool_calls}
 
 
 def call_name(result: ToolResult, names: dict[str, str]) -> str:
-    """Give the name of the tool, which a foreign history may have at the call only."""
+    """Return the name of the tool, which a foreign history may have at the call only."""
     return result.name or names.get(result.call_id, "a tool")
 
 
 def kept_ref(result: ToolResult) -> str:
-    """Give the reference under which a store keeps the whole output; nothing if none does."""
+    """Return the reference under which a store keeps the whole output; nothing if none does."""
     return result.ref if result.ref and KEPT_REF.fullmatch(result.ref) else ""
 
 

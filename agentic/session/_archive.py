@@ -73,7 +73,7 @@ class Ledger:
         return (await self.history()).copy()
 
     async def load(self) -> list[Message]:
-        """Give the history; every message there is where its summary points past them.
+        """Return the history; every message there is where its summary points past them.
 
         A summary that comes from elsewhere is compared with the archive, once.
         """
@@ -127,7 +127,7 @@ class Ledger:
         self._trusted, self._loaded = find_summary(messages), list(messages)
 
     async def full(self) -> list[Message]:
-        """Give every message ever appended."""
+        """Return every message ever appended."""
         return await self.store.full()
 
     async def restore(self) -> None:
@@ -135,12 +135,12 @@ class Ledger:
         await self.store.restore()
 
     async def diff(self) -> Diff:
-        """Give what the latest replace dropped and brought in."""
+        """Return what the latest replace dropped and brought in."""
         return await self.store.diff()
 
     def __getattr__(self, name: str) -> Any:
         # What not every archive can do: here exactly where the store behind can.
-        if name in {"keep", "read", "revision"}:
+        if name in {"put", "get", "revision"}:
             return getattr(self.store, name)
         raise AttributeError(name)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import attrs
 
-__all__ = ["CHARS", "DESCRIPTION", "PARAMETERS", "PLACES", "Asked", "Misfit", "check"]
+__all__ = ["CHARS", "DESCRIPTION", "PARAMETERS", "PLACES", "Asked", "InvalidRecall", "check"]
 
 PLACES = (8, 30)
 CHARS = (6_000, 12_000)
@@ -49,7 +49,7 @@ PARAMETERS: dict[str, Any] = {
 _TYPES: dict[str, type] = {"query": str, "ref": str, "regex": bool, "offset": int, "limit": int}
 
 
-class Misfit(Exception):
+class InvalidRecall(Exception):
     """What the model asked for cannot be done; the text says why and what to do."""
 
 
@@ -64,7 +64,7 @@ class Asked:
     limit: int | None = None
 
     def within(self, bounds: tuple[int, int]) -> int:
-        """Give how much to show: the default, or what was asked, up to the most."""
+        """Return how much to show: the default, or what was asked, up to the most."""
         usual, most = bounds
         return usual if self.limit is None else min(self.limit, most)
 
@@ -76,25 +76,27 @@ def check(arguments: Mapping[str, Any]) -> Asked:
     8
 
     Raises:
-        Misfit: one of them cannot be meant.
+        InvalidRecall: one of them cannot be meant.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
     for name, value in given.items():
         kind = _TYPES.get(name)
         if kind is None:
-            raise Misfit(f"there is no argument {name!r}: pass {', '.join(_TYPES)}")
+            raise InvalidRecall(f"there is no argument {name!r}: pass {', '.join(_TYPES)}")
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise Misfit(
+            raise InvalidRecall(
                 f"{name} is {value!r:.80}: pass a JSON {PARAMETERS['properties'][name]['type']}"
             )
     if given.get("offset", 0) < 0 or given.get("limit", 1) < 1:
-        raise Misfit("pass an offset from 0 and a limit from 1, or leave them out")
+        raise InvalidRecall("pass an offset from 0 and a limit from 1, or leave them out")
     if not given.get("query") and not given.get("ref"):
-        raise Misfit("pass a query to search for, or a ref to read")
+        raise InvalidRecall("pass a query to search for, or a ref to read")
     if len(given.get("query", "")) > _QUERY_CHARS:
-        raise Misfit(f"the query is longer than {_QUERY_CHARS:,} characters: pass a part of it")
+        raise InvalidRecall(
+            f"the query is longer than {_QUERY_CHARS:,} characters: pass a part of it"
+        )
     if given.get("query") and given.get("offset", 0) > _MOST_SKIPPED:
-        raise Misfit(
+        raise InvalidRecall(
             f"a search skips {_MOST_SKIPPED:,} places at most: search for something less frequent"
         )
     return Asked(**given)
