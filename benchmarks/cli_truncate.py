@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def seconds(command: str, folder: str) -> float:
-    """Give the least time of a shell command."""
+    """Return the least time of a shell command."""
     best = float("inf")
     for _ in range(RUNS):
         start = time.perf_counter()
@@ -60,7 +60,7 @@ def seconds(command: str, folder: str) -> float:
 
 
 def peak(command: str, folder: str) -> float:
-    """Give the most memory that the last process of a pipe held, in bytes."""
+    """Return the most memory that the last process of a pipe held, in bytes."""
     source, _, last = command.rpartition(" | ")
     with subprocess.Popen(
         ["/bin/sh", "-c", f"exec {source or 'true'}"], cwd=folder, stdout=subprocess.PIPE

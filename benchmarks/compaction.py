@@ -72,7 +72,7 @@ class Clerk:
     """Summarizes at no cost."""
 
     async def compact(self, messages: list[Message], /) -> str:
-        """Say how many there were."""
+        """Return how many there were."""
         return f"{len(messages)} messages " * 100
 
 
@@ -116,7 +116,7 @@ def make_messages(length: int) -> list[Message]:
 
 
 def grow(messages: list[Message]) -> _Turns:
-    """Give the same list at every turn, longer each time."""
+    """Yield the same list at every turn, longer each time."""
     history: list[Message] = []
     for end in range(MESSAGES_A_TURN, len(messages) + 1, MESSAGES_A_TURN):
         history += messages[end - MESSAGES_A_TURN : end]
@@ -124,7 +124,7 @@ def grow(messages: list[Message]) -> _Turns:
 
 
 def rebuild(messages: list[Message]) -> _Turns:
-    """Give equal messages at every turn, none of them the same object as before."""
+    """Yield equal messages at every turn, none of them the same object as before."""
     for history in grow(messages):
         yield [attrs.evolve(message) for message in history]
 

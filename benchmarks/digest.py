@@ -18,9 +18,9 @@ from pathlib import Path
 
 import attrs
 
-from agentic.cli.replay import read_transcripts
 from agentic.context.compactors import Digest
 from agentic.messages import Message, leading_system_count
+from agentic.replay import read_transcripts
 from agentic.tokens import Counter, TiktokenCounter
 from agentic.tokens._messages import message_texts
 
@@ -66,7 +66,7 @@ def count_all(counter: Counter, texts: list[str]) -> int:
 
 
 def seconds(work: Callable[..., object], *arguments: object) -> float:
-    """Give the seconds of the processor that something takes."""
+    """Return the seconds of the processor that something takes."""
     start = time.process_time()
     work(*arguments)
     return time.process_time() - start

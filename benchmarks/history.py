@@ -56,7 +56,7 @@ async def write_session(store: Any, length: int) -> None:
 
 
 def measure(action: Callable[[], object]) -> float:
-    """Give the median time of an action, in seconds."""
+    """Return the median time of an action, in seconds."""
     times: list[float] = []
     for _ in range(REPEATS):
         start = time.perf_counter()
@@ -183,7 +183,7 @@ async def _time_appends(
 
 
 def _time_each(step: Callable[[int, Any], object], given: Iterable[Any]) -> list[float]:
-    """Give the moments between the steps, the first one before them all."""
+    """Return the moments between the steps, the first one before them all."""
     times = [time.perf_counter()]
     for seq, each in enumerate(given):
         step(seq, each)
@@ -198,7 +198,7 @@ def _run_in_process(
 
 
 def run_processes(timing: Callable[..., list[float]], path: Path) -> tuple[float, float]:
-    """Give how long all of them took together, and the 99th percentile of a step, in seconds."""
+    """Return how long all of them took together, and the 99th percentile of a step, in seconds."""
     spawn = multiprocessing.get_context("spawn")
     start, found = spawn.Barrier(PROCESSES), spawn.Queue()
     processes = [

@@ -47,7 +47,7 @@ def make_messages(count: int) -> list[Message]:
 async def time_appends(dsn: str, session_id: str, messages: list[Message], start: Any) -> Any:
     """Measure the store: the moments between the appends."""
     async with PostgresStore(dsn, session_id) as store:
-        await store.keep("what makes the session")
+        await store.put("what makes the session")
         start.wait()
         return await time_each(store.append, messages)
 
@@ -92,11 +92,11 @@ async def time_rows(
 async def make_session(dsn: str, session_id: str) -> None:
     """Make a session that has an output and no entry."""
     async with PostgresStore(dsn, session_id) as store:
-        await store.keep("what makes the session")
+        await store.put("what makes the session")
 
 
 async def time_each(step: Callable[[Any], Awaitable[None]], given: list[Any]) -> list[float]:
-    """Give the moments between the steps, the first one before them all."""
+    """Return the moments between the steps, the first one before them all."""
     times = [time.perf_counter()]
     for each in given:
         await step(each)
@@ -119,7 +119,7 @@ def run_in_process(name: str, dsn: str, session_id: str, count: int, talk: Any) 
 
 
 def run_processes(name: str, dsn: str, processes: int, count: int) -> tuple[float, float]:
-    """Give how long all of them took together, and the 99th percentile of a step, in seconds."""
+    """Return how long all of them took together, and the 99th percentile of a step, in seconds."""
     spawn = multiprocessing.get_context("spawn")
     start, found = spawn.Barrier(processes), spawn.Queue()
     running = [
@@ -173,7 +173,7 @@ def report_loading(dsn: str) -> None:
 
 
 async def time_loads(store: PostgresStore) -> float:
-    """Give the median time of a load, in seconds, over a connection that is there."""
+    """Return the median time of a load, in seconds, over a connection that is there."""
     async with store:
         await store.load()
         moments = await time_each(lambda _: store.load(), [None] * 50)  # type: ignore[arg-type,return-value]
@@ -182,7 +182,7 @@ async def time_loads(store: PostgresStore) -> float:
 
 @contextlib.contextmanager
 def some_server() -> Iterator[str]:
-    """Give the address of the server that was named, or of one of our own."""
+    """Yield the address of the server that was named, or of one of our own."""
     if len(sys.argv) > 1:
         yield sys.argv[1]
         return

@@ -95,7 +95,7 @@ def with_strategy(clock: Clock, store: Store) -> Runner:
 
 
 def typical(asked: list[float]) -> float:
-    """Give the cost of the turn in the middle."""
+    """Return the cost of the turn in the middle."""
     return statistics.median(end - start for start, end in itertools.pairwise(asked))
 
 

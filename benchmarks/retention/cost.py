@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from agentic.cli.replay import PromptCache, cost_of
 from agentic.context.compactors import Digest
 from agentic.context.strategies import (
     Chain,
@@ -14,6 +13,7 @@ from agentic.context.strategies import (
     FitContextWindow,
 )
 from agentic.messages import Message
+from agentic.replay import PromptCache, cost_of
 from benchmarks.retention.evidence import points_of
 from benchmarks.retention.sessions import Session
 from benchmarks.retention.shown import CharSize, size_of, text_of
@@ -65,7 +65,7 @@ def replay(session: Session, budget: int) -> Iterator[Bill]:
 def _strategies(budget: int) -> dict[str, ContextStrategy]:
     counter = CharSize()
     return {
-        SLIDING: FitContextWindow(budget, counter, per_message_overhead=0, low_water=1.0),
+        SLIDING: FitContextWindow(budget, counter, per_message_overhead=0, low_watermark=1.0),
         "FitContextWindow": FitContextWindow(budget, counter, per_message_overhead=0),
         "FitContextWindow, low, digest": _low_with_digest(budget, LOW, DIGEST),
         "ClearToolOutputs": ClearToolOutputs(budget, counter, per_message_overhead=0),
@@ -81,7 +81,7 @@ def _strategies(budget: int) -> dict[str, ContextStrategy]:
                     budget,
                     counter,
                     min_tokens=TIERS_AT_ONCE * budget,
-                    low_water=TIERS_LOW,
+                    low_watermark=TIERS_LOW,
                     per_message_overhead=0,
                 ),
                 _low_with_digest(budget, TIERS_LOW, TIERS_DIGEST),
@@ -90,11 +90,11 @@ def _strategies(budget: int) -> dict[str, ContextStrategy]:
     }
 
 
-def _low_with_digest(budget: int, low_water: float, share: float) -> FitContextWindow:
+def _low_with_digest(budget: int, low_watermark: float, share: float) -> FitContextWindow:
     counter = CharSize()
     digest = Digest(max_tokens=int(budget * share), counter=counter)
     return FitContextWindow(
-        budget, counter, per_message_overhead=0, low_water=low_water, digest=digest
+        budget, counter, per_message_overhead=0, low_watermark=low_watermark, digest=digest
     )
 
 
@@ -128,7 +128,7 @@ class _Sizes:
     known: dict[int, tuple[Message, float]] = attrs.field(factory=dict)
 
     def of(self, message: Message) -> float:
-        """Give the size of a message in tokens."""
+        """Return the size of a message in tokens."""
         if id(message) not in self.known:
             self.known[id(message)] = message, size_of(text_of([message]))
         return self.known[id(message)][1]

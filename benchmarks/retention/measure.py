@@ -99,7 +99,7 @@ def _sample(
 
 
 def summarize(samples: Iterable[Sample]) -> list[Row]:
-    """Give the means: over the points of each session, then over the sessions."""
+    """Return the means: over the points of each session, then over the sessions."""
     groups: defaultdict[tuple[str, int], defaultdict[str, list[Sample]]]
     groups = defaultdict(lambda: defaultdict(list))
     for sample in samples:
@@ -127,7 +127,7 @@ def _row(way: str, budget: int, sessions: list[list[Sample]]) -> Row:
 
 
 def _means(sessions: list[list[Sample]], value: Callable[[Sample], float | None]) -> list[float]:
-    """Give the mean of each session that has the value at all."""
+    """Return the mean of each session that has the value at all."""
     each = [[got for sample in one if (got := value(sample)) is not None] for one in sessions]
     return [statistics.fmean(values) for values in each if values]
 
@@ -140,7 +140,7 @@ def _interval(values: list[float]) -> tuple[float, float]:
 
 
 def below(samples: Iterable[Sample], floor: str) -> list[tuple[str, int, str, float]]:
-    """Tell where a way keeps less evidence than `floor`: the way, budget, session, and how much."""
+    """Return where a way keeps less evidence than `floor`: way, budget, session, how much."""
     groups: defaultdict[tuple[int, str], defaultdict[str, list[float]]]
     groups = defaultdict(lambda: defaultdict(list))
     for sample in samples:

@@ -25,7 +25,7 @@ def absent_peers() -> list[str]:
 
 
 def peer_cuts() -> dict[str, Cut]:
-    """Give the ways of the peers that are installed."""
+    """Return the ways of the peers that are installed."""
     ways: dict[str, Cut] = {
         "langchain-core trim_messages": _langchain_trim,
         "ctx-compact compact": _ctx_compact,
@@ -60,7 +60,7 @@ def _kept(past: list[Message], positions: list[int], budget: int) -> str:
 
 
 def _wire(messages: list[Message]) -> list[dict[str, Any]]:
-    """Give the form of the chat API; the id is the position."""
+    """Return the form of the chat API; the id is the position."""
     return [{**_chat(message), "id": str(at)} for at, message in enumerate(messages)]
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import attrs
 
-from agentic.cli.replay import read_transcripts
 from agentic.messages import Message, leading_system_count
+from agentic.replay import read_transcripts
 from benchmarks.retention.facts.transcript import Raw
 
 __all__ = ["Session", "read_sessions"]

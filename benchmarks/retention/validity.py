@@ -35,11 +35,13 @@ _STRATEGIES: dict[str, Callable[[int], ContextStrategy]] = {
     "TruncateToolOutputs": lambda budget: TruncateToolOutputs(max(1, budget // 4)),
     "ClearToolOutputs": lambda budget: ClearToolOutputs(budget, CharSize()),
     "FitContextWindow": lambda budget: FitContextWindow(budget, CharSize()),
-    "FitContextWindow, sliding": lambda budget: FitContextWindow(budget, CharSize(), low_water=1.0),
+    "FitContextWindow, sliding": lambda budget: FitContextWindow(
+        budget, CharSize(), low_watermark=1.0
+    ),
     "FitContextWindow, low, digest": lambda budget: FitContextWindow(
         budget,
         CharSize(),
-        low_water=0.35,
+        low_watermark=0.35,
         digest=Digest(max_tokens=budget // 8, counter=CharSize()),
     ),
     "Importance": lambda budget: Importance(budget // 500),
@@ -96,7 +98,7 @@ def print_verdicts(verdicts: Iterable[Verdict]) -> None:
 
 
 def _turns(session: Session, step: int) -> Iterator[list[Message]]:
-    """Give what a model was asked with: the history before each of its messages."""
+    """Yield what a model was asked with: the history before each of its messages."""
     asked = [
         at for at, message in enumerate(session.messages) if message.role == "assistant" and at
     ]
@@ -105,7 +107,7 @@ def _turns(session: Session, step: int) -> Iterator[list[Message]]:
 
 
 def _compacted(pasts: Iterable[list[Message]], budget: int) -> Iterator[list[Message]]:
-    """Give the histories of a session that is compacted on its way."""
+    """Yield the histories of a session that is compacted on its way."""
     digest = Digest(max_tokens=budget // 4, counter=CharSize())
     manager = Manager(CharSize(), digest, Policy(budget))
     history: list[Message] = []
@@ -141,7 +143,7 @@ class _Court:
 
 
 def _refusals(view: list[Message]) -> Iterator[str]:
-    """Give, for each provider that would refuse a view, the first reason."""
+    """Yield, for each provider that would refuse a view, the first reason."""
     for adapter in ADAPTERS:
         request = adapter.encode_request(view, system_prompt="Be brief.")
         problems = adapter.validate(request)

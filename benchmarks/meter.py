@@ -1,16 +1,16 @@
-"""How well `Gauge` predicts what providers reported, beside what estimates alone would say.
+"""How well `ContextMeter` predicts what providers reported, beside what estimates alone would say.
 
-    python benchmarks/gauge.py
+    python benchmarks/meter.py
 
 Reads the recorded sessions beside the checkout. From the second call of a session on, the size of
 the next request is predicted and set beside the input that was reported: relative errors, absolute.
 Of the Claude and GPT-4.1 sessions the system prompt and the tools are not recorded: what they take
-is hidden from the messages, as it is from a gauge in use.
+is hidden from the messages, as it is from a meter in use.
 
 `after a cut` is a request that nobody sent: the first request's messages and the newest from some
 former call on, as a compaction leaves them. It would have been reported as the first call's input
 and what the input has grown by since the former call: tokenizers add up, but for a token or two at
-the seam. The gauge has seen all former reports, and none of the cut view.
+the seam. The meter has seen all former reports, and none of the cut view.
 """
 
 import json
@@ -25,9 +25,9 @@ import attrs
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.tokens import (
     CharCounter,
+    ContextMeter,
     Counter,
     EstimateCounter,
-    Gauge,
     QuicktokCounter,
     for_model,
 )
@@ -64,7 +64,7 @@ def main() -> None:
         sessions = load(truth, file)
         calls = sum(len(session.calls) - 1 for session in sessions)
         print(f"\n{name}: {len(sessions)} sessions, {calls} calls; median and 95th percentile")
-        print(f"{'':22}{'gauge':>16}{'calls 2-4':>16}{'after a cut':>16}{'no gauge':>16}")
+        print(f"{'':22}{'meter':>16}{'calls 2-4':>16}{'after a cut':>16}{'no meter':>16}")
         counters: list[Counter] = [
             CharCounter(),
             EstimateCounter(),
@@ -88,44 +88,44 @@ def report(label: str, sessions: list[Session], counter: Counter) -> None:
         early += found[:3]
         cut += predict_cuts(session, counter)
         bare += [
-            off(Gauge(counter).measure(session.messages[: call.sent]), call.usage.input)
+            off(ContextMeter(counter).measure(session.messages[: call.sent]), call.usage.input)
             for call in session.calls[1:]
         ]
     print(f"{label:22}" + "".join(f"{spread(some):>16}" for some in (grown, early, cut, bare)))
 
 
 def predict(session: Session, counter: Counter) -> list[float]:
-    """Give the error of each prediction of a growing session."""
-    gauge, errors = Gauge(counter), []
+    """Return the error of each prediction of a growing session."""
+    meter, errors = ContextMeter(counter), []
     for number, call in enumerate(session.calls):
         if number:
-            errors.append(off(gauge.measure(session.messages[: call.sent]), call.usage.input))
-        tell(gauge, session, call)
+            errors.append(off(meter.measure(session.messages[: call.sent]), call.usage.input))
+        tell(meter, session, call)
     return errors
 
 
 def predict_cuts(session: Session, counter: Counter) -> list[float]:
-    """Give the error of predictions for views that lost their middle."""
-    gauge, errors, draw = Gauge(counter), [], random.Random(1)
+    """Return the error of predictions for views that lost their middle."""
+    meter, errors, draw = ContextMeter(counter), [], random.Random(1)
     first = session.calls[0]
     for number, call in enumerate(session.calls):
-        tell(gauge, session, call)
+        tell(meter, session, call)
         for former in draw.sample(session.calls[1:number], min(CUTS, max(0, number - 1))):
             if call.usage.input < former.usage.input:
                 continue  # the session itself was compacted, or another model took over
             view = session.messages[: first.sent] + session.messages[former.sent : call.sent]
             truth = first.usage.input + call.usage.input - former.usage.input
-            errors.append(off(gauge.measure(view), truth))
+            errors.append(off(meter.measure(view), truth))
     return errors
 
 
-def tell(gauge: Gauge, session: Session, call: Call) -> None:
-    """Report a call to a gauge."""
-    gauge.report(session.messages[: call.sent], session.messages[call.sent], call.usage)
+def tell(meter: ContextMeter, session: Session, call: Call) -> None:
+    """Report a call to a meter."""
+    meter.report(session.messages[: call.sent], session.messages[call.sent], call.usage)
 
 
 def off(predicted: int, reported: int) -> float:
-    """Give the relative error."""
+    """Return the relative error."""
     return abs(predicted - reported) / reported
 
 
