@@ -83,7 +83,7 @@ class Browser:
         self._runner.run(self._open(page.resolve().as_uri()))
 
     def evaluate(self, expression: str) -> Any:
-        """Give the value of an expression in the page, as JSON data."""
+        """Return the value of an expression in the page, as JSON data."""
         found = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
         if "exceptionDetails" in found:
             raise AssertionError(found["exceptionDetails"])

@@ -43,7 +43,7 @@ class Session:
                 self.compacted[len(self.sent)] = size
 
     def place(self, turn: int, size: float) -> tuple[float, float]:
-        """Give the point of the picture where a size belongs."""
+        """Return the point of the picture where a size belongs."""
         x = LEFT + (RIGHT - LEFT) * turn / (len(self.sent) - 1)
         return round(x, 1), round(BOTTOM - (BOTTOM - TOP) * size / HIGHEST, 1)
 

@@ -18,7 +18,7 @@ from agentic.messages import Message, ToolCall, ToolResult, to_plain
 from docs.pictures.browser import Browser, find_chromium
 
 ROOT = Path(__file__).resolve().parents[2]
-WORDS = ["split_rounds", "Tallies", "low_water", "ToolFailure", "context_window", "close_open"]
+WORDS = ["split_rounds", "TokenCache", "low_watermark", "ToolError", "context_window", "close_open"]
 POLICIES = ["none", "keep_last", "fit_window", "digest"]
 WINDOW = 48_000
 CHANGES = (2, 5, 8)
@@ -57,7 +57,7 @@ def turn(call_id: str, tool: str, arguments: dict[str, str], output: str) -> Ite
 
 
 def lines(word: str, hits: list[Path], files: dict[Path, str]) -> str:
-    """Give what a search would print."""
+    """Return what a search would print."""
     return "\n".join(
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path in hits

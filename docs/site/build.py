@@ -55,7 +55,7 @@ def write_reference(folder: Path) -> dict[str, str]:
 
 
 def how_tos() -> dict[str, str]:
-    """Give the how-to pages in the order in which the index of the docs names them."""
+    """Return the how-to pages in the order in which the index of the docs names them."""
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     named = re.findall(r"^- \[(.+?)\]\((how-to/.+?\.md)\)", index, re.MULTILINE)
     return {title: f"docs/{page}" for title, page in named}

@@ -23,7 +23,7 @@ def _written(folder: Path) -> list[str]:
 
 
 def _steps(screen: str) -> list[tuple[list[str], str, list[str]]]:
-    """Give the commands of a screen: arguments, what is typed, what is shown."""
+    """Return the commands of a screen: arguments, what is typed, what is shown."""
     steps = []
     for block in re.split(r"^\$ ", screen, flags=re.MULTILINE)[1:]:
         command, *lines = block.splitlines()
@@ -48,7 +48,7 @@ def _run(arguments: list[str], typed: str, folder: Path) -> str:
 
 
 def _missing(shown: list[str], output: str) -> list[str]:
-    """Give the lines that the output does not have, in their order."""
+    """Return the lines that the output does not have, in their order."""
     missing, at = [], 0
     for line in shown:
         found = output.find(line, at)
