@@ -19,6 +19,7 @@ __all__ = [
     "loop",
     "messages",
     "providers",
+    "replay",
     "session",
     "testing",
     "tokens",

@@ -17,7 +17,7 @@ class Compactor(Protocol):
     """Summarizes what leaves the conversation."""
 
     def compact(self, messages: list[Message], /) -> Awaitable[str]:
-        """Give the text of a summary that replaces `messages`.
+        """Return the text of a summary that replaces `messages`.
 
         The first of them may be the former summary, to be folded into the new one. It may fail or
         take long: whoever calls it carries on with the history as it was.
@@ -61,7 +61,7 @@ class Store(Protocol):
         ...
 
     async def load(self) -> list[Message]:
-        """Give the history as a provider accepts it: `close_open_rounds` of what is stored.
+        """Return the history as a provider accepts it: `close_open_rounds` of what is stored.
 
         The list is the caller's own. What is stored stays raw: a result that is appended later
         takes the place of the synthetic one.

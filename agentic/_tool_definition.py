@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from agentic._given import must_be
+from agentic._validate import must_be
 from agentic.errors import ConfigError
 
 __all__ = ["DIRECT", "ToolDefinition"]
@@ -63,7 +63,6 @@ class ToolDefinition:
                 "ToolDefinition.name",
                 name,
                 "1 to 128 of the characters A-Z a-z 0-9 _ . -",
-                "give the tool a short name of letters and underscores",
             )
 
     @parameters.validator
@@ -82,7 +81,7 @@ class ToolDefinition:
                 "ToolDefinition.parameters",
                 parameters,
                 "JSON data",
-                f"say it in JSON ({error})",
+                f"{error}",
             ) from error
 
     @allowed_callers.validator
@@ -91,7 +90,7 @@ class ToolDefinition:
             raise ConfigError(
                 "ToolDefinition.allowed_callers",
                 callers,
-                f"one word or more, {DIRECT!r} for the model itself",
+                f"one caller or more, such as {DIRECT!r} for the model itself",
                 "to withhold a tool from everybody, do not register it",
             )
 

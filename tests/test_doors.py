@@ -25,12 +25,12 @@ TEXT = messages.Message("user", "hello")
         lambda: strategies.KeepLast(-1),
         lambda: strategies.TrimRounds(0),
         lambda: strategies.TruncateToolOutputs("long"),  # type: ignore[arg-type]
-        lambda: strategies.ClearToolOutputs(100, low_water=2),
+        lambda: strategies.ClearToolOutputs(100, low_watermark=2),
         lambda: strategies.ClearToolOutputs(100, keep_tools=[3]),  # type: ignore[list-item]
         lambda: strategies.Importance(user_message_score=2),
         lambda: strategies.Chain([strategies.KeepLast]),  # type: ignore[list-item]
         lambda: strategies.truncate_messages([TEXT], keep=-1),
-        lambda: tokens.Gauge(len),  # type: ignore[arg-type]
+        lambda: tokens.ContextMeter(len),  # type: ignore[arg-type]
         lambda: strategies.FitContextWindow(10, 3),  # type: ignore[arg-type]
         lambda: strategies.FitContextWindow(10, digest="short"),  # type: ignore[arg-type]
         lambda: compactors.Digest(recall="re call"),
@@ -46,8 +46,8 @@ TEXT = messages.Message("user", "hello")
         lambda: asyncio.run(history.JsonlSessions("sessions").rename("monday", "a\nb")),
         lambda: asyncio.run(history.JsonlSessions("sessions").import_("monday", [3])),  # type: ignore[list-item]
         lambda: asyncio.run(history.JsonlSessions("sessions").import_("monday", 3)),  # type: ignore[arg-type]
-        lambda: asyncio.run(history.MemoryStore().keep(b"bytes")),  # type: ignore[arg-type]
-        lambda: asyncio.run(history.MemoryStore().read("../monday")),
+        lambda: asyncio.run(history.MemoryStore().put(b"bytes")),  # type: ignore[arg-type]
+        lambda: asyncio.run(history.MemoryStore().get("../monday")),
         lambda: sqlite.SqliteStore(3),
         lambda: sqlite.SqliteStore("sessions.db", "a/b"),
         lambda: sqlite.SqliteSessions(""),
@@ -65,7 +65,7 @@ def test_a_mistake_is_told_with_what_was_given_what_is_allowed_and_what_to_do(
     mistake: Callable[[], object],
 ) -> None:
     """Found where it is made, not some calls later."""
-    with pytest.raises(ConfigError, match=r"(?s)^.+ is .+; allowed: .+\. To mend it: .+\."):
+    with pytest.raises(ConfigError, match=r"(?s)^.+ must be .+, got .+"):
         mistake()
 
 

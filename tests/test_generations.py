@@ -68,7 +68,7 @@ def _through_json(plain: Any) -> Any:
 
 @pytest.fixture(params=[_SHORT, _LONG], ids=["shown whole", "shortened"])
 def counting(request: pytest.FixtureRequest) -> Iterator[Counting]:
-    """Give the compactor, and expect that it was asked often."""
+    """Yield the compactor, and expect that it was asked often."""
     compactor = Counting(request.param)
     yield compactor
     assert compactor.made >= 4

@@ -58,6 +58,7 @@ def test_a_room_that_does_not_exist_is_an_attribute_error() -> None:
         ("from agentic import messages", ["asyncio", "blinker", "agentic.tokens"]),
         ("from agentic.context import strategies", ["asyncio", "agentic.context.budget"]),
         ("from agentic import loop, history", ["msgspec", "httpx", "hypothesis"]),
+        ("from agentic import replay", ["agentic.cli", "agentic.config", "click", "rich", "yaml"]),
     ],
 )
 def test_entering_a_room_loads_only_what_stands_to_its_left(
@@ -80,3 +81,21 @@ def test_every_module_says_what_it_knows_in_its_first_line(path: Path) -> None:
 
     assert first.endswith((".", ":"))
     assert not first.startswith("This module")
+
+
+_BY_ADAPTER = {"Decider", "IncrementalDecoder", "StreamedResponse"}
+"""Every adapter has these: `providers.anthropic.Decider`, `providers.gemini.Decider`."""
+_KEPT = {"Result"}
+"""Of the source system: what `truncate.tail` returns, and what `Runner.run` returns."""
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    """One name means one thing, whatever room it is imported from."""
+    classes: dict[str, set[object]] = {}
+    for room in map(importlib.import_module, ROOMS):
+        for name in room.__all__:
+            if isinstance(getattr(room, name), type):
+                classes.setdefault(name, set()).add(getattr(room, name))
+
+    shared = {name for name, meanings in classes.items() if len(meanings) > 1}
+    assert shared == _BY_ADAPTER | _KEPT

@@ -21,8 +21,8 @@ POLICY = budget.Policy(8_000)
 
 COUNTS: dict[str, Callable[[Any], object]] = {
     "Manager": lambda given: budget.Manager(given, compactors.Digest(), POLICY),
-    "Gauge": tokens.Gauge,
-    "Tallies": tokens.Tallies,
+    "ContextMeter": tokens.ContextMeter,
+    "TokenCache": tokens.TokenCache,
     "count_tokens": lambda given: tokens.count_tokens([], given),
     "count_message_tokens": lambda given: tokens.count_message_tokens(TEXT, given),
     "ModelCounter": lambda given: tokens.ModelCounter("x", given, is_exact=True, description=""),
@@ -107,7 +107,7 @@ SYNC: dict[str, Callable[[Any], object]] = {
 @pytest.mark.parametrize("name", SYNC)
 def test_a_synchronous_part_is_refused(name: str) -> None:
     """At construction, by the method that has to be async."""
-    with pytest.raises(ConfigError, match=r"allowed: an object with async \w+\(.*write async def"):
+    with pytest.raises(ConfigError, match=r"must be an object with async \w+\(.*write async def"):
         SYNC[name](_Sync())
 
 
@@ -156,7 +156,7 @@ async def _async_strategy(messages: list[Message]) -> list[Message]:
 )
 def test_an_async_strategy_is_refused(take: Callable[[Any], object], given: object) -> None:
     """Such as a ContextManager, which rewrites histories and makes no views."""
-    with pytest.raises(ConfigError, match=r"strategies is .* no coroutine"):
+    with pytest.raises(ConfigError, match=r"strategies must be .* no coroutine, got "):
         take(given)
 
 
@@ -188,7 +188,7 @@ TAKES: dict[str, Callable[[Any], object]] = {
     "truncation": lambda given: _compact(given, strategy="truncation"),
     "importance": lambda given: _compact(given, strategy="importance"),
     "summarization": lambda given: _compact(given, strategy="summarization"),
-    "Gauge": tokens.Gauge(tokens.CharCounter()).measure,
+    "ContextMeter": tokens.ContextMeter(tokens.CharCounter()).measure,
 }
 
 
@@ -196,7 +196,7 @@ TAKES: dict[str, Callable[[Any], object]] = {
 @pytest.mark.parametrize("messages", [[WIRE], [TEXT, WIRE]])
 def test_a_dict_is_no_message(name: str, messages: list[Any]) -> None:
     """At the call; the error names what makes Messages of a provider's dicts."""
-    with pytest.raises(ConfigError, match=r"messages is \{.*the adapter's decode"):
+    with pytest.raises(ConfigError, match=r"messages must be .*, got \{.*the adapter's decode"):
         TAKES[name](messages)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import attrs
 
 from agentic import events
-from agentic._given import must_be, must_count, whole
+from agentic._validate import must_be, must_count, whole
 from agentic.context.budget import (
     Backoff,
     Compaction,
@@ -26,8 +26,9 @@ from agentic.context.compactors import Ask, Digest, Model, first_of
 from agentic.context.strategies import FitContextWindow, Importance, KeepLast
 from agentic.context.view import View
 from agentic.errors import ConfigError
+from agentic.events import CompactionReason
 from agentic.messages import Message
-from agentic.tokens import Counter, Tallies, approx_token_counter
+from agentic.tokens import Counter, TokenCache, approx_token_counter
 
 __all__ = [
     "CompactContext",
@@ -133,14 +134,14 @@ class ContextConfig:
             raise ConfigError(
                 "target_tokens",
                 value,
-                f"less than max_context_tokens, which is {self.max_context_tokens}",
-                "lower it: the difference is left free for the reply",
+                f"less than max_context_tokens ({self.max_context_tokens})",
+                "the difference is left free for the reply",
             )
 
     @strategy.validator
     def _check_strategy(self, _: object, value: object) -> None:
         if value not in _CHOICES:
-            raise ConfigError("strategy", value, f"one of {', '.join(_CHOICES)}", "name one")
+            raise ConfigError("strategy", value, f"one of {', '.join(_CHOICES)}")
 
     @token_counter.validator
     def _check_counter(self, _: object, value: object) -> None:
@@ -187,25 +188,25 @@ class ContextManager:
     """
 
     config: ContextConfig = attrs.field(validator=must_be(ContextConfig))
-    _tallies: Tallies = attrs.field(init=False)
+    _token_cache: TokenCache = attrs.field(init=False)
     _fit: FitContextWindow = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._tallies = Tallies(self.config.token_counter)
+        self._token_cache = TokenCache(self.config.token_counter)
         self._fit = FitContextWindow(self.config.target_tokens, self.config.token_counter)
 
     def count_tokens(self, messages: list[Message]) -> int:
         """Count a conversation; one that has grown costs what its new messages cost."""
-        return self._tallies.tally(messages).total
+        return self._token_cache.sizes(messages).total
 
     def should_compact(self, messages: list[Message]) -> bool:
-        """Tell whether a conversation is over `target_tokens`."""
+        """Return whether a conversation is over `target_tokens`."""
         return self.count_tokens(messages) > self.config.target_tokens
 
     async def compact(
         self, messages: list[Message], *, custom_instructions: str | None = None
     ) -> list[Message]:
-        """Give the history from now on: the same list if the hook cancels or nothing can go.
+        """Return the history from now on: the same list if the hook cancels or nothing can go.
 
         What comes back is within `target_tokens` if the minimum is: the system prompt, the task,
         pinned messages and the newest round. A summary that fails, or a hook that raises, changes
@@ -222,7 +223,7 @@ class ContextManager:
         messages: list[Message],
         instructions: str | None = None,
         *,
-        reason: str = "force",
+        reason: CompactionReason = CompactionReason.FORCE,
         tokens: int | None = None,
         target: CompactionTarget | None = None,
     ) -> Compaction:
@@ -306,7 +307,11 @@ class ContextManager:
         )
 
     async def _drop(
-        self, messages: list[Message], reason: str, tokens: int, target: CompactionTarget | None
+        self,
+        messages: list[Message],
+        reason: CompactionReason,
+        tokens: int,
+        target: CompactionTarget | None,
     ) -> Compaction:
         """Leave messages out, between the two events of a compaction."""
         after = self._fit.compact(self._kept(messages))
@@ -324,7 +329,7 @@ class ContextManager:
             tokens_before=tokens,
             messages=len(dropped),
         )
-        tokens_after = max(0, tokens - sum(map(self._tallies.count_message, dropped)))
+        tokens_after = max(0, tokens - sum(map(self._token_cache.count_message, dropped)))
         done = Compaction(
             messages=after,
             changed=True,
@@ -394,10 +399,10 @@ class _Rewriting:
 
     def due(
         self, messages: list[Message], *, size: int | None = None, overhead_tokens: int = 0
-    ) -> str | None:
-        """Return `window` if a conversation is over the target."""
+    ) -> CompactionReason | None:
+        """Return WINDOW if a conversation is over the target."""
         counted = self.manager.count_tokens(messages) + overhead_tokens if size is None else size
-        return "window" if counted > self.manager.config.target_tokens else None
+        return CompactionReason.WINDOW if counted > self.manager.config.target_tokens else None
 
     def backoff(self, messages: list[Message]) -> Backoff | None:
         """Return None: nothing waits here."""
@@ -419,7 +424,7 @@ class _Rewriting:
     ) -> Compaction:
         """Compact a history by the configuration's strategy, if it is over the target."""
         tokens = self.manager.count_tokens(messages) + overhead_tokens if size is None else size
-        reason = "force" if force else self.due(messages, size=tokens)
+        reason = CompactionReason.FORCE if force else self.due(messages, size=tokens)
         if reason is None:
             return Compaction(messages=messages, tokens_before=tokens, tokens_after=tokens)
         return await self.manager.carry_out(

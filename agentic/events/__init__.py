@@ -14,6 +14,7 @@ from agentic.events._send import send, send_sync
 from agentic.events._signals import (
     AgentEnd,
     AgentStart,
+    CompactionReason,
     ContextChanged,
     ContextCompactionEnd,
     ContextCompactionStart,
@@ -45,6 +46,7 @@ from agentic.events._signals import (
 __all__ = [
     "AgentEnd",
     "AgentStart",
+    "CompactionReason",
     "ContextChanged",
     "ContextCompactionEnd",
     "ContextCompactionStart",

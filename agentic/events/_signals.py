@@ -4,6 +4,7 @@ A fact is sent after the state that it reports is stored. The sender is the obje
 Runner, or a Manager that is used alone.
 """
 
+import enum
 from typing import TYPE_CHECKING
 
 import attrs
@@ -154,12 +155,24 @@ tool_output_truncated: NamedSignal = _namespace.signal(
 )
 
 
+class CompactionReason(enum.StrEnum):
+    """What asked for a compaction."""
+
+    WINDOW = "window"
+    """The context is over the window less the reserve."""
+    TOKENS = "tokens"
+    """It has reached `Policy.max_tokens`."""
+    MESSAGES = "messages"
+    """`Policy.max_messages` came since the last summary."""
+    FORCE = "force"
+    """Somebody asked for one now."""
+
+
 @attrs.frozen(kw_only=True)
 class ContextCompactionStart(Event):
     """A compaction is about to be tried."""
 
-    reason: str
-    """What triggered it: window, tokens, messages or force."""
+    reason: CompactionReason
     tokens_before: int
     messages: int
     """How many messages are to be summarized."""
@@ -179,7 +192,7 @@ class ContextCompactionEnd(Event):
     tokens_before: int
     tokens_after: int
     dropped: tuple[Message, ...]
-    reason: str
+    reason: CompactionReason
     error: BaseException | None
     declined: str = ""
     """Why it changed nothing although nothing failed: its summary was of no use."""

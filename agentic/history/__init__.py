@@ -10,7 +10,7 @@ from agentic.history._jsonl import JsonlStore
 from agentic.history._memory import MemoryStore
 from agentic.history._protocols import (
     Archive,
-    Keeper,
+    OutputStore,
     Redactor,
     Revisioned,
     SessionInfo,
@@ -23,8 +23,8 @@ __all__ = [
     "Diff",
     "JsonlSessions",
     "JsonlStore",
-    "Keeper",
     "MemoryStore",
+    "OutputStore",
     "Redactor",
     "Revisioned",
     "Rewriter",

@@ -22,7 +22,7 @@ class Diff:
 
 
 def compare(before: Sequence[Message], after: Sequence[Message]) -> Diff:
-    """Tell what a replace changed. Of equal messages the newest count as kept.
+    """Return what a replace changed. Of equal messages the newest count as kept.
 
     >>> hello, again = Message("user", "hello"), Message("user", "again")
     >>> diff = compare([hello, hello, again], [Message("system", "a greeting"), hello, again])

@@ -25,9 +25,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import attrs
 
-from agentic.errors import ConfigError, HistoryDamaged, HistoryTooNew
-from agentic.history._given import check_message
+from agentic.errors import ConfigError, HistoryCorrupt, HistoryTooNew
 from agentic.history._lines import Line
+from agentic.history._validate import check_message
 from agentic.messages import Message, from_plain, to_plain
 
 __all__ = ["BEGINNING", "REDACTION", "Entry", "Kind", "decode", "encode_message", "encode_view"]
@@ -53,7 +53,7 @@ class Entry:
 
 
 def encode_message(message: Message) -> bytes:
-    r"""Give the line that appends a message.
+    r"""Return the line that appends a message.
 
     >>> encode_message(Message("user", "hello"))
     b'{"v":1,"type":"message","message":{"v":1,"role":"user","content":"hello"}}\n'
@@ -65,7 +65,7 @@ def encode_message(message: Message) -> bytes:
 
 
 def encode_view(kind: Literal["replace", "restore"], messages: Iterable[Message]) -> bytes:
-    r"""Give the line that makes these messages the history.
+    r"""Return the line that makes these messages the history.
 
     >>> encode_view("replace", [])
     b'{"v":1,"type":"replace","messages":[]}\n'
@@ -83,7 +83,7 @@ def decode(line: Line, session: str) -> Entry | None:
     True
 
     Raises:
-        HistoryDamaged: the line is complete and yet no entry.
+        HistoryCorrupt: the line is complete and yet no entry.
         HistoryTooNew: it is one that only a newer version can read.
     """
     if not line.text.strip():
@@ -93,11 +93,11 @@ def decode(line: Line, session: str) -> Entry | None:
     except _UnknownError as unknown:
         raise HistoryTooNew(session, line.offset, str(unknown)) from unknown
     except (ValueError, RecursionError) as problem:
-        raise HistoryDamaged(session, line.offset, str(problem)) from problem
+        raise HistoryCorrupt(session, line.offset, str(problem)) from problem
 
 
 def _readable(message: Message) -> dict[str, Any]:
-    """Give the JSON form of a message, after a look whether it can be read back.
+    """Return the JSON form of a message, after a look whether it can be read back.
 
     An entry that cannot be read would make the whole session unreadable, and nothing may be taken
     out of it: so the look comes before the writing.

@@ -25,7 +25,7 @@ def redact_file(log: Log, request: Request) -> None:
 
     Raises:
         HistoryConflict: somebody else is the writer.
-        HistoryDamaged: an entry cannot be read.
+        HistoryCorrupt: an entry cannot be read.
         HistoryNotWritten: not all of it is done; redacted again, it goes on.
         MessageNotFound: there is no such message.
     """

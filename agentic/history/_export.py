@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from agentic.errors import ConfigError, HistoryDamaged
+from agentic.errors import ConfigError, HistoryCorrupt
 from agentic.history._entries import Entry, decode
-from agentic.history._given import check_title
 from agentic.history._lines import Line
 from agentic.history._refs import check_ref, decode_output, encode_output
 from agentic.history._state import NEW, State
 from agentic.history._times import in_utc
+from agentic.history._validate import check_title
 
 __all__ = ["Exported", "Lines", "Step", "encode_output_line", "encode_title_line", "read_export"]
 
@@ -67,7 +67,7 @@ class Exported:
 
 
 def encode_title_line(title: str) -> bytes:
-    r"""Give the line that carries a title.
+    r"""Return the line that carries a title.
 
     >>> encode_title_line("red")
     b'{"v":1,"type":"title","optional":true,"title":"red"}\n'
@@ -76,7 +76,7 @@ def encode_title_line(title: str) -> bytes:
 
 
 def encode_output_line(ref: str, content: bytes) -> bytes:
-    """Give the line that carries a kept output.
+    """Return the line that carries a kept output.
 
     Raises:
         ValueError: the content does not match the reference.
@@ -90,7 +90,7 @@ async def read_export(lines: Lines, name: str) -> Exported:
 
     Raises:
         ConfigError: the lines are no bytes.
-        HistoryDamaged: a line cannot be read, or there is none.
+        HistoryCorrupt: a line cannot be read, or there is none.
     """
     found, offset = Exported(), 0
     async for text in _each(lines):
@@ -99,7 +99,7 @@ async def read_export(lines: Lines, name: str) -> Exported:
         _read(found, Line(offset, text.removesuffix(b"\n")), name)
         offset += len(text)
     if not found.steps and not found.outputs:
-        raise HistoryDamaged(name, 0, "there is no entry in it")
+        raise HistoryCorrupt(name, 0, "there is no entry in it")
     return found
 
 
@@ -111,7 +111,7 @@ def _read(found: Exported, line: Line, name: str) -> None:
         try:
             _read_optional(found, line.text)
         except ValueError as problem:
-            raise HistoryDamaged(name, line.offset, str(problem)) from problem
+            raise HistoryCorrupt(name, line.offset, str(problem)) from problem
 
 
 def _read_optional(found: Exported, text: bytes) -> None:

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 import attrs
 
-from agentic.errors import HistoryConflict, HistoryDamaged, SessionMissing
+from agentic.errors import HistoryConflict, HistoryCorrupt, SessionNotFound
 from agentic.history._disk import make_folders, reporting, staged, sync_folders, write_private
 from agentic.history._export import (
     Exported,
@@ -23,7 +23,6 @@ from agentic.history._export import (
     encode_title_line,
     read_export,
 )
-from agentic.history._given import absolute, check_session_id, check_title, is_session_id
 from agentic.history._jsonl import JsonlStore
 from agentic.history._lines import find_end
 from agentic.history._lock import open_locked, require_flock
@@ -31,6 +30,7 @@ from agentic.history._outputs import Outputs, outputs_beside
 from agentic.history._protocols import SessionInfo
 from agentic.history._survey import is_session, survey
 from agentic.history._times import from_timestamp, in_utc
+from agentic.history._validate import absolute, check_session_id, check_title, is_session_id
 from agentic.history._waiting import in_thread
 
 __all__ = ["JsonlSessions"]
@@ -69,7 +69,7 @@ class JsonlSessions:
     """Acknowledge only what survives a power cut as well."""
 
     def open(self, session_id: str) -> JsonlStore:
-        """Give the store of a session, there or not. Reads and writes nothing.
+        """Return the store of a session, there or not. Reads and writes nothing.
 
         Raises:
             ConfigError: no session id.
@@ -77,7 +77,7 @@ class JsonlSessions:
         return JsonlStore(self._path(session_id), fsync=self.fsync)
 
     async def list(self) -> Sequence[SessionInfo]:
-        """Give a line for every session, the one that changed last first. Reads every file.
+        """Return a line for every session, the one that changed last first. Reads every file.
 
         A file that cannot be read, or no line of which is an entry, is left out, and the log names
         it.
@@ -88,12 +88,12 @@ class JsonlSessions:
         return await asyncio.to_thread(self._list)
 
     async def rename(self, session_id: str, title: str) -> None:
-        """Give a session a title, or with "" take it away; who writes it is not disturbed.
+        """Set the title of a session, or with "" remove it; its writer is not disturbed.
 
         Raises:
             ConfigError: no session id, or no title.
             HistoryNotWritten: the title is as it was.
-            SessionMissing: there is no such session.
+            SessionNotFound: there is no such session.
         """
         check_title(title)
         await in_thread(self._set_title, self._find(session_id), title)
@@ -105,7 +105,7 @@ class JsonlSessions:
             ConfigError: no session id.
             HistoryConflict: somebody is writing it.
             HistoryNotWritten: it could not be removed, or not all of it.
-            SessionMissing: there is no such session.
+            SessionNotFound: there is no such session.
         """
         await in_thread(self._delete, self._find(session_id, empty=True))
 
@@ -121,8 +121,8 @@ class JsonlSessions:
         """Replace what a message of a session says, for good, as the store's `redact` does.
 
         Raises:
-            SessionMissing: there is no such session.
-            ConfigError, HistoryConflict, HistoryDamaged, HistoryNotWritten, MessageNotFound: as the
+            SessionNotFound: there is no such session.
+            ConfigError, HistoryConflict, HistoryCorrupt, HistoryNotWritten, MessageNotFound: as the
                 store's `redact` raises them.
         """
         self._find(session_id)
@@ -130,12 +130,12 @@ class JsonlSessions:
             await store.redact(message_id, replacement, secret=secret, by=by)
 
     async def export(self, session_id: str) -> AsyncIterator[bytes]:
-        """Give a session as lines, as it is now: its entries, its title, its outputs.
+        """Yield a session as lines, as it is now: its entries, its title, its outputs.
 
         Raises:
             ConfigError: no session id.
-            HistoryDamaged: an output is not as it was kept; the lines before it were given.
-            SessionMissing: there is no such session.
+            HistoryCorrupt: an output is not as it was kept; the lines before it were given.
+            SessionNotFound: there is no such session.
         """
         path = self._find(session_id)
         title, outputs = self._title(path), outputs_beside(path, fsync=self.fsync)
@@ -157,7 +157,7 @@ class JsonlSessions:
         Raises:
             ConfigError: no session id, or no lines.
             HistoryConflict: there is such a session.
-            HistoryDamaged: a line cannot be read.
+            HistoryCorrupt: a line cannot be read.
             HistoryNotWritten: there is no new session.
         """
         path = self._path(session_id)
@@ -173,10 +173,10 @@ class JsonlSessions:
             with path.open("rb") as file:
                 found = is_session(file)
             if found is False:
-                raise HistoryDamaged(str(path), 0, "it is no session")
+                raise HistoryCorrupt(str(path), 0, "it is no session")
             if found or empty:
                 return path
-        raise SessionMissing(session_id, str(self.folder))
+        raise SessionNotFound(session_id, str(self.folder))
 
     def _list(self) -> Sequence[SessionInfo]:
         # not by glob, to which a folder that cannot be read is an empty one
@@ -294,7 +294,7 @@ def _encode_output(outputs: Outputs, ref: str) -> bytes:
         return encode_output_line(ref, outputs.get(ref))
     except ValueError as problem:
         name = f"output {ref} of {outputs.session}"
-        raise HistoryDamaged(name, 0, str(problem)) from problem
+        raise HistoryCorrupt(name, 0, str(problem)) from problem
 
 
 def _remove(path: Path) -> None:

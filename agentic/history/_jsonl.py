@@ -16,7 +16,6 @@ from agentic.errors import HistoryConflict, NothingToRestore
 from agentic.history._diff import Diff
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._erasure import redact_file
-from agentic.history._given import absolute, check_messages
 from agentic.history._known import Known, check_replaces, merge
 from agentic.history._log import Log
 from agentic.history._outputs import outputs_beside
@@ -29,6 +28,7 @@ from agentic.history._replay import (
     read_restored,
     read_view,
 )
+from agentic.history._validate import absolute, check_messages
 from agentic.history._waiting import finish, in_thread
 from agentic.messages import Message, close_open_rounds, reopen_rounds
 
@@ -96,10 +96,10 @@ class JsonlStore:
         await self._do(self._append, encode_message(message))
 
     async def load(self) -> list[Message]:
-        """Give the history as a provider accepts it; none if there is no file.
+        """Return the history as a provider accepts it; none if there is no file.
 
         Raises:
-            HistoryDamaged: a complete entry of the present view cannot be read.
+            HistoryCorrupt: a complete entry of the present view cannot be read.
             OSError: the file is there and cannot be opened.
         """
         view = await asyncio.to_thread(self._read, read_view, View([], 0))
@@ -131,10 +131,10 @@ class JsonlStore:
         return await self._do(self._find_revision)
 
     async def full(self) -> list[Message]:
-        """Give every message ever appended, raw and in order. Reads the whole file.
+        """Return every message ever appended, raw and in order. Reads the whole file.
 
         Raises:
-            HistoryDamaged: a complete entry cannot be read.
+            HistoryCorrupt: a complete entry cannot be read.
             OSError: the file is there and cannot be opened.
         """
         return await asyncio.to_thread(self._read, read_full, [])
@@ -144,16 +144,16 @@ class JsonlStore:
 
         Raises:
             NothingToRestore: no replace stands.
-            HistoryConflict, HistoryDamaged, HistoryNotWritten: nothing is stored.
+            HistoryConflict, HistoryCorrupt, HistoryNotWritten: nothing is stored.
         """
         await self._do(self._restore)
 
     async def diff(self) -> Diff:
-        """Give what the latest replace that still stands dropped. Reads the whole file.
+        """Return what the latest replace that still stands dropped. Reads the whole file.
 
         Raises:
             NothingToRestore: no replace stands.
-            HistoryDamaged: a complete entry cannot be read.
+            HistoryCorrupt: a complete entry cannot be read.
             OSError: the file is there and cannot be opened.
         """
         found = await asyncio.to_thread(self._read, read_diff, None)
@@ -161,7 +161,7 @@ class JsonlStore:
             raise NothingToRestore(str(self.path))
         return found
 
-    async def keep(self, output: str) -> str:
+    async def put(self, output: str) -> str:
         """Keep an output in a file of its own, and give its reference.
 
         Raises:
@@ -172,13 +172,13 @@ class JsonlStore:
         await self._do(self._log.claim)
         return await in_thread(outputs_beside(self.path, fsync=self.fsync).write, output)
 
-    async def read(self, ref: str) -> str:
-        """Give a kept output back.
+    async def get(self, ref: str) -> str:
+        """Return a kept output.
 
         Raises:
             ConfigError: no reference.
-            HistoryDamaged: the file is not as it was written.
-            OutputMissing: it was never kept here.
+            HistoryCorrupt: the file is not as it was written.
+            OutputNotFound: it was never kept here.
         """
         return await asyncio.to_thread(outputs_beside(self.path, fsync=self.fsync).read, ref)
 
@@ -195,7 +195,7 @@ class JsonlStore:
         Raises:
             ConfigError: an argument that cannot be meant.
             HistoryConflict: somebody else is writing this session.
-            HistoryDamaged: an entry cannot be read.
+            HistoryCorrupt: an entry cannot be read.
             HistoryNotWritten: not all of it is done; redacted again, it goes on.
             MessageNotFound: there is no such message.
         """
@@ -203,7 +203,7 @@ class JsonlStore:
         await self._do(self._redact, request)
 
     async def aclose(self) -> None:
-        """Give the lock back, after what is being written is written."""
+        """Release the lock, after what is being written is written."""
         await self._do(self._log.close)
         worker, self._worker = self._worker, None
         if worker:

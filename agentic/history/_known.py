@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import attrs
 
-from agentic._given import is_whole
+from agentic._validate import is_whole
 from agentic.errors import ConfigError, HistoryConflict
 from agentic.messages import Message, close_open_rounds, split_rounds
 

@@ -34,7 +34,7 @@ class LockedFile(io.FileIO):
         return self._owner == os.getpid()
 
     def close(self) -> None:
-        """Give the lock back, if it is ours to give."""
+        """Release the lock, if it is ours."""
         if not self.closed and self.is_ours:
             with contextlib.suppress(OSError):
                 fcntl.flock(self, fcntl.LOCK_UN)

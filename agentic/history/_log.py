@@ -14,7 +14,7 @@ from pathlib import Path
 
 import attrs
 
-from agentic.errors import HistoryDamaged
+from agentic.errors import HistoryCorrupt
 from agentic.history._disk import make_folders, open_private, reporting, staged, sync_folders
 from agentic.history._lines import find_end
 from agentic.history._lock import open_locked, require_flock
@@ -112,7 +112,7 @@ class Log:
         self._unfinished = False
 
     def _is_as_we_left_it(self) -> bool:
-        """Tell whether the path still names our file, and nobody wrote to it past the lock."""
+        """Return whether the path still names our file, and nobody wrote to it past the lock."""
         try:
             found = self.path.stat()
         except FileNotFoundError:
@@ -147,7 +147,7 @@ class Log:
         finally:
             reader.detach()
         if foreign:
-            raise HistoryDamaged(str(self.path), 0, "it is no session, choose another file")
+            raise HistoryCorrupt(str(self.path), 0, "it is no session, choose another file")
 
     def _move_aside(self, file: io.FileIO, end: int) -> None:
         """Copy a torn last line to a file of its own, then cut it off."""

@@ -5,14 +5,14 @@ from typing import Self
 
 import attrs
 
-from agentic.errors import HistoryConflict, NothingToRestore, OutputMissing
+from agentic.errors import HistoryConflict, NothingToRestore, OutputNotFound
 from agentic.history._diff import Diff, compare
 from agentic.history._entries import decode, encode_message, encode_view
-from agentic.history._given import check_message, check_messages
 from agentic.history._known import Known, check_replaces, merge
 from agentic.history._lines import Line
 from agentic.history._redaction import Request, log_redaction, redact_lines
 from agentic.history._refs import check_ref, decode_output, encode_output, make_ref
+from agentic.history._validate import check_message, check_messages
 from agentic.messages import Message, close_open_rounds, reopen_rounds
 
 __all__ = ["MemoryStore"]
@@ -63,7 +63,7 @@ class MemoryStore:
         self._revision += 1
 
     async def load(self) -> list[Message]:
-        """Give the history as a provider accepts it."""
+        """Return the history as a provider accepts it."""
         self._outdated = False
         raw = self._layers[-1].messages
         closed = close_open_rounds(raw.copy())
@@ -94,7 +94,7 @@ class MemoryStore:
         return self._revision
 
     async def full(self) -> list[Message]:
-        """Give every message ever appended, raw and in order."""
+        """Return every message ever appended, raw and in order."""
         return self._appended.copy()
 
     async def restore(self) -> None:
@@ -111,7 +111,7 @@ class MemoryStore:
         self._revision += 1
 
     async def diff(self) -> Diff:
-        """Give what the latest replace that still stands dropped, and what it brought in.
+        """Return what the latest replace that still stands dropped, and what it brought in.
 
         Raises:
             NothingToRestore: no replace stands.
@@ -121,24 +121,24 @@ class MemoryStore:
         before, latest = self._layers[-2:]
         return compare(before.messages, latest.messages[: latest.given])
 
-    async def keep(self, output: str) -> str:
+    async def put(self, output: str) -> str:
         """Keep an output and give its reference."""
         content = encode_output(output)
         ref = make_ref(content)
         self._outputs[ref] = content
         return ref
 
-    async def read(self, ref: str) -> str:
-        """Give a kept output back.
+    async def get(self, ref: str) -> str:
+        """Return a kept output.
 
         Raises:
             ConfigError: no reference.
-            OutputMissing: it was never kept here.
+            OutputNotFound: it was never kept here.
         """
         try:
             return decode_output(self._outputs[check_ref(ref)], ref)
         except KeyError:
-            raise OutputMissing(_NAME, ref) from None
+            raise OutputNotFound(_NAME, ref) from None
 
     async def redact(
         self,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import attrs
 
-from agentic.errors import HistoryDamaged, OutputMissing
+from agentic.errors import HistoryCorrupt, OutputNotFound
 from agentic.history._disk import make_folders, reporting, sync_folders, write_private
 from agentic.history._refs import check_ref, decode_output, encode_output, is_ref, make_ref
 
@@ -49,23 +49,23 @@ class Outputs:
                 write_private(path, content, fsync=self.fsync)
 
     def read(self, ref: str) -> str:
-        """Give an output back.
+        """Return a kept output.
 
         Raises:
             ConfigError: no reference, a path for instance.
-            HistoryDamaged: the file is not as it was written.
-            OutputMissing: it was never kept here.
+            HistoryCorrupt: the file is not as it was written.
+            OutputNotFound: it was never kept here.
         """
         check_ref(ref)
         try:
             return decode_output(self.get(ref), ref)
         except FileNotFoundError:
-            raise OutputMissing(self.session, ref) from None
+            raise OutputNotFound(self.session, ref) from None
         except ValueError as problem:
-            raise HistoryDamaged(str(self.folder / ref), 0, str(problem)) from problem
+            raise HistoryCorrupt(str(self.folder / ref), 0, str(problem)) from problem
 
     def get(self, ref: str) -> bytes:
-        """Give the encoded output.
+        """Return the encoded output.
 
         Raises:
             OSError: it is not there, or cannot be read.
@@ -86,7 +86,7 @@ class Outputs:
 
 
 def outputs_beside(path: Path, *, fsync: bool) -> Outputs:
-    """Give the outputs of the session in this file, there or not.
+    """Return the outputs of the session in this file, there or not.
 
     >>> outputs_beside(Path("monday.jsonl"), fsync=False).folder.name
     'monday.jsonl.outputs'

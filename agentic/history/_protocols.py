@@ -17,7 +17,7 @@ from agentic.messages import Message
 
 __all__ = [
     "Archive",
-    "Keeper",
+    "OutputStore",
     "Redactor",
     "Revisioned",
     "SessionInfo",
@@ -43,7 +43,7 @@ class Archive(Rewriter, Protocol):
     """A rewriter that loses nothing."""
 
     async def full(self) -> list[Message]:
-        """Give every message ever appended, raw and in order, whatever was replaced since.
+        """Return every message ever appended, raw and in order, whatever was replaced since.
 
         A message that only a replace brought in, such as a summary, is not among them.
         """
@@ -58,7 +58,7 @@ class Archive(Rewriter, Protocol):
         ...
 
     async def diff(self) -> Diff:
-        """Give what the latest replace that still stands dropped, and what it brought in.
+        """Return what the latest replace that still stands dropped, and what it brought in.
 
         Raises `NothingToRestore` when no replace stands.
         """
@@ -66,18 +66,18 @@ class Archive(Rewriter, Protocol):
 
 
 @runtime_checkable
-class Keeper(Protocol):
+class OutputStore(Protocol):
     """A store that keeps whole tool outputs beside the session, for what the history cut short."""
 
-    async def keep(self, output: str, /) -> str:
+    async def put(self, output: str, /) -> str:
         """Keep an output and give its reference; once this returns, the output is not lost.
 
         The reference follows from the text alone: the same output is kept once.
         """
         ...
 
-    async def read(self, ref: str, /) -> str:
-        """Give a kept output back, whole. Raises `OutputMissing` if it was never kept here."""
+    async def get(self, ref: str, /) -> str:
+        """Return a kept output, whole. Raises `OutputNotFound` if it was never kept here."""
         ...
 
 
@@ -98,7 +98,7 @@ class Redactor(Protocol):
 
         The message keeps its place, its id and the ids and names of its calls and results. What
         summaries quote of it goes too, and so do the kept outputs that it refers to or that hold a
-        line of it; they raise `OutputMissing` from then on. The session records who redacted which
+        line of it; they raise `OutputNotFound` from then on. The session records who redacted which
         message, and when. What was loaded before must be loaded again to be replaced.
 
         Args:
@@ -142,21 +142,21 @@ class Sessions(Protocol):
     """
 
     def open(self, session_id: str, /) -> Archive:
-        """Give the store of a session, there or not. Reads and writes nothing."""
+        """Return the store of a session, there or not. Reads and writes nothing."""
         ...
 
     async def list(self) -> Sequence[SessionInfo]:
-        """Give a line for every session, the one that changed last first."""
+        """Return a line for every session, the one that changed last first."""
         ...
 
     async def rename(self, session_id: str, title: str, /) -> None:
-        """Give a session a title for people; "" takes it away. Raises `SessionMissing`."""
+        """Set the title of a session, for people; "" removes it. Raises `SessionNotFound`."""
         ...
 
     async def delete(self, session_id: str, /) -> None:
         """Remove a session with its outputs and all that belongs to it.
 
-        Raises `SessionMissing`, and `HistoryConflict` while somebody writes it.
+        Raises `SessionNotFound`, and `HistoryConflict` while somebody writes it.
         """
         ...
 
@@ -172,14 +172,14 @@ class Sessions(Protocol):
     ) -> None:
         """Replace what a message of a session says, for good, as `Redactor.redact` does.
 
-        Raises `SessionMissing`, and what that raises.
+        Raises `SessionNotFound`, and what that raises.
         """
         ...
 
     def export(self, session_id: str, /) -> AsyncIterator[bytes]:
-        """Give a session as lines, each with its newline: entries, title, kept outputs.
+        """Return a session as lines, each with its newline: entries, title, kept outputs.
 
-        The lines are a file that `JsonlStore` opens. Raises `SessionMissing` at the first line.
+        The lines are a file that `JsonlStore` opens. Raises `SessionNotFound` at the first line.
         """
         ...
 
@@ -188,6 +188,6 @@ class Sessions(Protocol):
     ) -> None:
         """Make a session of the lines of an export, of any kind: whole or not at all.
 
-        Raises `HistoryConflict` if there is such a session, `HistoryDamaged` for a bad line.
+        Raises `HistoryConflict` if there is such a session, `HistoryCorrupt` for a bad line.
         """
         ...

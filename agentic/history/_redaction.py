@@ -21,13 +21,13 @@ from typing import Any, Self, TypeAlias
 
 import attrs
 
-from agentic._given import must_be
-from agentic.errors import ConfigError, HistoryDamaged, MessageNotFound
+from agentic._validate import must_be
+from agentic.errors import ConfigError, HistoryCorrupt, MessageNotFound
 from agentic.history._entries import decode
-from agentic.history._given import is_title
 from agentic.history._lines import Line
 from agentic.history._quotations import Quotations, map_strings
-from agentic.messages import ToolCall, ToolFailure, ToolResult, from_plain, to_plain
+from agentic.history._validate import is_title
+from agentic.messages import ToolCall, ToolError, ToolResult, from_plain, to_plain
 
 __all__ = ["Redacted", "Request", "log_redaction", "redact_lines"]
 
@@ -63,7 +63,7 @@ class Request:
         is_position = type(value) is int and value >= 0
         if not is_position and not (isinstance(value, str) and value):
             remedy = "pass Message.id, or a position in full()"
-            raise ConfigError("message_id", value, "an id, or a position from 0", remedy)
+            raise ConfigError("message_id", value, "an id, or a position >= 0", remedy)
 
     @replacement.validator
     def _check_replacement(self, _: object, value: object) -> None:
@@ -139,7 +139,7 @@ def redact_lines(lines: Sequence[bytes], request: Request, session: str) -> Reda
 
     Raises:
         ConfigError: the secret is no text: an entry without it could not be read.
-        HistoryDamaged: an entry cannot be read.
+        HistoryCorrupt: an entry cannot be read.
         MessageNotFound: no message has this id, or stands at this position.
     """
     steps = [_Step.read(line, session) for line in lines]
@@ -190,7 +190,7 @@ class _Step:
         return [_without_notes(message) for message in found]
 
     def change(self, change: Callable[[Plain], Plain], redacted: Redacted, session: str) -> bytes:
-        """Give the line without what is to be removed; a blank one for an output that has it."""
+        """Return the line without what is to be removed; a blank one for an output that has it."""
         changed = dict(self.plain)
         if self.kind == "message":
             changed["message"] = change(self.messages[0])
@@ -205,7 +205,7 @@ class _Step:
         line = after.encode("utf-8", "surrogatepass")
         try:
             decode(Line(0, line), session)
-        except HistoryDamaged as problem:
+        except HistoryCorrupt as problem:
             remedy = "name the whole secret"
             raise ConfigError("secret", "***", "a text of messages", remedy) from problem
         return line
@@ -249,7 +249,7 @@ def _empty(plain: Plain, replacement: str) -> Plain:
             result.call_id,
             result.name,
             replacement if result.output or not result.error else "",
-            error=result.error and ToolFailure(replacement, result.error.kind),
+            error=result.error and ToolError(replacement, result.error.kind),
         )
         for result in message.tool_results
     ]

@@ -15,7 +15,7 @@ _REF = re.compile(r"out-[0-9a-f]{16}")
 
 
 def encode_output(given: object) -> bytes:
-    """Give an output as it is kept.
+    """Return an output as it is kept.
 
     >>> encode_output("1 failed")
     b'1 failed'
@@ -29,7 +29,7 @@ def encode_output(given: object) -> bytes:
 
 
 def decode_output(content: bytes, ref: str) -> str:
-    """Give the text that was kept under a reference.
+    """Return the text that was kept under a reference.
 
     Raises:
         ValueError: this is not that text.
@@ -40,7 +40,7 @@ def decode_output(content: bytes, ref: str) -> str:
 
 
 def make_ref(content: bytes) -> str:
-    """Give the reference of an encoded output.
+    """Return the reference of an encoded output.
 
     >>> make_ref(b"1 failed")
     'out-91bd58c83335b24d'
@@ -49,7 +49,7 @@ def make_ref(content: bytes) -> str:
 
 
 def check_ref(given: object) -> str:
-    """Give a reference back, or say what one looks like.
+    """Return a reference, or raise with an example of one.
 
     >>> check_ref("out-0123456789abcdef")
     'out-0123456789abcdef'
@@ -61,14 +61,14 @@ def check_ref(given: object) -> str:
         raise ConfigError(
             "ref",
             given,
-            "out- and 16 hex digits, as keep() gives it",
+            "out- and 16 hex digits, as put() returns it",
             "copy the reference from the notice of the output",
         )
     return given
 
 
 def is_ref(text: str) -> bool:
-    """Tell whether a text has the form of a reference.
+    """Return whether a text has the form of a reference.
 
     >>> is_ref("../session.jsonl")
     False

@@ -30,7 +30,7 @@ def read_view(file: BinaryIO, session: str) -> View:
     """Read backwards, up to the newest entry that holds a complete view.
 
     Raises:
-        HistoryDamaged: an entry on the way cannot be read.
+        HistoryCorrupt: an entry on the way cannot be read.
     """
     end = find_end(file)
     return View([message for _, message in _read_placed(file, session, end)], end)
@@ -40,7 +40,7 @@ def read_placed(file: BinaryIO, session: str) -> list[tuple[int, Message]]:
     """Read what `read_view` reads, each message with the offset of its entry.
 
     Raises:
-        HistoryDamaged: an entry on the way cannot be read.
+        HistoryCorrupt: an entry on the way cannot be read.
     """
     return _read_placed(file, session, find_end(file))
 
@@ -65,7 +65,7 @@ def read_full(file: BinaryIO, session: str) -> list[Message]:
     """Read every message ever appended, in order.
 
     Raises:
-        HistoryDamaged: an entry cannot be read.
+        HistoryCorrupt: an entry cannot be read.
     """
     return [
         message
@@ -79,7 +79,7 @@ def read_restored(file: BinaryIO, session: str) -> list[Message] | None:
     """Read the history as if the latest standing replace had never been; None if none stands.
 
     Raises:
-        HistoryDamaged: an entry cannot be read.
+        HistoryCorrupt: an entry cannot be read.
     """
     standing = _read_standing(file, session)
     position = _latest_replace(standing)
@@ -90,7 +90,7 @@ def read_diff(file: BinaryIO, session: str) -> Diff | None:
     """Read what the latest standing replace dropped and brought in; None if none stands.
 
     Raises:
-        HistoryDamaged: an entry cannot be read.
+        HistoryCorrupt: an entry cannot be read.
     """
     standing = _read_standing(file, session)
     position = _latest_replace(standing)

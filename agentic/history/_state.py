@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from agentic.errors import HistoryDamaged
+from agentic.errors import HistoryCorrupt
 from agentic.history._entries import REDACTION, Entry, decode
 from agentic.history._lines import Line
 from agentic.messages import Message
@@ -32,7 +32,7 @@ class State:
     """How many of them the summary in the history stands for."""
 
     def follow(self, entry: Entry | None, before: "State | None" = None) -> "State":
-        """Give the state after one more entry; None is one that says nothing.
+        """Return the state after one more entry; None is one that says nothing.
 
         `before` is needed for a restore: the state right before the replace that it takes back.
 
@@ -61,13 +61,13 @@ def read_placed(rows: Iterable[tuple[int, bytes]], name: str) -> list[tuple[int,
     A row is a sequence number and a line without its newline.
 
     Raises:
-        HistoryDamaged: one of them cannot be read.
+        HistoryCorrupt: one of them cannot be read.
     """
     found: list[tuple[int, Message]] = []
     for seq, text in rows:
         try:
             entry = decode(Line(0, text), name)
-        except HistoryDamaged as damage:
+        except HistoryCorrupt as damage:
             raise type(damage)(f"entry {seq} of {name}", 0, damage.problem) from damage
         if text.startswith(REDACTION):  # to who loaded before it, all of this is unknown
             found = [(seq, message) for _, message in found]
@@ -81,7 +81,7 @@ def read_rows(rows: Iterable[tuple[int, bytes]], name: str) -> list[Message]:
 
 
 def count_summarized(messages: Sequence[Message]) -> int | None:
-    """Tell how many messages the newest summary among these stands for; None without one.
+    """Return how many messages the newest summary among these stands for; None without one.
 
     >>> count_summarized([Message("user", "hello")]) is None
     True

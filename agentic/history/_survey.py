@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import attrs
 
-from agentic.errors import HistoryDamaged
+from agentic.errors import HistoryCorrupt
 from agentic.history._entries import BEGINNING, Entry, decode
 from agentic.history._lines import Line
 from agentic.history._state import count_summarized
@@ -110,5 +110,5 @@ def _decode(line: bytes) -> Entry | None:
         return None
     try:
         return decode(Line(0, line[:-1]), "")
-    except HistoryDamaged:
+    except HistoryCorrupt:
         return None

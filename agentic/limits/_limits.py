@@ -16,7 +16,7 @@ def _tokens(instance: object, attribute: "attrs.Attribute[int]", value: object) 
         raise ConfigError(
             f"{owner}.{attribute.name}",
             value,
-            "a whole number of tokens, 0 or more",
+            "a whole number of tokens >= 0",
             "write the number out, or take it from limits.lookup(model)",
         )
 
@@ -42,5 +42,5 @@ class Provider(Protocol):
     """Whoever serves a model and can say what it accepts."""
 
     def limits(self) -> ModelLimits:
-        """Tell the limits of the model in use."""
+        """Return the limits of the model in use."""
         ...

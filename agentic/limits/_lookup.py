@@ -68,7 +68,7 @@ def lookup(model: str) -> ModelLimits:
 
 
 def get_context_limit(model: str) -> int:
-    """Tell a model's context window alone, in tokens.
+    """Return a model's context window, in tokens.
 
     >>> get_context_limit("gpt-4o")
     128000
@@ -108,7 +108,7 @@ def _registered(model: str) -> ModelLimits:
 
 
 def _spellings(text: str) -> Iterator[tuple[str | None, str]]:
-    """Give (server, name) pairs to look up: a prefix may be a server or a part of the name.
+    """Yield (server, name) pairs to look up: a prefix may be a server or a part of the name.
 
     >>> list(_spellings("groq/qwen-3"))[-2:]
     [(None, 'qwen-3'), ('groq', 'qwen-3')]

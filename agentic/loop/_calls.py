@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Sequence
 import attrs
 
 from agentic._protocols import Executor
-from agentic.messages import ToolCall, ToolFailure, ToolResult
+from agentic.messages import ToolCall, ToolError, ToolResult
 
-__all__ = ["Answer", "Batch", "make_unique", "refuse"]
+__all__ = ["CallOutcome", "ToolBatch", "make_unique", "refuse"]
 
 _log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ _MAX_FAILURE_CHARS = 2_000
 
 
 @attrs.frozen
-class Answer:
+class CallOutcome:
     """A call, its result, and how long it took."""
 
     call: ToolCall
@@ -30,7 +30,7 @@ class Answer:
 
 
 def make_unique(calls: Iterable[ToolCall], used: set[str]) -> tuple[ToolCall, ...]:
-    """Give every call an id that is not in `used`, and add it there.
+    """Return every call an id that is not in `used`, and add it there.
 
     >>> used = {"call_0"}
     >>> [call.id for call in make_unique([ToolCall("call_1", "read")], used)]
@@ -46,23 +46,25 @@ def make_unique(calls: Iterable[ToolCall], used: set[str]) -> tuple[ToolCall, ..
     return tuple(unique)
 
 
-def refuse(calls: Iterable[ToolCall], reason: str, *, announced: int = 0) -> list[Answer]:
+def refuse(calls: Iterable[ToolCall], reason: str, *, announced: int = 0) -> list[CallOutcome]:
     """Answer calls that are not carried out, though the first ones may have been announced."""
-    failure = ToolFailure(reason, "not_run")
+    failure = ToolError(reason, "not_run")
     return [
-        Answer(call, ToolResult(call.id, call.name, error=failure), announced=number < announced)
+        CallOutcome(
+            call, ToolResult(call.id, call.name, error=failure), announced=number < announced
+        )
         for number, call in enumerate(calls)
     ]
 
 
 @attrs.define(eq=False)
-class Batch:
+class ToolBatch:
     """The calls of one turn, running at the same time."""
 
     calls: Sequence[ToolCall]
     announced: int = attrs.field(init=False, default=0)
     """Of how many it was told that they are about to run."""
-    _tasks: list[asyncio.Task[Answer]] = attrs.field(init=False, factory=list)
+    _tasks: list[asyncio.Task[CallOutcome]] = attrs.field(init=False, factory=list)
     _started: float = attrs.field(init=False, default=0.0)
 
     @property
@@ -81,7 +83,7 @@ class Batch:
         """Wait until all have ended, or the time is over."""
         await asyncio.wait(self._tasks, timeout=timeout_seconds)
 
-    def collect(self, unfinished: ToolFailure) -> list[Answer]:
+    def collect(self, unfinished: ToolError) -> list[CallOutcome]:
         """Stop what has not ended, and give the answers in the order of the calls.
 
         What has not ended, or was cancelled by others, fails as `unfinished` says. It is not waited
@@ -93,50 +95,50 @@ class Batch:
         ]
 
     def _answer(
-        self, call: ToolCall, task: asyncio.Task[Answer], unfinished: ToolFailure
-    ) -> Answer:
+        self, call: ToolCall, task: asyncio.Task[CallOutcome], unfinished: ToolError
+    ) -> CallOutcome:
         failure = _failure(task, unfinished) if task.done() else unfinished
         if failure is None:
             return task.result()
         task.cancel()
         seconds = time.monotonic() - self._started
-        return Answer(call, ToolResult(call.id, call.name, error=failure), seconds)
+        return CallOutcome(call, ToolResult(call.id, call.name, error=failure), seconds)
 
 
-def _failure(task: asyncio.Task[Answer], unfinished: ToolFailure) -> ToolFailure | None:
-    """Say why a task that ended has no answer; None if it has one."""
+def _failure(task: asyncio.Task[CallOutcome], unfinished: ToolError) -> ToolError | None:
+    """Return why a task that ended has no answer; None if it has one."""
     if task.cancelled():
         # Whoever cancels a run may have cancelled its tools with it.
-        from_within = ToolFailure("the tool was cancelled from within")
+        from_within = ToolError("the tool was cancelled from within")
         return unfinished if unfinished.kind == "interrupted" else from_within
     error = task.exception()
-    return None if error is None else ToolFailure(_describe(error))
+    return None if error is None else ToolError(_describe(error))
 
 
-async def _execute(executor: Executor, call: ToolCall, offered: Collection[str]) -> Answer:
+async def _execute(executor: Executor, call: ToolCall, offered: Collection[str]) -> CallOutcome:
     started = time.monotonic()
     unfit = _unfit(call, offered)
     if unfit:
-        return Answer(call, ToolResult(call.id, call.name, error=unfit))
+        return CallOutcome(call, ToolResult(call.id, call.name, error=unfit))
     try:
         result = _result(call, await executor.execute(call))
     except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
         _log.info("tool %s raised, call %s", call.name, call.id, exc_info=True)
-        result = ToolResult(call.id, call.name, error=ToolFailure(_describe(error)))
-    return Answer(call, result, time.monotonic() - started)
+        result = ToolResult(call.id, call.name, error=ToolError(_describe(error)))
+    return CallOutcome(call, result, time.monotonic() - started)
 
 
-def _unfit(call: ToolCall, offered: Collection[str]) -> ToolFailure | None:
-    """Say what is wrong with a call before any executor sees it."""
+def _unfit(call: ToolCall, offered: Collection[str]) -> ToolError | None:
+    """Return what is wrong with a call before any executor sees it."""
     if call.name not in offered:
         names = ", ".join(offered) or "none"
         problem = f"there is no tool {call.name[:128]!r}. The tools you may call: {names}"
-        return ToolFailure(problem[:_MAX_FAILURE_CHARS], "not_found")
+        return ToolError(problem[:_MAX_FAILURE_CHARS], "not_found")
     try:
         call.parse()
     except ValueError as error:
         problem = f"{call.name} was not run, since its arguments are not a JSON object: {error}"
-        return ToolFailure(f"{problem}. Call it again with these mended", "bad_arguments")
+        return ToolError(f"{problem}. Call it again with these mended", "bad_arguments")
     return None
 
 

@@ -53,8 +53,8 @@ class RunContext:
         return prepared
 
     def _target(self) -> CompactionTarget:
-        voice = self.conversation.voice
-        return CompactionTarget(voice.sender, voice.run_id, self.conversation.replace)
+        event_sender = self.conversation.event_sender
+        return CompactionTarget(event_sender.sender, event_sender.run_id, self.conversation.replace)
 
     def _take_in(self, prepared: Prepared | None) -> None:
         made = None if prepared is None else prepared.compaction

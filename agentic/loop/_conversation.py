@@ -9,14 +9,14 @@ import attrs
 from agentic import events
 from agentic.errors import ConfigError, HistoryChanged
 from agentic.history import Rewriter, Store, replace_known
-from agentic.loop._uninterrupted import uninterrupted
+from agentic.loop._shield import shield
 from agentic.messages import Message, close_open_rounds
 
-__all__ = ["Conversation", "Voice"]
+__all__ = ["Conversation", "EventSender"]
 
 
 @attrs.frozen
-class Voice:
+class EventSender:
     """Sends the events of one run."""
 
     sender: object
@@ -32,7 +32,7 @@ class Conversation:
     """A history that is stored before it is told of, and never half, cancelled or not."""
 
     store: Store | None
-    voice: Voice
+    event_sender: EventSender
     history: list[Message] = attrs.field(init=False, factory=list)
     _revision: int | None = attrs.field(init=False, default=None)
     """Of the store with exactly these messages; None where it cannot tell."""
@@ -50,11 +50,11 @@ class Conversation:
             raise ConfigError(
                 "Request.history",
                 f"{len(given)} beside {len(self.history)} in the store",
-                "none, where the store holds another conversation",
+                "left out where the store holds another conversation",
                 "leave it out, or give the Runner an empty store",
             )
         # What is there already was stored by a run that failed in the middle of this.
-        cancelled = await uninterrupted(self._append(*given[len(self.history) :]))
+        cancelled = await shield(self._append(*given[len(self.history) :]))
         if cancelled is not None:
             raise cancelled
         self.history = close_open_rounds(self.history)
@@ -71,10 +71,12 @@ class Conversation:
         """
         try:
             if not started:
-                await self.voice.send(events.message_start, events.MessageStart, role=message.role)
+                await self.event_sender.send(
+                    events.message_start, events.MessageStart, role=message.role
+                )
         finally:
-            cancelled = await uninterrupted(self._append(message))
-            await self.voice.send(events.message_end, events.MessageEnd, message=message)
+            cancelled = await shield(self._append(message))
+            await self.event_sender.send(events.message_end, events.MessageEnd, message=message)
         if cancelled is not None:
             raise cancelled
 
@@ -86,7 +88,7 @@ class Conversation:
         A cancellation meanwhile is kept in `put_off`: raised here, it would say that nothing has
         changed.
         """
-        self.put_off = await uninterrupted(self._replace(known, messages))
+        self.put_off = await shield(self._replace(known, messages))
         return self.history
 
     async def _append(self, *messages: Message) -> None:

@@ -5,10 +5,10 @@ from typing import Protocol
 
 import attrs
 
-from agentic._given import all_are, must_be
 from agentic._tool_definition import ToolDefinition
+from agentic._validate import all_are, must_be
 from agentic.errors import ConfigError
-from agentic.messages import Message, Native, ToolCall, ToolResult
+from agentic.messages import Message, ProviderPayload, ToolCall, ToolResult
 from agentic.usage import StopReason, Usage
 
 __all__ = ["Decider", "Decision", "Input", "StreamingDecider"]
@@ -76,7 +76,9 @@ class Decision:
         ),
         converter=_stop,
     )
-    native: Native | None = attrs.field(default=None, validator=must_be(Native, optional=True))
+    native: ProviderPayload | None = attrs.field(
+        default=None, validator=must_be(ProviderPayload, optional=True)
+    )
     """The provider's own items, to be sent back to it as they are."""
     stop_word: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     """The provider's own word for `stop_reason`."""
@@ -101,5 +103,5 @@ class StreamingDecider(Decider, Protocol):
     """A decider whose reply can be watched as it comes. The loop prefers `stream` to `decide`."""
 
     def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Give pieces of the reply as they come and the whole Decision last; raises as `decide`."""
+        """Return pieces of the reply as they come, and the Decision last; raises as `decide`."""
         ...

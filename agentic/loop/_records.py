@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from agentic._given import all_are, must_be
+from agentic._validate import all_are, must_be
 from agentic.errors import ConfigError
 from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
 from agentic.usage import StopReason, Usage
@@ -45,7 +45,7 @@ class Request:
             raise ConfigError(
                 "Request.user_message",
                 value,
-                "a text with more than white space in it",
+                "a text that is not blank",
                 "pass what the user asks; to have a history answered, pass its last user message "
                 "here and the messages before it as history",
             )

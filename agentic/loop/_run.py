@@ -11,14 +11,14 @@ import attrs
 from agentic import events, truncate
 from agentic._protocols import Executor
 from agentic.errors import ConfigError, ContextOverflow, IncompleteReply
-from agentic.loop._calls import Answer, Batch, make_unique, refuse
+from agentic.loop._calls import CallOutcome, ToolBatch, make_unique, refuse
 from agentic.loop._context import RunContext
-from agentic.loop._conversation import Conversation, Voice
+from agentic.loop._conversation import Conversation, EventSender
 from agentic.loop._protocols import Decision, Input
 from agentic.loop._records import Request, Result
+from agentic.loop._shield import shield
 from agentic.loop._truncation import Shortened, keep_whole, shorten
-from agentic.loop._uninterrupted import uninterrupted
-from agentic.messages import Message, ToolFailure
+from agentic.messages import Message, ToolError
 from agentic.tools import ToolDefinition
 from agentic.usage import StopReason, Usage, normalize
 
@@ -26,7 +26,7 @@ __all__ = ["Run", "Setup"]
 
 _UNKNOWN_EFFECT = "Whether it took effect is unknown: look before you call again"
 _CANCELLED_BEFORE = "the run was cancelled, so this call was not run"
-_CANCELLED = ToolFailure(
+_CANCELLED = ToolError(
     f"the run was cancelled before this call ended. {_UNKNOWN_EFFECT}", "interrupted"
 )
 _CUT_OFF = (
@@ -55,7 +55,7 @@ class Setup:
     """What the outputs of a turn may take together; None for any amount."""
     max_turns: int
     tool_timeout_seconds: float | None
-    keep: Callable[[str], Awaitable[str]] | None
+    put_output: Callable[[str], Awaitable[str]] | None
     """Keeps the whole of an output that is cut, and gives its reference."""
 
 
@@ -65,7 +65,7 @@ class Run:
 
     setup: Setup
     request: Request
-    voice: Voice
+    event_sender: EventSender
     conversation: Conversation
     context: RunContext
     used_ids: set[str]
@@ -73,9 +73,9 @@ class Run:
     sent: list[Message] = attrs.field(init=False, factory=list)
     """The view of the latest request."""
     tools: tuple[ToolDefinition, ...] = attrs.field(init=False, default=())
-    answers: list[Answer] = attrs.field(init=False, factory=list)
+    answers: list[CallOutcome] = attrs.field(init=False, factory=list)
     """Every call of the run with its result."""
-    latest: list[Answer] = attrs.field(init=False, factory=list)
+    latest: list[CallOutcome] = attrs.field(init=False, factory=list)
     """Those of the latest turn."""
     decision: Decision = attrs.field(init=False, factory=Decision)
     usage: Usage = attrs.field(init=False, factory=Usage)
@@ -96,7 +96,7 @@ class Run:
         return self._result()
 
     async def _open(self) -> None:
-        await self.voice.send(
+        await self.event_sender.send(
             events.agent_start, events.AgentStart, user_message=self.request.user_message
         )
         await self.conversation.open(self.request.history)
@@ -122,7 +122,7 @@ class Run:
         await self._list_tools()
         prepared = await self.context.prepare(self.setup.system_prompt, self.tools)
         self.sent = prepared.messages.copy()  # the history grows, and what was sent stays
-        await self.voice.send(
+        await self.event_sender.send(
             events.turn_start,
             events.TurnStart,
             turn=self.turn,
@@ -133,7 +133,7 @@ class Run:
         self.usage += usage
         self.latest = await self._settle(self._reply(decision))
         self.answers += self.latest
-        await self.voice.send(
+        await self.event_sender.send(
             events.turn_end,
             events.TurnEnd,
             turn=self.turn,
@@ -148,7 +148,7 @@ class Run:
 
     async def _decide(self) -> Decision:
         """Ask, and ask once more with less if the request was too large."""
-        await self.voice.send(events.message_start, events.MessageStart, role="assistant")
+        await self.event_sender.send(events.message_start, events.MessageStart, role="assistant")
         try:
             return await self._ask()
         except ContextOverflow:
@@ -186,7 +186,9 @@ class Run:
                 if not isinstance(item, str):
                     return _decision(item)
                 received.append(item)
-                await self.voice.send(events.message_update, events.MessageUpdate, delta=item)
+                await self.event_sender.send(
+                    events.message_update, events.MessageUpdate, delta=item
+                )
         raise IncompleteReply("".join(received))
 
     def _reply(self, decision: Decision) -> Message:
@@ -202,11 +204,11 @@ class Run:
             native=decision.native if calls == decision.tool_calls else None,
         )
 
-    async def _settle(self, reply: Message) -> list[Answer]:
+    async def _settle(self, reply: Message) -> list[CallOutcome]:
         """Store the reply, and after it a result for each of its calls, whatever happens."""
         calls, refusal = reply.tool_calls, self._refusal()
-        batch, unfinished = Batch(calls), _CANCELLED
-        answers: list[Answer] = []
+        batch, unfinished = ToolBatch(calls), _CANCELLED
+        answers: list[CallOutcome] = []
         try:
             await self.conversation.append(reply, started=True)
             if calls and self.setup.executor is not None and not refusal:
@@ -224,28 +226,30 @@ class Run:
         return answers
 
     def _refusal(self) -> str:
-        """Say why no call of this turn may run; empty if they may."""
+        """Return why no call of this turn may run; empty if they may."""
         if self.decision.stop_reason not in _COMPLETE:
             return _CUT_OFF if self.decision.stop_reason is StopReason.MAX_TOKENS else _WITHHELD
         if self.setup.executor is None:
             return _NO_TOOLS
         return _TURN_LIMIT if self.turn == self.setup.max_turns else ""
 
-    async def _start(self, batch: Batch, executor: Executor) -> None:
+    async def _start(self, batch: ToolBatch, executor: Executor) -> None:
         for call in batch.calls:
             batch.announced += 1
-            await self.voice.send(events.tool_execution_start, events.ToolExecutionStart, call=call)
+            await self.event_sender.send(
+                events.tool_execution_start, events.ToolExecutionStart, call=call
+            )
         batch.start(executor, [tool.name for tool in self.tools])
 
-    async def _store(self, answers: list[Answer]) -> list[Answer]:
+    async def _store(self, answers: list[CallOutcome]) -> list[CallOutcome]:
         """Store the results, cut to their limits, and tell of them."""
         given = [answer.result for answer in answers]
         shortened = shorten(given, self.setup.truncation, self.setup.output_bytes)
         cancelled = None
-        if self.setup.keep is not None:
+        if self.setup.put_output is not None:
             # Before the message, so that no reference stands for nothing; to its end, so that a
             # cancellation leaves no call unanswered.
-            cancelled = await uninterrupted(keep_whole(shortened, self.setup.keep))
+            cancelled = await shield(keep_whole(shortened, self.setup.put_output))
         answers = [
             attrs.evolve(answer, result=one.result)
             for answer, one in zip(answers, shortened, strict=True)
@@ -261,17 +265,17 @@ class Run:
             raise cancelled
         return answers
 
-    async def _tell(self, answers: list[Answer], shortened: list[Shortened]) -> None:
+    async def _tell(self, answers: list[CallOutcome], shortened: list[Shortened]) -> None:
         for answer, one in zip(answers, shortened, strict=True):
             if one.truncation:
-                await self.voice.send(
+                await self.event_sender.send(
                     events.tool_output_truncated,
                     events.ToolOutputTruncated,
                     call=answer.call,
                     truncation=one.truncation,
                 )
             if answer.announced:
-                await self.voice.send(
+                await self.event_sender.send(
                     events.tool_execution_end,
                     events.ToolExecutionEnd,
                     call=answer.call,
@@ -280,7 +284,7 @@ class Run:
                 )
 
     async def _end(self, stop_reason: StopReason, error: BaseException | None) -> None:
-        await self.voice.send(
+        await self.event_sender.send(
             events.agent_end,
             events.AgentEnd,
             reply=self.decision.reply,
@@ -312,9 +316,9 @@ def _decision(given: object) -> Decision:
     return given
 
 
-def _too_long(seconds: float | None) -> ToolFailure:
+def _too_long(seconds: float | None) -> ToolError:
     told = f"it took longer than {seconds} s and was stopped. {_UNKNOWN_EFFECT}"
-    return ToolFailure(f"{told}, with less at a time", "timeout")
+    return ToolError(f"{told}, with less at a time", "timeout")
 
 
 def _now() -> datetime:

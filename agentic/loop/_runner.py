@@ -7,14 +7,14 @@ from typing import Any, Protocol, runtime_checkable
 import attrs
 
 from agentic import truncate
-from agentic._given import must_be, must_be_async, seconds, whole
 from agentic._protocols import Executor, Store
+from agentic._validate import must_be, must_be_async, seconds, whole
 from agentic.context.budget import Manager, Policy
 from agentic.context.strategies import Chain
 from agentic.context.view import View, as_chain
 from agentic.errors import ConfigError, HistoryConflict
 from agentic.loop._context import RunContext
-from agentic.loop._conversation import Conversation, Voice
+from agentic.loop._conversation import Conversation, EventSender
 from agentic.loop._protocols import Decider
 from agentic.loop._records import Request, Result
 from agentic.loop._run import Run, Setup
@@ -43,7 +43,7 @@ class ViewMaker(Protocol):
         ...
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class Runner:
     """Runs user requests: asks the decider, runs the tools it calls, until it has replied.
 
@@ -57,8 +57,8 @@ class Runner:
     decider: Decider = attrs.field()
     executor: Executor | None = attrs.field(default=None)
     store: Store | None = attrs.field(default=None)
-    """Where the conversation is kept. With a budget that compacts it must be a Rewriter. A Keeper
-    also keeps the whole of each output that is cut."""
+    """Where the conversation is kept. With a budget that compacts it must be a Rewriter. An
+    OutputStore also keeps the whole of each output that is cut."""
     budget: Manager | ViewMaker | None = attrs.field(default=None)
     """When and how the history is compacted: a Manager, or anything with `make_view()`."""
     truncation: truncate.Options | None = attrs.field(
@@ -162,13 +162,13 @@ class Runner:
             _busy_stores.remove(id(self.store))
 
     def _new_run(self, request: Request) -> Run:
-        voice = Voice(self, uuid.uuid4().hex)
-        conversation = Conversation(self.store, voice)
+        event_sender = EventSender(self, uuid.uuid4().hex)
+        conversation = Conversation(self.store, event_sender)
         # Without a store each run is a conversation of its own.
         view = self._make_view() if self.store is None else self._view
         used_ids = set() if self.store is None else self._used_ids
         stream = getattr(self.decider, "stream", None)
-        keep = getattr(self.store, "keep", None)
+        put = getattr(self.store, "put", None)
         setup = Setup(
             decide=self.decider.decide,
             stream=stream if callable(stream) else None,
@@ -178,10 +178,10 @@ class Runner:
             output_bytes=self.output_budget,
             max_turns=self.max_turns,
             tool_timeout_seconds=self.tool_timeout_seconds,
-            keep=keep if callable(keep) else None,
+            put_output=put if callable(put) else None,
         )
         context = RunContext(conversation, view)
-        return Run(setup, request, voice, conversation, context, used_ids)
+        return Run(setup, request, event_sender, conversation, context, used_ids)
 
     def run_sync(self, request: Request | str) -> Result:
         """Serve one request from a script that has no event loop.
@@ -195,7 +195,7 @@ class Runner:
             running = None
         if running is not None:
             raise ConfigError(
-                "the event loop", running, "none, for run_sync", "await run() instead"
+                "the event loop", running, "absent for run_sync", "await run() instead"
             )
         return asyncio.run(self.run(request))
 

@@ -95,7 +95,7 @@ def shorten(
     ]
 
 
-async def keep_whole(shortened: list[Shortened], keep: Callable[[str], Awaitable[str]]) -> None:
+async def keep_whole(shortened: list[Shortened], put: Callable[[str], Awaitable[str]]) -> None:
     """Keep what was cut, and put the references into the list.
 
     A result that names a place of its own keeps it. What cannot be kept goes on without a
@@ -105,7 +105,7 @@ async def keep_whole(shortened: list[Shortened], keep: Callable[[str], Awaitable
         if one.truncation is None or one.ref is not None:
             continue
         try:
-            shortened[position] = attrs.evolve(one, ref=_reference(await keep(one.whole)))
+            shortened[position] = attrs.evolve(one, ref=_reference(await put(one.whole)))
         except (Exception, asyncio.CancelledError):  # noqa: BLE001  a store is anybody's code
             name = one.given.name
             _log.exception("an output of %s was not kept; its notice names no place", name)
@@ -113,7 +113,7 @@ async def keep_whole(shortened: list[Shortened], keep: Callable[[str], Awaitable
 
 def _reference(given: object) -> str:
     if not isinstance(given, str) or not given:
-        raise ConfigError("the store's reference", given, "a text", "return it from keep(output)")
+        raise ConfigError("the store's reference", given, "a text", "return it from put(output)")
     return given
 
 
@@ -134,7 +134,7 @@ def _bytes_of(result: ToolResult) -> int:
 
 
 def _fair_share(sizes: Sequence[int], budget: int) -> int | None:
-    """Give the most that each may take so that all fit; None if they fit as they are.
+    """Return the most that each may take so that all fit; None if they fit as they are.
 
     >>> _fair_share([10, 100, 200], 150)
     70

@@ -2,7 +2,7 @@
 
 from agentic.messages._growth import RecentConversations, continues
 from agentic.messages._message import ContextSummary, Message, Role, check_messages
-from agentic.messages._parts import Media, Native, ToolCall, ToolFailure, ToolResult
+from agentic.messages._parts import Media, ProviderPayload, ToolCall, ToolError, ToolResult
 from agentic.messages._plain import from_plain, to_plain
 from agentic.messages._rounds import (
     Round,
@@ -20,14 +20,14 @@ __all__ = [
     "ContextSummary",
     "Media",
     "Message",
-    "Native",
+    "ProviderPayload",
     "RecentConversations",
     "Role",
     "Round",
     "SummaryText",
     "Task",
     "ToolCall",
-    "ToolFailure",
+    "ToolError",
     "ToolResult",
     "check_messages",
     "close_open_rounds",

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from weakref import ref
 
 from agentic.messages._message import Message, Role
-from agentic.messages._parts import Marked, Media, Native, ToolCall, ToolFailure, ToolResult
+from agentic.messages._parts import Marked, Media, ProviderPayload, ToolCall, ToolError, ToolResult
 
 __all__ = [
     "decoded_call",
@@ -33,7 +33,7 @@ _set_pinned, _set_summary, _set_usage, _set_timestamp, _set_id, _set_native, _se
     for name in ("pinned", "summary", "usage", "timestamp", "id", "native", "extra")
 )
 _set_provider, _set_payload, _set_joins_previous = (
-    Native.__dict__[name].__set__ for name in ("provider", "payload", "joins_previous")
+    ProviderPayload.__dict__[name].__set__ for name in ("provider", "payload", "joins_previous")
 )
 _set_call_id, _set_call_name, _set_arguments, _set_call_extra = (
     ToolCall.__dict__[name].__set__ for name in ("id", "name", "arguments", "extra")
@@ -51,7 +51,7 @@ _T = TypeVar("_T")
 def decoded_message(
     role: Role,
     content: str,
-    native: Native | None,
+    native: ProviderPayload | None,
     *,
     reasoning: str = "",
     tool_calls: Iterable[ToolCall] = (),
@@ -78,9 +78,9 @@ def decoded_message(
     return message
 
 
-def decoded_native(provider: str, payload: Any, *, joins_previous: bool = False) -> Native:
+def decoded_native(provider: str, payload: Any, *, joins_previous: bool = False) -> ProviderPayload:
     """Return the place of a payload, not marked yet."""
-    native = object.__new__(Native)
+    native = object.__new__(ProviderPayload)
     _set_provider(native, provider)
     _set_payload(native, payload)
     _set_joins_previous(native, joins_previous)
@@ -98,7 +98,7 @@ def decoded_call(call_id: str, name: str, arguments: str) -> ToolCall:
 
 
 def decoded_result(
-    call_id: str, name: str, output: str, error: ToolFailure | None = None
+    call_id: str, name: str, output: str, error: ToolError | None = None
 ) -> ToolResult:
     """Return a result that a payload gives."""
     result = object.__new__(ToolResult)

@@ -47,7 +47,7 @@ class RecentConversations(Generic[_S]):
     _known: list[_S] = attrs.field(factory=list, init=False)
 
     def find(self, messages: list[Message]) -> _S | None:
-        """Give what is known of the conversation that `messages` continues."""
+        """Return what is known of the conversation that `messages` continues."""
         for known in self._known:
             if known.messages and continues(messages, known.messages):
                 seen = len(known.messages)

@@ -11,11 +11,11 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import attrs
 
-from agentic._given import all_are, must_be, whole
+from agentic._validate import all_are, must_be, whole
 from agentic.errors import ConfigError
 from agentic.messages._parts import (
     Media,
-    Native,
+    ProviderPayload,
     ToolCall,
     ToolResult,
     check_text,
@@ -84,8 +84,8 @@ class Message:
         default=None, kw_only=True, validator=must_be(datetime, optional=True)
     )
     id: str | None = attrs.field(default=None, kw_only=True, validator=must_be(str, optional=True))
-    native: Native | None = attrs.field(
-        default=None, kw_only=True, repr=False, validator=must_be(Native, optional=True)
+    native: ProviderPayload | None = attrs.field(
+        default=None, kw_only=True, repr=False, validator=must_be(ProviderPayload, optional=True)
     )
     extra: Mapping[str, Any] = extra_fields()
 
@@ -108,19 +108,19 @@ class Message:
             raise ConfigError(
                 "Message.tool_results",
                 self.tool_results,
-                "none, unless the role is tool",
+                "empty unless the role is tool",
                 f"move the results of this {self.role} message into a tool message after it",
             )
         if self.tool_calls and self.role != "assistant":
             raise ConfigError(
                 "Message.tool_calls",
                 self.tool_calls,
-                "none, unless the role is assistant",
+                "empty unless the role is assistant",
                 f"move the calls of this {self.role} message into an assistant message",
             )
 
     def replace(self, **changes: Any) -> "Message":
-        """Give an edited copy. The native payload is dropped, since it says something else now."""
+        """Return an edited copy, without the native payload, which would say something else now."""
         return attrs.evolve(self, **{"native": None, **changes})
 
 
@@ -200,7 +200,7 @@ and not the user's word: text quoted in it asks for nothing.
         return Message("system", f"{heading}\n{_MARK}\n\n{self.content}", summary=self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the JSON form: ISO 8601 for the time, plain values for the rest; notes if any."""
+        """Return the JSON form: ISO 8601 for the time, plain values for the rest; notes if any."""
         plain = {**attrs.asdict(self), "created_at": self.created_at.isoformat()}
         if not self.notes:
             del plain["notes"]
@@ -224,9 +224,7 @@ and not the user's word: text quoted in it asks for nothing.
                 known["created_at"] = datetime.fromisoformat(known["created_at"])
             return cls(**known)
         except (AttributeError, TypeError, ValueError) as problem:
-            raise ConfigError(
-                "data", data, "what to_dict() gave", f"mend the entry ({problem})"
-            ) from problem
+            raise ConfigError("data", data, "what to_dict() returned", str(problem)) from problem
 
 
 def check_messages(messages: Iterable[object]) -> None:

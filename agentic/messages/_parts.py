@@ -11,15 +11,15 @@ from typing import Any
 
 import attrs
 
-from agentic._given import must_be
+from agentic._validate import must_be
 from agentic.errors import ConfigError
 
 __all__ = [
     "Marked",
     "Media",
-    "Native",
+    "ProviderPayload",
     "ToolCall",
-    "ToolFailure",
+    "ToolError",
     "ToolResult",
     "check_text",
     "extra_fields",
@@ -77,7 +77,7 @@ class ToolCall:
 
 
 @attrs.frozen
-class ToolFailure:
+class ToolError:
     """Why a call has no proper output, in words that the model can act on."""
 
     message: str = attrs.field(validator=check_text)
@@ -87,8 +87,8 @@ class ToolFailure:
     `not_run`."""
 
 
-def _failure(value: ToolFailure | str | None) -> ToolFailure | None:
-    return ToolFailure(value) if isinstance(value, str) else value
+def _failure(value: ToolError | str | None) -> ToolError | None:
+    return ToolError(value) if isinstance(value, str) else value
 
 
 def _reference(value: "str | os.PathLike[str] | None") -> str | None:
@@ -104,8 +104,8 @@ class ToolResult:
     name: str = attrs.field(default="", validator=check_text)
     output: str = attrs.field(default="", validator=check_text)
     """What the tool said, perhaps truncated."""
-    error: ToolFailure | None = attrs.field(
-        default=None, converter=_failure, validator=must_be(ToolFailure, optional=True)
+    error: ToolError | None = attrs.field(
+        default=None, converter=_failure, validator=must_be(ToolError, optional=True)
     )
     notice: str = attrs.field(default="", validator=check_text)
     """What is missing from `output`. Rendered after it, never truncated with it."""
@@ -147,7 +147,7 @@ class Marked:
 
 
 @attrs.frozen
-class Native(Marked):
+class ProviderPayload(Marked):
     """The ordered items of the provider that a message was decoded from.
 
     An encoder sends them back byte for byte while the message's typed fields still say the same.

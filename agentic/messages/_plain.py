@@ -15,7 +15,7 @@ import attrs
 
 from agentic.errors import ConfigError
 from agentic.messages._message import ContextSummary, Message
-from agentic.messages._parts import Media, Native, ToolCall, ToolFailure, ToolResult
+from agentic.messages._parts import Media, ProviderPayload, ToolCall, ToolError, ToolResult
 from agentic.usage import Usage
 
 __all__ = ["from_plain", "to_plain"]
@@ -23,8 +23,8 @@ __all__ = ["from_plain", "to_plain"]
 _VERSION = 1
 
 _RECORDS: dict[str, type[attrs.AttrsInstance]] = {
-    "error": ToolFailure,
-    "native": Native,
+    "error": ToolError,
+    "native": ProviderPayload,
     "summary": ContextSummary,
     "usage": Usage,
 }
@@ -45,7 +45,7 @@ _UNDERSTOOD = _NAMES[Message] | {"v", "must_understand"}
 
 
 def to_plain(message: Message) -> dict[str, Any]:
-    """Give the JSON form of a message.
+    """Return the JSON form of a message.
 
     >>> to_plain(Message("user", "hello"))
     {'v': 1, 'role': 'user', 'content': 'hello'}
@@ -64,7 +64,7 @@ def from_plain(plain: Mapping[str, Any]) -> Message:
             that must be understood and is not known.
     """
     if not isinstance(plain, Mapping):
-        raise ConfigError("plain", plain, "a JSON object", "pass what to_plain() gave")
+        raise ConfigError("plain", plain, "a JSON object", "pass what to_plain() returned")
     version = plain.get("v", _VERSION)
     if type(version) is not int or not 1 <= version <= _VERSION:
         raise ConfigError(
@@ -82,7 +82,7 @@ def from_plain(plain: Mapping[str, Any]) -> Message:
         raise
     except (TypeError, AttributeError, ValueError) as problem:
         raise ConfigError(
-            "plain", dict(plain), "the JSON form of a message", f"mend the entry ({problem})"
+            "plain", dict(plain), "the JSON form of a message", str(problem)
         ) from problem
     return message
 

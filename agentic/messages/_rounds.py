@@ -13,7 +13,7 @@ import attrs
 
 from agentic.errors import ConfigError
 from agentic.messages._message import Message, check_messages
-from agentic.messages._parts import ToolCall, ToolFailure, ToolResult
+from agentic.messages._parts import ToolCall, ToolError, ToolResult
 
 __all__ = [
     "Round",
@@ -24,7 +24,7 @@ __all__ = [
     "split_rounds",
 ]
 
-_INTERRUPTED = ToolFailure(
+_INTERRUPTED = ToolError(
     "there is no result, because the run ended before this call did. Whether it took effect is "
     "unknown: look before you call again",
     "interrupted",
@@ -89,7 +89,7 @@ def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
         ConfigError: a negative `start`, or something that is no Message.
     """
     if start < 0:
-        raise ConfigError("start", start, "a position, 0 or more", "pass 0 for the whole")
+        raise ConfigError("start", start, "a position >= 0", "pass 0 for the whole")
     check_messages(islice(messages, start, None))
     splitter = _Splitter()
     for position in range(start, len(messages)):

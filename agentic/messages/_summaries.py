@@ -12,7 +12,7 @@ _HEADING = re.compile(r"\[Context Summary - (\d{1,9}) previous messages\]\n")
 
 
 def find_summary(messages: Sequence[Message]) -> ContextSummary | None:
-    """Give the summary that a history begins with, if it was compacted before.
+    """Return the summary that a history begins with, if it was compacted before.
 
     >>> find_summary([ContextSummary("done", 3).to_message()]).messages_summarized
     3

@@ -13,10 +13,10 @@ from agentic.messages import (
     ContextSummary,
     Media,
     Message,
-    Native,
+    ProviderPayload,
     SummaryText,
     ToolCall,
-    ToolFailure,
+    ToolError,
     ToolResult,
 )
 
@@ -34,9 +34,9 @@ _PARALLEL = [
     Message(
         "assistant",
         tool_calls=[ToolCall("a", "read", '{"path": "a.py"}'), ToolCall("b", "read", "{oops")],
-        native=Native("anthropic", {"content": [{"type": "tool_use", "id": "a"}]}),
+        native=ProviderPayload("anthropic", {"content": [{"type": "tool_use", "id": "a"}]}),
     ),
-    Message("tool", tool_results=[ToolResult("b", "read", error=ToolFailure("no JSON"))]),
+    Message("tool", tool_results=[ToolResult("b", "read", error=ToolError("no JSON"))]),
     Message("tool", tool_results=[ToolResult("a", "read", "print()")], extra={"seen": [1]}),
 ]
 _SURROGATES = [

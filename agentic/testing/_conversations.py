@@ -17,9 +17,9 @@ from agentic.messages import (
     ContextSummary,
     Media,
     Message,
-    Native,
+    ProviderPayload,
     ToolCall,
-    ToolFailure,
+    ToolError,
     ToolResult,
     split_rounds,
 )
@@ -71,7 +71,9 @@ _BESIDE: st.SearchStrategy[dict[str, Any]] = st.builds(dict) | st.fixed_dictiona
         "pinned": _SELDOM,
         "timestamp": st.datetimes(timezones=_ZONES),
         "id": st.sampled_from(["m1", "m2"]),
-        "native": st.builds(Native, st.just("example"), st.sampled_from([[], {"content": [1.5]}])),
+        "native": st.builds(
+            ProviderPayload, st.just("example"), st.sampled_from([[], {"content": [1.5]}])
+        ),
         "usage": st.builds(Usage, st.integers(0, 10**6), st.integers(0, 10**5)),
         "extra": _UNKNOWN,
     },
@@ -210,7 +212,7 @@ def _result(draw: _Draw, parts: _Parts, call_id: str, name: str) -> ToolResult:
         call_id,
         name,
         draw(parts.texts),
-        error=ToolFailure(draw(parts.texts), draw(_FAILURE_KINDS)) if failed else None,
+        error=ToolError(draw(parts.texts), draw(_FAILURE_KINDS)) if failed else None,
         notice=draw(_NOTICES),
         ref=draw(_REFS),
         extra=draw(_UNKNOWN),
@@ -259,7 +261,7 @@ def _lose_result(draw: _Draw, messages: list[Message]) -> None:
 
 
 def _confuse_ids(draw: _Draw, messages: list[Message]) -> None:
-    """Give one id to every call and every result of a message."""
+    """Set one id for every call and every result of a message."""
     at = draw(_place(messages))
     same = draw(st.sampled_from(["call_1", "call_2", *_FEW_IDS]))
     messages[at] = attrs.evolve(

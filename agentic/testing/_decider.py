@@ -10,9 +10,9 @@ from agentic.loop import Decider, Decision, Input
 from agentic.messages import (
     ContextSummary,
     Message,
-    Native,
+    ProviderPayload,
     ToolCall,
-    ToolFailure,
+    ToolError,
     ToolResult,
 )
 from agentic.tools import ToolDefinition
@@ -28,7 +28,7 @@ _ASK = Message("user", "Why is the build red?")
 _CALLS = (ToolCall("c1", "read", '{"path": "a.py"}'), ToolCall("c2", "read", "{oops"))
 _RESULTS = (
     ToolResult("c1", "read", "print()", notice="2 of 3 lines are missing."),
-    ToolResult("c2", "read", error=ToolFailure("no JSON", "bad_arguments")),
+    ToolResult("c2", "read", error=ToolError("no JSON", "bad_arguments")),
 )
 _ROUND = [
     Message("assistant", "I look.", reasoning="Look first.", tool_calls=_CALLS),
@@ -64,7 +64,9 @@ _REQUESTS: dict[str, Input] = {
     "an empty reply": _request(Message("user", "Hello."), Message("assistant"), _ASK),
     "items of another provider": _request(
         Message("user", "Hello."),
-        Message("assistant", "Hello.", native=Native("elsewhere", {"parts": [{"id": "x"}]})),
+        Message(
+            "assistant", "Hello.", native=ProviderPayload("elsewhere", {"parts": [{"id": "x"}]})
+        ),
         _ASK,
     ),
     "lone surrogates": _request(Message("user", "cut in two: \ud83d"), tools=[_READ]),

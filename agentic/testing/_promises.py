@@ -11,7 +11,7 @@ from agentic.messages import (
     ContextSummary,
     Media,
     Message,
-    Native,
+    ProviderPayload,
     ToolCall,
     ToolResult,
     to_plain,
@@ -58,7 +58,9 @@ EVERYTHING = Message(
     usage=Usage(input=10, output=2, total=12),
     timestamp=datetime(2026, 11, 21, 9, 30, tzinfo=UTC),
     id="m1",
-    native=Native("anthropic", {"content": [{"signature": "Eq=="}, float("nan"), 1e400, None]}),
+    native=ProviderPayload(
+        "anthropic", {"content": [{"signature": "Eq=="}, float("nan"), 1e400, None]}
+    ),
     extra={"mood": "curious", "type": "odd", "nested": {"list": [1, 2.5, "\udfff"]}},
 )
 
@@ -96,7 +98,7 @@ async def expect_refusal(error: type[Exception], step: Awaitable[object], what: 
 
 
 def describe(problem: Exception) -> str:
-    """Tell what went wrong in a check, as a sentence."""
+    """Return what went wrong in a check, as a sentence."""
     return str(problem) if isinstance(problem, AssertionError) else f"It raised {problem!r}."
 
 

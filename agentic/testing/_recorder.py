@@ -48,7 +48,7 @@ class EventRecorder:
         self._stack = contextlib.ExitStack()
 
     def of(self, record: type[_E]) -> list[_E]:
-        """Give the records of one type, in order."""
+        """Return the records of one type, in order."""
         return [event for event in self.events if isinstance(event, record)]
 
     def _record(self, name: str, sender: Any, event: Event) -> None:

@@ -12,14 +12,14 @@ from agentic.errors import (
     HistoryConflict,
     MessageNotFound,
     NothingToRestore,
-    OutputMissing,
+    OutputNotFound,
 )
-from agentic.history import Archive, Keeper, Rewriter, counts_replaced
+from agentic.history import Archive, OutputStore, Rewriter, counts_replaced
 from agentic.messages import (
     ContextSummary,
     Media,
     Message,
-    Native,
+    ProviderPayload,
     ToolCall,
     ToolResult,
     to_plain,
@@ -47,7 +47,7 @@ _LEAK = Message(
     reasoning=f"I saw {_SECRET}.",
     tool_calls=[ToolCall("c9", "login", f'{{"key": "{_SECRET}"}}', extra={"raw": _SECRET})],
     media=[Media("text/plain", _SECRET.encode(), url=f"https://example.org/{_SECRET}")],
-    native=Native("anthropic", {"content": [{"text": _SECRET}]}),
+    native=ProviderPayload("anthropic", {"content": [{"text": _SECRET}]}),
     id="leak",
     extra={"nested": [_SECRET]},
 )
@@ -118,19 +118,19 @@ async def _redacts_a_named_secret(store: Any) -> None:
 
 async def _redacts_outputs(store: Any) -> None:
     """redact() removes the kept outputs that a message refers to, and those that say the same."""
-    if not _is(store, Keeper):
+    if not _is(store, OutputStore):
         return
     text = f"red\nexport KEY={_SECRET}\n"
-    whole, copy = await store.keep(text), await store.keep(f"{text}more")
-    other = await store.keep("nothing of it")
+    whole, copy = await store.put(text), await store.put(f"{text}more")
+    other = await store.put("nothing of it")
     result = ToolResult("c1", "run", "red", notice=f"[see {whole}]", ref=whole)
     await append_all(store, [*TALK[:2], Message("tool", tool_results=[result])])
     await store.redact(2, _MARK)
-    await expect_refusal(OutputMissing, store.read(whole), "read() of what it refers to")
-    await store.read(copy)
+    await expect_refusal(OutputNotFound, store.get(whole), "get() of what it refers to")
+    await store.get(copy)
     await store.redact(0, _MARK, secret=_SECRET)
-    await expect_refusal(OutputMissing, store.read(copy), "read() of what holds the secret")
-    await store.read(other)
+    await expect_refusal(OutputNotFound, store.get(copy), "get() of what holds the secret")
+    await store.get(other)
 
 
 async def _redacts_equal_messages(store: Any) -> None:

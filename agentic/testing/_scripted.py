@@ -9,7 +9,7 @@ import attrs
 
 from agentic.errors import IncompleteReply
 from agentic.loop import Decision, Input
-from agentic.messages import ToolCall, ToolFailure, ToolResult
+from agentic.messages import ToolCall, ToolError, ToolResult
 from agentic.tools import ToolDefinition
 
 __all__ = ["ScriptedDecider", "ScriptedExecutor", "StreamingScriptedDecider"]
@@ -105,7 +105,7 @@ class StreamingScriptedDecider:
 class ScriptedExecutor:
     """Has a scripted answer for each tool by its name, and keeps the calls.
 
-    An answer is the text of the output, a ToolResult, a ToolFailure, an exception to raise, or a
+    An answer is the text of the output, a ToolResult, a ToolError, an exception to raise, or a
     callable that takes the ToolCall and gives one of these, async or not. Anything else is
     handed on as it is, so that a broken tool can be played too.
 
@@ -130,14 +130,14 @@ class ScriptedExecutor:
         return [ToolDefinition(name) for name in self._answers]
 
     async def execute(self, call: ToolCall, /) -> ToolResult:
-        """Give the scripted answer."""
+        """Return the scripted answer."""
         self.calls.append(call)
-        missing = ToolFailure(f"there is no tool {call.name!r}", "not_found")
+        missing = ToolError(f"there is no tool {call.name!r}", "not_found")
         answer = await _play(self._answers.get(call.name, missing), call)
         match answer:
             case str():
                 return ToolResult(call.id, call.name, answer)
-            case ToolFailure():
+            case ToolError():
                 return ToolResult(call.id, call.name, error=answer)
         handed_on: ToolResult = answer
         return handed_on

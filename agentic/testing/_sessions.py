@@ -12,11 +12,11 @@ import attrs
 from agentic.errors import (
     ConfigError,
     HistoryConflict,
-    HistoryDamaged,
-    OutputMissing,
-    SessionMissing,
+    HistoryCorrupt,
+    OutputNotFound,
+    SessionNotFound,
 )
-from agentic.history import Keeper, SessionInfo, Sessions
+from agentic.history import OutputStore, SessionInfo, Sessions
 from agentic.testing._promises import (
     ANSWER,
     ASK,
@@ -171,7 +171,7 @@ async def _deletes(place: Sessions, _: Sessions) -> None:
     await _expect_ids(place, ["a.b", "b"], ordered=False)
     expect(await place.open("a").full(), [])
     if refs[0]:
-        await expect_refusal(OutputMissing, _read(place, "a", refs[0]), "read() after delete()")
+        await expect_refusal(OutputNotFound, _read(place, "a", refs[0]), "get() after delete()")
         expect_text(await _read(place, "a.b", refs[1]), "red")
     await _write(place, "a", [ASK])
     expect(await place.open("a").full(), [ASK, MORE])
@@ -188,12 +188,12 @@ async def _deletes_nothing_that_is_being_written(place: Sessions, _: Sessions) -
 
 
 async def _misses(place: Sessions, _: Sessions) -> None:
-    """What is asked of a session that is not there raises SessionMissing, and makes none."""
+    """What is asked of a session that is not there raises SessionNotFound, and makes none."""
     for wrote in (False, True):
         if wrote:
             await _write(place, "b")
         for door in _doors(place):
-            await expect_refusal(SessionMissing, door("a"), "A session that is not there")
+            await expect_refusal(SessionNotFound, door("a"), "A session that is not there")
     await _expect_ids(place, ["b"])
 
 
@@ -208,7 +208,7 @@ async def _moves(place: Sessions, second: Sessions) -> None:
     await second.import_("c", await _drain(second.export("b")))
     for session_id in ("b", "c"):
         await _expect_same(place, second, session_id)
-        if ref and isinstance(second.open(session_id), Keeper):
+        if ref and isinstance(second.open(session_id), OutputStore):
             expect_text(await _read(second, session_id, ref), "red")
     expect_text((await second.list())[0].title, _TITLE)
 
@@ -218,7 +218,7 @@ async def _redacts(place: Sessions, second: Sessions) -> None:
     await _write(place, "a", [attrs.evolve(ASK, id="leak"), *TALK[1:]])
     await place.rename("a", "sk-live-4f9c1a77 leaked")
     step = place.redact("b", "leak", "[gone]")
-    await expect_refusal(SessionMissing, step, "A session that is not there")
+    await expect_refusal(SessionNotFound, step, "A session that is not there")
     await place.redact("a", "leak", "[gone]", secret="sk-live-4f9c1a77", by="Ann")  # noqa: S106
     expect_text((await place.open("a").full())[0].content, "[gone]")
     expect_text((await place.list())[0].title, "[gone] leaked")
@@ -239,14 +239,14 @@ async def _imports_no_second(place: Sessions, second: Sessions) -> None:
 
 
 async def _imports_no_damage(place: Sessions, second: Sessions) -> None:
-    """import_() of a line that cannot be read raises HistoryDamaged, and makes no session."""
+    """import_() of a line that cannot be read raises HistoryCorrupt, and makes no session."""
     await _write(place, "a")
     lines = await _drain(place.export("a"))
     output = b'{"v":1,"type":"output","optional":true,"ref":"out-0123456789abcdef","text":"red"}\n'
     title = b'{"v":1,"type":"title","optional":true,"title":3}\n'
     for damage in (b"red\n", b'{"v":1,"type":"message"}\n', output, title, lines[0][:-9]):
         step = second.import_("b", [*lines, damage])
-        await expect_refusal(HistoryDamaged, step, f"The line {damage!r}")
+        await expect_refusal(HistoryCorrupt, step, f"The line {damage!r}")
     await expect_refusal(ConfigError, second.import_("b", ["text"]), "A line of text")  # type: ignore[list-item]
     await _expect_ids(second, [])
 
@@ -270,7 +270,7 @@ _PROMISES = [
 
 
 def _doors(place: Sessions) -> list[Callable[[Any], Awaitable[object]]]:
-    """Give what is asked of a session that is there."""
+    """Return what is asked of a session that is there."""
     return [
         lambda session_id: place.rename(session_id, ""),
         place.delete,
@@ -283,13 +283,13 @@ async def _write(place: Sessions, session_id: str, messages: Sequence[Any] = TAL
     store: Any = place.open(session_id)
     async with store:
         await append_all(store, [*messages, MORE])
-        return await store.keep("red") if isinstance(store, Keeper) else ""
+        return await store.put("red") if isinstance(store, OutputStore) else ""
 
 
 async def _read(place: Sessions, session_id: str, ref: str) -> str:
     store: Any = place.open(session_id)
     async with store:
-        return str(await store.read(ref))
+        return str(await store.get(ref))
 
 
 async def _drain(lines: AsyncIterable[bytes] | Iterable[bytes]) -> list[bytes]:

@@ -11,7 +11,7 @@ from typing import Any
 from agentic.errors import HistoryConflict, NothingToRestore
 from agentic.history import (
     Archive,
-    Keeper,
+    OutputStore,
     Redactor,
     Revisioned,
     Rewriter,
@@ -19,7 +19,7 @@ from agentic.history import (
     counts_replaced,
 )
 from agentic.messages import Message, close_open_rounds
-from agentic.testing._keeper import KEEPER_PROMISES
+from agentic.testing._output_store import OUTPUT_STORE_PROMISES
 from agentic.testing._promises import (
     ANSWER,
     ASK,
@@ -47,8 +47,8 @@ def check_store(
 ) -> None:
     """Hold a store to its promises, and to those of each protocol that it has the methods of.
 
-    These are `Rewriter`, `Archive`, `Keeper`, `Redactor` and `Revisioned`. A `replace` that does
-    not accept `replaces` is held to the promises of a plain one.
+    These are `Rewriter`, `Archive`, `OutputStore`, `Redactor` and `Revisioned`. A `replace` that
+    does not accept `replaces` is held to the promises of a plain one.
 
     Call it from a plain function: it runs event loops of its own.
 
@@ -91,11 +91,11 @@ async def _hold_to_memory(factory: Callable[[], Store], reopen: Callable[[Any], 
             await first.replace([SUMMARY])
         await first.append(MORE)
         expected = await first.load()
-        ref = await first.keep("red") if isinstance(first, Keeper) else ""
+        ref = await first.put("red") if isinstance(first, OutputStore) else ""
     async with _opened(reopen(first)) as second:
         expect(await second.load(), expected, "load() changes when the session is opened again:")
-        if isinstance(second, Keeper):
-            expect_text(await second.read(ref), "red")
+        if isinstance(second, OutputStore):
+            expect_text(await second.get(ref), "red")
         if isinstance(second, Archive):
             everything = [*TALK, EVERYTHING, MORE]
             expect(await second.full(), everything, "full() changes when it is opened again:")
@@ -428,7 +428,7 @@ _PROMISES: dict[type[Any], Sequence[Check]] = {
         _says_that_nothing_was_dropped,
         _restores_what_came_later,
     ],
-    Keeper: KEEPER_PROMISES,
+    OutputStore: OUTPUT_STORE_PROMISES,
     Redactor: REDACTOR_PROMISES,
     Revisioned: [_counts_its_writes],
 }

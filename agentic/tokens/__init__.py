@@ -1,11 +1,13 @@
 """How many tokens a text, a message and a conversation are, and what a provider will count."""
 
+from agentic.tokens._context_meter import ContextMeter
 from agentic.tokens._counter import (
     CharCounter,
     Counter,
     HeuristicTokenCounter,
     approx_token_counter,
 )
+from agentic.tokens._describe_largest import describe_largest
 from agentic.tokens._doors import (
     TokenCounter,
     count_messages_tokens,
@@ -15,24 +17,22 @@ from agentic.tokens._doors import (
 from agentic.tokens._encodings import MODEL_ENCODINGS, get_encoding
 from agentic.tokens._estimate import EstimateCounter
 from agentic.tokens._exact import QuicktokCounter, TiktokenCounter, TokenizersCounter
-from agentic.tokens._gauge import Gauge
-from agentic.tokens._largest import largest_part
 from agentic.tokens._messages import count_message_tokens, count_tokens
 from agentic.tokens._models import ModelCounter, for_model
-from agentic.tokens._tally import Tallies, Tally
+from agentic.tokens._token_cache import MessageSizes, TokenCache
 
 __all__ = [
     "MODEL_ENCODINGS",
     "CharCounter",
+    "ContextMeter",
     "Counter",
     "EstimateCounter",
-    "Gauge",
     "HeuristicTokenCounter",
+    "MessageSizes",
     "ModelCounter",
     "QuicktokCounter",
-    "Tallies",
-    "Tally",
     "TiktokenCounter",
+    "TokenCache",
     "TokenCounter",
     "TokenizersCounter",
     "approx_token_counter",
@@ -40,8 +40,8 @@ __all__ = [
     "count_messages_tokens",
     "count_text",
     "count_tokens",
+    "describe_largest",
     "estimate_tokens",
     "for_model",
     "get_encoding",
-    "largest_part",
 ]

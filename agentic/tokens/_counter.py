@@ -20,7 +20,7 @@ class Counter(Protocol):
     """
 
     def count(self, text: str, /) -> int:
-        """Give the number of tokens; 0 for an empty text."""
+        """Return the number of tokens; 0 for an empty text."""
         ...
 
 
@@ -45,7 +45,7 @@ class CharCounter:
             raise ConfigError("chars_per_token", value, allowed, "leave it at 4.0")
 
     def count(self, text: str, /) -> int:
-        """Give the estimate for one text."""
+        """Return the estimate for one text."""
         return math.ceil(len(text) / self.chars_per_token)
 
     __call__ = count

@@ -90,7 +90,7 @@ class TokenCounter:
         object.__setattr__(self, "_counter", self._pick())
 
     def count(self, text: str, /) -> int:
-        """Give the number of tokens of one text."""
+        """Return the number of tokens of one text."""
         return self._counter.count(text)
 
     def _pick(self) -> Counter:

@@ -42,7 +42,7 @@ _PREFIX_END = re.compile(r"^|[/:.]")
 
 
 def get_encoding(model: str) -> str:
-    """Tell the name of a model's encoding, by the longest name that the model's begins with.
+    """Return the name of a model's encoding, by the longest name that the model's begins with.
 
     >>> get_encoding("openrouter/openai/gpt-4.1-mini")
     'o200k_base'

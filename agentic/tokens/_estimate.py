@@ -86,7 +86,7 @@ class EstimateCounter:
             raise ConfigError("scale", value, "a number above 0", "leave it at 1.0")
 
     def count(self, text: str, /) -> int:
-        """Give the estimate for one text; 1 at least, 0 for an empty one."""
+        """Return the estimate for one text; 1 at least, 0 for an empty one."""
         features = count_features(text)
         # In the order of the weights, so that the sum is the same everywhere.
         tokens = sum(WEIGHTS[name] * features[name] for name in WEIGHTS if name in features)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import attrs
 
-from agentic._given import must_be
+from agentic._validate import must_be
 from agentic.errors import ConfigError
 from agentic.tokens._estimate import EstimateCounter
 from agentic.tokens._slices import count_in_slices
@@ -39,7 +39,7 @@ class QuicktokCounter:
         _load_quicktok(self.encoding)
 
     def count(self, text: str, /) -> int:
-        """Give the number of tokens of one text."""
+        """Return the number of tokens of one text."""
         return count_in_slices(_load_quicktok(self.encoding), text)
 
 
@@ -66,7 +66,7 @@ class TiktokenCounter:
         return _load_tiktoken(self.encoding) is not None
 
     def count(self, text: str, /) -> int:
-        """Give the number of tokens of one text."""
+        """Return the number of tokens of one text."""
         load = _load_tiktoken(self.encoding)
         return count_in_slices(load, text) if load else EstimateCounter().count(text)
 
@@ -88,7 +88,7 @@ class TokenizersCounter:
         _load_tokenizer(self.path)
 
     def count(self, text: str, /) -> int:
-        """Give the number of tokens of one text."""
+        """Return the number of tokens of one text."""
         return count_in_slices(_load_tokenizer(self.path), text)
 
 

@@ -8,7 +8,7 @@ delimiters that a provider adds.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from agentic._given import is_whole, must_count
+from agentic._validate import is_whole, must_count
 from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.tokens._counter import Counter, approx_token_counter
@@ -88,7 +88,7 @@ def count_checked(
 
 
 def message_texts(message: Message) -> Iterator[str]:
-    """Give every text of a message that a provider counts; empty ones are left out."""
+    """Yield every text of a message that a provider counts; empty ones are left out."""
     if message.content:
         yield message.content
     if message.reasoning:
@@ -112,14 +112,14 @@ def _check(counter: object, per_message_overhead: int, tokens_per_media: int) ->
 
 
 def _texts_and_media(message: Mapping[str, Any]) -> tuple[list[str], int]:
-    """Give the texts of a dict, and how many pictures and the like stand inline between them."""
+    """Return the texts of a dict, and how many pictures and the like stand inline between them."""
     leaves = [text for key in message if key != "role" for text in _leaves(message[key])]
     texts = [text for text in leaves if text and not text.startswith("data:")]
     return texts, sum(text.startswith("data:") for text in leaves)
 
 
 def _leaves(value: Any) -> Iterator[str]:
-    """Give the texts of a part of a dict, without ids and the words that only name its kind."""
+    """Yield the texts of a part of a dict, without ids and the words that only name its kind."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

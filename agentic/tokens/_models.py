@@ -6,7 +6,7 @@ and scaled up, rather too much than too little: a budget that trusts a low count
 
 import attrs
 
-from agentic._given import must_count
+from agentic._validate import must_count
 from agentic.errors import ConfigError
 from agentic.tokens._counter import Counter
 from agentic.tokens._encodings import MODEL_ENCODINGS, get_encoding, longest_name
@@ -70,7 +70,7 @@ class ModelCounter:
         must_count("counter", value)
 
     def count(self, text: str, /) -> int:
-        """Give the number of tokens of one text."""
+        """Return the number of tokens of one text."""
         return self.counter.count(text)
 
 
@@ -84,7 +84,7 @@ def for_model(model: str) -> ModelCounter:
     'estimated: no vocabulary of this model is at hand; o200k_base times 1.3'
 
     A provider's own count is better still where it has an endpoint for it: the Deciders'
-    `count_tokens`, and the usage of the last reply, which `Gauge` builds on.
+    `count_tokens`, and the usage of the last reply, which `ContextMeter` builds on.
 
     Raises:
         ConfigError: the name is not a str.

@@ -7,7 +7,7 @@ Whatever a model writes, `Registry.execute` answers with a result that the model
 from agentic._tool_definition import ToolDefinition
 from agentic.tools._compose import CompositeExecutor, FilteredExecutor
 from agentic.tools._function import FunctionTool, tool
-from agentic.tools._policy import AllowlistPolicy, Policy
+from agentic.tools._policy import AllowlistPolicy, ToolPolicy
 from agentic.tools._registry import Registry, Tool
 
 __all__ = [
@@ -15,9 +15,9 @@ __all__ = [
     "CompositeExecutor",
     "FilteredExecutor",
     "FunctionTool",
-    "Policy",
     "Registry",
     "Tool",
     "ToolDefinition",
+    "ToolPolicy",
     "tool",
 ]

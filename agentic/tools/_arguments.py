@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from agentic.tools import _conversion, _refusal
-from agentic.tools._refusal import Misfit
+from agentic.tools._refusal import InvalidArguments
 
 __all__ = ["Parameter", "Signature"]
 
@@ -33,16 +33,16 @@ class Parameter:
         """Turn JSON data into what the annotation says.
 
         Raises:
-            Misfit: it does not fit the annotation.
+            InvalidArguments: it does not fit the annotation.
         """
         try:
             return _conversion.convert(value, self.annotation)
-        except Misfit as misfit:
+        except InvalidArguments as misfit:
             problem, place = misfit.args
             # reprlib stops at a depth of its own, where json.dumps would recurse.
             given = _brief.repr(value)
             sentence = f"{self.name}{place}: {problem}; given {given}; {self.allowed}"
-            raise Misfit(sentence) from misfit
+            raise InvalidArguments(sentence) from misfit
 
     @property
     def allowed(self) -> str:
@@ -61,7 +61,7 @@ class Signature:
         """Turn a JSON object into keyword arguments; what is absent is left to its default.
 
         Raises:
-            Misfit: with every problem there is, so that one more call can mend them all.
+            InvalidArguments: with every problem there is, so that one more call can mend them all.
         """
         problems = list(self._unknown(arguments))
         bound: dict[str, Any] = {}
@@ -69,12 +69,12 @@ class Signature:
             if parameter.name in arguments:
                 try:
                     bound[parameter.name] = parameter.convert(arguments[parameter.name])
-                except Misfit as misfit:
+                except InvalidArguments as misfit:
                     problems.extend(misfit.args)
             elif parameter.required:
                 problems.append(f"{parameter.name} is missing; {parameter.allowed}")
         if problems:
-            raise Misfit(*problems)
+            raise InvalidArguments(*problems)
         return bound
 
     def _unknown(self, arguments: Mapping[str, object]) -> Iterator[str]:

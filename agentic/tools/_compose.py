@@ -6,7 +6,7 @@ from agentic._protocols import Executor
 from agentic._tool_definition import ToolDefinition
 from agentic.messages import ToolCall, ToolResult
 from agentic.tools import _refusal
-from agentic.tools._policy import Policy, as_policy
+from agentic.tools._policy import ToolPolicy, as_policy
 
 __all__ = ["CompositeExecutor", "FilteredExecutor"]
 
@@ -16,7 +16,7 @@ class FilteredExecutor:
     """An executor of which only some tools are shown and run, in its own order."""
 
     executor: Executor
-    allow: Policy = attrs.field(converter=as_policy)
+    allow: ToolPolicy = attrs.field(converter=as_policy)
     """A policy, or the names that are allowed."""
 
     async def list_tools(self) -> list[ToolDefinition]:

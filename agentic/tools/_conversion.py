@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from agentic.tools._refusal import Misfit
+from agentic.tools._refusal import InvalidArguments
 
 __all__ = ["convert", "order_sets", "schemas", "to_plain"]
 
@@ -24,21 +24,21 @@ def convert(value: object, annotation: Any) -> Any:
     '.py'
 
     Raises:
-        Misfit: with the problem, and the place within the value where there is one.
+        InvalidArguments: with the problem, and the place within the value where there is one.
     """
     try:
         return msgspec.convert(value, annotation, str_keys=True, dec_hook=_read_path)
     except msgspec.ValidationError as error:
         problem, _, place = str(error).partition(" - at `$")
-        raise Misfit(problem, place.rstrip("`")) from error
+        raise InvalidArguments(problem, place.rstrip("`")) from error
     except UnicodeEncodeError as error:
-        raise Misfit("holds half a character (a lone surrogate)", "") from error
+        raise InvalidArguments("holds half a character (a lone surrogate)", "") from error
     except RecursionError as error:
-        raise Misfit("is nested too deeply", "") from error
+        raise InvalidArguments("is nested too deeply", "") from error
 
 
 def schemas(annotations: Sequence[object]) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
-    """Give each type's JSON Schema, and the definitions that these refer to.
+    """Return each type's JSON Schema, and the definitions that these refer to.
 
     >>> schemas([int, list[str]])
     (({'type': 'integer'}, {'type': 'array', 'items': {'type': 'string'}}), {})

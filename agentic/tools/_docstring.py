@@ -16,7 +16,7 @@ _ARGUMENT = re.compile(r"(?P<name>\w+)\s*(\(.*?\))?\s*:(?P<text>.*)")
 
 
 def describe_function(docstring: str) -> str:
-    r"""Give the text before the first section.
+    r"""Return the text before the first section.
 
     >>> describe_function("Read a file.\n\nArgs:\n    path: Where it is.")
     'Read a file.'
@@ -26,7 +26,7 @@ def describe_function(docstring: str) -> str:
 
 
 def describe_arguments(docstring: str) -> dict[str, str]:
-    r"""Give the description of each argument in the section Args, on one line.
+    r"""Return the description of each argument in the section Args, on one line.
 
     >>> describe_arguments("Read.\n\nArgs:\n    path (str): Where it is,\n        relative.")
     {'path': 'Where it is, relative.'}

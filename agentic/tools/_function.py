@@ -19,7 +19,7 @@ import attrs
 
 from agentic._tool_definition import DIRECT, ToolDefinition
 from agentic.errors import ConfigError
-from agentic.messages import ToolFailure, ToolResult
+from agentic.messages import ToolError, ToolResult
 from agentic.tools import _docstring, _refusal
 
 if TYPE_CHECKING:
@@ -46,15 +46,15 @@ class FunctionTool(Generic[P, R]):
         return self.function(*args, **kwargs)
 
     async def run(self, arguments: Mapping[str, Any], /) -> object:
-        """Call the function with arguments that fit its signature; others are a ToolFailure."""
+        """Call the function with arguments that fit its signature; others are a ToolError."""
         from agentic.tools._conversion import to_plain  # noqa: PLC0415  costs msgspec
 
         try:
             bound = self._signature.bind(arguments)
-        except _refusal.Misfit as misfit:
+        except _refusal.InvalidArguments as misfit:
             return _refusal.bad_arguments(self.definition.name, misfit.args)
         value = await _call(self.function, bound)
-        if isinstance(value, str | ToolResult | ToolFailure):
+        if isinstance(value, str | ToolResult | ToolError):
             return value
         try:
             return to_plain(value)

@@ -9,18 +9,18 @@ from typing import Protocol, runtime_checkable
 
 import attrs
 
-from agentic._given import all_are
+from agentic._validate import all_are
 from agentic.errors import ConfigError
 
-__all__ = ["AllowlistPolicy", "Policy", "as_policy"]
+__all__ = ["AllowlistPolicy", "ToolPolicy", "as_policy"]
 
 
 @runtime_checkable
-class Policy(Protocol):
+class ToolPolicy(Protocol):
     """Decides which tools may be used. It is asked at every listing and before every call."""
 
     def allows(self, name: str, /) -> bool:
-        """Tell whether the tool of this name may be shown and run."""
+        """Return whether the tool of this name may be shown and run."""
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
@@ -41,10 +41,10 @@ class AllowlistPolicy:
     names: tuple[str, ...] = attrs.field(converter=_names)
 
     def allows(self, name: str, /) -> bool:
-        """Tell whether the name is on the list."""
+        """Return whether the name is on the list."""
         return name in self.names
 
 
-def as_policy(allow: Policy | Iterable[str]) -> Policy:
+def as_policy(allow: ToolPolicy | Iterable[str]) -> ToolPolicy:
     """Take a policy, or the names that are allowed."""
-    return allow if isinstance(allow, Policy) else AllowlistPolicy(allow)
+    return allow if isinstance(allow, ToolPolicy) else AllowlistPolicy(allow)

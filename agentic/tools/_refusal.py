@@ -10,10 +10,10 @@ import traceback
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from agentic.messages import ToolCall, ToolFailure
+from agentic.messages import ToolCall, ToolError
 
 __all__ = [
-    "Misfit",
+    "InvalidArguments",
     "bad_arguments",
     "bounded",
     "not_allowed",
@@ -28,7 +28,7 @@ __all__ = [
 _MAX_CHARS = 2_000
 
 
-class Misfit(ValueError):
+class InvalidArguments(ValueError):
     """Arguments that do not fit; `args` say what is wrong, for the model to read."""
 
 
@@ -54,29 +54,29 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return f"Did you mean {near[0]}? " if near else ""
 
 
-def not_found(name: str, available: Iterable[str]) -> ToolFailure:
+def not_found(name: str, available: Iterable[str]) -> ToolError:
     """Refuse a call of a tool that does not exist."""
     names = list(available)
     hint = f"{suggest(name, names)}{_tools(names)}"
-    return ToolFailure(bounded(f"there is no tool {_quoted(name)}. {hint}"), "not_found")
+    return ToolError(bounded(f"there is no tool {_quoted(name)}. {hint}"), "not_found")
 
 
-def not_allowed(name: str, available: Iterable[str]) -> ToolFailure:
+def not_allowed(name: str, available: Iterable[str]) -> ToolError:
     """Refuse a call of a tool that this caller may not use."""
     problem = f"{_quoted(name)} may not be called here; calling it again will not help"
-    return ToolFailure(bounded(f"{problem}. {_tools(available)}"), "not_allowed")
+    return ToolError(bounded(f"{problem}. {_tools(available)}"), "not_allowed")
 
 
-def schema_changed(name: str, parameters: object) -> ToolFailure:
+def schema_changed(name: str, parameters: object) -> ToolError:
     """Refuse a call that was written against another schema than the present one."""
     message = (
         f"{name} has changed since the tools were listed, and was not run. List the tools again, "
         f"and call it by its present schema: {json.dumps(parameters, default=dict)}"
     )
-    return ToolFailure(bounded(message), "schema_changed")
+    return ToolError(bounded(message), "schema_changed")
 
 
-def bad_arguments(name: str, problems: Iterable[str]) -> ToolFailure:
+def bad_arguments(name: str, problems: Iterable[str]) -> ToolError:
     """Refuse arguments, with one line for each thing to mend.
 
     >>> print(bad_arguments("read", ["path is missing"]).message)
@@ -86,25 +86,25 @@ def bad_arguments(name: str, problems: Iterable[str]) -> ToolFailure:
     """
     lines = bounded("\n".join(f"- {problem}" for problem in problems))
     message = f"{name} was not run, since its arguments do not fit:\n{lines}"
-    return ToolFailure(f"{message}\nCall it again with these mended.", "bad_arguments")
+    return ToolError(f"{message}\nCall it again with these mended.", "bad_arguments")
 
 
-def raised(error: BaseException) -> ToolFailure:
+def raised(error: BaseException) -> ToolError:
     """Report what a tool raised: the type and the message of each error in it, no traceback.
 
     >>> raised(FileNotFoundError("no file named a.py")).message
     'FileNotFoundError: no file named a.py'
     """
-    return ToolFailure(bounded("\n".join(_sentences(error))), "raised")
+    return ToolError(bounded("\n".join(_sentences(error))), "raised")
 
 
-def unreadable_result(error: Exception) -> ToolFailure:
+def unreadable_result(error: Exception) -> ToolError:
     """Report that a tool ran, and that what it gave back is no JSON."""
     message = f"the tool ran, but its result cannot be shown: {raised(error).message}"
-    return ToolFailure(message, "raised")
+    return ToolError(message, "raised")
 
 
-def parse_arguments(call: ToolCall) -> dict[str, Any] | ToolFailure:
+def parse_arguments(call: ToolCall) -> dict[str, Any] | ToolError:
     """Read a call's arguments, or say where they stop being JSON.
 
     >>> parse_arguments(ToolCall("c1", "read", '{"path": "a.py"}'))

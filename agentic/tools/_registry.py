@@ -6,6 +6,7 @@ a provider's prompt cache holds.
 
 import json
 import logging
+import reprlib
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,9 +14,9 @@ import attrs
 
 from agentic._tool_definition import DIRECT, ToolDefinition
 from agentic.errors import ConfigError
-from agentic.messages import ToolCall, ToolFailure, ToolResult
+from agentic.messages import ToolCall, ToolError, ToolResult
 from agentic.tools import _refusal
-from agentic.tools._policy import Policy, as_policy
+from agentic.tools._policy import ToolPolicy, as_policy
 
 __all__ = ["Registry", "Tool"]
 
@@ -35,7 +36,7 @@ class Tool(Protocol):
 
         Returns:
             A str is the output, None an empty one. A ToolResult may also hold a notice and a
-            reference; its call id and name are filled in. A ToolFailure is read by the model as an
+            reference; its call id and name are filled in. A ToolError is read by the model as an
             error, as is whatever is raised. Anything else is shown as JSON.
         """
 
@@ -60,11 +61,11 @@ class Registry:
     """
 
     _tools: dict[str, Tool] = attrs.field(repr=lambda tools: repr(list(tools)))
-    policy: Policy | None
+    policy: ToolPolicy | None
     """Which tools may be shown and run; None allows them all."""
 
     def __init__(
-        self, *tools: Tool | Iterable[Tool], policy: Policy | Iterable[str] | None = None
+        self, *tools: Tool | Iterable[Tool], policy: ToolPolicy | Iterable[str] | None = None
     ) -> None:
         """Register tools, given one by one or as collections; names will do for a policy."""
         self._tools = {}
@@ -80,13 +81,10 @@ class Registry:
             ConfigError: there is none of that name.
         """
         if name not in self._tools:
-            known = ", ".join(self._tools)
-            raise ConfigError(
-                "the tool's name",
-                name,
-                f"one of {known}" if known else "no name, since nothing is registered",
-                f"{_refusal.suggest(name, self._tools)}Otherwise register it first",
-            )
+            known = ", ".join(self._tools) or "none"
+            hint = _refusal.suggest(name, self._tools).rstrip() or f"registered tools: {known}"
+            message = f"no tool named {reprlib.repr(name)}; {hint[0].lower()}{hint[1:]}"
+            raise ConfigError("name", name, f"one of {known}", hint, message)
         return self._tools[name]
 
     def __contains__(self, name: object) -> bool:
@@ -108,7 +106,7 @@ class Registry:
         name = tool.definition.name
         if name in self._tools:
             raise ConfigError(
-                "the tool's name",
+                "the name of a tool",
                 name,
                 "a name that is not registered yet",
                 "rename one of the two, by @tools.tool(name=...) if it is a function",
@@ -135,7 +133,7 @@ class Registry:
                 does not check it.
         """
         prepared = await self._prepare(call, caller, schema_hash)
-        if isinstance(prepared, ToolFailure):
+        if isinstance(prepared, ToolError):
             return _answer(call, prepared)
         try:
             value = await self._tools[call.name].run(prepared)
@@ -146,7 +144,7 @@ class Registry:
 
     async def _prepare(
         self, call: ToolCall, caller: str, schema_hash: str | None
-    ) -> dict[str, Any] | ToolFailure:
+    ) -> dict[str, Any] | ToolError:
         tool = self._tools.get(call.name)
         if tool is None:
             return _refusal.not_found(call.name, await self._names(caller))
@@ -170,7 +168,7 @@ def _answer(call: ToolCall, value: object) -> ToolResult:
     match value:
         case ToolResult():
             return attrs.evolve(value, call_id=call.id, name=call.name)
-        case ToolFailure():
+        case ToolError():
             return ToolResult(call.id, call.name, error=value)
         case None:
             return ToolResult(call.id, call.name)

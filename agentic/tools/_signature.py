@@ -10,7 +10,7 @@ from typing import Any
 from agentic.errors import ConfigError
 from agentic.tools import _conversion, _docstring
 from agentic.tools._arguments import Parameter, Signature
-from agentic.tools._refusal import Misfit
+from agentic.tools._refusal import InvalidArguments
 
 __all__ = ["read_signature"]
 
@@ -65,14 +65,12 @@ def _named_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def _resolved(function: Callable[..., Any], parameter: inspect.Parameter) -> inspect.Parameter:
-    """Give the parameter with its annotation as a type, and make sure that JSON can say it."""
+    """Return the parameter with its annotation as a type, and make sure that JSON can say it."""
     if parameter.annotation is parameter.empty:
-        raise ConfigError(
-            _place(function, parameter),
-            "without an annotation",
-            "a type that says what the model may send",
-            f"write {parameter.name}: str, for instance; of a method decorate the bound one",
-        )
+        place, allowed = _place(function, parameter), "a type that says what the model may send"
+        remedy = f"write {parameter.name}: str, for instance; of a method decorate the bound one"
+        message = f"{place} has no type annotation; {remedy}"
+        raise ConfigError(place, parameter.annotation, allowed, remedy, message)
     annotation = _evaluated(function, parameter)
     try:
         _conversion.schemas([annotation])
@@ -131,7 +129,7 @@ def _default(
         _conversion.convert(plain, parameter.annotation)
         json.dumps(plain, allow_nan=False)
         return {"default": _conversion.order_sets(plain, schema, definitions)}
-    except (Misfit, TypeError, ValueError, RecursionError):
+    except (InvalidArguments, TypeError, ValueError, RecursionError):
         return {}
 
 

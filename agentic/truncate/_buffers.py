@@ -93,7 +93,7 @@ class Buffer:
 
     def _check(self, chunk: object) -> None:
         if self._closed:
-            raise refusal("chunk", chunk, "none after close()", "feed it before closing")
+            raise refusal("chunk", chunk, "fed before close()", "feed it before closing")
         kind = str if isinstance(chunk, str) else bytes
         if not isinstance(chunk, kind):
             raise refusal("chunk", chunk, "str or bytes", "convert it, as in bytes(chunk)")

@@ -75,7 +75,7 @@ class Measured:
         return measured
 
     def exceeds(self, max_lines: int | None, max_bytes: int | None) -> bool:
-        """Tell whether the whole is larger than either limit."""
+        """Return whether the whole is larger than either limit."""
         return (max_lines is not None and self.total_lines > max_lines) or (
             max_bytes is not None and self.total_size > max_bytes
         )

@@ -136,7 +136,7 @@ def refusal(name: str, given: object, allowed: str, remedy: str) -> ValueError:
 
 
 def _bad_limit(name: str, given: object) -> ValueError:
-    return refusal(name, given, "a whole number above 0, or None", "pass None for no limit")
+    return refusal(name, given, "a whole number above 0 or None", "pass None for no limit")
 
 
 def _measure(content: str) -> Measured:

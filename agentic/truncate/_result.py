@@ -64,7 +64,7 @@ class Result:
         return f"{self.content}{newline}{self.notice()}"
 
     def notice(self, ref: str | None = None) -> str:
-        r"""Tell the model what is missing, of how much, and how to get it; "" if nothing is.
+        r"""Return the model what is missing, of how much, and how to get it; "" if nothing is.
 
         With a ``ref`` the sentence names it as the place of the full text.
 

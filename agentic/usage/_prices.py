@@ -111,7 +111,7 @@ def _buckets(usage: Usage) -> dict[str, int]:
 
 
 def _spellings(provider: str | None, model: str) -> Iterator[tuple[str | None, str]]:
-    """Give (server, name) pairs to look up, the most exact first."""
+    """Yield (server, name) pairs to look up, the most exact first."""
     if provider is not None:
         yield _OURS.get(provider, provider), model
         return

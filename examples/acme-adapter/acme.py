@@ -17,8 +17,7 @@ everything in pieces, the arguments as text.
 """
 
 import json
-from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import attrs
@@ -28,22 +27,24 @@ from agentic.errors import ContextOverflow, IncompleteReply, ProviderError, Requ
 from agentic.limits import ModelLimits, lookup
 from agentic.messages import (
     Message,
-    Native,
+    ProviderPayload,
     ToolCall,
     ToolResult,
     close_open_rounds,
     leading_system_count,
 )
-from agentic.providers import (
-    Step,
-    Violation,
+from agentic.providers.kit import (
     at,
-    find_unpaired,
     items_at,
+    merge_consecutive,
     native_payload,
+    number_ids,
     plain,
+    sendable,
+    sendable_object,
     text_at,
 )
+from agentic.providers.validators import Step, Violation, find_unpaired
 from agentic.tools import ToolDefinition
 from agentic.usage import StopReason, StopWords, Usage
 
@@ -68,7 +69,7 @@ STOP_WORDS = StopWords(
 
 
 def stop_reason(response: Any, /) -> StopReason:
-    """Say why a reply ended."""
+    """Return why a reply ended."""
     data = plain(response)
     calls = any(_is(part, "use") for part in items_at(data, "parts"))
     return STOP_WORDS.reason(text_at(data, "ended") or None, has_tool_calls=calls)
@@ -87,7 +88,7 @@ def usage(response: Any, /) -> Usage:
 
 
 def is_context_overflow(error: Any, /) -> bool:
-    """Tell whether an error says that the request does not fit the window."""
+    """Return whether an error says that the request does not fit the window."""
     return text_at(plain(error), "error", "code") == "talk_too_long"
 
 
@@ -130,11 +131,11 @@ def _read(item: dict[str, Any]) -> list[Message]:
     results = [part for part in parts if _is(part, "result")]
     said = [part for part in parts if not _is(part, "result")]
     if not results:
-        return [Message("user", _join(said, "text"), native=Native(NAME, item))]
-    of_tools = Native(NAME, {**item, "parts": results})
+        return [Message("user", _join(said, "text"), native=ProviderPayload(NAME, item))]
+    of_tools = ProviderPayload(NAME, {**item, "parts": results})
     messages = [Message("tool", tool_results=map(_read_result, results), native=of_tools)]
     if said:
-        of_user = Native(NAME, {**item, "parts": said})
+        of_user = ProviderPayload(NAME, {**item, "parts": said})
         messages.append(Message("user", _join(said, "text"), native=of_user))
     return messages
 
@@ -146,7 +147,7 @@ def _read_reply(item: dict[str, Any]) -> Message:
         _join(parts, "text"),
         reasoning=_join(parts, "thought"),
         tool_calls=[_read_call(part) for part in parts if _is(part, "use")],
-        native=Native(NAME, item),
+        native=ProviderPayload(NAME, item),
     )
 
 
@@ -174,17 +175,10 @@ def _join(parts: list[Any], kind: str) -> str:
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     """Write the items of a talk: what one side says in a row is one item."""
-    talk: list[dict[str, Any]] = []
-    for message in messages:
-        item = native_payload(message, NAME, _read_payload) or _write(message)
-        if item.get("parts") == []:
-            continue
-        if talk and _joins(talk[-1], item):
-            parts = talk[-1]["parts"] + item["parts"]
-            talk[-1] = {**talk[-1], **item, "parts": parts}
-        else:
-            talk.append(item)
-    return talk
+    items = [
+        native_payload(message, NAME, _read_payload) or _write(message) for message in messages
+    ]
+    return merge_consecutive([item for item in items if item.get("parts") != []], _merge)
 
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
@@ -199,7 +193,7 @@ def encode_request(
     messages: Sequence[Message], /, *, system_prompt: str = "", tools: Sequence[ToolDefinition] = ()
 ) -> dict[str, Any]:
     """Write all that a request holds of a conversation, whatever happened to it before."""
-    sound = list(_number_ids(close_open_rounds(list(messages))))
+    sound = number_ids(close_open_rounds(list(messages)))
     start = leading_system_count(sound)
     rules = [system_prompt, *(message.content for message in sound[:start])]
     talk = encode(sound[start:])
@@ -210,11 +204,9 @@ def encode_request(
         body["rules"] = "\n\n".join(filter(None, rules))
     if tools:
         body["tools"] = encode_tools(tools)
-    # What cannot be sent as UTF-8, half of an emoji that was cut in two, becomes a question mark.
-    sendable: dict[str, Any] = json.loads(
-        json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-    )
-    return sendable
+    # What cannot be sent as UTF-8, half of an emoji that was cut in two, is replaced.
+    whole: dict[str, Any] = sendable(body)
+    return whole
 
 
 def _read_payload(payload: Any) -> Message | None:
@@ -222,9 +214,12 @@ def _read_payload(payload: Any) -> Message | None:
     return messages[0] if len(messages) == 1 else None
 
 
-def _joins(last: dict[str, Any], item: dict[str, Any]) -> bool:
+def _merge(last: dict[str, Any], item: dict[str, Any]) -> dict[str, Any] | None:
+    """Return two items as one, if the same side has them and both have parts."""
     lists = isinstance(last.get("parts"), list) and isinstance(item.get("parts"), list)
-    return lists and last.get("by") == item.get("by")
+    if not lists or last.get("by") != item.get("by"):
+        return None
+    return {**last, **item, "parts": last["parts"] + item["parts"]}
 
 
 def _write(message: Message) -> dict[str, Any]:
@@ -240,41 +235,17 @@ def _write(message: Message) -> dict[str, Any]:
     parts += [{"text": message.content}] * bool(message.content)
     parts += [{"text": f"[{media.media_type}: Acme reads text only]"} for media in message.media]
     parts += [
-        {"use": call.name, "ref": call.id, "with": _arguments(call)} for call in message.tool_calls
+        {"use": call.name, "ref": call.id, "with": sendable_object(call.arguments)}
+        for call in message.tool_calls
     ]
     return {"by": "acme" if message.role == "assistant" else "human", "parts": parts}
-
-
-def _arguments(call: ToolCall) -> dict[str, Any]:
-    try:
-        return call.parse()
-    except ValueError:
-        return {"unreadable": call.arguments}
-
-
-def _number_ids(messages: Iterable[Message]) -> Iterator[Message]:
-    """Make ids that repeat differ. The n-th call of an id is answered by its n-th result."""
-    asked: Counter[str] = Counter()
-    answered: Counter[str] = Counter()
-    for message in messages:
-        calls = tuple(attrs.evolve(c, id=_next(asked, c.id)) for c in message.tool_calls)
-        results = tuple(
-            attrs.evolve(r, call_id=_next(answered, r.call_id)) for r in message.tool_results
-        )
-        same = calls == message.tool_calls and results == message.tool_results
-        yield message if same else message.replace(tool_calls=calls, tool_results=results)
-
-
-def _next(seen: Counter[str], name: str) -> str:
-    seen[name] += 1
-    return name if seen[name] == 1 else f"{name}~{seen[name]}"
 
 
 # 4. What Acme refuses
 
 
 def validate(request: Mapping[str, Any], /) -> list[Violation]:
-    """Say why Acme would refuse a request for its shape."""
+    """Return why Acme would refuse a request for its shape."""
     talk = items_at(plain(request), "talk")
     found = find_unpaired(map(_step, range(len(talk)), talk), DOCS)
     if not talk:
@@ -340,7 +311,7 @@ class StreamedResponse:
         return said
 
     def response(self) -> dict[str, Any]:
-        """Give the response, as it would have come in one piece.
+        """Return the response, as it would have come in one piece.
 
         Raises:
             IncompleteReply: the stream broke off.
@@ -362,11 +333,11 @@ class Client(Protocol):
     """What speaks HTTP to Acme. Yours is the provider's SDK."""
 
     async def post(self, body: dict[str, Any], /) -> tuple[int, Any]:
-        """Give the status and the JSON of the answer."""
+        """Return the status and the JSON of the answer."""
         ...
 
     def events(self, body: dict[str, Any], /) -> AsyncIterator[Any]:
-        """Give the events of a streamed answer."""
+        """Return the events of a streamed answer."""
         ...
 
 
@@ -381,11 +352,11 @@ class Decider:
 
     @property
     def name(self) -> str:
-        """Give `provider:model`."""
+        """Return `provider:model`."""
         return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
-        """Give the model's limits, in tokens."""
+        """Return the model's limits, in tokens."""
         return LIMITS.get(self.model) or lookup(self.model)
 
     async def decide(self, request: loop.Input, /) -> loop.Decision:

@@ -132,13 +132,13 @@ class Recorded:
         self.bodies: list[dict[str, Any]] = []
 
     async def post(self, body: dict[str, Any], /) -> tuple[int, Any]:
-        """Give the next reply whole."""
+        """Return the next reply whole."""
         await asyncio.sleep(0)
         answer, _ = self._next(body)
         return (400 if "error" in answer else 200), answer
 
     async def events(self, body: dict[str, Any], /) -> AsyncIterator[Any]:
-        """Give the next reply as a stream."""
+        """Yield the next reply as a stream."""
         await asyncio.sleep(0)
         for event in self._next(body)[1]:
             yield event

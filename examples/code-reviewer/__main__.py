@@ -43,7 +43,7 @@ class Shelf:
         self.folder = folder
 
     def next_file(self, after: str = "") -> str:
-        """Give the path and the text of the first Python file, or of the next one after a path."""
+        """Return the path and text of the first Python file, or of the next one after a path."""
         paths = sorted(path.relative_to(self.folder) for path in self.folder.rglob("*.py"))
         for path in paths:
             if str(path) > after:
@@ -55,12 +55,12 @@ class Findings:
     """Summarizes a review: every finding word for word, those of a former summary included."""
 
     async def compact(self, messages: list[Message], /) -> str:
-        """Give the findings, in order."""
+        """Return the findings, in order."""
         return "\n".join(found_in(messages)) or "Nothing was found so far."
 
 
 def found_in(messages: Iterable[Message]) -> list[str]:
-    """Give the findings that an assistant said or a summary repeats, each once."""
+    """Return the findings that an assistant said or a summary repeats, each once."""
     said = (message.content for message in messages if message.role in {"assistant", "system"})
     return sorted({finding for text in said for finding in FINDING.findall(text)})
 
@@ -71,7 +71,7 @@ class Offline:
     name = "an offline reviewer"
 
     async def decide(self, request: loop.Input) -> loop.Decision:
-        """Say what is in the file of the last turn, and ask for the next; or report."""
+        """Return what is in the file of the last turn, and ask for the next; or report."""
         if not request.tool_results:
             return self.go_on("", "")
         path, _, text = request.tool_results[0].output.partition("\n")

@@ -96,7 +96,7 @@ def found(word: str, text: str) -> re.Match[str] | None:
 
 
 def decided(messages: Iterable[Message]) -> list[str]:
-    """Give the spellings that were decided on, as the messages or a summary among them say."""
+    """Return the spellings that were decided on, as the messages or a summary among them say."""
     said = (message.content for message in messages if message.role != "user")
     words = (word for text in said for each in DECISION.findall(text) for word in each.split(", "))
     return list(dict.fromkeys(words))

@@ -24,7 +24,7 @@ from pathlib import Path
 from agentic import events, history, limits, loop, providers, tokens, tools, truncate
 from agentic.context import budget, compactors
 from agentic.errors import AgenticError
-from agentic.messages import ToolCall, ToolFailure, ToolResult
+from agentic.messages import ToolCall, ToolError, ToolResult
 from agentic.tools import tool
 
 PROMPT = "You are a coding agent. Look before you change things, and run what you changed."
@@ -80,9 +80,9 @@ class Workspace:
                 while chunk := await process.stdout.read(65_536):  # type: ignore[union-attr]
                     output.feed(chunk)
                 code = await process.wait()
-            failure = ToolFailure(f"exit status {code}") if code else None
+            failure = ToolError(f"exit status {code}") if code else None
         except TimeoutError:
-            failure = ToolFailure(f"stopped after {timeout_seconds} seconds", "timeout")
+            failure = ToolError(f"stopped after {timeout_seconds} seconds", "timeout")
         finally:
             output.close()
             with contextlib.suppress(ProcessLookupError):  # what it left in the background

@@ -10,6 +10,7 @@ from benchmarks.retention.sessions import FOLDER, read_sessions
 
 ROOT = Path(__file__).resolve().parents[2]
 JUDGE = [*ROOT.glob("benchmarks/retention/facts/*.py"), ROOT / "benchmarks/retention/evidence.py"]
+OF_REPLAYS = ROOT / "agentic/replay/_judge.py"
 JUDGED = [*ROOT.glob("agentic/context/compactors/*.py"), *ROOT.glob("agentic/context/digest/*.py")]
 
 
@@ -23,7 +24,7 @@ def _patterns(paths: list[Path]) -> Iterator[str]:
 
 def test_judge_shares_no_pattern_with_the_digest() -> None:
     """A pattern in both would find in a digest just what the digest put there."""
-    assert not set(_patterns(JUDGE)) & set(_patterns(JUDGED))
+    assert not set(_patterns([*JUDGE, OF_REPLAYS])) & set(_patterns(JUDGED))
 
 
 def test_facts_import_nothing_of_the_package() -> None:

@@ -11,7 +11,7 @@ from agentic.messages import Message, ToolCall, ToolResult
 
 @pytest.fixture(scope="session")
 def sessions() -> dict[str, list[Message]]:
-    """Give the recorded sessions, which lie beside the checkout."""
+    """Return the recorded sessions, which lie beside the checkout."""
     root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
     folder = root.parent / "shared" / "data" / "transcripts"
     if not folder.is_dir():

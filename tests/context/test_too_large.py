@@ -74,7 +74,7 @@ def compact(messages: list[Message]) -> budget.Compaction:
 
 
 def is_sound(messages: Sequence[Message]) -> bool:
-    """Tell whether a provider accepts the rounds."""
+    """Return whether a provider accepts the rounds."""
     return not any(found.orphaned or found.open_calls for found in split_rounds(messages))
 
 

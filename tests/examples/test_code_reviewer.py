@@ -38,7 +38,7 @@ def code_reviewer(*arguments: str, **environment: str) -> subprocess.CompletedPr
 
 
 async def read_session(path: Path) -> tuple[list[Message], list[Message]]:
-    """Give every message ever said, and the history as it is now."""
+    """Return every message ever said, and the history as it is now."""
     async with history.JsonlStore(path) as store:
         return await store.full(), await store.load()
 
@@ -130,8 +130,8 @@ def test_by_default_it_reviews_this_package() -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--window", "-5"], "context_window is -5; allowed: a whole number"),
-        (["--model", "gpt-4.1"], "model is 'gpt-4.1'; allowed: PROVIDER:NAME"),
+        (["--window", "-5"], "context_window must be a whole number"),
+        (["--model", "gpt-4.1"], "model must be PROVIDER:NAME"),
         (["--model", "gemini:gemini-2.5-pro"], "API key"),
     ],
 )

@@ -36,7 +36,7 @@ def copy_editor(*arguments: str, **environment: str) -> subprocess.CompletedProc
 
 
 async def read_session(path: Path) -> tuple[list[Message], list[Message]]:
-    """Give every message ever said, and the history as it is now."""
+    """Return every message ever said, and the history as it is now."""
     async with history.JsonlStore(path) as store:
         return await store.full(), await store.load()
 
@@ -54,7 +54,7 @@ def edited(
 
 
 def spellings_in(book: Path) -> list[set[str]]:
-    """Give, for each word, how it is spelled in the book."""
+    """Return, for each word, how it is spelled in the book."""
     text = "\n".join(path.read_text() for path in book.glob("*.txt"))
     return [{form for form in forms if re.search(rf"\b{form}\b", text)} for forms in SPELLINGS]
 
@@ -141,8 +141,8 @@ def test_it_edits_the_files_of_a_folder_that_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--window", "-5"], "context_window is -5; allowed: a whole number"),
-        (["--model", "gpt-4.1"], "model is 'gpt-4.1'; allowed: PROVIDER:NAME"),
+        (["--window", "-5"], "context_window must be a whole number"),
+        (["--model", "gpt-4.1"], "model must be PROVIDER:NAME"),
         (["--model", "anthropic:claude-sonnet-4-5"], "ANTHROPIC_API_KEY"),
         (["--session", "/"], "Is a directory"),
     ],

@@ -19,13 +19,13 @@ PARTS = runpy.run_path(str(COMPAT / "check.py"))
 
 @pytest.fixture(params=VERSIONS, ids=lambda path: path.name)
 def version(request: pytest.FixtureRequest) -> Path:
-    """Give the folder of a version."""
+    """Return the folder of a version."""
     return Path(request.param)
 
 
 @pytest.fixture(params=["jsonl", "sessions.db"])
 def place(version: Path, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sessions]:
-    """Give a copy of what that version wrote."""
+    """Yield a copy of what that version wrote."""
     source, copy = version / request.param, tmp_path / request.param
     if source.is_dir():
         yield JsonlSessions(shutil.copytree(source, copy))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agentic.errors import OutputMissing
-from agentic.history import Archive, Diff, JsonlStore, Keeper, MemoryStore, Rewriter, Store
+from agentic.errors import OutputNotFound
+from agentic.history import Archive, Diff, JsonlStore, MemoryStore, OutputStore, Rewriter, Store
 from agentic.history._diff import compare
 from agentic.history.sqlite import SqliteStore
 from agentic.messages import Message, ToolCall, close_open_rounds, from_plain, to_plain
@@ -63,10 +63,10 @@ def test_a_store_that_only_appends_is_held_to_that_only() -> None:
 
 
 def test_all_stores_are_archives_and_keep_outputs(path: Path) -> None:
-    """Who looks for a Rewriter, an Archive or a Keeper finds them."""
+    """Who looks for a Rewriter, an Archive or an OutputStore finds them."""
     for store in (MemoryStore(), JsonlStore(path), SqliteStore(path)):
         assert isinstance(store, Archive)
-        assert isinstance(store, Keeper)
+        assert isinstance(store, OutputStore)
 
 
 class _Forgetful(_BareStore):
@@ -207,36 +207,36 @@ class _DroppingNothing(MemoryStore):
 
 
 class _CountingReferences(MemoryStore):
-    async def keep(self, output: str) -> str:
-        await super().keep(output)
+    async def put(self, output: str) -> str:
+        await super().put(output)
         return f"out-{len(self._outputs)}"
 
 
 class _KeepingLines(MemoryStore):
-    async def keep(self, output: str) -> str:
-        return await super().keep("\n".join(output.splitlines()))
+    async def put(self, output: str) -> str:
+        return await super().put("\n".join(output.splitlines()))
 
 
 class _MissingNothing(MemoryStore):
-    async def read(self, ref: str) -> str:
+    async def get(self, ref: str) -> str:
         try:
-            return await super().read(ref)
-        except OutputMissing:
+            return await super().get(ref)
+        except OutputNotFound:
             return ""
 
 
 class _ReadingAnything(MemoryStore):
-    async def read(self, ref: str) -> str:
+    async def get(self, ref: str) -> str:
         try:
-            return await super().read(ref)
+            return await super().get(ref)
         except ValueError:
             return Path("/etc/hostname").name
 
 
 class _AppendingOutputs(MemoryStore):
-    async def keep(self, output: str) -> str:
+    async def put(self, output: str) -> str:
         await self.append(Message("user", output))
-        return await super().keep(output)
+        return await super().put(output)
 
 
 @pytest.mark.parametrize(
@@ -267,8 +267,8 @@ class _AppendingOutputs(MemoryStore):
         (_DroppingLess, "what came later is in neither"),
         (_DroppingNothing, r"diff\(\) raises NothingToRestore"),
         (_CountingReferences, "It raised ConfigError"),
-        (_KeepingLines, r"read\(\) gives back what keep\(\) was given"),
-        (_MissingNothing, "raises OutputMissing"),
+        (_KeepingLines, r"get\(\) gives back what put\(\) was given"),
+        (_MissingNothing, "raises OutputNotFound"),
         (_ReadingAnything, "nobody reads other files"),
         (_AppendingOutputs, "What is kept is no message"),
     ],
@@ -313,7 +313,7 @@ def test_a_message_that_could_not_be_read_back_is_refused(path: Path) -> None:
     no_call = Message("assistant", tool_calls=[ToolCall("c1", "run", extra={"a": {1, 2}})])
 
     for store, unreadable in itertools.product(stores, (not_json, no_call)):
-        with pytest.raises(ValueError, match="To mend it"):
+        with pytest.raises(ValueError, match=r"must be .*, got "):
             asyncio.run(store.append(unreadable))
 
     assert not path.exists()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentic.errors import ConfigError, HistoryDamaged
+from agentic.errors import ConfigError, HistoryCorrupt
 from agentic.history import JsonlSessions, JsonlStore
 from agentic.history.sqlite import SqliteSessions
 from agentic.history.sqlite._locks import lock_session, unlock
@@ -20,7 +20,7 @@ from agentic.messages import ContextSummary, Message
 async def _keep(sessions: Any) -> str:
     async with sessions.open("monday") as store:
         await store.append(Message("user", "hello"))
-        ref: str = await store.keep("1 failed")
+        ref: str = await store.put("1 failed")
         return ref
 
 
@@ -34,7 +34,7 @@ def test_an_export_names_the_damaged_output_in_a_folder(tmp_path: Path) -> None:
     ref = asyncio.run(_keep(sessions))
     (tmp_path / "monday.jsonl.outputs" / ref).write_bytes(b"2 failed")
 
-    with pytest.raises(HistoryDamaged, match=rf"{ref} of .*monday\.jsonl .*digest"):
+    with pytest.raises(HistoryCorrupt, match=rf"{ref} of .*monday\.jsonl .*digest"):
         asyncio.run(_export(sessions))
 
 
@@ -46,7 +46,7 @@ def test_an_export_names_the_damaged_output_in_a_database(tmp_path: Path) -> Non
         connection.execute("UPDATE outputs SET content = ?", (b"2 failed",))
     connection.close()
 
-    with pytest.raises(HistoryDamaged, match=rf"{ref} of session 'monday' in .*digest"):
+    with pytest.raises(HistoryCorrupt, match=rf"{ref} of session 'monday' in .*digest"):
         asyncio.run(_export(sessions))
 
 

@@ -40,7 +40,7 @@ def _file_size_limit(limit_bytes: int) -> Iterator[None]:
 
 
 async def _append_until_refused(store: JsonlStore) -> list[Message]:
-    """Give what was acknowledged before the first refusal."""
+    """Return what was acknowledged before the first refusal."""
     acknowledged: list[Message] = []
     with contextlib.suppress(HistoryNotWritten):
         while True:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.errors import HistoryConflict, HistoryDamaged, HistoryNotWritten
+from agentic.errors import HistoryConflict, HistoryCorrupt, HistoryNotWritten
 from agentic.history import JsonlSessions
 from agentic.messages import ContextSummary, Message
 
@@ -16,7 +16,7 @@ HELLO = Message("user", "hello")
 async def _write(sessions: JsonlSessions, session_id: str) -> None:
     async with sessions.open(session_id) as store:
         await store.append(HELLO)
-        await store.keep("red")
+        await store.put("red")
     await sessions.rename(session_id, "A red build")
 
 
@@ -140,7 +140,7 @@ def test_what_cannot_be_imported_is_told_with_single_full_stops(tmp_path: Path) 
     """The sentence within the sentence brings one along."""
     line = b'{"v":1,"type":"output","optional":true,"ref":"../x","text":"red"}\n'
 
-    with pytest.raises(HistoryDamaged) as caught:
+    with pytest.raises(HistoryCorrupt) as caught:
         asyncio.run(JsonlSessions(tmp_path).import_("a", [line]))
 
     assert ". Nothing was changed: " in str(caught.value)

@@ -17,10 +17,10 @@ import pytest
 from agentic.errors import (
     ConfigError,
     HistoryConflict,
-    HistoryDamaged,
+    HistoryCorrupt,
     HistoryError,
     HistoryNotWritten,
-    SessionMissing,
+    SessionNotFound,
 )
 from agentic.history import JsonlSessions, JsonlStore
 from agentic.history.sqlite import SqliteSessions, SqliteStore
@@ -45,15 +45,15 @@ def test_an_empty_file_is_no_session(tmp_path: Path) -> None:
     os.utime(tmp_path / "monday.jsonl", (0, 0))
 
     assert [info.id for info in asyncio.run(place.list())] == ["monday"]
-    with pytest.raises(SessionMissing):
+    with pytest.raises(SessionNotFound):
         asyncio.run(place.rename("tuesday", "empty"))
-    with pytest.raises(SessionMissing):
+    with pytest.raises(SessionNotFound):
         asyncio.run(place.redact("tuesday", 0, "[gone]"))
 
     async def export() -> list[bytes]:
         return [line async for line in place.export("tuesday")]
 
-    with pytest.raises(SessionMissing):
+    with pytest.raises(SessionNotFound):
         asyncio.run(export())
 
 
@@ -79,7 +79,7 @@ def test_an_import_of_nothing_is_refused(tmp_path: Path, kind: type[Any]) -> Non
     place = kind(tmp_path / "sessions")
 
     for lines in ([], [b"\n"]):
-        with pytest.raises(HistoryDamaged, match="no entry"):
+        with pytest.raises(HistoryCorrupt, match="no entry"):
             asyncio.run(place.import_("monday", lines))
 
     assert list(asyncio.run(place.list())) == []
@@ -142,7 +142,7 @@ def _export(title: str, output: str) -> list[bytes]:
         place = JsonlSessions(folder)
         async with place.open("a") as store:
             await store.append(Message("user", title))
-            await store.keep(output)
+            await store.put(output)
         await place.rename("a", title)
         return [line async for line in place.export("a")]
 
@@ -293,13 +293,13 @@ def test_a_file_that_is_no_session_is_refused(tmp_path: Path, content: bytes) ->
             for step in (
                 store.append(HELLO),
                 store.replace([]),
-                store.keep("output"),
+                store.put("output"),
                 store.redact(0, "[gone]"),
                 place.delete("notes"),
                 place.rename("notes", "mine"),
                 anext(place.export("notes")),
             ):
-                with pytest.raises(HistoryDamaged):
+                with pytest.raises(HistoryCorrupt):
                     await step
 
     asyncio.run(refuse())
@@ -323,7 +323,7 @@ def _damage(content: bytes, seed: int) -> bytes:
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bytes]:
-    """Give the content of a database with a few sessions."""
+    """Return the content of a database with a few sessions."""
     place = SqliteSessions(tmp_path_factory.mktemp("whole") / "s.db")
 
     async def write() -> None:
@@ -332,7 +332,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bytes]:
                 for number in range(30):
                     await store.append(Message("user", f"{number} " * 40))
                 await store.replace([HELLO])
-                await store.keep("output " * 500)
+                await store.put("output " * 500)
         await place.rename("a", "a title")
 
     asyncio.run(write())
@@ -355,7 +355,7 @@ async def _use(place: SqliteSessions) -> None:
             store.load,
             store.full,
             store.diff,
-            lambda: store.read("out-0123456789abcdef"),
+            lambda: store.get("out-0123456789abcdef"),
             export,
             lambda: store.append(HELLO),
             store.restore,

@@ -11,7 +11,7 @@ import pytest
 
 from agentic.errors import (
     HistoryConflict,
-    HistoryDamaged,
+    HistoryCorrupt,
     HistoryNotWritten,
     NothingToRestore,
 )
@@ -306,7 +306,7 @@ def test_a_damaged_entry_is_named_by_its_place(path: Path, line: bytes, problem:
     before = path.read_bytes()
 
     for read in (JsonlStore(path).load, JsonlStore(path).full):
-        with pytest.raises(HistoryDamaged, match=problem) as caught:
+        with pytest.raises(HistoryCorrupt, match=problem) as caught:
             asyncio.run(read())
         assert caught.value.offset == offset
 
@@ -322,7 +322,7 @@ def test_what_was_damaged_before_the_present_view_does_not_matter(path: Path) ->
             await store.replace([SUMMARY])
             await store.append(HELLO)
             assert await store.load() == [SUMMARY, HELLO]
-            with pytest.raises(HistoryDamaged, match="at byte 0"):
+            with pytest.raises(HistoryCorrupt, match="at byte 0"):
                 await store.full()
 
     asyncio.run(write())

@@ -52,7 +52,7 @@ async def _find_outputs(path: Path, first: int, end: int, mode: str) -> None:
     for number in range(first, end):
         if _writer["is_keep"](number, mode):
             output = _writer["make_output"](number)
-            assert await store.read(make_ref(encode_output(output))) == output
+            assert await store.get(make_ref(encode_output(output))) == output
 
 
 async def _kill_and_compare(path: Path, mode: str, chance: random.Random) -> None:

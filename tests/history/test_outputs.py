@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.errors import HistoryConflict, HistoryDamaged, HistoryNotWritten
+from agentic.errors import HistoryConflict, HistoryCorrupt, HistoryNotWritten
 from agentic.history import JsonlStore
 from agentic.messages import Message
 
@@ -13,7 +13,7 @@ OUTPUT = "1 failed \ud83d\r\n"
 
 async def _keep(path: Path, output: str = OUTPUT) -> str:
     async with JsonlStore(path) as store:
-        return await store.keep(output)
+        return await store.put(output)
 
 
 def _folder(path: Path) -> Path:
@@ -49,10 +49,10 @@ def test_a_damaged_output_is_noticed_and_mended_when_it_is_kept_again(
     ref = asyncio.run(_keep(path))
     (_folder(path) / ref).write_bytes(damage)
 
-    with pytest.raises(HistoryDamaged, match=f"(?s){ref} cannot be read.*the digest"):
-        asyncio.run(JsonlStore(path).read(ref))
+    with pytest.raises(HistoryCorrupt, match=f"(?s){ref} cannot be read.*the digest"):
+        asyncio.run(JsonlStore(path).get(ref))
     assert asyncio.run(_keep(path)) == ref
-    assert asyncio.run(JsonlStore(path).read(ref)) == OUTPUT
+    assert asyncio.run(JsonlStore(path).get(ref)) == OUTPUT
 
 
 def test_a_half_written_output_has_no_reference(path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_half_written_output_has_no_reference(path: Path) -> None:
     (_folder(path) / ref).rename(_folder(path) / f"{ref}.abc.part")
 
     assert asyncio.run(_keep(path)) == ref
-    assert asyncio.run(JsonlStore(path).read(ref)) == OUTPUT
+    assert asyncio.run(JsonlStore(path).get(ref)) == OUTPUT
 
 
 def test_an_output_that_does_not_fit_leaves_nothing(path: Path) -> None:
@@ -71,7 +71,7 @@ def test_an_output_that_does_not_fit_leaves_nothing(path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, hard))
     try:
         with pytest.raises(HistoryNotWritten, match="raise the limit"):
-            asyncio.run(store.keep("x" * 3_000))
+            asyncio.run(store.put("x" * 3_000))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
@@ -84,10 +84,10 @@ def test_only_the_writer_keeps_outputs(path: Path) -> None:
 
     async def write() -> str:
         async with JsonlStore(path) as store:
-            ref = await store.keep(OUTPUT)
+            ref = await store.put(OUTPUT)
             with pytest.raises(HistoryConflict):
-                await JsonlStore(path).keep("another")
-            return await JsonlStore(path).read(ref)
+                await JsonlStore(path).put("another")
+            return await JsonlStore(path).get(ref)
 
     assert asyncio.run(write()) == OUTPUT
 
@@ -98,7 +98,7 @@ def test_a_cancelled_keep_is_whole(path: Path) -> None:
 
     async def write(yields: int) -> None:
         async with JsonlStore(path) as store:
-            task = asyncio.create_task(store.keep(f"{yields}{large}"))
+            task = asyncio.create_task(store.put(f"{yields}{large}"))
             for _ in range(yields):
                 await asyncio.sleep(0)
             task.cancel()
@@ -110,4 +110,4 @@ def test_a_cancelled_keep_is_whole(path: Path) -> None:
     kept = [file.name for file in _folder(path).iterdir()]
     assert kept
     for ref in kept:
-        assert asyncio.run(JsonlStore(path).read(ref))[1:] == large
+        assert asyncio.run(JsonlStore(path).get(ref))[1:] == large

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentic.errors import HistoryConflict, HistoryDamaged
+from agentic.errors import HistoryConflict, HistoryCorrupt
 from agentic.history import JsonlSessions, JsonlStore
 from agentic.history.sqlite import SqliteSessions
 from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
@@ -30,7 +30,7 @@ async def _fill(store: Any) -> None:
     """Write the secret everywhere, between messages that move it about."""
     for number in range(20):
         await store.append(Message("user", f"{number} {BULK}"))
-    ref = await store.keep(f"{BULK}KEY={SECRET}\n")
+    ref = await store.put(f"{BULK}KEY={SECRET}\n")
     call = ToolCall("c1", "run", json.dumps({"command": f"KEY={SECRET} make"}))
     await store.append(Message("assistant", f"I use {SECRET}", tool_calls=[call], id="leak"))
     result = ToolResult("c1", "run", f"KEY={SECRET}", ref=ref)
@@ -199,7 +199,7 @@ def test_a_damaged_session_is_not_redacted_in_part(tmp_path: Path) -> None:
         async with JsonlStore(path) as store:
             await store.redact(0, MARK)
 
-    with pytest.raises(HistoryDamaged):
+    with pytest.raises(HistoryCorrupt):
         asyncio.run(redact())
 
     assert path.read_text() == f"{line}\nno entry\n"

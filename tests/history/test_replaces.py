@@ -98,7 +98,7 @@ async def _replace(store: Archive, oracle: _Oracle, message: Message, count: int
         with pytest.raises((HistoryConflict, ValueError)):
             await store.replace([message], replaces=count)
     elif count > len(known):
-        with pytest.raises(ValueError, match="replaces is"):
+        with pytest.raises(ValueError, match="replaces must be"):
             await store.replace([message], replaces=count)
     else:
         try:

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentic.errors import SessionMissing
+from agentic.errors import SessionNotFound
 from agentic.history import JsonlSessions, JsonlStore, SessionInfo, Sessions
 from agentic.history.sqlite import SqliteSessions
 from agentic.messages import Message
@@ -19,7 +19,7 @@ HELLO = Message("user", "hello")
 
 @pytest.fixture
 def places(tmp_path: Path) -> Iterator[Path]:
-    """Give a new place at each call of next()."""
+    """Return a new place at each call of next()."""
     return (tmp_path / str(number) for number in itertools.count())
 
 
@@ -89,7 +89,7 @@ class _DeletingWhatIsNotThere(_Broken):
     async def delete(self, session_id: str) -> None:
         try:
             await super().delete(session_id)
-        except SessionMissing:
+        except SessionNotFound:
             return
 
 
@@ -130,7 +130,7 @@ class _ImportingHalf(_Broken):
         (_LeavingOutputs, "It returned|the outputs with it"),
         (_DeletingByPrefix, "leaves all others"),
         (_DeletingUnderTheWriter, "that somebody writes"),
-        (_DeletingWhatIsNotThere, "raises SessionMissing"),
+        (_DeletingWhatIsNotThere, "raises SessionNotFound"),
         (_ExportingTheView, r"import_\(\) takes"),
         (_ImportingOver, "changes nothing"),
         (_ImportingHalf, "makes no session"),
@@ -182,7 +182,7 @@ def test_an_export_is_a_file_that_a_store_opens(tmp_path: Path, kind: type[Any])
     async def write() -> list[bytes]:
         async with place.open("monday") as store:
             await store.append(HELLO)
-            await store.keep("red")
+            await store.put("red")
         await place.rename("monday", "A red build")
         return [line async for line in place.export("monday")]
 

@@ -12,7 +12,7 @@ import pytest
 
 from agentic.errors import (
     HistoryConflict,
-    HistoryDamaged,
+    HistoryCorrupt,
     HistoryNotWritten,
     NothingToRestore,
 )
@@ -136,7 +136,7 @@ def test_two_writers_in_one_process(path: Path) -> None:
         first, second = SqliteStore(path), SqliteStore(path)
         async with first, second, SqliteStore(path, "other") as other:
             await first.append(HELLO)
-            steps = second.append(THERE), second.replace([SUMMARY]), second.keep("red")
+            steps = second.append(THERE), second.replace([SUMMARY]), second.put("red")
             for refused in (*steps, second.restore()):
                 with pytest.raises(HistoryConflict, match="is being written by somebody else"):
                     await refused
@@ -260,7 +260,7 @@ def test_a_file_that_is_no_database_is_left_alone(path: Path, content: bytes) ->
     store, place = SqliteStore(path), SqliteSessions(path)
 
     for ask in (store.load, store.full, store.restore, lambda: store.append(HELLO), place.list):
-        with pytest.raises(HistoryDamaged, match=r"not a database.*choose another file"):
+        with pytest.raises(HistoryCorrupt, match=r"not a database.*choose another file"):
             asyncio.run(ask())  # type: ignore[arg-type]
 
     assert path.read_bytes() == content
@@ -273,7 +273,7 @@ def test_the_database_of_another_application_is_left_alone(path: Path) -> None:
     before = path.read_bytes()
 
     for ask in (SqliteStore(path).load(), SqliteStore(path).append(HELLO)):
-        with pytest.raises(HistoryDamaged, match="a database of another application"):
+        with pytest.raises(HistoryCorrupt, match="a database of another application"):
             asyncio.run(ask)  # type: ignore[arg-type]
 
     assert path.read_bytes() == before
@@ -286,7 +286,7 @@ def test_a_database_of_a_newer_version_is_left_alone(path: Path) -> None:
     _query(path, "PRAGMA user_version = 99")
 
     for ask in (SqliteStore(path).load(), SqliteStore(path).append(HELLO)):
-        with pytest.raises(HistoryDamaged, match=r"version 99, and this .* knows 1: a newer one"):
+        with pytest.raises(HistoryCorrupt, match=r"version 99, and this .* knows 1: a newer one"):
             asyncio.run(ask)  # type: ignore[arg-type]
 
     _query(path, "PRAGMA user_version = 1")
@@ -308,7 +308,7 @@ def test_a_damaged_entry_is_named_by_its_number(path: Path, text: str, problem: 
     _query(path, f"UPDATE entries SET text = CAST('{text}' AS BLOB) WHERE seq = 2")  # noqa: S608
 
     for read in (SqliteStore(path).load, SqliteStore(path).full):
-        with pytest.raises(HistoryDamaged, match=f"(?s)entry 2 of session 'main'.*{problem}"):
+        with pytest.raises(HistoryCorrupt, match=f"(?s)entry 2 of session 'main'.*{problem}"):
             asyncio.run(read())
 
 
@@ -321,7 +321,7 @@ def test_what_was_damaged_before_the_present_view_does_not_matter(path: Path) ->
             await store.replace([SUMMARY])
         _query(path, "UPDATE entries SET text = CAST('damaged' AS BLOB) WHERE seq = 1")
         assert await store.load() == [SUMMARY]
-        with pytest.raises(HistoryDamaged, match="entry 1"):
+        with pytest.raises(HistoryCorrupt, match="entry 1"):
             await store.full()
 
     asyncio.run(write())
@@ -332,12 +332,12 @@ def test_a_damaged_output_is_noticed_and_mended(path: Path) -> None:
 
     async def keep() -> None:
         async with SqliteStore(path) as store:
-            ref = await store.keep("1 failed")
+            ref = await store.put("1 failed")
             _query(path, "UPDATE outputs SET content = CAST('0 failed' AS BLOB)")
-            with pytest.raises(HistoryDamaged, match=f"output {ref} of session 'main'"):
-                await store.read(ref)
-            assert await store.keep("1 failed") == ref
-            assert await store.read(ref) == "1 failed"
+            with pytest.raises(HistoryCorrupt, match=f"output {ref} of session 'main'"):
+                await store.get(ref)
+            assert await store.put("1 failed") == ref
+            assert await store.get(ref) == "1 failed"
 
     asyncio.run(keep())
 
@@ -465,7 +465,7 @@ def test_what_was_deleted_is_in_no_file(path: Path) -> None:
         async with SqliteStore(path, "other") as other, SqliteStore(path) as store:
             await other.append(HELLO)
             await store.append(Message("user", key * 100))
-            await store.keep(key * 1_000)
+            await store.put(key * 1_000)
             await store.aclose()
             await SqliteSessions(path).delete("main")
             await other.append(THERE)

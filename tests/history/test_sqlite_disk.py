@@ -39,7 +39,7 @@ def _file_size_limit(limit_bytes: int) -> Iterator[None]:
 
 
 async def _append_until_refused(store: SqliteStore) -> list[Message]:
-    """Give what was acknowledged before the first refusal."""
+    """Return what was acknowledged before the first refusal."""
     acknowledged: list[Message] = []
     with contextlib.suppress(HistoryNotWritten):
         while True:
@@ -60,7 +60,7 @@ def test_a_write_that_fails_midway_leaves_nothing(path: Path, *, fsync: bool) ->
                 with pytest.raises(HistoryNotWritten, match="free some space"):
                     await store.replace([BULK] * 100)
                 with pytest.raises(HistoryNotWritten, match="free some space"):
-                    await store.keep("x" * 300_000)
+                    await store.put("x" * 300_000)
             await store.append(LATER)
             assert await store.full() == await store.load() == [*acknowledged, LATER]
             assert len(acknowledged) > 10

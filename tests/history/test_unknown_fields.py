@@ -18,14 +18,14 @@ HELLO = {"v": 1, "role": "user", "content": "hello"}
 
 @pytest.fixture(params=[JsonlSessions, SqliteSessions])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Sessions:
-    """Give an empty place."""
+    """Return an empty place."""
     found: Sessions = request.param(tmp_path / "sessions")
     return found
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """Give a folder for session files."""
+    """Return a folder for session files."""
     path = tmp_path / "folder"
     path.mkdir()
     return path

@@ -44,13 +44,13 @@ async def take_step(store: Any, number: int, mode: str = "append") -> None:
         history = await store.load()
         await store.replace([Message("system", f"a summary at step {number}"), *history[-4:]])
     elif is_keep(number, mode):
-        await store.keep(make_output(number))
+        await store.put(make_output(number))
     else:
         await store.append(make_message(number))
 
 
 def is_keep(number: int, mode: str) -> bool:
-    """Tell whether a step keeps an output."""
+    """Return whether a step keeps an output."""
     return mode == "keep" and number % 97 != 96 and number % 11 != 10 and number % 5 != 0
 
 

@@ -48,7 +48,7 @@ def _cancel_at(
 
 
 def _stored(store: MemoryStore) -> list[Message]:
-    """Give what is stored, and expect it to be whole as it stands."""
+    """Return what is stored, and expect it to be whole as it stands."""
     stored = asyncio.run(store.full())
     assert close_open_rounds(stored) is stored
     return stored

@@ -60,7 +60,7 @@ class _Hanging:
 def test_a_strategy_makes_the_view_and_leaves_the_history() -> None:
     """The model sees less, the store and the result hold everything."""
     store, decider = _session(), ScriptedDecider("Done.")
-    strategy = FitContextWindow(700, low_water=1.0)
+    strategy = FitContextWindow(700, low_watermark=1.0)
 
     result = Runner(decider, store=store, strategies=[strategy]).run_sync("hi")
 
@@ -457,7 +457,7 @@ class _CountingCounter:
 
 @pytest.mark.parametrize("compactor", [None, Digest(), _Answering(OSError("no model"))])
 def test_no_text_is_counted_twice_in_a_long_run(compactor: Compactor | None) -> None:
-    """300 turns, with one counter in the budget, the strategy and the gauge."""
+    """300 turns, with one counter in the budget, the strategy and the meter."""
 
     def decide(request: Input) -> Decision:
         used = Usage(input=count_tokens(request.history), output=10)

@@ -8,7 +8,7 @@ import pytest
 from agentic import truncate
 from agentic.history import MemoryStore
 from agentic.loop import Decision, Result, Runner
-from agentic.messages import Message, ToolCall, ToolFailure, ToolResult
+from agentic.messages import Message, ToolCall, ToolError, ToolResult
 from agentic.testing import ScriptedDecider, ScriptedExecutor
 
 _LINES = "".join(f"line {number}\n" for number in range(100))
@@ -21,9 +21,9 @@ class _Keeper(MemoryStore):
         super().__init__()
         self.asked: list[str] = []
 
-    async def keep(self, output: str) -> str:
+    async def put(self, output: str) -> str:
         self.asked.append("keep")
-        return await super().keep(output)
+        return await super().put(output)
 
     async def append(self, message: Message) -> None:
         self.asked.append(message.role)
@@ -50,7 +50,7 @@ def test_the_whole_of_a_cut_output_is_kept_before_its_message() -> None:
 
     assert result.ref is not None
     assert result.notice.endswith(f"the full text is in {result.ref}.")
-    assert asyncio.run(store.read(result.ref)) == _LINES
+    assert asyncio.run(store.get(result.ref)) == _LINES
     assert store.asked == ["user", "assistant", "keep", "tool", "assistant"]
     assert asyncio.run(store.full())[2].tool_results == (result,)
 
@@ -64,7 +64,7 @@ def test_what_the_budget_of_a_turn_cuts_is_kept_too() -> None:
     ).tool_results
 
     assert [result.ref is None for result in results] == [True, False, False]
-    kept = [asyncio.run(store.read(str(result.ref))) for result in results[1:]]
+    kept = [asyncio.run(store.get(str(result.ref))) for result in results[1:]]
     assert kept == ["b" * 500, "c" * 900]
 
 
@@ -92,11 +92,11 @@ def test_a_tool_that_says_itself_where_its_output_is_keeps_its_place() -> None:
 def test_of_a_failure_that_was_cut_the_message_is_kept_as_well() -> None:
     """What the tool printed, and why it failed."""
     store = _Keeper()
-    given = ToolResult(output="one\n", error=ToolFailure(_LINES))
+    given = ToolResult(output="one\n", error=ToolError(_LINES))
 
     (result,) = _run(store, given).tool_results
 
-    assert asyncio.run(store.read(str(result.ref))) == f"one\n\nError: {_LINES}"
+    assert asyncio.run(store.get(str(result.ref))) == f"one\n\nError: {_LINES}"
     assert result.error is not None
     assert result.error.message.count("\n") == 10
     assert result.notice.count("the full text is in out-") == 1
@@ -109,7 +109,7 @@ def test_a_keep_that_fails_harms_nothing(
     """The result goes on without a reference, and the log says why."""
 
     class _Broken(MemoryStore):
-        async def keep(self, output: str) -> Any:
+        async def put(self, output: str) -> Any:
             if problem:
                 raise problem
 
@@ -148,10 +148,10 @@ def test_a_run_that_is_cancelled_while_it_keeps_leaves_no_call_open() -> None:
             super().__init__()
             self.keeping = asyncio.Event()
 
-        async def keep(self, output: str) -> str:
+        async def put(self, output: str) -> str:
             self.keeping.set()
             await asyncio.sleep(0.05)
-            return await super().keep(output)
+            return await super().put(output)
 
     async def cancel() -> list[Message]:
         store = _Slow()

@@ -2,7 +2,6 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 
 from agentic import events
@@ -11,7 +10,7 @@ from agentic.context.compactors import Digest
 from agentic.errors import ConfigError, HistoryConflict
 from agentic.history import JsonlStore, MemoryStore
 from agentic.loop import Decision, Input, Request, Runner
-from agentic.messages import Message, Native, ToolCall, ToolResult
+from agentic.messages import Message, ProviderPayload, ToolCall, ToolResult
 from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
 from agentic.tokens import CharCounter
 from agentic.usage import StopReason, Usage
@@ -99,7 +98,7 @@ def test_usage_is_the_sum_over_the_run() -> None:
 
 def test_everything_the_decision_says_enters_the_history() -> None:
     """Reasoning, usage and the provider's own items ride on the reply."""
-    native = Native("acme", [{"signature": "x"}])
+    native = ProviderPayload("acme", [{"signature": "x"}])
     usage = Usage(input=3, output=2)
     decision = Decision("Hello.", usage=usage, native=native, reasoning="A greeting.")
 
@@ -232,7 +231,7 @@ def test_call_ids_stay_unique_after_a_compaction() -> None:
 
 def test_native_items_are_kept_unless_an_id_had_to_change() -> None:
     """A payload with other ids than the history's would contradict the results."""
-    native = Native("acme", [{"id": "c1"}])
+    native = ProviderPayload("acme", [{"id": "c1"}])
     decision = Decision("", [ToolCall("c1", "read")], native=native)
 
     result = Runner(
@@ -470,7 +469,7 @@ def test_a_second_run_compares_what_it_loads_only_once(tmp_path: Path) -> None:
 
     window = runner._view._looker.meter
     assert window is not None
-    known = window._gauge._tallies._recent._known[0].messages
+    known = window._context_meter._token_cache._recent._known[0].messages
     assert all(seen is message for seen, message in zip(known, result.history, strict=False))
 
 
@@ -488,12 +487,12 @@ def test_two_runners_do_not_write_to_one_store_at_once() -> None:
     assert [message.content for message in result.history] == ["one", "Done."]
 
 
-def test_a_runner_stays_what_was_checked() -> None:
-    """A part that is put in later would not have been checked."""
+def test_a_setting_that_is_changed_later_is_checked() -> None:
+    """By the same rules as in the constructor."""
     runner = Runner(ScriptedDecider("Done."))
 
-    with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        runner.max_turns = 3  # type: ignore[misc]
+    with pytest.raises(ConfigError, match="max_turns must be"):
+        runner.max_turns = 0
 
 
 def test_a_sync_decider_is_named_as_the_mistake() -> None:

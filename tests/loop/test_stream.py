@@ -63,7 +63,7 @@ def test_an_item_that_is_neither_text_nor_decision_is_refused() -> None:
     """The error says what a decider gives."""
     decider = StreamingScriptedDecider([lambda _: 3])  # type: ignore[list-item, return-value]
 
-    with pytest.raises(ConfigError, match="the decider's answer is 3"):
+    with pytest.raises(ConfigError, match=r"the decider's answer must be .*, got 3"):
         Runner(decider).run_sync("hi")
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from agentic import events, truncate
 from agentic.loop import Decision, Result, Runner
-from agentic.messages import ToolCall, ToolFailure, ToolResult
+from agentic.messages import ToolCall, ToolError, ToolResult
 from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
 from agentic.tools import FunctionTool, Registry, tool
 
 
 def _run_one(answer: object, **options: Any) -> ToolResult:
-    """Give the result of the one call of a run."""
+    """Return the result of the one call of a run."""
     return _run({"t": answer}, ["t"], **options).tool_results[0]
 
 
@@ -197,7 +197,7 @@ def test_a_hundred_megabytes_are_cut_before_they_enter_the_history() -> None:
 def test_a_failure_is_cut_like_an_output() -> None:
     """A tool that answers with an endless error message does not fill the context either."""
     result = _run_one(
-        ToolFailure("line\n" * 10_000, "raised"), truncation=truncate.Options(max_bytes=1_000)
+        ToolError("line\n" * 10_000, "raised"), truncation=truncate.Options(max_bytes=1_000)
     )
 
     assert result.error is not None

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from agentic import events, truncate
 from agentic.loop import Decision, Result, Runner, truncate_result
 from agentic.loop._truncation import shorten
-from agentic.messages import ToolCall, ToolFailure, ToolResult
+from agentic.messages import ToolCall, ToolError, ToolResult
 from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
 
 _LINES = "".join(f"line {number}\n" for number in range(100))
@@ -113,7 +113,7 @@ _RESULTS = st.builds(
     ToolResult,
     st.just("c1"),
     output=st.text(max_size=60) | st.sampled_from(["\ud83d" * 9, "\u8bb0\n" * 20]),
-    error=st.none() | st.text(max_size=30).map(ToolFailure),
+    error=st.none() | st.text(max_size=30).map(ToolError),
 )
 
 

@@ -26,7 +26,7 @@ _COUNTER = CharCounter()
 
 
 def refusals(history: Sequence[Message]) -> Iterator[str]:
-    """Say why a provider would refuse a history; written without the rounds of `messages`."""
+    """Return why a provider would refuse a history; written without the rounds of `messages`."""
     waiting: list[str] = []
     used: set[str] = set()
     for position, message in enumerate(history):

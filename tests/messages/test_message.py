@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from agentic.errors import ConfigError
-from agentic.messages import Media, Message, Native, ToolCall, ToolFailure, ToolResult
+from agentic.messages import Media, Message, ProviderPayload, ToolCall, ToolError, ToolResult
 from agentic.testing import conversations
 
 CALL = ToolCall("c1", "read", '{"path": "a.py"}')
@@ -22,8 +22,8 @@ def test_a_role_that_does_not_exist_is_refused(role: Any) -> None:
         Message(role, "hello")
 
     said = str(caught.value)
-    assert said.startswith(f"Message.role is {role!r}; allowed: one of system, user, assistant,")
-    assert "To mend it: map the provider's role to one of these" in said
+    assert said.startswith("Message.role must be one of system, user, assistant,")
+    assert "; map the provider's role to one of these" in said
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_a_role_that_does_not_exist_is_refused(role: Any) -> None:
         (lambda value: ToolResult("c1", value), "ToolResult.name"),
         (lambda value: ToolResult("c1", "read", value), "ToolResult.output"),
         (lambda value: ToolResult("c1", notice=value), "ToolResult.notice"),
-        (ToolFailure, "ToolFailure.message"),
+        (ToolError, "ToolError.message"),
     ],
 )
 @pytest.mark.parametrize("value", [b"raw", None, 7, {"path": "a.py"}, ["part"]])
@@ -46,7 +46,7 @@ def test_a_text_that_is_no_text_is_refused(
     make: Callable[[Any], object], name: str, value: Any
 ) -> None:
     """Bytes are not guessed at, and parsed arguments are not turned into text again."""
-    with pytest.raises(ConfigError, match=r"allowed: a str\. To mend it: decode bytes") as caught:
+    with pytest.raises(ConfigError, match=r"must be a str.*; decode bytes") as caught:
         make(value)
 
     assert caught.value.name == name
@@ -80,13 +80,13 @@ def test_calls_outside_an_assistant_message_are_refused(role: Any) -> None:
 )
 def test_parts_of_another_type_are_refused(role: Any, parts: dict[str, Any]) -> None:
     """A dict in a provider's shape, or a part that stands alone, is refused where it enters."""
-    with pytest.raises(ConfigError, match=r"Message\..* is .*; allowed: a list of"):
+    with pytest.raises(ConfigError, match=r"Message\..* must be a list of.*, got .*"):
         Message(role, **parts)
 
 
 def test_media_that_is_text_is_refused() -> None:
     """A base64 text would come back from the store as the bytes that it encodes."""
-    with pytest.raises(ConfigError, match=r"Media.data is 'iVBORw0='; allowed: bytes"):
+    with pytest.raises(ConfigError, match=r"Media.data must be bytes.*, got 'iVBORw0='"):
         Media("image/png", "iVBORw0=")  # type: ignore[arg-type]
 
 
@@ -102,7 +102,7 @@ def test_lists_become_tuples() -> None:
 
 def test_an_edit_drops_the_native_payload() -> None:
     """An edited message never goes out unedited, and the original is as it was."""
-    message = Message("assistant", "Yes.", native=Native("example", [{"text": "Yes."}]))
+    message = Message("assistant", "Yes.", native=ProviderPayload("example", [{"text": "Yes."}]))
 
     edited = message.replace(content="No.")
 
@@ -167,12 +167,12 @@ def test_a_failure_may_be_given_as_its_message() -> None:
     """A plain text is the message of a tool that raised."""
     result = ToolResult("c1", "run", error="no such file")  # type: ignore[arg-type]
 
-    assert result.error == ToolFailure("no such file", "raised")
+    assert result.error == ToolError("no such file", "raised")
 
 
 def test_the_model_reads_output_error_and_notice() -> None:
     """What is empty leaves no line."""
-    error, notice = ToolFailure("killed"), "[Showing the last line.]"
+    error, notice = ToolError("killed"), "[Showing the last line.]"
 
     assert ToolResult("c1").text == ""
     assert ToolResult("c1", error=error).text == "Error: killed"

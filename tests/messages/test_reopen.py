@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from agentic.messages import (
     Message,
     ToolCall,
-    ToolFailure,
+    ToolError,
     ToolResult,
     close_open_rounds,
     from_plain,
@@ -64,7 +64,7 @@ def test_a_made_up_result_is_known_after_an_edit() -> None:
 
 def test_other_failures_are_real() -> None:
     """A run that was cancelled says so itself: that stays."""
-    failed = ToolResult("c1", "run", error=ToolFailure("cancelled", "interrupted"))
+    failed = ToolResult("c1", "run", error=ToolError("cancelled", "interrupted"))
     history = [Message("assistant", tool_calls=[ToolCall("c1", "run")])]
     history.append(Message("tool", tool_results=[failed]))
 

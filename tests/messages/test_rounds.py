@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agentic.errors import ConfigError
 from agentic.messages import (
     Message,
-    Native,
+    ProviderPayload,
     ToolCall,
     ToolResult,
     close_open_rounds,
@@ -92,7 +92,7 @@ def _naive_rounds(messages: list[Message]) -> list[tuple[tuple[int, ...], bool]]
 
 
 def _faults(messages: list[Message]) -> Iterator[str]:
-    """Say what a provider would refuse: the rule of every provider, written once more."""
+    """Return what a provider would refuse: the rule of every provider, written once more."""
     position = 0
     while position < len(messages):
         if messages[position].role == "tool":
@@ -198,7 +198,7 @@ def test_only_an_open_run_is_unsettled(messages: list[Message]) -> None:
 
 def test_a_start_before_the_beginning_is_refused() -> None:
     """A negative start would take the end of the conversation for its beginning."""
-    with pytest.raises(ConfigError, match="start is -1; allowed: a position"):
+    with pytest.raises(ConfigError, match=r"start must be a position.*, got -1"):
         split_rounds([Message("user")], -1)
 
 
@@ -405,8 +405,13 @@ def test_a_round_is_pinned_if_one_of_its_messages_is() -> None:
 
 def _item_of_two() -> list[Message]:
     """Build what a user's item is read as that holds results and words."""
-    result = Message("tool", tool_results=[ToolResult("c1", "run")], native=Native("x", [1]))
-    return [result, Message("user", "Go on.", native=Native("x", [1], joins_previous=True))]
+    result = Message(
+        "tool", tool_results=[ToolResult("c1", "run")], native=ProviderPayload("x", [1])
+    )
+    return [
+        result,
+        Message("user", "Go on.", native=ProviderPayload("x", [1], joins_previous=True)),
+    ]
 
 
 def test_words_beside_results_join_their_round() -> None:

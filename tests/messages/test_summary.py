@@ -116,5 +116,5 @@ def test_a_dict_of_another_version_is_read() -> None:
 )
 def test_a_dict_that_is_no_summary_is_refused(garbage: Any) -> None:
     """The error says what a summary's dict is, whatever was wrong."""
-    with pytest.raises(ConfigError, match=r"allowed: .*To mend it: "):
+    with pytest.raises(ConfigError, match=r"must be .*, got "):
         ContextSummary.from_dict(garbage)

@@ -169,29 +169,29 @@ def test_the_count_endpoint_says_what_is_then_reported(server: str) -> None:
     assert counted == decision.usage.input
 
 
-def test_the_gauge_predicts_what_the_server_reports(server: str) -> None:
+def test_the_meter_predicts_what_the_server_reports(server: str) -> None:
     """From the second call on the size of the next request is known within a few tokens."""
-    gauge = tokens.Gauge(tokens.CharCounter())
+    meter = tokens.ContextMeter(tokens.CharCounter())
 
     async def converse() -> list[tuple[int, int]]:
         async with connected(server, "openai_chat") as decider:
-            return await _predict(decider, gauge)
+            return await _predict(decider, meter)
 
     sizes = asyncio.run(converse())[1:]
 
     assert all(abs(predicted - reported) <= 12 for predicted, reported in sizes), sizes
 
 
-async def _predict(decider: Connection, gauge: tokens.Gauge) -> list[tuple[int, int]]:
+async def _predict(decider: Connection, meter: tokens.ContextMeter) -> list[tuple[int, int]]:
     """Talk, and give each request's size as predicted and as reported."""
     talk: list[Message] = []
     sizes = []
     for question in ("Name a river.", "Name a mountain.", "Name a city.", "Name a sea."):
         request = ask(question, *talk)
-        predicted = gauge.measure(list(request.history))
+        predicted = meter.measure(list(request.history))
         decision = await decider.decide(request)
         assert decision.usage is not None
         talk = [*request.history, Message("assistant", decision.reply)]
-        gauge.report(list(request.history), talk[-1], decision.usage)
+        meter.report(list(request.history), talk[-1], decision.usage)
         sizes.append((predicted, decision.usage.input))
     return sizes

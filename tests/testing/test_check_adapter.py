@@ -11,8 +11,8 @@ import pytest
 
 from agentic import loop, testing, usage
 from agentic.errors import IncompleteReply
-from agentic.messages import Message, Native, leading_system_count
-from agentic.providers import items_at, text_at
+from agentic.messages import Message, ProviderPayload, leading_system_count
+from agentic.providers.kit import items_at, text_at
 from agentic.usage import StopReason, Usage
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "acme-adapter"))
@@ -43,7 +43,7 @@ class _Acme:
         return acme.encode_request([self.seen(message) for message in messages], **named)
 
     def seen(self, message: Message) -> Message:
-        """Give the message that goes out in place of another."""
+        """Return the message that goes out in place of another."""
         return message
 
 
@@ -185,7 +185,9 @@ class _Nameless(_Acme):
 
 
 def _marked(message: Message, name: str) -> Message:
-    return attrs.evolve(message, native=message.native and Native(name, message.native.payload))
+    return attrs.evolve(
+        message, native=message.native and ProviderPayload(name, message.native.payload)
+    )
 
 
 class _Credulous(_Acme):
@@ -400,7 +402,7 @@ class _Misnamed(_Acme):
 
     def decode_response(self, response: Any, /) -> loop.Decision:
         decision = acme.decode_response(response)
-        native = decision.native and Native("acme-2", decision.native.payload)
+        native = decision.native and ProviderPayload("acme-2", decision.native.payload)
         return attrs.evolve(decision, native=native)
 
 

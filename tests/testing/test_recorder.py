@@ -73,5 +73,5 @@ def test_recording_ends_with_the_block() -> None:
 
 def test_an_unknown_signal_is_refused() -> None:
     """A misspelt name is an error that lists the names there are."""
-    with pytest.raises(ConfigError, match=r"agent_begin.*one of agent_start"):
+    with pytest.raises(ConfigError, match=r"one of agent_start.*, got 'agent_begin'"):
         testing.EventRecorder("agent_begin")

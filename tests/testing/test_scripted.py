@@ -4,7 +4,7 @@ import pytest
 
 from agentic import loop, testing
 from agentic.errors import IncompleteReply
-from agentic.messages import Message, ToolCall, ToolFailure, ToolResult
+from agentic.messages import Message, ToolCall, ToolError, ToolResult
 
 
 def _request(text: str = "hi") -> loop.Input:
@@ -110,7 +110,7 @@ async def _wait_for_nothing(call: ToolCall) -> str:
     ("answer", "text"),
     [
         ("done", "done"),
-        (ToolFailure("too big"), "Error: too big"),
+        (ToolError("too big"), "Error: too big"),
         (ToolResult("other", "tool", "as it is"), "as it is"),
         (lambda call: call.arguments, "{}"),
         (_wait_for_nothing, "waited in c1"),
@@ -138,7 +138,7 @@ def test_an_unknown_tool_is_answered_like_a_registry_does() -> None:
     """A name without an answer is a failure of the kind not_found."""
     result = asyncio.run(testing.ScriptedExecutor({}).execute(ToolCall("c1", "tool")))
 
-    assert result.error == ToolFailure("there is no tool 'tool'", "not_found")
+    assert result.error == ToolError("there is no tool 'tool'", "not_found")
 
 
 def test_scripted_tools_are_listed_in_the_order_given() -> None:

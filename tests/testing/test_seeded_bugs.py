@@ -33,8 +33,9 @@ THOUGHT = "+ Usage(output=thought, reasoning=thought)"
 FIRST = 'Usage(input=at(spent, "fresh"), output=at(spent, "said"))'
 RULES = "*(message.content for message in sound[:start])"
 WORD = 'stop_word=text_at(data, "ended"),'
-SOUND = "sound = list(_number_ids(close_open_rounds(list(messages))))"
-LOOP = "    for message in messages:\n        item = native_payload"
+SOUND = "sound = number_ids(close_open_rounds(list(messages)))"
+ITEMS = "or _write(message) for message in messages"
+ARGUMENTS = "sendable_object(call.arguments)"
 TEXT = '"text": result.text,'
 MOVED = """rules += [m.content for m in sound[start:] if m.role == "system"]
     talk = encode([m for m in sound[start:] if m.role != "system"])"""
@@ -88,10 +89,8 @@ SEEDS: dict[str, tuple[str, str]] = {
     ),
     "the system prompt is dropped": ("rules = [system_prompt, ", "rules = ["),
     "later system messages are dropped": (
-        LOOP,
-        LOOP.replace(
-            "messages:", 'messages:\n        if message.role == "system":\n            continue'
-        ),
+        ITEMS,
+        f'{ITEMS} if message.role != "system"',
     ),
     "later system messages move to the rules": ("talk = encode(sound[start:])", MOVED),
     "pinned messages come first": (
@@ -115,12 +114,15 @@ SEEDS: dict[str, tuple[str, str]] = {
     "outputs are dropped when there is a notice": (TEXT, '"text": result.notice or result.text,'),
     "media are dropped": ("for media in message.media]", "for media in ()]"),
     "words beside calls are dropped": ("* bool(message.content)\n", "* (not message.tool_calls)\n"),
-    "arguments are dropped": ("return call.parse()", "return {}"),
-    "arguments that are no JSON are dropped": ('{"unreadable": call.arguments}', "{}"),
+    "arguments are dropped": (ARGUMENTS, "{}"),
+    "arguments that are no JSON are dropped": (
+        ARGUMENTS,
+        f'{{k: v for k, v in {ARGUMENTS}.items() if k != "unparsed_arguments"}}',
+    ),
     "what a tool is for is dropped": ('"about": tool.description, ', ""),
     "what a tool takes is dropped": (', "takes": dict(tool.parameters)', ""),
     # pairing and identity
-    "open calls are left open": (SOUND, "sound = list(_number_ids(list(messages)))"),
+    "open calls are left open": (SOUND, "sound = number_ids(list(messages))"),
     "ids that repeat are sent": (SOUND, "sound = close_open_rounds(list(messages))"),
     "an assistant begins": ('if not talk or talk[0].get("by") != "human":', "if not talk:"),
     "items are sent whatever the message says": (
@@ -128,9 +130,9 @@ SEEDS: dict[str, tuple[str, str]] = {
         "(message.native and message.native.provider == NAME and message.native.payload)",
     ),
     "everybody's items are sent": (NATIVE, "(message.native and message.native.payload)"),
-    "a reply is written anew": (CALLS + "\n        native=Native(NAME, item),", CALLS),
+    "a reply is written anew": (CALLS + "\n        native=ProviderPayload(NAME, item),", CALLS),
     "a request is written anew": (
-        '[Message("user", _join(said, "text"), native=Native(NAME, item))]',
+        '[Message("user", _join(said, "text"), native=ProviderPayload(NAME, item))]',
         '[Message("user", _join(said, "text"))]',
     ),
     "results are written anew": (
@@ -138,14 +140,14 @@ SEEDS: dict[str, tuple[str, str]] = {
         "map(_read_result, results))",
     ),
     "joined items lose their fields": (
-        '{**talk[-1], **item, "parts": parts}',
-        '{"by": item["by"], "parts": parts}',
+        '{**last, **item, "parts": ',
+        '{"by": item["by"], "parts": ',
     ),
     "thoughts of others are said": (
         'parts += [{"text": message.content}] * bool(message.content)',
         'parts += [{"text": message.content + message.reasoning}] * bool(message.content)',
     ),
-    "half an emoji is sent": ('.encode("utf-8", "replace")', ""),
+    "half an emoji is sent": ("= sendable(body)", "= body"),
     # streams and errors
     "a stream loses thoughts": ('("text", "thought", "seal", "with")', '("text", "seal", "with")'),
     "a stream loses seals": ('("text", "thought", "seal", "with")', '("text", "thought", "with")'),

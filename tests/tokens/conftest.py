@@ -15,7 +15,7 @@ Reported: TypeAlias = list[tuple[int, Usage]]
 
 @pytest.fixture(scope="session")
 def deepseek_sessions() -> list[tuple[list[Message], Reported]]:
-    """Give sessions with what DeepSeek reported: messages sent, and the usage of that call."""
+    """Return sessions with what DeepSeek reported: messages sent, and the usage of that call."""
     root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
     data = root.parent / "shared" / "data"
     if not data.is_dir():

@@ -77,8 +77,8 @@ def test_a_size_that_no_token_has_is_refused(number: Any) -> None:
     with pytest.raises(ConfigError) as caught:
         CharCounter(number)
 
-    said = f"chars_per_token is {number!r}; allowed: a number from 0.01 up."
-    assert str(caught.value) == f"{said} To mend it: leave it at 4.0."
+    said = f"chars_per_token must be a number from 0.01 up, got {number!r}"
+    assert str(caught.value) == f"{said}; leave it at 4.0"
 
 
 def test_the_counter_has_the_names_of_its_source() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic import tools
-from agentic.messages import ToolCall, ToolFailure, ToolResult
+from agentic.messages import ToolCall, ToolError, ToolResult
 
 
 @attrs.frozen
@@ -125,7 +125,7 @@ def test_data_nested_too_deeply_for_a_recursive_type_is_refused() -> None:
 
     failure = asyncio.run(read.run({"path": "a", "node": node}))
 
-    assert isinstance(failure, ToolFailure)
+    assert isinstance(failure, ToolError)
     assert "node: is nested too deeply; given {'child': {'child': " in failure.message
 
 
@@ -204,7 +204,7 @@ def test_whatever_the_model_writes_is_answered(call_id: str, arguments: str) -> 
     result = asyncio.run(tools.Registry(read).execute(call))
 
     assert (result.call_id, result.name) == (call_id, "read")
-    assert bool(result.output) != isinstance(result.error, ToolFailure)
+    assert bool(result.output) != isinstance(result.error, ToolError)
 
 
 @given(name=st.text(st.characters()))

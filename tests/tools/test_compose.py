@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 from agentic import tools
-from agentic.messages import ToolCall, ToolFailure, ToolResult
+from agentic.messages import ToolCall, ToolError, ToolResult
 
 
 def _registry(*names: str, says: str = "") -> tools.Registry:
@@ -39,7 +39,7 @@ def test_a_filtered_executor_refuses_the_rest() -> None:
     assert _execute(filtered, "run") == ToolResult(
         "c1",
         "run",
-        error=ToolFailure(
+        error=ToolError(
             "'run' may not be called here; calling it again will not help. "
             "The tools you may call: read.",
             "not_allowed",
@@ -78,7 +78,7 @@ def test_a_composite_answers_an_unknown_tool_with_the_names_of_all() -> None:
     """A call that belongs to nobody is no error of the program."""
     composite = tools.CompositeExecutor(_registry("read"), _registry("find"))
 
-    assert _execute(composite, "raed").error == ToolFailure(
+    assert _execute(composite, "raed").error == ToolError(
         "there is no tool 'raed'. Did you mean read? The tools you may call: read, find.",
         "not_found",
     )

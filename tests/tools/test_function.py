@@ -14,7 +14,7 @@ import attrs
 import pytest
 
 from agentic import tools
-from agentic.messages import ToolCall, ToolFailure, ToolResult
+from agentic.messages import ToolCall, ToolError, ToolResult
 
 
 def _run(tool: tools.Tool, arguments: str = "{}") -> ToolResult:
@@ -205,6 +205,6 @@ def test_a_function_may_give_a_result_with_a_notice_and_a_reference() -> None:
 
 def test_a_function_may_give_a_failure_of_its_own() -> None:
     """A tool that knows what the model should do says it without raising."""
-    result = _run(tools.tool(lambda: ToolFailure("try later", "timeout"), name="get"))
+    result = _run(tools.tool(lambda: ToolError("try later", "timeout"), name="get"))
 
-    assert result == ToolResult("c1", "get", error=ToolFailure("try later", "timeout"))
+    assert result == ToolResult("c1", "get", error=ToolError("try later", "timeout"))

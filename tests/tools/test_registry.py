@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agentic import tools
 from agentic.errors import ConfigError
-from agentic.messages import ToolCall, ToolFailure, ToolResult
+from agentic.messages import ToolCall, ToolError, ToolResult
 
 
 @attrs.frozen
@@ -23,7 +23,7 @@ class Fixed:
     value: Any = "done"
 
     async def run(self, arguments: Mapping[str, Any], /) -> object:
-        """Give the value."""
+        """Return the value."""
         if isinstance(self.value, BaseException):
             raise self.value
         return self.value
@@ -37,7 +37,7 @@ def _execute(registry: tools.Registry, name: str, **options: Any) -> ToolResult:
     return asyncio.run(registry.execute(ToolCall("c1", name), **options))
 
 
-def _failure(registry: tools.Registry, name: str, **options: Any) -> ToolFailure:
+def _failure(registry: tools.Registry, name: str, **options: Any) -> ToolError:
     failure = _execute(registry, name, **options).error
     assert failure is not None
     return failure
@@ -61,14 +61,14 @@ def test_tools_are_listed_in_the_order_of_their_registration(names: list[str], c
 
 def test_a_name_is_registered_once() -> None:
     """Two tools of one name cannot be told apart by a model."""
-    with pytest.raises(ConfigError, match="'read'; allowed: a name that is not registered yet"):
+    with pytest.raises(ConfigError, match="a name that is not registered yet, got 'read'"):
         tools.Registry(_fixed("read"), _fixed("read"))
 
 
 @pytest.mark.parametrize("thing", [len, Fixed, None, 1, "read"])
 def test_what_is_no_tool_is_refused(thing: Any) -> None:
     """The message says how a function becomes one."""
-    with pytest.raises(ConfigError, match=r"a Tool\. .*@tools\.tool"):
+    with pytest.raises(ConfigError, match=r"a Tool, got .*@tools\.tool"):
         tools.Registry().register(thing)
 
 
@@ -84,8 +84,8 @@ def test_a_tool_is_looked_up_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["read", "run"], "'raed'; allowed: one of read, run.*Did you mean read?"),
-        ([], "allowed: no name, since nothing is registered"),
+        (["read", "run"], "no tool named 'raed'; did you mean read"),
+        ([], "no tool named 'raed'; registered tools: none"),
     ],
 )
 def test_looking_up_a_name_that_does_not_exist_is_an_error(names: list[str], message: str) -> None:
@@ -100,7 +100,7 @@ def test_an_unknown_tool_is_answered_with_the_names_that_there_are() -> None:
     """The model learns which tool it may have meant."""
     failure = _failure(tools.Registry(_fixed("read"), _fixed("run")), "raed")
 
-    assert failure == ToolFailure(
+    assert failure == ToolError(
         "there is no tool 'raed'. Did you mean read? The tools you may call: read, run.",
         "not_found",
     )
@@ -118,7 +118,7 @@ def test_a_tool_that_the_policy_refuses_is_neither_listed_nor_run(policy: Any) -
 
     assert _listed(registry) == ["read"]
     assert _execute(registry, "read").output == "done"
-    assert _failure(registry, "run") == ToolFailure(
+    assert _failure(registry, "run") == ToolError(
         "'run' may not be called here; calling it again will not help. "
         "The tools you may call: read.",
         "not_allowed",
@@ -184,7 +184,7 @@ ERRORS = [
 @pytest.mark.parametrize(("error", "message"), ERRORS)
 def test_a_tool_that_raises_is_answered_with_the_error(error: Exception, message: str) -> None:
     """Type, message and notes of every error in it; no traceback."""
-    assert _failure(tools.Registry(_fixed("read", error)), "read") == ToolFailure(message, "raised")
+    assert _failure(tools.Registry(_fixed("read", error)), "read") == ToolError(message, "raised")
 
 
 def test_an_error_that_cannot_be_shown_is_answered_all_the_same() -> None:
@@ -238,8 +238,8 @@ async def _forever() -> None:
         (None, ToolResult("c1", "read")),
         ({"ok": [1, "é"]}, ToolResult("c1", "read", '{"ok": [1, "é"]}')),
         (
-            ToolFailure("later", "timeout"),
-            ToolResult("c1", "read", error=ToolFailure("later", "timeout")),
+            ToolError("later", "timeout"),
+            ToolResult("c1", "read", error=ToolError("later", "timeout")),
         ),
         (
             ToolResult("x", "y", "cut", notice="[1 of 9]", ref="r"),

@@ -201,14 +201,29 @@ def _misspelt(thing: "list[") -> str: ...  # noqa: F722  the point
 @pytest.mark.parametrize(
     ("function", "problem"),
     [
-        (_variadic, "parameter 'paths' of _variadic is 'variadic positional'; .*passed by name"),
-        (_keywords, "parameter 'options' of _keywords is 'variadic keyword'; .*passed by name"),
-        (_positional, "parameter 'path' of _positional is 'positional-only'; .*passed by name"),
-        (_untyped, "parameter 'path' of _untyped is 'without an annotation'; .*path: str"),
-        (_callback, "parameter 'then' of _callback is collections.*JSON has no word for Callable"),
-        (_ambiguous, "parameter 'points' of _ambiguous is .*more than one array-like"),
-        (_for_checkers, "parameter 'thing' of _for_checkers is 'Unknown'.*TYPE_CHECKING"),
-        (_misspelt, "parameter 'thing' of _misspelt is 'list"),
+        (
+            _variadic,
+            "parameter 'paths' of _variadic must be .*passed by name, got 'variadic positional'",
+        ),
+        (
+            _keywords,
+            "parameter 'options' of _keywords must be .*passed by name, got 'variadic keyword'",
+        ),
+        (
+            _positional,
+            "parameter 'path' of _positional must be .*passed by name, got 'positional-only'",
+        ),
+        (_untyped, "parameter 'path' of _untyped has no type annotation; .*path: str"),
+        (
+            _callback,
+            "parameter 'then' of _callback .* got collections.*JSON has no word for Callable",
+        ),
+        (_ambiguous, "parameter 'points' of _ambiguous must be .*more than one array-like"),
+        (
+            _for_checkers,
+            "parameter 'thing' of _for_checkers must be .*, got 'Unknown'.*TYPE_CHECKING",
+        ),
+        (_misspelt, "parameter 'thing' of _misspelt must be .*, got 'list"),
     ],
 )
 def test_a_signature_that_no_json_object_can_fill_is_refused(

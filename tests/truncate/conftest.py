@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def tool_outputs() -> list[Path]:
-    """Give the recorded tool outputs, which lie beside the checkout."""
+    """Return the recorded tool outputs, which lie beside the checkout."""
     root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
     folder = root.parent / "shared" / "data" / "tool_outputs"
     if not folder.is_dir():

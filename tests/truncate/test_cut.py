@@ -38,7 +38,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def within(text: str, max_lines: int | None, max_bytes: int | None) -> bool:
-    """Tell whether a text is within both limits."""
+    """Return whether a text is within both limits."""
     return (max_lines is None or len(lines_of(text)) <= max_lines) and (
         max_bytes is None or size_of(text) <= max_bytes
     )

@@ -23,7 +23,7 @@ class CountingSource(io.BytesIO):
         self.given = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Give less than asked for, as a pipe or a slow disk may."""
+        """Return less than asked for, as a pipe or a slow disk may."""
         block = super().read(min(size or 0, self.most))
         self.given += len(block)
         return block

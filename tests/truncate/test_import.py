@@ -12,7 +12,7 @@ LOADED = "import sys, agentic.truncate; print(*sys.modules)"
 
 @pytest.fixture(scope="module")
 def loaded() -> set[str]:
-    """Tell which modules a fresh interpreter has loaded."""
+    """Return which modules a fresh interpreter has loaded."""
     run = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
     return set(run.stdout.split())
 

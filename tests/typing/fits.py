@@ -41,7 +41,7 @@ def revisioned() -> list[history.Revisioned]:
     ]
 
 
-def keepers() -> list[history.Keeper]:
+def output_stores() -> list[history.OutputStore]:
     return [
         history.MemoryStore(),
         history.JsonlStore("session.jsonl"),
@@ -76,13 +76,13 @@ def executors(registry: tools.Registry) -> list[loop.Executor]:
     return [registry, filtered, tools.CompositeExecutor(registry, filtered)]
 
 
-def policies() -> list[tools.Policy]:
+def policies() -> list[tools.ToolPolicy]:
     return [tools.AllowlistPolicy(["read"])]
 
 
 @tools.tool
 def _now() -> str:
-    """Tell the time."""
+    """Return the time."""
     return "noon"
 
 
@@ -106,7 +106,7 @@ def made_strategies() -> list[strategies.ContextStrategy]:
     return [strategies.FitContextWindow(8_000, digest=compactors.Digest(max_tokens=960))]
 
 
-def made_writers() -> list[strategies.Writer]:
+def made_writers() -> list[strategies.SyncSummarizer]:
     return [compactors.Digest()]
 
 

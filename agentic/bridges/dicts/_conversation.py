@@ -314,7 +314,7 @@ def _check_list(items: object) -> None:
         ConfigError: a single item, a text, or messages of ours.
     """
     if not isinstance(items, Sequence) or isinstance(items, str | bytes):
-        raise ConfigError("messages", items, "a list of messages", "put it into a list")
+        raise ConfigError("messages", items, "a list of messages")
     if items and isinstance(items[0], Message):
         remedy = "pass Message objects to context.view.View"
         raise ConfigError("messages", items[0], "dicts or an SDK's objects", remedy)

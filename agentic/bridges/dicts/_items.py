@@ -18,7 +18,7 @@ import attrs
 
 from agentic.errors import ConfigError
 from agentic.messages import ContextSummary, Message
-from agentic.providers import Decoded
+from agentic.providers.kit import Decoded
 
 __all__ = ["ItemReader", "SystemSummary", "Unit", "hash_text"]
 

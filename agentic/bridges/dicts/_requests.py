@@ -14,7 +14,7 @@ import attrs
 from agentic.bridges.dicts._items import SystemSummary
 from agentic.errors import ConfigError
 from agentic.messages import read_summary
-from agentic.providers import at, plain
+from agentic.providers.kit import at, plain
 
 __all__ = ["FORMS", "Opened", "RequestForm", "describe_tools"]
 

@@ -5,6 +5,7 @@ made up or summarized is encoded by the wire's adapter, with the messages that i
 """
 
 import copy
+import operator
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -160,11 +161,9 @@ class ItemWriter:
 
 def _untouched_end(sent: list[Message], reader: ItemReader) -> tuple[int, int]:
     """Return where a view goes on with the newest messages as they are, and with which items."""
-    messages, length = reader.messages, 0
-    for shown, own in zip(reversed(sent), reversed(messages), strict=False):
-        if shown is not own:
-            break
-        length += 1
+    messages = reader.messages
+    same = [*map(operator.is_, reversed(sent), reversed(messages)), False]
+    length = same.index(False)
     offset = len(sent) - len(messages)
     for position in range(len(messages) - length, len(messages)):
         unit = reader.find(messages[position])

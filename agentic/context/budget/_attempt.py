@@ -6,6 +6,7 @@ import attrs
 
 from agentic import events
 from agentic.context.budget._plan import Plan
+from agentic.events import CompactionReason
 from agentic.messages import (
     ContextSummary,
     Message,
@@ -13,7 +14,7 @@ from agentic.messages import (
     find_summary,
     prefix_length,
 )
-from agentic.tokens import Tallies, Tally, largest_part
+from agentic.tokens import MessageSizes, TokenCache, describe_largest
 from agentic.usage import Usage
 
 __all__ = ["Attempt", "Check", "Compaction", "CompactionTarget"]
@@ -35,9 +36,9 @@ class Compaction:
     """What the summary replaced, a former summary left out."""
     tokens_before: int = 0
     tokens_after: int = 0
-    reason: str | None = None
-    """What triggered it: window, tokens, messages or force; None if nothing did, or if it waits for
-    the context to grow after a failure or two low gains."""
+    reason: CompactionReason | None = None
+    """What asked for it; None if nothing did, or if it waits for the context to grow after a
+    failure or two low gains."""
     fits: bool = True
     """Whether the context is within the window less the reserve, as far as anything measures it."""
     error: BaseException | None = None
@@ -55,7 +56,7 @@ class Compaction:
         """What most of the context is, in words, if it does not fit; else nothing."""
         if self.fits:
             return ""
-        return largest_part(self.messages, overhead_tokens=self.overhead_tokens)
+        return describe_largest(self.messages, overhead_tokens=self.overhead_tokens)
 
 
 @attrs.frozen
@@ -75,13 +76,13 @@ class CompactionTarget:
 class Check:
     """A conversation and its size, as they were when it was checked.
 
-    A tally grows with every conversation that begins like this one, also while a compactor is at
+    A sizes grows with every conversation that begins like this one, also while a compactor is at
     work: nothing of it is looked at later but the sizes of these messages.
     """
 
     messages: list[Message]
-    tallies: Tallies
-    tally: Tally
+    token_cache: TokenCache
+    sizes: MessageSizes
     length: int
     """How many messages there were: the caller may append more while a compactor works."""
     counted: int
@@ -104,10 +105,10 @@ class Check:
         """What the counter's sizes are multiplied with, where it is known to count low."""
         return max(1.0, self.tokens / max(1, self.estimate))
 
-    def sizes(self) -> list[float]:
-        """Give the size of each message, corrected."""
+    def corrected_sizes(self) -> list[float]:
+        """Return the size of each message, corrected."""
         scale = self.scale
-        return [scale * self.tally.size(position) for position in range(len(self.messages))]
+        return [scale * self.sizes.size(position) for position in range(len(self.messages))]
 
 
 @attrs.frozen
@@ -116,7 +117,7 @@ class Attempt:
 
     check: Check
     plan: Plan
-    reason: str
+    reason: CompactionReason
     target: CompactionTarget
     allow_growth: bool = False
     """Whether a summary may be larger than what it replaces."""
@@ -130,16 +131,16 @@ class Attempt:
         """Put the summary in the place of what it stands for, unless it is larger than that."""
         check = self.check
         summary = self._describe(content)
-        own_tokens = check.tallies.count_message(summary.to_message())
+        own_tokens = check.token_cache.count_message(summary.to_message())
         edited = self.plan.edited
         stays = [i for i in (*self.plan.leading, *self.plan.kept) if i not in edited]
-        after = check.overhead_tokens + own_tokens + sum(map(check.tally.size, stays))
-        after += sum(map(check.tallies.count_message, edited.values()))
+        after = check.overhead_tokens + own_tokens + sum(map(check.sizes.size, stays))
+        after += sum(map(check.token_cache.count_message, edited.values()))
         if after >= check.estimate and not self.allow_growth:
             replaced = own_tokens + check.estimate - after
             return Compaction(messages=check.messages, declined=_compared(own_tokens, replaced))
         late = check.messages[check.length :]
-        after += sum(map(check.tallies.count_message, late))
+        after += sum(map(check.token_cache.count_message, late))
         tokens_after = round(after * check.tokens / max(1, check.estimate))
         low = check.tokens - tokens_after < _LOW_GAIN * check.tokens
         summary = attrs.evolve(
@@ -167,7 +168,7 @@ class Attempt:
         )
 
     def _describe(self, content: SummaryText) -> ContextSummary:
-        """Say what the summary stands for; its sizes are not known yet."""
+        """Return what the summary stands for; its sizes are not known yet."""
         former = find_summary(self.check.messages)
         covered = former.messages_summarized if former else 0
         start = prefix_length(self.check.messages)
@@ -215,7 +216,7 @@ class Attempt:
 
 
 def _compared(own_tokens: int, replaced: int) -> str:
-    """Say why a summary is of no use."""
+    """Return why a summary is of no use."""
     if own_tokens == replaced:
         return f"the summary would be as large as what it replaces ({replaced:,} tokens)"
     sizes = f"{own_tokens:,} > {replaced:,} tokens"

@@ -5,16 +5,17 @@ import asyncio
 import attrs
 
 from agentic import usage
-from agentic._given import is_whole, must_be_async, must_count
 from agentic._protocols import Compactor
+from agentic._validate import is_whole, must_be_async, must_count
 from agentic.context.budget._attempt import Attempt, Check, Compaction, CompactionTarget
 from agentic.context.budget._compactor import summarize
 from agentic.context.budget._plan import plan
 from agentic.context.budget._policy import Policy
 from agentic.context.budget._trigger import find_trigger
 from agentic.errors import CompactionRefused, ConfigError, HistoryChanged
+from agentic.events import CompactionReason
 from agentic.messages import Message, RecentConversations, check_messages, find_summary
-from agentic.tokens import Counter, Tallies
+from agentic.tokens import Counter, TokenCache
 
 __all__ = ["Backoff", "Manager"]
 
@@ -46,7 +47,7 @@ class _Failure:
     backoff: Backoff
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class Manager:
     """Compacts conversations that outgrow a policy. Holds caches only: several can share it.
 
@@ -56,9 +57,9 @@ class Manager:
     counter: Counter | None = attrs.field(default=None)
     compactor: Compactor | None = attrs.field(default=None)
     policy: Policy = attrs.field(factory=lambda: Policy(0))
-    _tallies: Tallies | None = attrs.field(
+    _token_cache: TokenCache | None = attrs.field(
         default=attrs.Factory(
-            lambda self: None if self.counter is None else Tallies(self.counter), takes_self=True
+            lambda self: None if self.counter is None else TokenCache(self.counter), takes_self=True
         ),
         init=False,
         repr=False,
@@ -86,8 +87,8 @@ class Manager:
 
     def due(
         self, messages: list[Message], *, size: int | None = None, overhead_tokens: int = 0
-    ) -> str | None:
-        """Tell which limit asks for a compaction now: window, tokens or messages; None if none.
+    ) -> CompactionReason | None:
+        """Return which limit asks for a compaction now; None if none does.
 
         `compact_if_needed` asks the same, the waiting after a failure or two low gains included.
         Here no event is sent and no history changes; with a `size` nothing is counted. Where all of
@@ -95,9 +96,9 @@ class Manager:
         """
         _check_sizes(size, overhead_tokens)
         check_messages(messages[-1:])
-        if self.compactor is None or self._tallies is None:
+        if self.compactor is None or self._token_cache is None:
             return None
-        tokens = self._tallies.tally(messages).total + overhead_tokens if size is None else size
+        tokens = self._token_cache.sizes(messages).total + overhead_tokens if size is None else size
         reason = find_trigger(self.policy, messages, tokens)
         return None if reason is None or self._waits(messages, tokens) else reason
 
@@ -116,8 +117,8 @@ class Manager:
 
         Args:
             messages: the history.
-            size: the view's size in tokens as a `Gauge` measured it. Without it the messages are
-                counted and `overhead_tokens` is added.
+            size: the view's size in tokens as a `ContextMeter` measured it. Without it the messages
+                are counted and `overhead_tokens` is added.
             overhead_tokens: what is sent beside the messages: system prompt, tools' schemas.
             force: compact now, whatever the triggers and the waiting say.
             instructions: what the summary should look at, for a `GuidedCompactor`.
@@ -131,8 +132,8 @@ class Manager:
         either. What is appended to `messages` meanwhile follows the kept ones.
         """
         _check_sizes(size, overhead_tokens)
-        check_messages(messages[-1:])  # a tally looks at all that are new
-        if self._tallies is None:
+        check_messages(messages[-1:])  # a sizes looks at all that are new
+        if self._token_cache is None:
             tokens = size or 0
             return Compaction(
                 messages=messages,
@@ -141,20 +142,20 @@ class Manager:
                 fits=self._fits(tokens),
                 overhead_tokens=overhead_tokens,
             )
-        tally = self._tallies.tally(messages)
+        sizes = self._token_cache.sizes(messages)
         check = Check(
-            messages, self._tallies, tally, len(messages), tally.total, overhead_tokens, size
+            messages, self._token_cache, sizes, len(messages), sizes.total, overhead_tokens, size
         )
         if self.compactor is None:
             return self._unchanged(check)
-        reason = "force" if force else self.due(messages, size=check.tokens)
+        reason = CompactionReason.FORCE if force else self.due(messages, size=check.tokens)
         if reason is None:
             return self._unchanged(check)
         found = plan(
             messages,
-            check.sizes(),
+            check.corrected_sizes(),
             self.policy,
-            by_window=reason == "window",
+            by_window=reason is CompactionReason.WINDOW,
             overhead=check.scale * overhead_tokens,
         )
         if not found.dropped:
@@ -227,7 +228,10 @@ class Manager:
         return attrs.evolve(done, messages=stored, fits=self._fits(done.tokens_after))
 
     def _unchanged(
-        self, check: Check, reason: str | None = None, error: BaseException | None = None
+        self,
+        check: Check,
+        reason: CompactionReason | None = None,
+        error: BaseException | None = None,
     ) -> Compaction:
         return Compaction(
             messages=check.messages,
@@ -239,19 +243,19 @@ class Manager:
             overhead_tokens=check.overhead_tokens,
         )
 
-    def _nothing_to_drop(self, check: Check, reason: str) -> Compaction:
+    def _nothing_to_drop(self, check: Check, reason: CompactionReason) -> Compaction:
         # No back-off: with the next message there may be something to drop.
         return self._unchanged(check, reason, CompactionRefused("the policy keeps all of it"))
 
-    def _useless(self, check: Check, reason: str, problem: str) -> Compaction:
+    def _useless(self, check: Check, reason: CompactionReason, problem: str) -> Compaction:
         """Decline a summary that was made. Only to whoever forced it is that an error."""
-        growth = _AFTER_FAILURE if reason == "force" else _AFTER_USELESS
+        growth = _AFTER_FAILURE if reason is CompactionReason.FORCE else _AFTER_USELESS
         self.hold_off(check.messages, Backoff(check.tokens, growth))
-        if reason == "force":
+        if reason is CompactionReason.FORCE:
             return self._unchanged(check, reason, CompactionRefused(problem))
         return attrs.evolve(self._unchanged(check, reason), declined=problem)
 
-    def _failed(self, check: Check, reason: str, error: Exception) -> Compaction:
+    def _failed(self, check: Check, reason: CompactionReason, error: Exception) -> Compaction:
         self.hold_off(check.messages, Backoff(check.tokens, _AFTER_FAILURE))
         return self._unchanged(check, reason, error)
 

@@ -45,7 +45,7 @@ def plan(
     by_window: bool,
     overhead: float = 0,
 ) -> Plan:
-    """Say what stays, given the sizes of the messages and of what is sent beside them."""
+    """Return what stays, given the sizes of the messages and of what is sent beside them."""
     start = prefix_length(messages)
     split = split_rounds(messages)
     former = _positions(found for found in split if found.messages[0].summary)

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from agentic._given import seconds, whole
+from agentic._validate import seconds, whole
 from agentic.errors import ConfigError
 
 __all__ = ["Policy"]
@@ -85,8 +85,8 @@ class Policy:
             raise ConfigError(
                 "max_messages",
                 self.max_messages,
-                f"more than min_recent_messages, which is {self.min_recent_messages}",
-                "raise max_messages or lower min_recent_messages: the recent ones always stay",
+                f"more than min_recent_messages ({self.min_recent_messages})",
+                "the recent ones always stay",
             )
 
     @property
@@ -116,21 +116,21 @@ class Policy:
             raise ConfigError(
                 "reserve_tokens",
                 self.reserve_tokens,
-                f"less than context_window, which is {self.context_window}",
-                "lower reserve_tokens, or leave it out",
+                f"less than context_window ({self.context_window})",
+                "",
             )
         if self.keep_recent_tokens >= self.available_tokens:
             raise ConfigError(
                 "keep_recent_tokens",
                 self.keep_recent_tokens,
-                f"less than context_window - reserve_tokens, which is {self.available_tokens}",
-                "lower it, or lower reserve_tokens: what stays must leave room for a summary",
+                f"less than context_window - reserve_tokens ({self.available_tokens})",
+                "what stays must leave room for a summary",
             )
         given = self._keep_recent_tokens
         if given is not None and self.max_tokens is not None and given >= self.max_tokens:
             raise ConfigError(
                 "keep_recent_tokens",
                 given,
-                f"less than max_tokens, which is {self.max_tokens}",
-                "lower it, or raise max_tokens: what stays would be compacted again",
+                f"less than max_tokens ({self.max_tokens})",
+                "what stays would be compacted again",
             )

@@ -2,8 +2,8 @@
 
 import attrs
 
-from agentic._given import must_be_async
 from agentic._protocols import Compactor
+from agentic._validate import must_be_async
 from agentic.errors import CompactionRefused, ConfigError
 from agentic.messages import Message
 
@@ -11,7 +11,7 @@ __all__ = ["FirstOf", "first_of"]
 
 
 def first_of(*compactors: Compactor) -> "FirstOf":
-    """Give a compactor that asks these in turn, until one answers with something.
+    """Return a compactor that asks these in turn, until one answers with something.
 
     One that raises, or answers with nothing but white space, has failed, and the next one is asked.
     There is no time limit for one: that is the Manager's, for all of them.
@@ -53,7 +53,7 @@ class FirstOf:
         return FirstOf(tuple(adapt(recall=recall) if adapt else each for each, adapt in pairs))
 
     async def compact(self, messages: list[Message], /) -> str:
-        """Give the first answer.
+        """Return the first answer.
 
         Raises:
             CompactionRefused: every one failed; its cause is a group of their errors.
@@ -61,7 +61,7 @@ class FirstOf:
         return await self._ask(messages, None)
 
     async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
-        """Give the first answer; a compactor that takes no instructions is asked without them.
+        """Return the first answer; a compactor that takes no instructions is asked without them.
 
         Raises:
             CompactionRefused: every one failed; its cause is a group of their errors.

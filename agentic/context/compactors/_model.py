@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import attrs
 
-from agentic._given import must_count, whole
+from agentic._validate import must_count, whole
 from agentic.context.compactors._clip import clip
 from agentic.context.compactors._prompt import write_prompt
 from agentic.context.compactors._transcript import entries
@@ -101,7 +101,7 @@ class Model:
         return _LEAST_WINDOW + 3 * max_tokens
 
     async def compact(self, messages: list[Message], /) -> str:
-        """Give the summary.
+        """Return the summary.
 
         Raises:
             CompactionRefused: there is nothing to summarize, or no summary in the answer.
@@ -110,7 +110,7 @@ class Model:
         return await self._fold(messages, None)
 
     async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
-        """Give the summary, with regard to `instructions`; raises as `compact`."""
+        """Return the summary, with regard to `instructions`; raises as `compact`."""
         return await self._fold(messages, instructions)
 
     async def _fold(self, messages: list[Message], instructions: str | None) -> str:
@@ -194,6 +194,6 @@ class Model:
 
 
 def _former(messages: Sequence[Message]) -> str:
-    """Give the text of the former summary, if the messages begin with one."""
+    """Return the text of the former summary, if the messages begin with one."""
     summaries = [message.summary.content for message in messages if message.summary is not None]
     return "\n\n".join(summaries)

@@ -2,8 +2,8 @@
 
 import attrs
 
-from agentic._given import must_be, must_be_async
 from agentic._protocols import Compactor
+from agentic._validate import must_be, must_be_async
 from agentic.context.digest import TITLE, Digest
 from agentic.messages import Message, SummaryText
 
@@ -11,7 +11,7 @@ __all__ = ["WithDigest", "with_digest"]
 
 
 def with_digest(model: Compactor, digest: Digest | None = None) -> "WithDigest":
-    """Give a compactor that writes what a model says, and below it a digest.
+    """Return a compactor that writes what a model says, and below it a digest.
 
     The prose says what happened and why; the digest has the user's words, the files, the commands,
     the errors and the identifiers as they stood. A former summary is divided the same way, so that
@@ -58,12 +58,12 @@ class WithDigest:
         return WithDigest(model, self.digest.for_conversation(recall=recall))
 
     async def compact(self, messages: list[Message], /) -> str:
-        """Give prose and digest; raises as the model does."""
+        """Return prose and digest; raises as the model does."""
         prose = await self.model.compact(_each(messages, 0))
         return await self._under(prose, messages)
 
     async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
-        """Give prose with regard to `instructions`, and the digest; raises as the model does."""
+        """Return prose with regard to `instructions`, and the digest; raises as the model does."""
         guided = getattr(self.model, "compact_with", None)
         if guided is None:
             return await self.compact(messages)
@@ -76,7 +76,7 @@ class WithDigest:
 
 
 def _each(messages: list[Message], part: int) -> list[Message]:
-    """Give the conversation with the part of its former summaries that is the prose, or the digest.
+    """Return the conversation with one part of its former summaries: the prose, or the digest.
 
     A summary that has no such part is left out; one that is no pair is the prose's. The notes go
     with the digest.

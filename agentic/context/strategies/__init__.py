@@ -5,7 +5,7 @@ from agentic.context.strategies._clear_tool_outputs import ClearToolOutputs
 from agentic.context.strategies._fit_window import FitContextWindow
 from agentic.context.strategies._importance import Importance
 from agentic.context.strategies._keep_last import KeepLast
-from agentic.context.strategies._strategy import ContextStrategy, Fit, Writer
+from agentic.context.strategies._strategy import ContextStrategy, Fit, SyncSummarizer
 from agentic.context.strategies._trim_rounds import TrimRounds
 from agentic.context.strategies._truncate_messages import truncate_messages
 from agentic.context.strategies._truncate_tool_outputs import TruncateToolOutputs
@@ -18,8 +18,8 @@ __all__ = [
     "FitContextWindow",
     "Importance",
     "KeepLast",
+    "SyncSummarizer",
     "TrimRounds",
     "TruncateToolOutputs",
-    "Writer",
     "truncate_messages",
 ]

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from agentic._given import must_be_strategy
+from agentic._validate import must_be_strategy
 from agentic.context.strategies._strategy import ContextStrategy
 from agentic.messages import Message
 
@@ -43,7 +43,7 @@ class Chain:
         return Chain(adapted)
 
     def compact(self, messages: list[Message], /) -> list[Message]:
-        """Give the view: the same list if no strategy changed it."""
+        """Return the view: the same list if no strategy changed it."""
         view = messages
         for strategy in self.strategies:
             view = strategy.compact(view) if hasattr(strategy, "compact") else strategy(view)

@@ -11,13 +11,13 @@ from typing import Any
 
 import attrs
 
-from agentic._given import all_are, must_be, whole
+from agentic._validate import all_are, must_be, whole
 from agentic.context.strategies._cleared import cleared
 from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.context.strategies._strategy import Fit
 from agentic.errors import ConfigError
 from agentic.messages import Message, RecentConversations, Round, ToolCall, ToolResult
-from agentic.tokens import Counter, Tallies, Tally, approx_token_counter
+from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter
 
 __all__ = ["ClearToolOutputs"]
 
@@ -61,11 +61,11 @@ class ClearToolOutputs:
     where the model has none. A View sets it, where it knows of such a tool."""
     per_message_overhead: int = attrs.field(default=4, kw_only=True, validator=whole(0))
     tokens_per_media: int = attrs.field(default=600, kw_only=True, validator=whole(0))
-    low_water: float = attrs.field(default=0.75, kw_only=True)
+    low_watermark: float = attrs.field(default=0.75, kw_only=True)
     """The share of the budget that a clearing aims at."""
-    _tallies: Tallies = attrs.field(
+    _token_cache: TokenCache = attrs.field(
         default=attrs.Factory(
-            lambda self: Tallies(self.counter, self.per_message_overhead, self.tokens_per_media),
+            lambda self: TokenCache(self.counter, self.per_message_overhead, self.tokens_per_media),
             takes_self=True,
         ),
         init=False,
@@ -76,33 +76,33 @@ class ClearToolOutputs:
         factory=RecentConversations, init=False, repr=False
     )
 
-    @low_water.validator
+    @low_watermark.validator
     def _check_low_water(self, _: object, value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-            raise ConfigError("low_water", value, "above 0, up to 1.0", "leave it at 0.75")
+            raise ConfigError("low_watermark", value, "above 0, up to 1.0", "leave it at 0.75")
 
     def for_conversation(self, *, recall: str | None = None) -> "ClearToolOutputs":
         """Return this for one conversation: with a memory of its own, naming the recall tool."""
         return attrs.evolve(self, recall=self.recall or recall)
 
     def compact(self, messages: list[Message], /) -> list[Message]:
-        """Give the view: the same list if nothing is cleared."""
+        """Return the view: the same list if nothing is cleared."""
         return self.fit(messages).messages
 
     def fit(self, messages: list[Message], /) -> Fit:
-        """Give the view with its size, and whether it is within `max_tokens`."""
-        rounds, tally = self._known.of(messages), self._tallies.tally(messages)
+        """Return the view with its size, and whether it is within `max_tokens`."""
+        rounds, sizes = self._known.of(messages), self._token_cache.sizes(messages)
         known = self._recent.find(messages)
         fold = known or _Fold(self)
         fold.add(
-            rounds.rounds[fold.rounds : rounds.settled], messages[: len(rounds.messages)], tally
+            rounds.rounds[fold.rounds : rounds.settled], messages[: len(rounds.messages)], sizes
         )
         fold.messages += messages[len(fold.messages) : len(rounds.messages)]
         if known is None and fold.messages:
             self._recent.add(fold)
         if rounds.open:
             fold = fold.copy()
-            fold.add(rounds.open, messages, tally)
+            fold.add(rounds.open, messages, sizes)
         view = rounds.view(fold.shown.copy() if fold.edits else messages, 0, set())
         return Fit(view, fold.tokens, fits=fold.tokens <= self.max_tokens)
 
@@ -112,7 +112,7 @@ class ClearToolOutputs:
         return self.max_tokens // 20 if self.min_tokens is None else self.min_tokens
 
     def clear_round(self, found: Round) -> "_Clearing":
-        """Say what clearing a tool round would change, and what it would free."""
+        """Return what clearing a tool round would change, and what it would free."""
         calls = {call.id: call for call in found.tool_calls}
         edits: dict[int, Message] = {}
         freed = 0
@@ -121,7 +121,7 @@ class ClearToolOutputs:
             if all(map(operator.is_, results, message.tool_results)):
                 continue
             edits[position] = message.replace(tool_results=results)
-            count = self._tallies.count_message
+            count = self._token_cache.count_message
             freed += count(message) - count(edits[position])
         return _Clearing(edits, freed)
 
@@ -131,7 +131,7 @@ class ClearToolOutputs:
         if not result.output or {result.name, call.name} & self.keep_tools:
             return result
         short = cleared(result, call, self.recall)
-        count = self._tallies.count_text
+        count = self._token_cache.count_text
         return short if count(short.text) < count(result.text) else result
 
 
@@ -165,19 +165,19 @@ class _Fold:
     """What could be cleared, but was not worth it yet."""
 
     def copy(self) -> "_Fold":
-        """Give one that may be folded further without harm to this one."""
+        """Return one that may be folded further without harm to this one."""
         return attrs.evolve(
             self, shown=self.shown.copy(), waiting=self.waiting.copy(), ready=self.ready.copy()
         )
 
-    def add(self, fresh: list[Round], messages: list[Message], tally: Tally) -> None:
+    def add(self, fresh: list[Round], messages: list[Message], sizes: MessageSizes) -> None:
         """Fold some more rounds of a conversation, one by one."""
         self.shown += messages[len(self.shown) :]
         for found in fresh:
             self.rounds += 1
             if not found.sendable:
                 continue
-            self.tokens += self.strategy._tallies.size_of(found, tally)  # noqa: SLF001
+            self.tokens += self.strategy._token_cache.size_of(found, sizes)  # noqa: SLF001
             if found.messages[0].tool_calls and not found.pinned:
                 self.waiting.append(found)
             if self.tokens > self.strategy.max_tokens:
@@ -185,7 +185,7 @@ class _Fold:
 
     def _clear(self) -> None:
         """Clear the oldest outputs down to the mark, if it is worth it."""
-        target = int(self.strategy.max_tokens * self.strategy.low_water)
+        target = int(self.strategy.max_tokens * self.strategy.low_watermark)
         while (
             self._freeing < self.tokens - target and len(self.waiting) > self.strategy.keep_rounds
         ):

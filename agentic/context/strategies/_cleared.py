@@ -4,7 +4,7 @@ import re
 
 import attrs
 
-from agentic.messages import ToolCall, ToolFailure, ToolResult
+from agentic.messages import ToolCall, ToolError, ToolResult
 
 __all__ = ["cleared"]
 
@@ -14,7 +14,7 @@ _KEPT_REF = re.compile(r"out-[0-9a-f]{16}")
 
 
 def cleared(result: ToolResult, call: ToolCall, recall: str | None = None) -> ToolResult:
-    r"""Give a result without its output, and a notice of what the output was.
+    r"""Return a result without its output, and a notice of what the output was.
 
     The failure stays, its message clipped: how a call ended is worth more than what it printed.
     `recall` names the tool that reads a session's own past back, if the model has one.
@@ -31,7 +31,7 @@ def cleared(result: ToolResult, call: ToolCall, recall: str | None = None) -> To
 
 
 def place_of(result: ToolResult, recall: str | None) -> str:
-    """Say where the whole of an output can be read: a call of the tool, or its reference.
+    """Return where the whole of an output can be read: a call of the tool, or its reference.
 
     >>> place_of(ToolResult("c1", output="one"), "recall")
     'recall(ref="c1")'
@@ -42,12 +42,12 @@ def place_of(result: ToolResult, recall: str | None) -> str:
 
 
 def _again(result: ToolResult, recall: str | None) -> str:
-    """Say how to read an output again; the history holds it under its call's id in any case."""
+    """Return how to read an output again; the history holds it under its call's id in any case."""
     place = place_of(result, recall)
     return f"Read them again: {place}" if place else "Call it again if you need them."
 
 
-def _clipped(failure: ToolFailure | None) -> ToolFailure | None:
+def _clipped(failure: ToolError | None) -> ToolError | None:
     if failure is None or len(failure.message) <= _MAX_FAILURE_CHARS:
         return failure
     return attrs.evolve(failure, message=f"{failure.message[: _MAX_FAILURE_CHARS - 3]}...")

@@ -2,13 +2,13 @@
 
 import attrs
 
-from agentic._given import whole
-from agentic.context.strategies._notebook import Notebook, check_writer
-from agentic.context.strategies._strategy import Fit, Writer
+from agentic._validate import whole
+from agentic.context.strategies._note_cache import NoteCache, check_writer
+from agentic.context.strategies._strategy import Fit, SyncSummarizer
 from agentic.context.strategies._window_fold import WindowFold
 from agentic.errors import ConfigError
 from agentic.messages import Message, RecentConversations
-from agentic.tokens import Counter, Tallies, approx_token_counter
+from agentic.tokens import Counter, TokenCache, approx_token_counter
 
 __all__ = ["FitContextWindow"]
 
@@ -22,7 +22,7 @@ class FitContextWindow:
     budget. Of the rest, the newest rounds that fit. Orphaned results are left out.
     With a `digest` it says what it leaves out, in a system message where that stood.
 
-    >>> strategy = FitContextWindow(30, low_water=1.0)
+    >>> strategy = FitContextWindow(30, low_watermark=1.0)
     >>> task = Message("user", "Count to three.")
     >>> said = [Message("assistant", word * 10) for word in ("one ", "two ", "three ")]
     >>> [message.content[:5] for message in strategy.compact([task, *said])]
@@ -35,21 +35,21 @@ class FitContextWindow:
     """Left free for the reply, the system prompt and the tools' schemas."""
     per_message_overhead: int = attrs.field(default=4, kw_only=True, validator=whole(0))
     tokens_per_media: int = attrs.field(default=600, kw_only=True, validator=whole(0))
-    low_water: float = attrs.field(default=0.75, kw_only=True)
+    low_watermark: float = attrs.field(default=0.75, kw_only=True)
     """The share of the budget that a cut leaves; 1.0 keeps as much as fits, and cuts every turn."""
-    digest: Writer | None = attrs.field(default=None, kw_only=True)
+    digest: SyncSummarizer | None = attrs.field(default=None, kw_only=True)
     """Such as `compactors.Digest(max_tokens=900)`: with one, a low mark costs less and forgets
     little. Its `max_tokens` are part of what a cut leaves, and counted as all else here. If it
     fails, the former note stays; a log entry says so, and the next cut asks again."""
-    _tallies: Tallies = attrs.field(
+    _token_cache: TokenCache = attrs.field(
         default=attrs.Factory(
-            lambda self: Tallies(self.counter, self.per_message_overhead, self.tokens_per_media),
+            lambda self: TokenCache(self.counter, self.per_message_overhead, self.tokens_per_media),
             takes_self=True,
         ),
         init=False,
         repr=False,
     )
-    _notebook: Notebook | None = attrs.field(init=False, repr=False)
+    _note_cache: NoteCache | None = attrs.field(init=False, repr=False)
     _recent: RecentConversations[WindowFold] = attrs.field(
         factory=RecentConversations, init=False, repr=False
     )
@@ -64,21 +64,21 @@ class FitContextWindow:
                 "leave some of the window to the conversation",
             )
 
-    @low_water.validator
+    @low_watermark.validator
     def _check_low_water(self, _: object, value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-            raise ConfigError("low_water", value, "above 0, up to 1.0", "leave it at 0.75")
+            raise ConfigError("low_watermark", value, "above 0, up to 1.0", "leave it at 0.75")
 
-    @_notebook.default
-    def _make_notebook(self) -> Notebook | None:
+    @_note_cache.default
+    def _make_notebook(self) -> NoteCache | None:
         if self.digest is None:
             return None
-        return Notebook(self.digest, self.counter, self._tallies.count_message)
+        return NoteCache(self.digest, self.counter, self._token_cache.count_message)
 
     @digest.validator
-    def _check_digest(self, _: object, value: Writer | None) -> None:
+    def _check_digest(self, _: object, value: SyncSummarizer | None) -> None:
         if value is not None:
-            check_writer(value, int(self.budget * self.low_water))
+            check_writer(value, int(self.budget * self.low_watermark))
 
     @property
     def budget(self) -> int:
@@ -91,19 +91,19 @@ class FitContextWindow:
         return attrs.evolve(self, digest=self.digest if adapt is None else adapt(recall=recall))
 
     def compact(self, messages: list[Message], /) -> list[Message]:
-        """Give the view: the same list if everything fits."""
+        """Return the view: the same list if everything fits."""
         return self.fit(messages).messages
 
     def fit(self, messages: list[Message], /) -> Fit:
-        """Give the view with its size, and whether it is within the budget."""
-        tally = self._tallies.tally(messages)
+        """Return the view with its size, and whether it is within the budget."""
+        sizes = self._token_cache.sizes(messages)
         known = self._recent.find(messages)
         fold = known or self._fold()
-        fit = fold.fit(messages, tally, self._tallies)
+        fit = fold.fit(messages, sizes, self._token_cache)
         if known is None and fold.messages:
             self._recent.add(fold)
         return fit
 
     def _fold(self) -> WindowFold:
-        target = int(self.budget * self.low_water)
-        return WindowFold(self.budget, target, self._notebook)
+        target = int(self.budget * self.low_watermark)
+        return WindowFold(self.budget, target, self._note_cache)

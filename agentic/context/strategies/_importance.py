@@ -10,12 +10,12 @@ from typing import Any
 
 import attrs
 
-from agentic._given import whole
+from agentic._validate import whole
 from agentic.context.strategies._known_rounds import KnownRounds, Sorted
 from agentic.context.strategies._strategy import Fit
 from agentic.errors import ConfigError
 from agentic.messages import Message, Round
-from agentic.tokens import Counter, Tallies, approx_token_counter
+from agentic.tokens import Counter, TokenCache, approx_token_counter
 
 __all__ = ["Importance"]
 
@@ -62,7 +62,7 @@ class Importance:
         return attrs.evolve(self)
 
     def compact(self, messages: list[Message], /) -> list[Message]:
-        """Give the view: the same list if nothing is left out."""
+        """Return the view: the same list if nothing is left out."""
         rounds = self._known.of(messages)
         gone = self._unimportant(self._weigh(rounds, len(messages)))
         return rounds.view(messages, 0, set(), frozenset(gone))
@@ -81,22 +81,22 @@ class Importance:
         >>> [message.content for message in fit.messages], fit.fits
         (['Use tabs.', 'Use tabs.'], True)
         """
-        rounds, tallies = self._known.of(messages), Tallies(counter)
-        tally = tallies.tally(messages)
+        rounds, token_cache = self._known.of(messages), TokenCache(counter)
+        sizes = token_cache.sizes(messages)
         weighed = self._weigh(rounds, len(messages))
         gone = self._unimportant(weighed)
         left = [each for each in weighed.values() if each.index not in gone]
-        tokens = sum(tallies.size_of(each.found, tally) for each in left)
+        tokens = sum(token_cache.size_of(each.found, sizes) for each in left)
         if tokens > max_tokens:
             for each in sorted(left, key=lambda each: each.score):
                 asks = each.found.messages[0].role == "user"
                 if not each.stays and tokens > (1 if asks else _LOW_WATER) * max_tokens:
                     gone.add(each.index)
-                    tokens -= tallies.size_of(each.found, tally)
+                    tokens -= token_cache.size_of(each.found, sizes)
             # What was referenced only by what is gone now may be unimportant.
             gone |= self._unimportant({at: weighed[at] for at in weighed if at not in gone})
         view = rounds.view(messages, 0, set(), frozenset(gone))
-        tokens = sum(map(tallies.count_message, view))
+        tokens = sum(map(token_cache.count_message, view))
         return Fit(view, tokens, fits=tokens <= max_tokens)
 
     def _weigh(self, rounds: Sorted, length: int) -> "dict[int, _Weighed]":
@@ -160,7 +160,7 @@ class _Weighed:
 
 
 def _names(found: Round) -> set[str]:
-    """Give what a round names in what was said and called; what tools put out is not searched."""
+    """Return what a round names in what was said and called; what tools put out is not searched."""
     said = [message.content for message in found.messages if message.role != "tool"]
     said += [call.arguments for call in found.tool_calls]
     words = (word for text in said for word in _WORD.findall(text))

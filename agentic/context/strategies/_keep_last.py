@@ -2,7 +2,7 @@
 
 import attrs
 
-from agentic._given import must_be, whole
+from agentic._validate import must_be, whole
 from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.messages import Message
 
@@ -35,7 +35,7 @@ class KeepLast:
         return attrs.evolve(self)
 
     def compact(self, messages: list[Message], /) -> list[Message]:
-        """Give the view: the same list if nothing is left out."""
+        """Return the view: the same list if nothing is left out."""
         rounds = self._known.of(messages)
         always = {*rounds.pinned, *rounds.task.requests[-1:]}
         system = rounds.leading if self.preserve_system else []

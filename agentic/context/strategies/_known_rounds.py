@@ -52,7 +52,7 @@ class Sorted:
         always: set[int],
         drop: frozenset[int] = frozenset(),
     ) -> list[_T]:
-        """Give the rounds from `start` on, without those in `drop`, and those in `always`.
+        """Return the rounds from `start` on, without those in `drop`, and those in `always`.
 
         The same list comes back if that is all of it.
         """

@@ -5,9 +5,9 @@ from typing import Protocol, runtime_checkable
 import attrs
 
 from agentic.messages import Message
-from agentic.tokens import Counter, largest_part
+from agentic.tokens import Counter, describe_largest
 
-__all__ = ["ContextStrategy", "Fit", "Writer"]
+__all__ = ["ContextStrategy", "Fit", "SyncSummarizer"]
 
 
 @runtime_checkable
@@ -19,7 +19,7 @@ class ContextStrategy(Protocol):
     """
 
     def compact(self, messages: list[Message], /) -> list[Message]:
-        """Give the view. The default changes nothing."""
+        """Return the view. The default changes nothing."""
         return messages
 
 
@@ -40,10 +40,10 @@ class Fit:
         >>> Fit([Message("system", "Be brief. " * 100)], 254, fits=False).too_large
         'the system prompt'
         """
-        return "" if self.fits else largest_part(self.messages)
+        return "" if self.fits else describe_largest(self.messages)
 
 
-class Writer(Protocol):
+class SyncSummarizer(Protocol):
     """Writes down, at once and without a model, what leaves the view: `compactors.Digest`."""
 
     @property
@@ -52,7 +52,7 @@ class Writer(Protocol):
         ...
 
     def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
-        """Say what these messages held, within `max_tokens` as the counter counts them.
+        """Return what these messages held, within `max_tokens` as the counter counts them.
 
         The first of them may be what it wrote before, as a summary, to be folded into the new one.
         What it needs then beside the text, it returns as the notes of a `messages.SummaryText`, and

@@ -2,7 +2,7 @@
 
 import attrs
 
-from agentic._given import whole
+from agentic._validate import whole
 from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.messages import Message
 
@@ -33,7 +33,7 @@ class TrimRounds:
         return attrs.evolve(self)
 
     def compact(self, messages: list[Message], /) -> list[Message]:
-        """Give the view: the same list if nothing is left out."""
+        """Return the view: the same list if nothing is left out."""
         rounds = self._known.of(messages)
         cut = len(rounds.tool_rounds) > self.max_rounds
         start = rounds.tool_rounds[-self.max_rounds] if cut else 0

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from agentic._given import is_whole
+from agentic._validate import is_whole
 from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.errors import ConfigError
 from agentic.messages import Message, Role, ToolCall, ToolResult
@@ -22,7 +22,7 @@ _ROLES: dict[object, Role] = {
 def truncate_messages(
     messages: Sequence[_T], keep: int = 10, preserve_system: bool = True
 ) -> list[_T]:
-    """Give the system prompt and the last `keep` messages: a new list of the same objects.
+    """Return the system prompt and the last `keep` messages: a new list of the same objects.
 
     A tool round that lies across the cut is left out whole, and so is a result without its call: a
     provider would refuse the rest. Nothing else is looked at; the task may be among what goes. For
@@ -44,7 +44,7 @@ def truncate_messages(
 
 
 def _skeleton(message: Message | Mapping[str, Any]) -> Message:
-    """Give what decides on rounds: the role, the ids of calls and of results."""
+    """Return what decides on rounds: the role, the ids of calls and of results."""
     if isinstance(message, Message):
         return message
     if not isinstance(message, Mapping):

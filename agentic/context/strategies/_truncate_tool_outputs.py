@@ -2,7 +2,7 @@
 
 import attrs
 
-from agentic._given import must_be, whole
+from agentic._validate import must_be, whole
 from agentic.context.strategies._cleared import place_of
 from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.messages import Message, RecentConversations, ToolResult
@@ -49,7 +49,7 @@ class TruncateToolOutputs:
         return attrs.evolve(self, recall=self.recall or recall)
 
     def compact(self, messages: list[Message], /) -> list[Message]:
-        """Give the view: the same list if every output is short enough."""
+        """Return the view: the same list if every output is short enough."""
         return self._shortened(self._known.of(messages).view(messages, 0, set()))
 
     def _shortened(self, messages: list[Message]) -> list[Message]:

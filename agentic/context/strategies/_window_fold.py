@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 import attrs
 
-from agentic.context.strategies._notebook import Note, Notebook
+from agentic.context.strategies._note_cache import Note, NoteCache
 from agentic.context.strategies._strategy import Fit
 from agentic.messages import Message, Round, Task, count_settled, split_rounds
-from agentic.tokens import Tallies, Tally
+from agentic.tokens import MessageSizes, TokenCache
 
 __all__ = ["WindowFold"]
 
@@ -56,7 +56,7 @@ class WindowFold:
 
     budget: int
     target: int
-    notebook: Notebook | None
+    note_cache: NoteCache | None
     room: int = attrs.field(init=False)
     """What a cut leaves to the rounds."""
     messages: list[Message] = attrs.field(factory=list)
@@ -67,9 +67,9 @@ class WindowFold:
 
     @room.default
     def _room_beside_the_note(self) -> int:
-        return self.target - (self.notebook.room if self.notebook else 0)
+        return self.target - (self.note_cache.room if self.note_cache else 0)
 
-    def fit(self, messages: list[Message], tally: Tally, tallies: Tallies) -> Fit:
+    def fit(self, messages: list[Message], sizes: MessageSizes, token_cache: TokenCache) -> Fit:
         """Fold what is new of the conversation, and give the view of it."""
         fresh = split_rounds(messages, len(self.messages))
         settled = count_settled(messages, fresh)
@@ -79,7 +79,7 @@ class WindowFold:
             for found in fresh:
                 if found.positions[0] == settled:
                     at_settled = cut, len(self.rounds)
-                cut = self._add(cut, found, tallies.size_of(found, tally))
+                cut = self._add(cut, found, token_cache.size_of(found, sizes))
             view = self._view(messages, cut)
             self.cut, length = at_settled or (cut, len(self.rounds))
         finally:
@@ -117,7 +117,7 @@ class WindowFold:
         if fresh.tokens > self.budget and len(task) > 1:
             # Rather the latest request alone than no request at all.
             fresh = self._keep_newest(cut, task[1:])
-        if self.notebook is None:
+        if self.note_cache is None:
             return fresh
         shown = {*fresh.retained, *range(fresh.start, len(self.rounds))}
         before = (*cut.retained, *range(cut.start, len(self.rounds)))
@@ -128,7 +128,7 @@ class WindowFold:
         """Move the cut, and keep before it only what always stays and these requests."""
         # A request that was too large for an earlier cut may come back, but not from a digest.
         back = [index for index in task if index < cut.start and index not in cut.retained]
-        if self.notebook:
+        if self.note_cache:
             task, back = tuple(index for index in task if index not in back), []
         retained = sorted([*back, *(at for at in cut.retained if self._stays(at, task))])
         start, tokens = cut.start, cut.tokens + self._size(retained) - self._size(cut.retained)
@@ -140,7 +140,9 @@ class WindowFold:
             start += 1
         # A large request that is no longer the latest leaves room for rounds before the cut; what
         # a digest holds already does not come back.
-        while self.notebook is None and start and tokens + self._cost(start - 1, task) <= self.room:
+        while (
+            self.note_cache is None and start and tokens + self._cost(start - 1, task) <= self.room
+        ):
             start -= 1
             tokens += self._cost(start, task)
             if retained and retained[-1] == start:
@@ -150,7 +152,7 @@ class WindowFold:
     def _write(self, cut: _Cut, left_out: list[Message]) -> _Cut:
         """Write down what is left out from now on; if that fails, at the next cut."""
         note, unwritten = cut.note, (*cut.unwritten, *left_out)
-        if self.notebook and unwritten and (written := self.notebook.write(note, unwritten)):
+        if self.note_cache and unwritten and (written := self.note_cache.write(note, unwritten)):
             note, unwritten = written, ()
         shows = bool(note and note.tokens and cut.tokens + note.tokens <= self.budget)
         return attrs.evolve(cut, note=note, unwritten=unwritten, shows_note=shows)
@@ -201,5 +203,5 @@ class WindowFold:
 
 
 def _note_size(cut: _Cut) -> int:
-    """Give what the note takes, in tokens."""
+    """Return what the note takes, in tokens."""
     return cut.note.tokens if cut.note and cut.shows_note else 0

@@ -11,7 +11,7 @@ import attrs
 from agentic.context.view._lineage import Branch
 from agentic.context.view._records import Removal
 from agentic.messages import Message, reopen_rounds
-from agentic.tokens import Tallies
+from agentic.tokens import TokenCache
 
 __all__ = ["Stage", "explain"]
 
@@ -30,10 +30,10 @@ class Stage:
 
 
 def explain(
-    branch: Branch, view: list[Message], stages: Sequence[Stage], tallies: Tallies | None
+    branch: Branch, view: list[Message], stages: Sequence[Stage], token_cache: TokenCache | None
 ) -> list[Removal]:
     """Return what the compaction replaced, what was repaired, then what each stage removed."""
-    removals = list(_compacted(branch, tallies))
+    removals = list(_compacted(branch, token_cache))
     repaired = stages[0].before if stages else view
     places: list[int | None] = branch.positions
     for stage in (Stage(_REPAIR, _REFUSED, branch.history, repaired), *stages):
@@ -48,19 +48,19 @@ def explain(
                         reason=stage.reason,
                         positions=tuple(at for at, _, _ in found if at is not None),
                         shortened=is_shortened,
-                        tokens=_saved(found, tallies),
+                        tokens=_saved(found, token_cache),
                         where=_where(found),
                     )
                 )
     return removals
 
 
-def _compacted(branch: Branch, tallies: Tallies | None) -> Iterator[Removal]:
+def _compacted(branch: Branch, token_cache: TokenCache | None) -> Iterator[Removal]:
     found = branch.generation
     if found is None:
         return
     gone = sorted(set(range(found.cut)).difference(found.kept))
-    count = tallies.count_message if tallies else lambda _: 0
+    count = token_cache.count_message if token_cache else lambda _: 0
     summary = 0 if found.summary is None else count(found.summary)
     yield Removal(
         part="compaction",
@@ -121,8 +121,8 @@ def _keys(message: Message) -> Iterator[object]:
     yield from map(id, message.tool_results)
 
 
-def _saved(found: list[_Change], tallies: Tallies | None) -> int:
-    if tallies is None:
+def _saved(found: list[_Change], token_cache: TokenCache | None) -> int:
+    if token_cache is None:
         return 0
-    count = tallies.count_message
+    count = token_cache.count_message
     return sum(count(before) - (count(after) if after else 0) for _, before, after in found)

@@ -17,7 +17,7 @@ from agentic.context.view._strategies import Part, parts_of
 from agentic.context.view._window import WindowFitter
 from agentic.errors import ConfigError
 from agentic.messages import Message
-from agentic.tokens import Counter, Tallies, largest_part
+from agentic.tokens import Counter, TokenCache, describe_largest
 
 __all__ = ["Look", "Looker"]
 
@@ -52,7 +52,7 @@ class Looker:
     strategies: Chain
     recall: str | None
     lineage: Lineage = attrs.field(factory=Lineage, init=False)
-    tallies: Tallies | None = attrs.field(init=False)
+    token_cache: TokenCache | None = attrs.field(init=False)
     meter: ReplyMeter | None = attrs.field(init=False)
     window: WindowFitter | None = attrs.field(default=None, init=False)
     """None if there is no window, or nothing counts."""
@@ -62,12 +62,12 @@ class Looker:
 
     def __attrs_post_init__(self) -> None:
         self._parts = parts_of(self.strategies)
-        self.tallies = self.meter = self._overhead = None
+        self.token_cache = self.meter = self._overhead = None
         if self.counter is not None:
-            self.tallies, self.meter = Tallies(self.counter), ReplyMeter(self.counter)
-            self._overhead = Overhead(self.tallies)
+            self.token_cache, self.meter = TokenCache(self.counter), ReplyMeter(self.counter)
+            self._overhead = Overhead(self.token_cache)
             if self.policy.context_window:
-                self.window = WindowFitter(self.policy, self.counter, self.tallies, self.recall)
+                self.window = WindowFitter(self.policy, self.counter, self.token_cache, self.recall)
 
     def look(
         self, history: Sequence[Message], system_prompt: str, tools: Sequence[ToolDefinition]
@@ -148,6 +148,6 @@ def _has_user(messages: list[Message]) -> bool:
 
 
 def _over_window(look: Look, policy: Policy) -> Note:
-    part = largest_part(look.view, overhead_tokens=look.overhead_tokens)
+    part = describe_largest(look.view, overhead_tokens=look.overhead_tokens)
     text = f"{look.tokens:,} tokens of {policy.available_tokens:,}: most is {part}"
     return Note("over_window", text)

@@ -7,7 +7,7 @@ import attrs
 
 from agentic.context.view._lineage import digest_of, same_to_provider
 from agentic.messages import Message, find_summary, prefix_length
-from agentic.tokens import Counter, Gauge
+from agentic.tokens import ContextMeter, Counter
 from agentic.usage import Usage, normalize
 
 __all__ = ["ReplyMeter"]
@@ -15,13 +15,13 @@ __all__ = ["ReplyMeter"]
 
 @attrs.define(eq=False)
 class ReplyMeter:
-    """A gauge of one conversation that reads usage from the replies in its history.
+    """A meter of one conversation that reads usage from the replies in its history.
 
     A reply is about the request that was made before it, if the history has only grown since.
     """
 
     counter: Counter
-    _gauge: Gauge = attrs.field(init=False)
+    _context_meter: ContextMeter = attrs.field(init=False)
     _fresh: bool = attrs.field(default=True, init=False)
     """Whether no request was made yet: then the replies of an earlier process are looked for."""
     _history: list[Message] = attrs.field(factory=list, init=False)
@@ -34,7 +34,7 @@ class ReplyMeter:
     """What a former process had measured, until a view shows whether it still holds."""
 
     def __attrs_post_init__(self) -> None:
-        self._gauge = Gauge(self.counter)
+        self._context_meter = ContextMeter(self.counter)
 
     def sent(self, history: list[Message], view: list[Message]) -> None:
         """Remember a request."""
@@ -66,38 +66,38 @@ class ReplyMeter:
 
     def measure(self, view: list[Message], overhead_tokens: int) -> int:
         """Return the size of a view, in tokens."""
-        return self._gauge.measure(view, overhead_tokens=overhead_tokens)
+        return self._context_meter.measure(view, overhead_tokens=overhead_tokens)
 
     def estimate_within(self, tokens: int, overhead_tokens: int) -> int:
         """Return the size, by the counter, that a newly cut view may have to measure `tokens`."""
-        return self._gauge.estimate_within(tokens, overhead_tokens=overhead_tokens)
+        return self._context_meter.estimate_within(tokens, overhead_tokens=overhead_tokens)
 
     def to_plain(self) -> dict[str, Any]:
         """Return the JSON form: the calibration, and a hash of what the last report was about."""
         self._settle()
-        return self._gauge.to_plain(digest_of)
+        return self._context_meter.to_plain(digest_of)
 
     def read_plain(self, plain: Mapping[str, Any]) -> None:
         """Take over what a former process had measured."""
         self._stored = plain
 
     def _settle(self) -> None:
-        """Give the gauge the reply to the latest request, if it was reported."""
+        """Pass the reply to the latest request on to the meter, if it was reported."""
         if self._reported is not None and self._sent:
-            self._gauge.report(self._sent, *self._reported)
+            self._context_meter.report(self._sent, *self._reported)
             self._sent = []
         self._reported = None
 
     def _resume(self, history: list[Message], view: list[Message]) -> None:
         """Find the latest report about the start of a history that others began."""
         if self._stored is not None:
-            self._gauge.read_plain(self._stored, view, digest_of)
+            self._context_meter.read_plain(self._stored, view, digest_of)
         at = _latest_reply(history)
         if at is None or view[: at + 1] != history[: at + 1]:
             return
         usage = history[at].usage
         if usage is not None:
-            self._gauge.report(history[:at], history[at], normalize(usage))
+            self._context_meter.report(history[:at], history[at], normalize(usage))
 
 
 def _latest_reply(history: list[Message]) -> int | None:

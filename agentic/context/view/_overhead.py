@@ -8,7 +8,7 @@ import attrs
 from agentic._tool_definition import ToolDefinition
 from agentic.errors import ConfigError
 from agentic.messages import Message
-from agentic.tokens import Tallies
+from agentic.tokens import TokenCache
 
 __all__ = ["Overhead", "begins_with"]
 
@@ -18,11 +18,11 @@ class Overhead:
     """Counts system prompts and tools, each once. Sizes in tokens.
 
     >>> from agentic.tokens import CharCounter
-    >>> Overhead(Tallies(CharCounter(1))).count("Be brief.", (), [])
+    >>> Overhead(TokenCache(CharCounter(1))).count("Be brief.", (), [])
     9
     """
 
-    tallies: Tallies
+    token_cache: TokenCache
     _tools: tuple[ToolDefinition, ...] = attrs.field(default=(), init=False)
     """Those that were counted last."""
     _tools_tokens: int = attrs.field(default=0, init=False)
@@ -42,7 +42,7 @@ class Overhead:
             raise ConfigError("system_prompt", system_prompt, "a str", 'pass "" for none')
         size = self._count_tools(tuple(tools))
         if system_prompt and not begins_with(history, system_prompt):
-            size += self.tallies.count_text(system_prompt)
+            size += self.token_cache.count_text(system_prompt)
         return size
 
     def _count_tools(self, tools: tuple[ToolDefinition, ...]) -> int:
@@ -50,7 +50,7 @@ class Overhead:
             schemas = [[tool.name, tool.description, tool.parameters] for tool in tools]
             self._tools = tools
             self._tools_tokens = (
-                self.tallies.count_text(json.dumps(schemas, default=dict)) if tools else 0
+                self.token_cache.count_text(json.dumps(schemas, default=dict)) if tools else 0
             )
         return self._tools_tokens
 

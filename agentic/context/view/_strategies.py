@@ -34,7 +34,7 @@ def as_chain(given: Iterable[Strategy] | Chain) -> Chain:
     if isinstance(given, Chain):
         return given
     if not hasattr(given, "__iter__"):
-        raise ConfigError("strategies", given, "a list of strategies", "put it into a list")
+        raise ConfigError("strategies", given, "a list of strategies", "pass a list")
     return Chain(given)
 
 

@@ -4,7 +4,7 @@ import attrs
 
 from agentic import truncate
 from agentic.messages import Message, prefix_length
-from agentic.tokens import Tallies
+from agentic.tokens import TokenCache
 
 __all__ = ["SummaryShare"]
 
@@ -19,18 +19,18 @@ class SummaryShare:
     >>> from agentic.messages import ContextSummary
     >>> from agentic.tokens import CharCounter
     >>> long = ContextSummary("the parser is done\n" * 100, 12).to_message()
-    >>> shown = SummaryShare(200, Tallies(CharCounter())).compact([long])[0]
+    >>> shown = SummaryShare(200, TokenCache(CharCounter())).compact([long])[0]
     >>> print(shown.content[-68:])
     [Shortened to fit: not all of this summary of 1,900 bytes is shown.]
     """
 
     max_tokens: int
-    tallies: Tallies
+    token_cache: TokenCache
     _shown: tuple[Message, Message] | None = attrs.field(default=None, init=False)
     """The latest summary, and the same as it is shown."""
 
     def compact(self, messages: list[Message], /) -> list[Message]:
-        """Give the view: the same list if the summary is short enough, or there is none."""
+        """Return the view: the same list if the summary is short enough, or there is none."""
         at = prefix_length(messages) - 1
         if at < 0 or messages[at].summary is None:
             return messages
@@ -61,11 +61,11 @@ class SummaryShare:
         return message if best.content == message.content else best
 
     def _fits(self, message: Message) -> bool:
-        return self.tallies.count_message(message) <= self.max_tokens
+        return self.token_cache.count_message(message) <= self.max_tokens
 
 
 def _with_bytes(message: Message, number: int) -> Message:
-    """Give the message with so much of its summary; the record of the compaction stays whole."""
+    """Return the message with so much of its summary; the record of the compaction stays whole."""
     summary = message.summary
     assert summary is not None  # noqa: S101  its caller looked
     cut = truncate.middle(summary.content, max_lines=None, max_bytes=max(1, number))

@@ -14,8 +14,8 @@ from typing import Any
 import attrs
 
 from agentic import events
-from agentic._given import must_be
 from agentic._tool_definition import ToolDefinition
+from agentic._validate import must_be
 from agentic.context.budget import (
     Backoff,
     Compaction,
@@ -257,10 +257,10 @@ class View:
     async def _shrink(
         self, sent: Sequence[Message], target: CompactionTarget | None, manager: Manager
     ) -> Prepared | None:
-        latest, tallies = self._latest, self._looker.tallies
-        if latest is None or tallies is None or self.counter is None:
+        latest, token_cache = self._latest, self._looker.token_cache
+        if latest is None or token_cache is None or self.counter is None:
             return None
-        before, given = tallies.tally(list(sent)).total, latest.branch.given
+        before, given = token_cache.sizes(list(sent)).total, latest.branch.given
         async with self._summaries:
             look = self._looker.look(given, latest.system_prompt, latest.tools)
             compaction = await self._compact(look, target, manager=manager, force=True)
@@ -268,11 +268,11 @@ class View:
             given = compaction.messages
         look = self._looker.cut(self._looker.look(given, latest.system_prompt, latest.tools))
         most = int(_AFTER_OVERFLOW * before)
-        if tallies.tally(look.view).total > most:
-            fit = FitContextWindow(max(1, most), self.counter, low_water=1.0)
+        if token_cache.sizes(look.view).total > most:
+            fit = FitContextWindow(max(1, most), self.counter, low_watermark=1.0)
             smaller = fit.compact(look.view)
             look = self._looker.with_view(look, smaller, "the provider refused a larger request")
-        if tallies.tally(look.view).total >= before:
+        if token_cache.sizes(look.view).total >= before:
             return None
         return self._finish(look, compaction)
 
@@ -306,8 +306,8 @@ class View:
         Nothing is changed or sent.
         """
         look = self._looker.look(history, system_prompt, tools)
-        tallies = self._looker.tallies
-        more = 0 if tallies is None else sum(map(tallies.count_message, upcoming))
+        token_cache = self._looker.token_cache
+        more = 0 if token_cache is None else sum(map(token_cache.count_message, upcoming))
         due = self._due(look, tokens=look.tokens + more, upcoming=upcoming)
         return Check(tokens=look.tokens, overhead_tokens=look.overhead_tokens, due=due)
 
@@ -328,7 +328,7 @@ class View:
         if self._latest is None:
             return []
         latest = self._latest
-        return explain(latest.branch, latest.view, latest.stages, self._looker.tallies)
+        return explain(latest.branch, latest.view, latest.stages, self._looker.token_cache)
 
     @property
     def covered(self) -> int:

@@ -14,7 +14,7 @@ from agentic.context.strategies import Fit, FitContextWindow, TruncateToolOutput
 from agentic.context.view._records import Note
 from agentic.context.view._summary_share import SummaryShare
 from agentic.messages import Message, split_rounds
-from agentic.tokens import Counter, Tallies
+from agentic.tokens import Counter, TokenCache
 
 __all__ = ["WindowFitter"]
 
@@ -33,7 +33,7 @@ class WindowFitter:
 
     policy: Policy
     counter: Counter
-    tallies: Tallies
+    token_cache: TokenCache
     recall: str | None = None
     """The name of the tool that reads again what was cut, if the model has it."""
     _share: SummaryShare | None = attrs.field(default=None, init=False)
@@ -48,7 +48,7 @@ class WindowFitter:
             return view
         most = self.summary_tokens(overhead_tokens)
         if self._share is None or self._share.max_tokens != most:
-            self._share = SummaryShare(most, self.tallies)
+            self._share = SummaryShare(most, self.token_cache)
         return self._share.compact(view)
 
     def summary_tokens(self, overhead_tokens: int) -> int:
@@ -61,7 +61,7 @@ class WindowFitter:
         if self._fit is None or not _STILL_GOOD * room <= self._fit.max_tokens <= room:
             self._fit = FitContextWindow(room, self.counter)
         recent = _recent(view, self.policy.min_recent_messages)
-        for strategy in (self._fit, FitContextWindow(room, self.counter, low_water=1.0)):
+        for strategy in (self._fit, FitContextWindow(room, self.counter, low_watermark=1.0)):
             fit = strategy.fit(view)
             if fit.tokens <= room and _holds(fit.messages, [view[at] for at in recent]):
                 return fit.messages, []
@@ -71,7 +71,7 @@ class WindowFitter:
         """Return what of a view is in a request for sure, cut as strictly as `cut` may cut."""
         room = max(1, int(_FOR_SURE * room))
         recent = _recent(view, self.policy.min_recent_messages)
-        fit = FitContextWindow(room, self.counter, low_water=1.0).fit(view)
+        fit = FitContextWindow(room, self.counter, low_watermark=1.0).fit(view)
         if fit.tokens <= room and _holds(fit.messages, [view[at] for at in recent]):
             return fit.messages
         return self._shorten_outputs(view, room, recent)[0]
@@ -80,7 +80,7 @@ class WindowFitter:
         self, view: list[Message], room: int, recent: list[int]
     ) -> tuple[list[Message], list[Note]]:
         """Truncate the outputs of recent messages until all of those fit, or as many as can."""
-        strategy = FitContextWindow(room, self.counter, low_water=1.0)
+        strategy = FitContextWindow(room, self.counter, low_watermark=1.0)
         fit, shorter = strategy.fit(view), view
         for chars in _OUTPUT_CHARS:
             truncate = TruncateToolOutputs(chars, recall=self.recall)

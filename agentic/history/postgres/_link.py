@@ -22,7 +22,7 @@ class Link:
     """The tables are known to be there."""
 
     async def to_read(self) -> Connection | None:
-        """Give the connection; None if nothing was ever written in the database.
+        """Return the connection; None if nothing was ever written in the database.
 
         Raises:
             HistoryUnavailable: the tables are newer than this version of the library.
@@ -33,7 +33,7 @@ class Link:
         return connection if self._ready else None
 
     async def to_write(self) -> Connection:
-        """Give the connection to a database that has the tables.
+        """Return the connection to a database that has the tables.
 
         Raises:
             HistoryUnavailable: they are newer than this version of the library.
@@ -46,7 +46,7 @@ class Link:
         return connection
 
     def is_lost(self, problem: psycopg.Error) -> bool:
-        """Tell whether there was a connection and this was its end."""
+        """Return whether there was a connection and this was its end."""
         return self._connection is not None and is_over(self._connection, problem)
 
     async def aclose(self) -> None:

@@ -39,7 +39,7 @@ async def redact_rows(rows: Rows, request: Request, state: State, writer: int) -
     """Change the entries that hold a message, and return the state that this leaves.
 
     Raises:
-        HistoryDamaged: an entry cannot be read.
+        HistoryCorrupt: an entry cannot be read.
         MessageNotFound: there is no such message.
     """
     async with rows.connection.transaction():

@@ -59,7 +59,7 @@ class Rows:
 
     @classmethod
     async def find(cls, connection: Connection, session_id: str, name: str) -> Self | None:
-        """Give the rows of a session; None if it is not there."""
+        """Return the rows of a session; None if it is not there."""
         find = "SELECT number FROM agentic.sessions WHERE id = %s"
         found = await (await connection.execute(find, [session_id])).fetchone()
         return cls(connection, found[0], name) if found else None
@@ -104,20 +104,20 @@ class Rows:
             await cursor.executemany(_APPEND, values)
 
     async def has(self, seq: int, writer: int) -> bool:
-        """Tell whether an entry is there and this writer's."""
+        """Return whether an entry is there and this writer's."""
         find = "SELECT writer FROM agentic.entries WHERE session = %s AND seq = %s"
         found = await self._fetch(find, seq)
         return found == [(writer,)]
 
     async def state(self) -> State:
-        """Give the present state."""
+        """Return the present state."""
         return await self._find_state("ORDER BY seq DESC LIMIT 1")
 
     async def view(self, state: State) -> list[Message]:
-        """Give the history in this state, raw.
+        """Return the history in this state, raw.
 
         Raises:
-            HistoryDamaged: one of its entries cannot be read.
+            HistoryCorrupt: one of its entries cannot be read.
         """
         return [message for _, message in await self.placed(state)]
 
@@ -125,22 +125,22 @@ class Rows:
         """Return the same, each message with the sequence number of its entry.
 
         Raises:
-            HistoryDamaged: one of its entries cannot be read.
+            HistoryCorrupt: one of its entries cannot be read.
         """
         condition = f"{_TEXTS} AND seq BETWEEN %s AND %s ORDER BY seq"
         found = await self._fetch(condition, state.view, state.seq)
         return await asyncio.to_thread(read_placed, found, self.name)
 
     async def full(self) -> list[Message]:
-        """Give every message ever appended.
+        """Return every message ever appended.
 
         Raises:
-            HistoryDamaged: one of them cannot be read.
+            HistoryCorrupt: one of them cannot be read.
         """
         return await self._read_appended(0)
 
     async def before_replace(self, state: State) -> State:
-        """Give the state before the replace that stands in this one.
+        """Return the state before the replace that stands in this one.
 
         Raises:
             NothingToRestore: none stands.
@@ -150,20 +150,20 @@ class Rows:
         return await self._find_state("AND seq = %s", state.standing - 1)
 
     async def restored(self, state: State) -> list[Message]:
-        """Give the history as if the latest standing replace had never been.
+        """Return the history as if the latest standing replace had never been.
 
         Raises:
-            HistoryDamaged: an entry cannot be read.
+            HistoryCorrupt: an entry cannot be read.
             NothingToRestore: none stands.
         """
         before = await self.view(await self.before_replace(state))
         return before + await self._read_appended(state.standing)
 
     async def diff(self, state: State) -> Diff:
-        """Give what the latest standing replace dropped and brought in.
+        """Return what the latest standing replace dropped and brought in.
 
         Raises:
-            HistoryDamaged: an entry cannot be read.
+            HistoryCorrupt: an entry cannot be read.
             NothingToRestore: none stands.
         """
         before = await self.view(await self.before_replace(state))
@@ -175,7 +175,7 @@ class Rows:
         await self.connection.execute(_PUT, (self.session, ref, _check_size(content)))
 
     async def output(self, ref: str) -> bytes | None:
-        """Give an encoded output; None if it was never kept here."""
+        """Return an encoded output; None if it was never kept here."""
         find = "SELECT content FROM agentic.outputs WHERE session = %s AND ref = %s"
         found = await self._fetch(find, ref)
         return found[0][0] if found else None
@@ -186,7 +186,7 @@ class Rows:
         return [ref for (ref,) in await self._fetch(find)]
 
     async def texts(self, batch_rows: int) -> AsyncIterator[bytes]:
-        """Give every entry, no more than a batch of them in memory. Needs a transaction."""
+        """Yield every entry, no more than a batch of them in memory. Needs a transaction."""
         async with self.connection.cursor(name="agentic", binary=True) as cursor:
             cursor.itersize = batch_rows
             await cursor.execute(f"{_TEXTS} ORDER BY seq".encode(), [self.session])
@@ -209,7 +209,7 @@ class Rows:
         await self.connection.execute(delete, [self.session, [*refs]])
 
     async def title(self) -> str:
-        """Give what people call the session."""
+        """Return what people call the session."""
         found = await self._fetch("SELECT title FROM agentic.sessions WHERE number = %s")
         return str(found[0][0]) if found else ""
 

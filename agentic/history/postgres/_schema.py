@@ -43,7 +43,7 @@ _MIGRATION_LOCK = 0x61677463_6D696772
 
 
 async def is_there(connection: Connection, name: str) -> bool:
-    """Tell whether the tables are there; older ones are brought up to date.
+    """Return whether the tables are there; older ones are brought up to date.
 
     Raises:
         HistoryUnavailable: they are newer than this version of the library.
@@ -90,7 +90,7 @@ async def _migrate(connection: Connection, version: int) -> None:
 
 
 async def _find_version(connection: Connection) -> int:
-    """Give the version of the schema; 0 if there is none."""
+    """Return the version of the schema; 0 if there is none."""
     if not await _ask(connection, "SELECT to_regclass('agentic.version') IS NOT NULL"):
         return 0
     return await _ask(connection, "SELECT max(version) FROM agentic.version") or 0

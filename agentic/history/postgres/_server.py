@@ -131,7 +131,7 @@ _WORDS = {
 
 
 def check_dsn(given: object) -> str:
-    """Give a connection string back, or say what one looks like, without showing it.
+    """Return a connection string, or raise with an example; the error does not show the string.
 
     >>> check_dsn("postgresql://localhost/agents")
     'postgresql://localhost/agents'
@@ -155,7 +155,7 @@ def check_dsn(given: object) -> str:
 
 
 def place(dsn: str) -> str:
-    """Give what may be shown of a connection string.
+    """Return what may be shown of a connection string.
 
     >>> place("postgresql://ann:secret@db.example:5433/agents?sslmode=require")
     'postgresql://db.example:5433/agents'
@@ -190,13 +190,13 @@ async def connect(dsn: str, *, fsync: bool) -> Connection:
 
 
 def is_over(connection: Connection, problem: psycopg.Error) -> bool:
-    """Tell whether the connection is lost, so that what was asked may have happened or not."""
+    """Return whether the connection is lost, so that what was asked may have happened or not."""
     # the server's last words may arrive before the end of the connection is noticed
     return connection.closed or problem.diag.severity_nonlocalized in {"FATAL", "PANIC"}
 
 
 def explain(problem: psycopg.Error, dsn: str) -> str:
-    """Give what the server or the driver says in one line, and what to do about it."""
+    """Return what the server or the driver says in one line, and what to do about it."""
     lines = (problem.diag.message_primary or str(problem)).split("\n")
     said = " ".join(line.strip() for line in lines if not line.startswith("\t"))  # libpq guesses
     if password := conninfo_to_dict(dsn).get("password"):

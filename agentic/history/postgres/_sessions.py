@@ -10,7 +10,7 @@ import attrs
 import psycopg
 from psycopg.rows import TupleRow
 
-from agentic.errors import HistoryConflict, HistoryDamaged, HistoryUnavailable, SessionMissing
+from agentic.errors import HistoryConflict, HistoryCorrupt, HistoryUnavailable, SessionNotFound
 from agentic.history._export import (
     Exported,
     Lines,
@@ -18,8 +18,8 @@ from agentic.history._export import (
     encode_title_line,
     read_export,
 )
-from agentic.history._given import check_session_id, check_title
 from agentic.history._protocols import SessionInfo
+from agentic.history._validate import check_session_id, check_title
 from agentic.history._waiting import finish
 from agentic.history.postgres._link import Link
 from agentic.history.postgres._lock import lock_session
@@ -68,7 +68,7 @@ class PostgresSessions:
     """Acknowledge only what survives a crash of the server, or its power cut, as well."""
 
     def open(self, session_id: str) -> PostgresStore:
-        """Give the store of a session, there or not. Reads and writes nothing.
+        """Return the store of a session, there or not. Reads and writes nothing.
 
         Raises:
             ConfigError: no session id.
@@ -76,7 +76,7 @@ class PostgresSessions:
         return PostgresStore(self.dsn, session_id, fsync=self.fsync)
 
     async def list(self) -> Sequence[SessionInfo]:
-        """Give a line for every session, the one that changed last first.
+        """Return a line for every session, the one that changed last first.
 
         Raises:
             HistoryUnavailable: the server cannot be reached, or refuses.
@@ -87,13 +87,13 @@ class PostgresSessions:
             return [_describe(row) async for row in await connection.execute(_LIST)]
 
     async def rename(self, session_id: str, title: str) -> None:
-        """Give a session a title, or with "" take it away; who writes it is not disturbed.
+        """Set the title of a session, or with "" remove it; its writer is not disturbed.
 
         Raises:
             ConfigError: no session id, or no title.
             HistoryNotWritten: the title is as it was.
             HistoryUnavailable: the connection was lost; it may be the old or the new one.
-            SessionMissing: there is no such session.
+            SessionNotFound: there is no such session.
         """
         check_session_id(session_id)
         await self._finish(self._rename(session_id, check_title(title)))
@@ -106,7 +106,7 @@ class PostgresSessions:
             HistoryConflict: somebody is writing it.
             HistoryNotWritten: nothing was removed.
             HistoryUnavailable: the connection was lost; it may be gone or not.
-            SessionMissing: there is no such session.
+            SessionNotFound: there is no such session.
         """
         await self._finish(self._delete(check_session_id(session_id)))
 
@@ -122,8 +122,8 @@ class PostgresSessions:
         """Replace what a message of a session says, for good, as the store's `redact` does.
 
         Raises:
-            SessionMissing: there is no such session.
-            ConfigError, HistoryConflict, HistoryDamaged, HistoryNotWritten, MessageNotFound: as the
+            SessionNotFound: there is no such session.
+            ConfigError, HistoryConflict, HistoryCorrupt, HistoryNotWritten, MessageNotFound: as the
                 store's `redact` raises them.
         """
         async with self._reading(self._name(check_session_id(session_id))) as connection:
@@ -132,12 +132,12 @@ class PostgresSessions:
             await store.redact(message_id, replacement, secret=secret, by=by)
 
     async def export(self, session_id: str) -> AsyncIterator[bytes]:
-        """Give a session as lines, as it is now: its entries, its title, its outputs.
+        """Yield a session as lines, as it is now: its entries, its title, its outputs.
 
         Raises:
             ConfigError: no session id.
-            SessionMissing: there is no such session.
-            HistoryDamaged: an output is damaged.
+            SessionNotFound: there is no such session.
+            HistoryCorrupt: an output is damaged.
             HistoryUnavailable: the server cannot be reached, or refuses.
         """
         check_session_id(session_id)
@@ -160,7 +160,7 @@ class PostgresSessions:
         Raises:
             ConfigError: no session id, or no lines.
             HistoryConflict: there is such a session.
-            HistoryDamaged: a line cannot be read.
+            HistoryCorrupt: a line cannot be read.
             HistoryNotWritten: there is no new session.
             HistoryUnavailable: the connection was lost; it may be there or not.
         """
@@ -205,7 +205,7 @@ class PostgresSessions:
             return encode_output_line(ref, await rows.output(ref) or b"")
         except ValueError as problem:
             name = f"output {ref} of {rows.name}"
-            raise HistoryDamaged(name, 0, str(problem)) from problem
+            raise HistoryCorrupt(name, 0, str(problem)) from problem
 
     def _name(self, session_id: str) -> str:
         return f"session {session_id!r} in {place(self.dsn)}"
@@ -214,7 +214,7 @@ class PostgresSessions:
         name = self._name(session_id)
         rows = await Rows.find(connection, session_id, name) if connection else None
         if rows is None:
-            raise SessionMissing(session_id, place(self.dsn))
+            raise SessionNotFound(session_id, place(self.dsn))
         return rows
 
     @contextlib.asynccontextmanager

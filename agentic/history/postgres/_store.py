@@ -14,19 +14,19 @@ import attrs
 import psycopg
 
 from agentic.errors import (
-    HistoryDamaged,
+    HistoryCorrupt,
     HistoryError,
     MessageNotFound,
     NothingToRestore,
-    OutputMissing,
+    OutputNotFound,
 )
 from agentic.history._diff import Diff
 from agentic.history._entries import encode_message, encode_view
-from agentic.history._given import check_messages, check_session_id
 from agentic.history._known import Known, check_replaces
 from agentic.history._redaction import Request
 from agentic.history._refs import check_ref, decode_output, encode_output
 from agentic.history._state import State
+from agentic.history._validate import check_messages, check_session_id
 from agentic.history.postgres._link import Link
 from agentic.history.postgres._rows import Rows
 from agentic.history.postgres._server import check_dsn, place, reading
@@ -93,10 +93,10 @@ class PostgresStore:
         await self._do(partial(self._writer.append, message, line))
 
     async def load(self) -> list[Message]:
-        """Give the history as a provider accepts it; none if there is no such session.
+        """Return the history as a provider accepts it; none if there is no such session.
 
         Raises:
-            HistoryDamaged: an entry of the present view cannot be read.
+            HistoryCorrupt: an entry of the present view cannot be read.
             HistoryUnavailable: the server cannot be reached, or refuses.
         """
         messages, seen = await self._do(self._load)
@@ -135,10 +135,10 @@ class PostgresStore:
         return await self._do(self._find_revision)
 
     async def full(self) -> list[Message]:
-        """Give every message ever appended, raw and in order.
+        """Return every message ever appended, raw and in order.
 
         Raises:
-            HistoryDamaged: an entry cannot be read.
+            HistoryCorrupt: an entry cannot be read.
             HistoryUnavailable: the server cannot be reached, or refuses.
         """
         found = await self._do(partial(self._read, Rows.full, None))
@@ -149,7 +149,7 @@ class PostgresStore:
 
         Raises:
             NothingToRestore: no replace stands.
-            HistoryConflict, HistoryDamaged, HistoryNotWritten: nothing is stored.
+            HistoryConflict, HistoryCorrupt, HistoryNotWritten: nothing is stored.
             HistoryUnavailable: as for `append`.
         """
         if await self._do(partial(self._read, _itself, None)) is None:  # or a claim would make it
@@ -157,11 +157,11 @@ class PostgresStore:
         await self._do(self._writer.restore)
 
     async def diff(self) -> Diff:
-        """Give what the latest replace that still stands dropped, and what it brought in.
+        """Return what the latest replace that still stands dropped, and what it brought in.
 
         Raises:
             NothingToRestore: no replace stands.
-            HistoryDamaged: an entry cannot be read.
+            HistoryCorrupt: an entry cannot be read.
             HistoryUnavailable: the server cannot be reached, or refuses.
         """
         found = await self._do(partial(self._read, _diff, None))
@@ -169,7 +169,7 @@ class PostgresStore:
             raise NothingToRestore(self._link.name)
         return found
 
-    async def keep(self, output: str) -> str:
+    async def put(self, output: str) -> str:
         """Keep an output beside the entries, and give its reference.
 
         Raises:
@@ -177,26 +177,26 @@ class PostgresStore:
             HistoryConflict: somebody else is writing this session.
             HistoryNotWritten: it is not kept.
         """
-        return await self._do(partial(self._writer.keep, encode_output(output)))
+        return await self._do(partial(self._writer.put, encode_output(output)))
 
-    async def read(self, ref: str) -> str:
-        """Give a kept output back.
+    async def get(self, ref: str) -> str:
+        """Return a kept output.
 
         Raises:
             ConfigError: no reference.
-            HistoryDamaged: it is not as it was written.
+            HistoryCorrupt: it is not as it was written.
             HistoryUnavailable: the server cannot be reached, or refuses.
-            OutputMissing: it was never kept here.
+            OutputNotFound: it was never kept here.
         """
         check_ref(ref)
         content = await self._do(partial(self._read, lambda rows: rows.output(ref), None))
         if content is None:
-            raise OutputMissing(self._link.name, ref)
+            raise OutputNotFound(self._link.name, ref)
         try:
             return decode_output(content, ref)
         except ValueError as problem:
             name = f"output {ref} of {self._link.name}"
-            raise HistoryDamaged(name, 0, str(problem)) from problem
+            raise HistoryCorrupt(name, 0, str(problem)) from problem
 
     async def redact(
         self,
@@ -213,7 +213,7 @@ class PostgresStore:
         Raises:
             ConfigError: an argument that cannot be meant.
             HistoryConflict: somebody else is writing this session.
-            HistoryDamaged: an entry cannot be read.
+            HistoryCorrupt: an entry cannot be read.
             HistoryNotWritten: not all of it is done; redacted again, it goes on.
             MessageNotFound: there is no such message.
         """
@@ -223,7 +223,7 @@ class PostgresStore:
         await self._do(partial(self._writer.redact, request))
 
     async def aclose(self) -> None:
-        """Give the lock and the connection back, after what is being written is written."""
+        """Release the lock and the connection, after what is being written is written."""
         await self._do(self._writer.close)
 
     async def __aenter__(self) -> Self:

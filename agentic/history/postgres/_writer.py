@@ -37,7 +37,7 @@ _OUTDATED = (-1, 0)
 
 
 def locate(rows: Rows | None, seq: int) -> tuple[int, int]:
-    """Give how far somebody knows a session who knows it up to this entry."""
+    """Return how far somebody knows a session who knows it up to this entry."""
     return (rows.session, seq) if rows and seq else NOWHERE
 
 
@@ -51,7 +51,7 @@ class _Sent:
     """What the caller said: without what a replace keeps, which depends on the moment."""
 
     def is_meant_by(self, kind: str, line: bytes) -> bool:
-        """Tell whether a step says this once more. What a restore leaves depends on the moment."""
+        """Return whether a step repeats this one. What a restore leaves depends on the moment."""
         return self.kind == kind and (self.line == line or kind == "restore")
 
 
@@ -85,7 +85,7 @@ class Writer:
 
     @property
     def is_ready(self) -> bool:
-        """Tell whether this is the writer already."""
+        """Return whether this is the writer already."""
         return self._holder is not None and not self._holder.closed
 
     @property
@@ -111,7 +111,7 @@ class Writer:
         """Add the view that the latest standing replace took away."""
         await self._take(self._restore)
 
-    async def keep(self, content: bytes) -> str:
+    async def put(self, content: bytes) -> str:
         """Add an encoded output, and give its reference."""
         ref = make_ref(content)
         await self._take(partial(self._keep, ref, content))
@@ -247,7 +247,7 @@ class Writer:
         await purge(self._rows.connection)
 
     def _here(self, entry: Entry, line: bytes) -> tuple[int, int]:
-        """Give where a step begins: before the same entry, if that one is stored already."""
+        """Return where a step begins: before the same entry, if that one is stored already."""
         if self._late and self._late.is_meant_by(entry.kind, line):
             return locate(self._rows, self._late.seq - 1)
         return locate(self._rows, self._state.seq)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from agentic.errors import HistoryDamaged, HistoryNotWritten
+from agentic.errors import HistoryCorrupt, HistoryNotWritten
 from agentic.history._disk import make_folders, reporting, staged, sync_folders
 from agentic.history.sqlite._locks import locked_for_making
 
@@ -85,7 +85,7 @@ class Busy(Exception):
 
 
 def too_busy(session: str) -> HistoryNotWritten:
-    """Say that waiting was in vain."""
+    """Return the error that says that waiting was in vain."""
     problem = f"another program has held the database for {BUSY_SECONDS:.0f} seconds"
     return HistoryNotWritten(session, problem)
 
@@ -94,7 +94,7 @@ def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
     """Open a database for writing; make it, with its folders, if it is not there.
 
     Raises:
-        HistoryDamaged: the file is something else, or of a newer version.
+        HistoryCorrupt: the file is something else, or of a newer version.
         HistoryNotWritten: it cannot be made or opened.
     """
     with reporting(path), writing(path):
@@ -118,7 +118,7 @@ def connect_reader(path: Path) -> sqlite3.Connection | None:
     It needs no write permission, unless a WAL holds what was committed last.
 
     Raises:
-        HistoryDamaged: the file is something else, or of a newer version.
+        HistoryCorrupt: the file is something else, or of a newer version.
         OSError: the file is there and cannot be opened.
     """
     if not path.exists():
@@ -192,11 +192,11 @@ def writing(path: Path) -> Iterator[None]:
         raise not_written(problem, path) from problem
 
 
-def not_written(problem: sqlite3.Error, path: Path) -> HistoryDamaged | HistoryNotWritten:
+def not_written(problem: sqlite3.Error, path: Path) -> HistoryCorrupt | HistoryNotWritten:
     """Turn what SQLite says into an error that says what to do."""
     code = _code(problem)
     if _is_damage(problem):
-        return HistoryDamaged(str(path), 0, str(problem))
+        return HistoryCorrupt(str(path), 0, str(problem))
     what = f"{problem} ({_REMEDIES.get(code, 'the database refused')})"
     return HistoryNotWritten(str(path), what)
 
@@ -209,7 +209,7 @@ def reading(path: Path) -> Iterator[None]:
     except sqlite3.Error as problem:
         code = _code(problem)
         if _is_damage(problem):
-            raise HistoryDamaged(str(path), 0, str(problem)) from problem
+            raise HistoryCorrupt(str(path), 0, str(problem)) from problem
         remedy = _REMEDIES.get(code, "the database refused")
         raise OSError(f"{path} cannot be read: {problem} ({remedy})") from problem
 
@@ -220,7 +220,7 @@ def _is_damage(problem: sqlite3.Error) -> bool:
 
 
 def _code(problem: sqlite3.Error) -> int:
-    """Give the primary result code: the extended ones add to it above the lowest byte."""
+    """Return the primary result code: the extended ones add to it above the lowest byte."""
     return getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
 
 
@@ -282,22 +282,22 @@ def _make(path: Path, *, fsync: bool) -> None:
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """Give the version of the schema; 0 for a file in which nothing is yet.
+    """Return the version of the schema; 0 for a file in which nothing is yet.
 
     Raises:
-        HistoryDamaged: the database is not ours, or newer.
+        HistoryCorrupt: the database is not ours, or newer.
     """
     ((application,),) = connection.execute("PRAGMA application_id")
     ((version,),) = connection.execute("PRAGMA user_version")
     ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_master")
     if application != APPLICATION_ID and (application or version or tables):
-        raise HistoryDamaged(str(path), 0, "it is a database of another application")
+        raise HistoryCorrupt(str(path), 0, "it is a database of another application")
     if version > len(MIGRATIONS):
         problem = (
             f"its schema has version {version}, and this version of agentic-weave knows "
             f"{len(MIGRATIONS)}: a newer one can read it"
         )
-        raise HistoryDamaged(str(path), 0, problem)
+        raise HistoryCorrupt(str(path), 0, problem)
     return int(version)
 
 

@@ -38,7 +38,7 @@ class Rows:
 
     @classmethod
     def find(cls, connection: sqlite3.Connection, session_id: str, name: str) -> Self | None:
-        """Give the rows of a session; None if it is not there."""
+        """Return the rows of a session; None if it is not there."""
         find = "SELECT number FROM sessions WHERE id = ?"
         found = connection.execute(find, (session_id,)).fetchone()
         return cls(connection, found[0], name) if found else None
@@ -63,11 +63,11 @@ class Rows:
         self.connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def state(self) -> State:
-        """Give the present state."""
+        """Return the present state."""
         return self._find_state("ORDER BY seq DESC LIMIT 1")
 
     def before_replace(self, state: State) -> State:
-        """Give the state before the replace that stands in this one.
+        """Return the state before the replace that stands in this one.
 
         Raises:
             NothingToRestore: none stands.
@@ -77,10 +77,10 @@ class Rows:
         return self._find_state("AND seq = ?", state.standing - 1)
 
     def view(self, state: State) -> list[Message]:
-        """Give the history in this state, raw.
+        """Return the history in this state, raw.
 
         Raises:
-            HistoryDamaged: one of its entries cannot be read.
+            HistoryCorrupt: one of its entries cannot be read.
         """
         return [message for _, message in self.placed(state)]
 
@@ -88,33 +88,33 @@ class Rows:
         """Return the same, each message with the sequence number of its entry.
 
         Raises:
-            HistoryDamaged: one of its entries cannot be read.
+            HistoryCorrupt: one of its entries cannot be read.
         """
         condition = "AND seq BETWEEN ? AND ? ORDER BY seq"
         return read_placed(self._find_texts(condition, state.view, state.seq), self.name)
 
     def full(self) -> list[Message]:
-        """Give every message ever appended.
+        """Return every message ever appended.
 
         Raises:
-            HistoryDamaged: one of them cannot be read.
+            HistoryCorrupt: one of them cannot be read.
         """
         return self._read_appended(0)
 
     def restored(self, state: State) -> list[Message]:
-        """Give the history as if the latest standing replace had never been.
+        """Return the history as if the latest standing replace had never been.
 
         Raises:
-            HistoryDamaged: an entry cannot be read.
+            HistoryCorrupt: an entry cannot be read.
             NothingToRestore: none stands.
         """
         return self.view(self.before_replace(state)) + self._read_appended(state.standing)
 
     def diff(self, state: State) -> Diff:
-        """Give what the latest standing replace dropped and brought in.
+        """Return what the latest standing replace dropped and brought in.
 
         Raises:
-            HistoryDamaged: an entry cannot be read.
+            HistoryCorrupt: an entry cannot be read.
             NothingToRestore: none stands.
         """
         before = self.view(self.before_replace(state))
@@ -126,7 +126,7 @@ class Rows:
         self.connection.execute(put, (self.session, ref, content))
 
     def output(self, ref: str) -> bytes | None:
-        """Give an encoded output; None if it was never kept here."""
+        """Return an encoded output; None if it was never kept here."""
         find = "SELECT content FROM outputs WHERE session = ? AND ref = ?"
         found = self.connection.execute(find, (self.session, ref)).fetchone()
         return found[0] if found else None
@@ -137,7 +137,7 @@ class Rows:
         return [ref for (ref,) in self.connection.execute(find, (self.session,))]
 
     def lines(self, batch_rows: int) -> Iterator[list[bytes]]:
-        """Give every entry as a line of a session file, in batches."""
+        """Yield every entry as a line of a session file, in batches."""
         found = self.connection.execute(f"{_TEXTS} ORDER BY seq", (self.session,))
         while batch := found.fetchmany(batch_rows):
             yield [text + b"\n" for _, text in batch]
@@ -158,7 +158,7 @@ class Rows:
         self.connection.executemany(delete, [(self.session, ref) for ref in refs])
 
     def title(self) -> str:
-        """Give what people call the session."""
+        """Return what people call the session."""
         find = "SELECT title FROM sessions WHERE number = ?"
         found = self.connection.execute(find, (self.session,)).fetchone()
         return str(found[0])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import attrs
 
-from agentic.errors import HistoryConflict, HistoryDamaged, SessionMissing
+from agentic.errors import HistoryConflict, HistoryCorrupt, SessionNotFound
 from agentic.history._export import (
     Exported,
     Lines,
@@ -17,9 +17,9 @@ from agentic.history._export import (
     encode_title_line,
     read_export,
 )
-from agentic.history._given import absolute, check_session_id, check_title
 from agentic.history._protocols import SessionInfo
 from agentic.history._times import from_timestamp
+from agentic.history._validate import absolute, check_session_id, check_title
 from agentic.history._waiting import in_thread
 from agentic.history.sqlite._database import (
     BUSY_SECONDS,
@@ -71,7 +71,7 @@ class SqliteSessions:
     """Acknowledge only what survives a power cut as well."""
 
     def open(self, session_id: str) -> SqliteStore:
-        """Give the store of a session, there or not. Reads and writes nothing.
+        """Return the store of a session, there or not. Reads and writes nothing.
 
         Raises:
             ConfigError: no session id.
@@ -79,21 +79,21 @@ class SqliteSessions:
         return SqliteStore(self.path, session_id, fsync=self.fsync)
 
     async def list(self) -> Sequence[SessionInfo]:
-        """Give a line for every session, the one that changed last first.
+        """Return a line for every session, the one that changed last first.
 
         Raises:
-            HistoryDamaged: the file is no database of sessions.
+            HistoryCorrupt: the file is no database of sessions.
             OSError: the file is there and cannot be opened.
         """
         return await asyncio.to_thread(self._list)
 
     async def rename(self, session_id: str, title: str) -> None:
-        """Give a session a title, or with "" take it away; who writes it is not disturbed.
+        """Set the title of a session, or with "" remove it; its writer is not disturbed.
 
         Raises:
             ConfigError: no session id, or no title.
-            HistoryDamaged, HistoryNotWritten: the title is as it was.
-            SessionMissing: there is no such session.
+            HistoryCorrupt, HistoryNotWritten: the title is as it was.
+            SessionNotFound: there is no such session.
         """
         await in_thread(self._rename, check_session_id(session_id), check_title(title))
 
@@ -103,8 +103,8 @@ class SqliteSessions:
         Raises:
             ConfigError: no session id.
             HistoryConflict: somebody is writing it.
-            HistoryDamaged, HistoryNotWritten: nothing was removed.
-            SessionMissing: there is no such session.
+            HistoryCorrupt, HistoryNotWritten: nothing was removed.
+            SessionNotFound: there is no such session.
         """
         await in_thread(self._delete, check_session_id(session_id))
 
@@ -120,8 +120,8 @@ class SqliteSessions:
         """Replace what a message of a session says, for good, as the store's `redact` does.
 
         Raises:
-            SessionMissing: there is no such session.
-            ConfigError, HistoryConflict, HistoryDamaged, HistoryNotWritten, MessageNotFound: as the
+            SessionNotFound: there is no such session.
+            ConfigError, HistoryConflict, HistoryCorrupt, HistoryNotWritten, MessageNotFound: as the
                 store's `redact` raises them.
         """
         await asyncio.to_thread(self._check_there, check_session_id(session_id))
@@ -129,12 +129,12 @@ class SqliteSessions:
             await store.redact(message_id, replacement, secret=secret, by=by)
 
     async def export(self, session_id: str) -> AsyncIterator[bytes]:
-        """Give a session as lines, as it is now: its entries, its title, its outputs.
+        """Yield a session as lines, as it is now: its entries, its title, its outputs.
 
         Raises:
             ConfigError: no session id.
-            SessionMissing: there is no such session.
-            HistoryDamaged: the file is no database of sessions, or an output is damaged.
+            SessionNotFound: there is no such session.
+            HistoryCorrupt: the file is no database of sessions, or an output is damaged.
             OSError: the file is there and cannot be opened.
         """
         batches = self._export(check_session_id(session_id))
@@ -151,7 +151,7 @@ class SqliteSessions:
         Raises:
             ConfigError: no session id, or no lines.
             HistoryConflict: there is such a session.
-            HistoryDamaged: a line cannot be read, or the file is no database of sessions.
+            HistoryCorrupt: a line cannot be read, or the file is no database of sessions.
             HistoryNotWritten: there is no new session.
         """
         check_session_id(session_id)
@@ -167,7 +167,7 @@ class SqliteSessions:
             try:
                 return [_describe(row) for row in connection.execute(_LIST)]
             except TypeError as problem:  # a column may hold anything
-                raise HistoryDamaged(str(self.path), 0, str(problem)) from problem
+                raise HistoryCorrupt(str(self.path), 0, str(problem)) from problem
 
     def _rename(self, session_id: str, title: str) -> None:
         with self._changing(session_id) as rows:
@@ -217,8 +217,8 @@ class SqliteSessions:
     def _name(self, session_id: str) -> str:
         return f"session {session_id!r} in {self.path}"
 
-    def _missing(self, session_id: str) -> SessionMissing:
-        return SessionMissing(session_id, str(self.path))
+    def _missing(self, session_id: str) -> SessionNotFound:
+        return SessionNotFound(session_id, str(self.path))
 
     def _find(self, connection: sqlite3.Connection, session_id: str) -> Rows:
         rows = Rows.find(connection, session_id, self._name(session_id))
@@ -251,7 +251,7 @@ def _encode_output(rows: Rows, ref: str) -> bytes:
     try:
         return encode_output_line(ref, rows.output(ref) or b"")
     except ValueError as problem:
-        raise HistoryDamaged(f"output {ref} of {rows.name}", 0, str(problem)) from problem
+        raise HistoryCorrupt(f"output {ref} of {rows.name}", 0, str(problem)) from problem
 
 
 def _describe(row: sqlite3.Row) -> SessionInfo:

@@ -16,14 +16,14 @@ from typing import Any, Self, TypeVar
 
 import attrs
 
-from agentic.errors import HistoryDamaged, MessageNotFound, NothingToRestore, OutputMissing
+from agentic.errors import HistoryCorrupt, MessageNotFound, NothingToRestore, OutputNotFound
 from agentic.history._diff import Diff
 from agentic.history._entries import encode_message, encode_view
-from agentic.history._given import absolute, check_messages, check_session_id
 from agentic.history._known import Known, check_replaces
 from agentic.history._redaction import Request
 from agentic.history._refs import check_ref, decode_output, encode_output
 from agentic.history._state import State
+from agentic.history._validate import absolute, check_messages, check_session_id
 from agentic.history._waiting import finish
 from agentic.history.sqlite._database import (
     BUSY_SECONDS,
@@ -90,7 +90,7 @@ class SqliteStore:
         Raises:
             ConfigError: no message, or one that is not JSON data.
             HistoryConflict: somebody else is writing this session.
-            HistoryDamaged: the file is no database of sessions.
+            HistoryCorrupt: the file is no database of sessions.
             HistoryNotWritten: the message is not stored; the session is as it was.
         """
         line = encode_message(message)
@@ -98,10 +98,10 @@ class SqliteStore:
         self._count(len(line))
 
     async def load(self) -> list[Message]:
-        """Give the history as a provider accepts it; none if there is no such session.
+        """Return the history as a provider accepts it; none if there is no such session.
 
         Raises:
-            HistoryDamaged: an entry of the present view cannot be read, or it is no database.
+            HistoryCorrupt: an entry of the present view cannot be read, or it is no database.
             OSError: the file is there and cannot be opened.
         """
         messages, seen = await asyncio.to_thread(self._read, _load, ([], NOWHERE))
@@ -119,7 +119,7 @@ class SqliteStore:
             HistoryConflict: somebody else is writing this session. Without `replaces`, somebody
                 else has written to it since this store loaded it: the new view would hide what it
                 does not know. With `replaces`, the history was replaced since it was loaded.
-            HistoryDamaged: the file is no database of sessions.
+            HistoryCorrupt: the file is no database of sessions.
             HistoryNotWritten: nothing is stored; the session is as it was.
         """
         view = reopen_rounds(check_messages(messages))
@@ -135,7 +135,7 @@ class SqliteStore:
         """Return the number of the latest entry. Reads nothing while this store is the writer.
 
         Raises:
-            HistoryDamaged: it is no database.
+            HistoryCorrupt: it is no database.
             OSError: the file is there and cannot be opened.
         """
         if (seq := self._writer.seq) is not None:
@@ -143,10 +143,10 @@ class SqliteStore:
         return await asyncio.to_thread(self._read, lambda _, state: state.seq, 0)
 
     async def full(self) -> list[Message]:
-        """Give every message ever appended, raw and in order.
+        """Return every message ever appended, raw and in order.
 
         Raises:
-            HistoryDamaged: an entry cannot be read, or it is no database.
+            HistoryCorrupt: an entry cannot be read, or it is no database.
             OSError: the file is there and cannot be opened.
         """
         return await asyncio.to_thread(self._read, lambda rows, _: rows.full(), [])
@@ -156,18 +156,18 @@ class SqliteStore:
 
         Raises:
             NothingToRestore: no replace stands.
-            HistoryConflict, HistoryDamaged, HistoryNotWritten: nothing is stored.
+            HistoryConflict, HistoryCorrupt, HistoryNotWritten: nothing is stored.
         """
         if not self.path.exists():  # or the claim would make it
             raise NothingToRestore(self._writer.name)
         await self._do_in_worker(self._writer.restore)
 
     async def diff(self) -> Diff:
-        """Give what the latest replace that still stands dropped, and what it brought in.
+        """Return what the latest replace that still stands dropped, and what it brought in.
 
         Raises:
             NothingToRestore: no replace stands.
-            HistoryDamaged: an entry cannot be read, or it is no database.
+            HistoryCorrupt: an entry cannot be read, or it is no database.
             OSError: the file is there and cannot be opened.
         """
         found = await asyncio.to_thread(self._read, Rows.diff, None)
@@ -175,33 +175,33 @@ class SqliteStore:
             raise NothingToRestore(self._writer.name)
         return found
 
-    async def keep(self, output: str) -> str:
+    async def put(self, output: str) -> str:
         """Keep an output beside the entries, and give its reference.
 
         Raises:
             ConfigError: no text.
             HistoryConflict: somebody else is writing this session.
-            HistoryDamaged, HistoryNotWritten: it is not kept.
+            HistoryCorrupt, HistoryNotWritten: it is not kept.
         """
-        return await self._do_in_worker(partial(self._writer.keep, encode_output(output)))
+        return await self._do_in_worker(partial(self._writer.put, encode_output(output)))
 
-    async def read(self, ref: str) -> str:
-        """Give a kept output back.
+    async def get(self, ref: str) -> str:
+        """Return a kept output.
 
         Raises:
             ConfigError: no reference.
-            HistoryDamaged: it is not as it was written.
-            OutputMissing: it was never kept here.
+            HistoryCorrupt: it is not as it was written.
+            OutputNotFound: it was never kept here.
         """
         check_ref(ref)
         content = await asyncio.to_thread(self._read, lambda rows, _: rows.output(ref), None)
         if content is None:
-            raise OutputMissing(self._writer.name, ref)
+            raise OutputNotFound(self._writer.name, ref)
         try:
             return decode_output(content, ref)
         except ValueError as problem:
             name = f"output {ref} of {self._writer.name}"
-            raise HistoryDamaged(name, 0, str(problem)) from problem
+            raise HistoryCorrupt(name, 0, str(problem)) from problem
 
     async def redact(
         self,
@@ -216,7 +216,7 @@ class SqliteStore:
         Raises:
             ConfigError: an argument that cannot be meant.
             HistoryConflict: somebody else is writing this session, or did not stop reading.
-            HistoryDamaged: an entry cannot be read, or the file is no database of sessions.
+            HistoryCorrupt: an entry cannot be read, or the file is no database of sessions.
             HistoryNotWritten: nothing is changed, or it is not removed from the file yet.
             MessageNotFound: there is no such message.
         """
@@ -226,7 +226,7 @@ class SqliteStore:
         await self._do_in_worker(partial(self._writer.redact, request))
 
     async def aclose(self) -> None:
-        """Give the lock back, after what is being written is written."""
+        """Release the lock, after what is being written is written."""
         if self._worker or self._writer.is_ready:
             await self._submit(self._writer.close)
         worker, self._worker = self._worker, None

@@ -34,7 +34,7 @@ _OUTDATED = (-1, 0)
 
 
 def locate(rows: Rows, state: State) -> tuple[int, int]:
-    """Give how far somebody knows a session who knows it in this state."""
+    """Return how far somebody knows a session who knows it in this state."""
     return (rows.session, state.seq) if state.seq else NOWHERE
 
 
@@ -43,7 +43,7 @@ class Writer:
     """The writer's side of a session. Each step takes place whole or not at all.
 
     A step waits `wait_seconds` for another process that is writing at the moment, then raises
-    `Busy`. All of them raise `HistoryConflict`, `HistoryDamaged` and `HistoryNotWritten`.
+    `Busy`. All of them raise `HistoryConflict`, `HistoryCorrupt` and `HistoryNotWritten`.
     """
 
     path: Path
@@ -72,7 +72,7 @@ class Writer:
 
     @property
     def is_ready(self) -> bool:
-        """Tell whether this is the writer already."""
+        """Return whether this is the writer already."""
         return self._connection is not None
 
     @property
@@ -110,7 +110,7 @@ class Writer:
         self._take(self._restore, wait_seconds)
         self.known = None
 
-    def keep(self, content: bytes, wait_seconds: float) -> str:
+    def put(self, content: bytes, wait_seconds: float) -> str:
         """Add an encoded output, and give its reference."""
         ref = make_ref(content)
         self._take(lambda rows: rows.put_output(ref, content), wait_seconds)
@@ -227,7 +227,7 @@ class Writer:
         return connection
 
     def _is_there(self) -> bool:
-        """Tell whether the path still names our database: nothing is written to a removed one."""
+        """Return whether the path still names our database: nothing is written to a removed one."""
         try:
             found = self.path.stat()
         except FileNotFoundError:

@@ -22,7 +22,7 @@ KEYS = {"openai_responses": "input", "gemini": "contents"}
 
 @pytest.fixture(params=WIRES, ids=lambda wire: wire.NAME)
 def wire(request: pytest.FixtureRequest) -> ModuleType:
-    """Give each of the five wires."""
+    """Return each of the five wires."""
     found: ModuleType = request.param
     return found
 
@@ -93,13 +93,13 @@ class Forms:
 
 @pytest.fixture(scope="session")
 def forms() -> type[Forms]:
-    """Give what the tests of all wires need."""
+    """Return what the tests of all wires need."""
     return Forms
 
 
 @pytest.fixture(scope="session")
 def sessions() -> dict[str, list[Message]]:
-    """Give the recorded sessions, which lie beside the checkout."""
+    """Return the recorded sessions, which lie beside the checkout."""
     root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
     folder = root.parent / "shared" / "data" / "transcripts"
     if not folder.is_dir():

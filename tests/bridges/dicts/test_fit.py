@@ -299,9 +299,9 @@ def test_a_moving_mark_changes_nothing(forms: Any) -> None:
 @pytest.mark.parametrize("messages", ["Why?", {"role": "user"}, [Message("user", "Why?")], None])
 def test_no_list_of_items_is_refused(forms: Any, messages: Any) -> None:
     """A single message, a text, messages of ours."""
-    with pytest.raises(ConfigError, match="messages is"):
+    with pytest.raises(ConfigError, match="messages must be"):
         forms.make(openai_chat).fit(messages)
-    with pytest.raises(ConfigError, match="messages is"):
+    with pytest.raises(ConfigError, match="messages must be"):
         asyncio.run(forms.make(openai_chat).fit_async(messages))
 
 
@@ -312,7 +312,7 @@ def test_no_item_is_refused(forms: Any, wire: ModuleType, item: Any) -> None:
     items = forms.to_items(wire, forms.exchange(0))
     conversation.fit(items)
 
-    with pytest.raises(ConfigError, match=rf"messages\[{len(items)}\] is"):
+    with pytest.raises(ConfigError, match=rf"messages\[{len(items)}\] must be"):
         conversation.fit([*items, item])
 
     assert conversation.fit(items) is items
@@ -330,7 +330,7 @@ def test_a_text_is_an_item_where_the_sdk_takes_one(forms: Any, wire: ModuleType)
 @pytest.mark.parametrize("response", [None, "Why?", 3, [{}]])
 def test_no_response_is_refused(forms: Any, response: Any) -> None:
     """Such as the text of a reply in place of the response that has the usage."""
-    with pytest.raises(ConfigError, match="response is"):
+    with pytest.raises(ConfigError, match="response must be"):
         forms.make(openai_chat).report(response)
 
 

@@ -29,7 +29,7 @@ _OPERATIONS = st.one_of(
 
 
 def _said(messages: list[Message]) -> list[Any]:
-    """Give what messages say to a provider."""
+    """Return what messages say to a provider."""
     return [
         (
             message.role,
@@ -96,7 +96,7 @@ class _Owner:
 
     @property
     def most_parting(self) -> int:
-        """Give how many items may part turns that would follow each other."""
+        """Return how many items may part turns that would follow each other."""
         return 0 if self.wire in {openai_chat, openai_responses} else 3
 
     def grow(self, calls: int, beside: str) -> None:

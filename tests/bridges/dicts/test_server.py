@@ -59,7 +59,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def client() -> Iterator[openai.OpenAI]:
-    """Give the real SDK, connected to the server."""
+    """Yield the real SDK, connected to the server."""
     _Handler.sizes.clear()
     _Handler.refused.clear()
     with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:

@@ -110,5 +110,5 @@ def test_a_check_keeps_a_few_conversations_only() -> None:
     for number in range(50):
         asyncio.run(manager.compact_if_needed(turn(number)))
 
-    assert manager._tallies is not None
-    assert len(manager._tallies._recent._known) < 10
+    assert manager._token_cache is not None
+    assert len(manager._token_cache._recent._known) < 10

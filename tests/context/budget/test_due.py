@@ -95,7 +95,7 @@ def test_for_a_manager_that_changes_nothing_nothing_is_due(parts: dict[str, Any]
 @pytest.mark.parametrize("name", ["size", "overhead_tokens"])
 def test_a_size_that_is_no_number_of_tokens_is_refused(name: str) -> None:
     """As it is where a compaction is asked for."""
-    with pytest.raises(ConfigError, match=f"{name} is -1; allowed: a whole number from 0"):
+    with pytest.raises(ConfigError, match=f"{name} must be a whole number >= 0.*, got -1"):
         Manager().due([], **{name: -1})
 
 

@@ -352,7 +352,7 @@ def test_another_conversation_that_begins_the_same_does_not_disturb() -> None:
         manager = Manager(LETTERS, _Compactor(wait), Policy(0, max_tokens=1_200))
         call = asyncio.create_task(manager.compact_if_needed(shared))
         await arrived.wait()
-        manager._tallies.tally([*shared, *long])  # type: ignore[union-attr]
+        manager._token_cache.sizes([*shared, *long])  # type: ignore[union-attr]
         go_on.set()
         return await call
 

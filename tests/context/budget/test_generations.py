@@ -51,7 +51,7 @@ def speak(kinds: Iterable[str], chapter: int) -> list[Message]:
 
 
 def described(done: Compaction) -> ContextSummary:
-    """Give the summary that there must be."""
+    """Return the summary that there must be."""
     assert done.summary is not None
     return done.summary
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentic.context.compactors import Digest
-from agentic.messages import ContextSummary, Message, ToolCall, ToolFailure, ToolResult
+from agentic.messages import ContextSummary, Message, ToolCall, ToolError, ToolResult
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def called() -> Callable[..., list[Message]]:
 
     def make(name: str, output: str = "", error: str = "", /, **arguments: Any) -> list[Message]:
         call = ToolCall("c1", name, json.dumps(arguments))
-        result = ToolResult("c1", name, output, ToolFailure(error) if error else None)
+        result = ToolResult("c1", name, output, ToolError(error) if error else None)
         return [Message("assistant", tool_calls=[call]), Message("tool", tool_results=[result])]
 
     return make
@@ -73,7 +73,7 @@ def _message(wire: dict[str, Any]) -> Message:
             wire["tool_call_id"],
             wire.get("name") or "",
             "" if failed else content,
-            ToolFailure(content) if failed else None,
+            ToolError(content) if failed else None,
         )
         return Message("tool", tool_results=[result])
     calls = [

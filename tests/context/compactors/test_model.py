@@ -38,7 +38,7 @@ class Asked:
 
 
 def data(prompt: str) -> list[Any]:
-    """Give the entries of the conversation in a prompt."""
+    """Return the entries of the conversation in a prompt."""
     found = re.search(r"<(conversation-\d+)>\n(.*)\n</\1>\Z", prompt, re.DOTALL)
     assert found is not None
     return [json.loads(line) for line in found[2].split("\n")]

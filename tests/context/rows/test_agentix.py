@@ -25,7 +25,7 @@ SIZES = "counter=CharCounter(chars_per_token=4.0), *, "
 
 
 def asks(of: Callable[..., object]) -> str:
-    """Give a signature without its annotations."""
+    """Return a signature without its annotations."""
     found = inspect.signature(of)
     bare = [each.replace(annotation=inspect.Parameter.empty) for each in found.parameters.values()]
     return str(found.replace(parameters=bare, return_annotation=inspect.Signature.empty))
@@ -137,18 +137,18 @@ def test_e4_the_heuristic_counter_rounds_up(text: str, count: int) -> None:
 
 
 def test_e5_fit_context_window() -> None:
-    """Names and defaults of the source, `low_water`, and an option of our own."""
+    """Names and defaults of the source, `low_watermark`, and an option of our own."""
     assert asks(FitContextWindow) == (
         f"(max_tokens, {SIZES}reserve_tokens=0, per_message_overhead=4, tokens_per_media=600, "
-        "low_water=0.75, digest=None)"
+        "low_watermark=0.75, digest=None)"
     )
 
 
 def test_e5_prefix_and_task_always_then_recent_rounds_that_fit() -> None:
-    """With `low_water=1.0` as many as fit: one more would not."""
+    """With `low_watermark=1.0` as many as fit: one more would not."""
     messages = [*TASK, *tool_rounds(30)]
 
-    fit = FitContextWindow(1_000, reserve_tokens=200, low_water=1.0).fit(messages)
+    fit = FitContextWindow(1_000, reserve_tokens=200, low_watermark=1.0).fit(messages)
 
     assert fit.messages[:2] == TASK
     assert fit.messages[2:] == messages[-len(fit.messages) + 2 :]
@@ -165,7 +165,7 @@ def test_e5_low_water_cuts_rarely_and_deep() -> None:
         pairs = itertools.pairwise(views)
         return sum(after[: len(before)] != before for before, after in pairs)
 
-    assert breaks(FitContextWindow(1_600)) * 3 < breaks(FitContextWindow(1_600, low_water=1.0))
+    assert breaks(FitContextWindow(1_600)) * 3 < breaks(FitContextWindow(1_600, low_watermark=1.0))
 
 
 def test_e5_the_minimum_is_kept_even_if_over_and_fit_says_so() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from agentic.context import budget, compactors
 from agentic.context.strategies import ClearToolOutputs, ContextStrategy, FitContextWindow, KeepLast
-from agentic.messages import ContextSummary, Message, ToolCall, ToolFailure, ToolResult
+from agentic.messages import ContextSummary, Message, ToolCall, ToolError, ToolResult
 from agentic.tokens import CharCounter
 
 COUNTER = CharCounter()
@@ -65,7 +65,7 @@ def test_f2_a_digest_keeps_what_the_agent_will_need() -> None:
         Message("assistant", tool_calls=[ToolCall("f", "bash", '{"command": "make check"}')]),
         Message(
             "tool",
-            tool_results=[ToolResult("f", "bash", "E: no such rule", ToolFailure("exit status 2"))],
+            tool_results=[ToolResult("f", "bash", "E: no such rule", ToolError("exit status 2"))],
         ),
     ]
 
@@ -75,6 +75,7 @@ def test_f2_a_digest_keeps_what_the_agent_will_need() -> None:
         "Why is the build red?",
         "src/part_8.py",
         "make check",
+        "exit 2",
         "E: no such rule",
     ):
         assert needed in text

@@ -16,7 +16,7 @@ from agentic.context.config import (
     SummarizationStrategy,
     TruncationStrategy,
 )
-from agentic.messages import Message, ToolCall, ToolFailure, ToolResult
+from agentic.messages import Message, ToolCall, ToolError, ToolResult
 from agentic.tokens import CharCounter
 
 STRATEGIES = ["truncation", "importance", "summarization"]
@@ -24,13 +24,13 @@ EVERY = pytest.mark.parametrize("strategy", STRATEGIES)
 
 
 def asks(of: Callable[..., object]) -> str:
-    """Give a signature without its annotations."""
+    """Return a signature without its annotations."""
     found = inspect.signature(of)
     bare = [each.replace(annotation=inspect.Parameter.empty) for each in found.parameters.values()]
     return str(found.replace(parameters=bare, return_annotation=inspect.Signature.empty))
 
 
-def round_of(name: str, output: str = "done", error: ToolFailure | None = None) -> list[Message]:
+def round_of(name: str, output: str = "done", error: ToolError | None = None) -> list[Message]:
     """Make a tool chain: a call and its result."""
     return [
         Message("assistant", tool_calls=[ToolCall(name, "run")]),
@@ -138,7 +138,7 @@ def test_c3_users_and_tool_use_score_full() -> None:
 
 def test_c3_an_error_scores_higher() -> None:
     """Where calls score little, one that failed outlives one that did not."""
-    failed, task = round_of("a", error=ToolFailure("no such file")), [Message("user", "Go on.")]
+    failed, task = round_of("a", error=ToolError("no such file")), [Message("user", "Go on.")]
     strategy = ImportanceStrategy(1, tool_use_score=0.2)
 
     view = strategy.compact([*failed, *round_of("b"), *task])

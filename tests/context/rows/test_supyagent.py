@@ -24,7 +24,7 @@ class Clerk:
     """Summarizes everything in a sentence."""
 
     async def compact(self, messages: list[Message], /) -> str:
-        """Give the sentence."""
+        """Return the sentence."""
         return "They talked."
 
 

@@ -81,7 +81,7 @@ SIZES = st.integers(0, 40)
 
 
 def shape(found: Round) -> tuple[object, ...]:
-    """Say what a round is apart from the outputs that a strategy may shorten."""
+    """Return what a round is apart from the outputs that a strategy may shorten."""
     return tuple(
         (each.role, each.content, each.tool_calls, [result.call_id for result in each.tool_results])
         for each in found.sendable
@@ -119,7 +119,7 @@ def test_a_view_is_a_subsequence_of_the_input(name: str, messages: list[Message]
 
 
 def same_ids(edited: Message, original: Message) -> bool:
-    """Tell whether one is the other with its outputs edited."""
+    """Return whether one is the other with its outputs edited."""
     ids = [[result.call_id for result in each.tool_results] for each in (edited, original)]
     return edited.role == original.role == "tool" and ids[0] == ids[1] and edited.native is None
 

@@ -16,7 +16,7 @@ USER = Message("user", "x" * 6)
 
 def fit_window(max_tokens: int, **options: Any) -> FitContextWindow:
     """Make one that counts characters and keeps as much as fits."""
-    return FitContextWindow(max_tokens, LETTERS, **{"low_water": 1.0, **options})
+    return FitContextWindow(max_tokens, LETTERS, **{"low_watermark": 1.0, **options})
 
 
 def say(*sizes: int) -> list[Message]:
@@ -33,7 +33,7 @@ def call(name: str, size: int) -> list[Message]:
 
 
 def kept(strategy: FitContextWindow, messages: list[Message]) -> list[int]:
-    """Give where the messages of the view stood."""
+    """Return where the messages of the view stood."""
     where = {id(message): position for position, message in enumerate(messages)}
     return [where[id(message)] for message in strategy.compact(messages)]
 
@@ -43,7 +43,7 @@ def test_only_the_window_must_be_given() -> None:
     strategy = FitContextWindow(1_000)
 
     assert strategy.counter is approx_token_counter
-    assert (strategy.reserve_tokens, strategy.low_water) == (0, 0.75)
+    assert (strategy.reserve_tokens, strategy.low_watermark) == (0, 0.75)
     assert (strategy.per_message_overhead, strategy.tokens_per_media) == (4, 600)
     assert strategy.budget == 1_000
 
@@ -55,7 +55,7 @@ def test_only_the_window_must_be_given() -> None:
         *(("reserve_tokens", given) for given in (-1, 100, 101, 0.5, "8", None, True)),
         *(("per_message_overhead", given) for given in (-1, 0.5, "4", None, True)),
         *(("tokens_per_media", given) for given in (-1, 0.5, "600", None, True)),
-        *(("low_water", given) for given in (0, -0.5, 1.01, float("nan"), "half", None, True)),
+        *(("low_watermark", given) for given in (0, -0.5, 1.01, float("nan"), "half", None, True)),
     ],
 )
 def test_numbers_that_make_no_sense_are_refused(name: str, given: Any) -> None:
@@ -65,7 +65,6 @@ def test_numbers_that_make_no_sense_are_refused(name: str, given: Any) -> None:
 
     assert (caught.value.name, caught.value.given) == (name, given)
     assert caught.value.allowed
-    assert caught.value.remedy
 
 
 def test_what_fits_comes_back_as_the_same_list() -> None:
@@ -245,7 +244,7 @@ def test_orphans_are_left_out_even_if_everything_fits() -> None:
 
 def test_a_cut_is_deep_and_then_the_start_is_left_alone() -> None:
     """Over the budget, the view is cut to the low water; between cuts it grows at its end."""
-    strategy = FitContextWindow(200, LETTERS, low_water=0.5)
+    strategy = FitContextWindow(200, LETTERS, low_watermark=0.5)
     messages = [USER, *say(*[10] * 60)]
 
     views = [strategy.compact(messages[:length]) for length in range(1, 62)]
@@ -261,7 +260,7 @@ def test_a_cut_is_deep_and_then_the_start_is_left_alone() -> None:
 
 def test_a_low_water_of_less_than_anything_leaves_the_minimum() -> None:
     """A cut never goes below what always stays."""
-    strategy = FitContextWindow(50, LETTERS, low_water=0.01)
+    strategy = FitContextWindow(50, LETTERS, low_watermark=0.01)
 
     assert kept(strategy, [USER, *say(20, 20, 20)]) == [0, 3]
 

@@ -47,8 +47,8 @@ def test_a_manager_with_the_same_counter_has_counted_already() -> None:
     messages = [message for number in range(20) for message in turn(number)]
     manager, strategy = Manager(counter), FitContextWindow(300, counter)
 
-    assert manager._tallies is not None
-    manager._tallies.tally(messages)
+    assert manager._token_cache is not None
+    manager._token_cache.sizes(messages)
     strategy.compact(messages)
 
     assert set(counter.asked.values()) == {1}

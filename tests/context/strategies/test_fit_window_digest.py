@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentic.context.compactors import Digest
-from agentic.context.strategies import Chain, ClearToolOutputs, FitContextWindow, Writer
+from agentic.context.strategies import Chain, ClearToolOutputs, FitContextWindow, SyncSummarizer
 from agentic.errors import ConfigError
 from agentic.messages import Message, ToolCall, ToolResult, close_open_rounds, split_rounds
 from agentic.testing import conversations
@@ -37,7 +37,7 @@ class _Ledger:
         return [message for each in self.given for message in each if message.summary is None]
 
 
-def fit_window(max_tokens: int, digest: Writer, **options: Any) -> FitContextWindow:
+def fit_window(max_tokens: int, digest: SyncSummarizer, **options: Any) -> FitContextWindow:
     """Make one that counts characters."""
     return FitContextWindow(max_tokens, LETTERS, digest=digest, **options)
 
@@ -72,7 +72,7 @@ def test_nothing_is_said_as_long_as_all_fits() -> None:
 def test_each_round_is_written_down_once_and_what_was_written_goes_on() -> None:
     """Turn by turn: a cut gives what it leaves out, the former note before it."""
     ledger = _Ledger()
-    strategy, messages = fit_window(1_000, ledger, low_water=0.5), [TASK]
+    strategy, messages = fit_window(1_000, ledger, low_watermark=0.5), [TASK]
     for reply in say(60):
         messages.append(reply)
         view = strategy.compact(messages)
@@ -98,7 +98,7 @@ def test_a_real_digest_names_what_was_dropped() -> None:
         messages.append(Message("tool", tool_results=[result]))
 
     digest = Digest(max_tokens=1_600, counter=LETTERS)
-    fit = fit_window(8_000, digest, low_water=0.4).fit(messages)
+    fit = fit_window(8_000, digest, low_watermark=0.4).fit(messages)
 
     shown = "\n".join(message.content for message in fit.messages)
     assert "src/part_40.py" in shown
@@ -151,7 +151,7 @@ class _Full:
 
 def test_a_note_that_fills_its_room_is_shown() -> None:
     """Its heading grows with the number of messages that it stands for."""
-    strategy, messages = fit_window(1_500, _Full(), low_water=1.0), [TASK]
+    strategy, messages = fit_window(1_500, _Full(), low_watermark=1.0), [TASK]
     for n in range(1_100):
         messages.append(Message("assistant", "x" * (1 + n % 7)))
         view = strategy.compact(messages)
@@ -184,14 +184,14 @@ def test_what_cannot_write_is_refused(wrong: Any) -> None:
 
 def test_a_digest_of_more_than_half_of_what_a_cut_leaves_is_refused() -> None:
     """Too little would be left for the conversation; the error says how small it must be."""
-    with pytest.raises(ConfigError, match=r"digest\.max_tokens is 376; allowed: up to 375"):
+    with pytest.raises(ConfigError, match=r"digest\.max_tokens must be up to 375.*, got 376"):
         fit_window(1_000, _Ledger(376))
 
 
 @pytest.mark.parametrize("size", [None, 0, -5, 3.5, True, "50"])
 def test_a_size_that_is_none_is_refused(size: Any) -> None:
     """A whole number from 1, in tokens."""
-    with pytest.raises(ConfigError, match=r"digest\.max_tokens is .*; allowed: a whole number"):
+    with pytest.raises(ConfigError, match=r"digest\.max_tokens must be a whole number.*, got .*"):
         fit_window(1_000, _Ledger(size))
 
 
@@ -217,7 +217,7 @@ def test_a_digest_that_fails_costs_nothing_but_its_note(
 ) -> None:
     """The view is right without it, a log entry says so, and the next cut gives it all again."""
     digest = _Failing(answer=answer)
-    strategy, messages = fit_window(1_000, digest, low_water=0.5), [TASK]
+    strategy, messages = fit_window(1_000, digest, low_watermark=0.5), [TASK]
     for reply in say(30):
         messages += [reply, attrs.evolve(reply, pinned=len(messages) == 11)]
         fit = strategy.fit(messages)
@@ -244,12 +244,12 @@ def test_an_interruption_leaves_the_fold_as_it_was() -> None:
                 raise KeyboardInterrupt
             return super().write(messages, counter=counter)
 
-    strategy, messages = fit_window(1_000, _Stopped(), low_water=0.5), [TASK]
+    strategy, messages = fit_window(1_000, _Stopped(), low_watermark=0.5), [TASK]
     for reply in say(30):
         messages.append(reply)
         with contextlib.suppress(KeyboardInterrupt):
             fit = strategy.fit(messages)
-            fresh = fit_window(1_000, _Ledger(), low_water=0.5).fit(messages)
+            fresh = fit_window(1_000, _Ledger(), low_watermark=0.5).fit(messages)
             assert (len(fit.messages), fit.tokens) == (len(fresh.messages), fresh.tokens)
             assert fit.tokens == count_tokens(fit.messages, LETTERS)
 
@@ -268,7 +268,7 @@ def test_a_digest_is_held_to_its_size_by_the_counter_of_the_window() -> None:
 
 def test_a_summary_in_a_note_counts_for_what_it_stands_for() -> None:
     """Whoever goes on with the view as the history is told a true number."""
-    strategy, history = fit_window(1_000, _Ledger(), low_water=0.5), [TASK]
+    strategy, history = fit_window(1_000, _Ledger(), low_watermark=0.5), [TASK]
     for reply in say(60):
         history = strategy.compact([*history, reply])
 
@@ -282,7 +282,7 @@ def test_what_was_written_is_not_written_again() -> None:
     Each begins like itself: what left it then left in the same parts.
     """
     ledger = _Ledger()
-    strategy = fit_window(1_000, ledger, low_water=0.5)
+    strategy = fit_window(1_000, ledger, low_watermark=0.5)
     talks = [[Message("user", f"Task {n}.")] for n in range(9)]
     for _ in range(40):
         for talk in talks:
@@ -295,7 +295,7 @@ def test_what_was_written_is_not_written_again() -> None:
 def test_clearing_before_it_does_not_have_all_written_again() -> None:
     """Twice the turns of the two tiers have about twice as much written, not four times."""
     ledger = _Ledger(100)
-    window = fit_window(8_000, ledger, low_water=0.5)
+    window = fit_window(8_000, ledger, low_watermark=0.5)
     tiers = Chain([ClearToolOutputs(6_000, LETTERS, keep_rounds=2), window])
     messages, written = [TASK], []
     for n in range(400):
@@ -312,15 +312,15 @@ def test_clearing_before_it_does_not_have_all_written_again() -> None:
 @given(
     messages=conversations(max_rounds=14).map(lambda each: [attrs.evolve(m) for m in each]),
     budget=st.integers(200, 2_500),
-    low_water=st.sampled_from([1.0, 0.75, 0.5]),
+    low_watermark=st.sampled_from([1.0, 0.75, 0.5]),
 )
 @MANY
 def test_a_view_with_a_note_keeps_what_views_promise(
-    messages: list[Message], budget: int, low_water: float
+    messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """Whole rounds in their order, the size as it is, fitting twice, and nothing lost unsaid."""
     ledger = _Ledger()
-    strategy = fit_window(budget, ledger, low_water=low_water)
+    strategy = fit_window(budget, ledger, low_watermark=low_watermark)
 
     fit = strategy.fit(messages)
 
@@ -343,18 +343,18 @@ def test_a_view_with_a_note_keeps_what_views_promise(
 @given(
     messages=conversations(max_rounds=14),
     budget=st.integers(200, 2_500),
-    low_water=st.sampled_from([1.0, 0.75, 0.5]),
+    low_watermark=st.sampled_from([1.0, 0.75, 0.5]),
 )
 @MANY
 def test_turn_by_turn_is_all_at_once(
-    messages: list[Message], budget: int, low_water: float
+    messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """The same history gives an equal view, whoever saw its beginning before."""
-    grown = fit_window(budget, Digest(max_tokens=40, counter=LETTERS), low_water=low_water)
+    grown = fit_window(budget, Digest(max_tokens=40, counter=LETTERS), low_watermark=low_watermark)
     for length in range(len(messages)):
         grown.compact(messages[:length])
 
-    fresh = fit_window(budget, Digest(max_tokens=40, counter=LETTERS), low_water=low_water)
+    fresh = fit_window(budget, Digest(max_tokens=40, counter=LETTERS), low_watermark=low_watermark)
 
     assert grown.compact(messages) == fresh.compact(messages)
 

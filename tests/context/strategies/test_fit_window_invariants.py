@@ -35,9 +35,9 @@ LOW_WATERS = st.sampled_from([1.0, 1.0, 0.9, 0.75, 0.5, 0.1])
 LENGTHS = st.lists(st.integers(0, 60), max_size=8)
 
 
-def fit_window(budget: int, low_water: float) -> FitContextWindow:
+def fit_window(budget: int, low_watermark: float) -> FitContextWindow:
     """Make a strategy that has seen nothing."""
-    return FitContextWindow(budget, LETTERS, low_water=low_water, tokens_per_media=30)
+    return FitContextWindow(budget, LETTERS, low_watermark=low_watermark, tokens_per_media=30)
 
 
 def count(messages: Sequence[Message]) -> int:
@@ -59,7 +59,7 @@ class _Oracle:
     target: int
 
     def view(self) -> list[Message]:
-        """Give the view of the whole conversation."""
+        """Return the view of the whole conversation."""
         rounds = [found for found in split_rounds(self.messages) if not found.orphaned]
         shown: list[Round] = []
         cut = False
@@ -99,12 +99,12 @@ class _Oracle:
 @given(CONVERSATIONS, BUDGETS, LOW_WATERS)
 @MANY
 def test_the_view_is_that_of_a_naive_fold(
-    messages: list[Message], budget: int, low_water: float
+    messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """Round by round: over the budget, keep the newest that the low water has room for."""
-    view = fit_window(budget, low_water).compact(messages)
+    view = fit_window(budget, low_watermark).compact(messages)
 
-    expected = _Oracle(messages, budget, int(budget * low_water)).view()
+    expected = _Oracle(messages, budget, int(budget * low_watermark)).view()
     assert list(map(id, view)) == list(map(id, expected))
 
 
@@ -125,10 +125,10 @@ def test_at_a_low_water_of_one_as_much_as_fits_is_kept(
 @given(CONVERSATIONS, BUDGETS, LOW_WATERS)
 @MANY
 def test_rounds_stay_whole_and_orphans_are_never_in_a_view(
-    messages: list[Message], budget: int, low_water: float
+    messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """Pairing: the view splits into rounds of the input, each complete, none orphaned."""
-    view = fit_window(budget, low_water).compact(messages)
+    view = fit_window(budget, low_watermark).compact(messages)
 
     whole = {tuple(map(id, found.messages)) for found in split_rounds(messages)}
     for found in split_rounds(view):
@@ -139,12 +139,12 @@ def test_rounds_stay_whole_and_orphans_are_never_in_a_view(
 @given(CONVERSATIONS, BUDGETS, LOW_WATERS)
 @MANY
 def test_a_view_is_a_subsequence_of_the_same_objects(
-    messages: list[Message], budget: int, low_water: float
+    messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """Identity: nothing is copied, edited or moved; the history is untouched."""
     before = list(map(id, messages))
 
-    view = fit_window(budget, low_water).compact(messages)
+    view = fit_window(budget, low_watermark).compact(messages)
 
     shown = set(map(id, view))
     assert list(map(id, messages)) == before
@@ -164,14 +164,14 @@ _CROWDED_OUT = [
 @example(_CROWDED_OUT, 32, 0.9)
 @MANY
 def test_prompt_task_pinned_and_newest_are_always_there(
-    messages: list[Message], budget: int, low_water: float
+    messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """What must stay does, whatever the budget; only an orphan goes even if pinned.
 
     The opening request goes if a cut on the way found the rest of this over the budget with it; it
     does not come back between two cuts, which would change how the view begins.
     """
-    shown = set(map(id, fit_window(budget, low_water).compact(messages)))
+    shown = set(map(id, fit_window(budget, low_watermark).compact(messages)))
 
     must, opening = what_must_stay(messages)
     assert shown.issuperset(map(id, must))
@@ -195,15 +195,15 @@ def what_must_stay(messages: list[Message]) -> tuple[list[Message], list[Message
 @given(CONVERSATIONS, BUDGETS, LOW_WATERS)
 @MANY
 def test_the_size_is_that_of_the_view_and_fits_says_what_it_says(
-    messages: list[Message], budget: int, low_water: float
+    messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """Fit: an independent count agrees, and only the minimum is ever over the budget."""
-    fit = fit_window(budget, low_water).fit(messages)
+    fit = fit_window(budget, low_watermark).fit(messages)
 
     assert fit.tokens == count(fit.messages)
     assert fit.fits == (fit.tokens <= budget)
     if not fit.fits:
-        least = FitContextWindow(1, LETTERS, low_water=1.0, tokens_per_media=30).fit(messages)
+        least = FitContextWindow(1, LETTERS, low_watermark=1.0, tokens_per_media=30).fit(messages)
         assert same(attrs.evolve(fit, fits=False), least)
 
 
@@ -212,14 +212,14 @@ def test_the_size_is_that_of_the_view_and_fits_says_what_it_says(
 def test_fitting_twice_is_fitting_once(
     messages: list[Message],
     budget: int,
-    low_water: float,
+    low_watermark: float,
     cold: bool,
 ) -> None:
     """Idempotence: a view comes back as the same list object, from a strategy new to it or not."""
-    strategy = fit_window(budget, low_water)
+    strategy = fit_window(budget, low_watermark)
     view = strategy.compact(messages)
 
-    again = (fit_window(budget, low_water) if cold else strategy).compact(view)
+    again = (fit_window(budget, low_watermark) if cold else strategy).compact(view)
 
     assert again is view
 
@@ -227,14 +227,14 @@ def test_fitting_twice_is_fitting_once(
 @given(CONVERSATIONS, BUDGETS, LOW_WATERS, LENGTHS)
 @MANY
 def test_turn_by_turn_is_the_same_as_at_once(
-    messages: list[Message], budget: int, low_water: float, lengths: list[int]
+    messages: list[Message], budget: int, low_watermark: float, lengths: list[int]
 ) -> None:
     """Fold: whatever was seen on the way, at whatever lengths, the view is that of a cold start."""
-    strategy = fit_window(budget, low_water)
+    strategy = fit_window(budget, low_watermark)
 
     for length in [*sorted(lengths), len(messages)]:
         warm = strategy.fit(messages[:length])
-        assert same(warm, fit_window(budget, low_water).fit(messages[:length]))
+        assert same(warm, fit_window(budget, low_watermark).fit(messages[:length]))
 
 
 @given(CONVERSATIONS, CONVERSATIONS, BUDGETS, LOW_WATERS, LENGTHS)
@@ -243,31 +243,31 @@ def test_conversations_that_take_turns_do_not_mix(
     one: list[Message],
     other: list[Message],
     budget: int,
-    low_water: float,
+    low_watermark: float,
     lengths: list[int],
 ) -> None:
     """Three on one strategy, one of them a fork of another, in any order and any state."""
-    strategy = fit_window(budget, low_water)
+    strategy = fit_window(budget, low_watermark)
 
     for length in lengths:
         for messages in (one[:length], other[:length], [*one[:length], *other]):
-            assert same(strategy.fit(messages), fit_window(budget, low_water).fit(messages))
+            assert same(strategy.fit(messages), fit_window(budget, low_watermark).fit(messages))
 
 
 @given(conversations(damaged=False, max_rounds=20), BUDGETS, LOW_WATERS)
 @MANY
 def test_between_two_cuts_a_view_only_grows_at_its_end(
-    messages: list[Message], budget: int, low_water: float
+    messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """The provider's cache survives: as long as there is room, what was sent is sent again."""
-    strategy = fit_window(budget, low_water)
+    strategy = fit_window(budget, low_watermark)
     rounds = split_rounds(messages)
     ends = [found.positions[-1] + 1 for found in rounds]
     views = [strategy.fit(messages[:end]) for end in ends]
 
     for found, before, after in zip(rounds[1:], views, views[1:], strict=False):
         room = before.tokens + count(found.messages) <= budget
-        if room and (low_water < 1 or len(before.messages) == found.positions[0]):
+        if room and (low_watermark < 1 or len(before.messages) == found.positions[0]):
             assert list(map(id, after.messages)) == list(
                 map(id, [*before.messages, *found.messages])
             )
@@ -276,11 +276,11 @@ def test_between_two_cuts_a_view_only_grows_at_its_end(
 @given(CONVERSATIONS, BUDGETS, LOW_WATERS)
 @MANY
 def test_a_repaired_history_stays_sound_in_a_view(
-    messages: list[Message], budget: int, low_water: float
+    messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """Of a history that a provider accepts, every view is one too."""
     repaired = close_open_rounds(messages)
 
-    view = fit_window(budget, low_water).compact(repaired)
+    view = fit_window(budget, low_watermark).compact(repaired)
 
     assert close_open_rounds(view) is view

@@ -36,9 +36,9 @@ STRATEGIES: dict[str, Callable[[int], ContextStrategy]] = {
     "truncate": lambda tokens: TruncateToolOutputs(max(1, tokens // 4)),
     "clear": ClearToolOutputs,
     "fit": FitContextWindow,
-    "fit_all": lambda tokens: FitContextWindow(tokens, low_water=1.0),
+    "fit_all": lambda tokens: FitContextWindow(tokens, low_watermark=1.0),
     "fit_and_say": lambda tokens: FitContextWindow(
-        tokens, low_water=0.5, digest=compactors.Digest(max_tokens=tokens // 4)
+        tokens, low_watermark=0.5, digest=compactors.Digest(max_tokens=tokens // 4)
     ),
     "importance": lambda tokens: Importance(tokens % 7),
     "chain": lambda tokens: Chain([ClearToolOutputs(tokens), FitContextWindow(tokens)]),
@@ -47,13 +47,13 @@ READ = ToolDefinition("read", "Read a file.", {"type": "object", "properties": {
 
 
 def refusals(adapter: ModuleType, view: list[Message], **options: object) -> list[str]:
-    """Say why the provider would refuse a view."""
+    """Return why the provider would refuse a view."""
     request = adapter.encode_request(view, system_prompt="Be brief.", **options)
     return [f"{found.rule}: {found.problem}" for found in adapter.validate(request)]
 
 
 def refusals_anywhere(view: list[Message]) -> list[str]:
-    """Say which providers would refuse a view, and why."""
+    """Return which providers would refuse a view, and why."""
     return [f"{each.__name__}: {why}" for each in ADAPTERS for why in refusals(each, view)]
 
 

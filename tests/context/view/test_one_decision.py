@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentic.cli.replay import _policies as replay
 from agentic.context.budget import Compactor, Manager, Policy
 from agentic.context.compactors import Digest
 from agentic.context.config import (
@@ -30,6 +29,7 @@ from agentic.context.view import View
 from agentic.history import MemoryStore
 from agentic.loop import Runner
 from agentic.messages import Message, close_open_rounds
+from agentic.replay import ReplayPolicy
 from agentic.session import Session
 from agentic.testing import ScriptedDecider, ScriptedExecutor, conversations
 from agentic.tokens import CharCounter
@@ -190,7 +190,7 @@ def _view(setting: Setting) -> View:
 
 
 def _replayed(setting: Setting) -> View:
-    policy = replay.Policy("own", tuple(setting.strategies()), setting.manager())
+    policy = ReplayPolicy("own", tuple(setting.strategies()), setting.manager())
     return policy.make_view()
 
 

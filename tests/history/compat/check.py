@@ -35,7 +35,7 @@ async def _check(store: Any, wanted: dict[str, Any]) -> None:
     assert _text(await store.load()) == _text(close_open_rounds(_messages(wanted["view"])))
     assert _text(await store.full()) == _text(_messages(wanted["full"]))
     for ref, output in wanted["outputs"].items():
-        assert await store.read(ref) == output
+        assert await store.get(ref) == output
     if wanted["before"] is None:
         try:
             await store.diff()
@@ -58,5 +58,5 @@ def _messages(plain: list[dict[str, Any]]) -> list[Message]:
 
 
 def _text(messages: Any) -> list[str]:
-    """Give messages as texts, since NaN equals nothing."""
+    """Return messages as texts, since NaN equals nothing."""
     return [json.dumps(to_plain(one), sort_keys=True, ensure_ascii=False) for one in messages]

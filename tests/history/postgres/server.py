@@ -85,7 +85,7 @@ class Server:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def dsn(self, database: str = "postgres", **changes: Any) -> str:
-        """Give the address of a database."""
+        """Return the address of a database."""
         parts = {"host": "127.0.0.1", "port": self.port, "user": OWNER, "password": self.password}
         return make_conninfo("", **{**parts, "dbname": database, **changes})
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agentic import testing
-from agentic.history import Archive, JsonlSessions, Keeper, Sessions
+from agentic.history import Archive, JsonlSessions, OutputStore, Sessions
 from agentic.history.postgres import PostgresSessions, PostgresStore
 
 
@@ -36,5 +36,5 @@ def test_the_database_of_sessions_keeps_its_promises(
 def test_what_is_looked_for_is_found(dsn: str) -> None:
     """A budget, an undo and a recall tool find the protocols that they ask for."""
     assert isinstance(PostgresStore(dsn), Archive)
-    assert isinstance(PostgresStore(dsn), Keeper)
+    assert isinstance(PostgresStore(dsn), OutputStore)
     assert isinstance(PostgresSessions(dsn), Sessions)

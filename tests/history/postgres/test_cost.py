@@ -26,7 +26,7 @@ COUNTS = """
 async def _make_long(dsn: str) -> PostgresStore:
     """Make a session of many messages, compacted but for the last three entries."""
     store = PostgresStore(dsn)
-    await store.keep("what makes the session")
+    await store.put("what makes the session")
     line = b'{"v":1,"type":"message","message":{"v":1,"role":"user","content":"hello"}}'
     async with await psycopg.AsyncConnection.connect(dsn) as connection:
         await connection.execute(ADD_MANY, [line, LENGTH])

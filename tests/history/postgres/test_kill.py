@@ -65,7 +65,7 @@ async def _find_outputs(store: PostgresStore, first: int, end: int, mode: str) -
     for number in range(first, end):
         if STEPS["is_keep"](number, mode):
             output = STEPS["make_output"](number)
-            assert await store.read(make_ref(encode_output(output))) == output
+            assert await store.get(make_ref(encode_output(output))) == output
 
 
 async def _kill_and_compare(dsn: str, mode: str, chance: random.Random) -> None:

@@ -10,11 +10,11 @@ import pytest
 from agentic.errors import (
     ConfigError,
     HistoryConflict,
-    HistoryDamaged,
+    HistoryCorrupt,
     HistoryNotWritten,
     HistoryUnavailable,
     NothingToRestore,
-    OutputMissing,
+    OutputNotFound,
 )
 from agentic.history.postgres import PostgresSessions, PostgresStore, _rows
 from agentic.messages import Message
@@ -74,8 +74,8 @@ def test_a_session_that_nobody_wrote_is_empty_and_makes_nothing(dsn: str) -> Non
             for step in (store.restore(), store.diff()):
                 with pytest.raises(NothingToRestore):
                     await step
-            with pytest.raises(OutputMissing):
-                await store.read("out-0123456789abcdef")
+            with pytest.raises(OutputNotFound):
+                await store.get("out-0123456789abcdef")
         assert await PostgresSessions(dsn).list() == []
 
     asyncio.run(look())
@@ -201,7 +201,7 @@ def test_a_session_that_is_removed_past_the_lock_is_noticed(dsn: str) -> None:
 
     async def write() -> None:
         async with PostgresStore(dsn) as store:
-            for step in (lambda: store.append(HELLO), lambda: store.keep("1 failed")):
+            for step in (lambda: store.append(HELLO), lambda: store.put("1 failed")):
                 await step()
                 await asyncio.to_thread(_do, dsn, "DELETE FROM agentic.sessions")
                 with pytest.raises(HistoryConflict, match="removed by somebody else past its lock"):
@@ -222,7 +222,7 @@ def test_what_is_larger_than_a_row_may_be_is_not_written(
     async def write() -> None:
         async with PostgresStore(dsn) as store:
             await store.append(HELLO)
-            for step in (store.append(Message("user", large)), store.keep(large)):
+            for step in (store.append(Message("user", large)), store.put(large)):
                 with pytest.raises(HistoryNotWritten, match="larger than PostgreSQL allows"):
                     await step
             assert await store.full() == [HELLO]
@@ -237,7 +237,7 @@ def test_a_session_is_not_deleted_while_somebody_writes_it(dsn: str) -> None:
         sessions = PostgresSessions(dsn)
         async with sessions.open("main") as store:
             await store.append(HELLO)
-            await store.keep("1 failed")
+            await store.put("1 failed")
             with pytest.raises(HistoryConflict, match="is being written"):
                 await sessions.delete("main")
         await sessions.delete("main")
@@ -271,10 +271,10 @@ def test_an_output_alone_is_a_session(dsn: str) -> None:
 
     async def keep() -> None:
         async with PostgresStore(dsn) as store:
-            ref = await store.keep("a lone \ud83d and a \x00")
-            assert await store.keep("a lone \ud83d and a \x00") == ref
+            ref = await store.put("a lone \ud83d and a \x00")
+            assert await store.put("a lone \ud83d and a \x00") == ref
             await store.append(HELLO)
-        assert await PostgresStore(dsn).read(ref) == "a lone \ud83d and a \x00"
+        assert await PostgresStore(dsn).get(ref) == "a lone \ud83d and a \x00"
         assert [info.messages for info in await PostgresSessions(dsn).list()] == [1]
 
     asyncio.run(keep())
@@ -287,20 +287,20 @@ def test_a_damaged_row_is_named(dsn: str) -> None:
         async with PostgresStore(dsn) as store:
             await store.append(HELLO)
             await store.append(THERE)
-            return await store.keep("1 failed")
+            return await store.put("1 failed")
 
     ref = asyncio.run(write())
     _do(dsn, "UPDATE agentic.entries SET text = 'not json' WHERE seq = 2")
     _do(dsn, "UPDATE agentic.outputs SET content = 'x'")
 
     for read in (PostgresStore(dsn).load, PostgresStore(dsn).full):
-        with pytest.raises(HistoryDamaged, match="entry 2 of session 'main' in postgresql://"):
+        with pytest.raises(HistoryCorrupt, match="entry 2 of session 'main' in postgresql://"):
             asyncio.run(read())
-    with pytest.raises(HistoryDamaged, match=f"output {ref} of session 'main'"):
-        asyncio.run(PostgresStore(dsn).read(ref))
+    with pytest.raises(HistoryCorrupt, match=f"output {ref} of session 'main'"):
+        asyncio.run(PostgresStore(dsn).get(ref))
 
     async def export() -> None:
-        with pytest.raises(HistoryDamaged, match=f"output {ref} of session 'main'"):
+        with pytest.raises(HistoryCorrupt, match=f"output {ref} of session 'main'"):
             [line async for line in PostgresSessions(dsn).export("main")]
 
     asyncio.run(export())

@@ -39,7 +39,7 @@ def test_no_byte_of_a_secret_is_left_in_the_tables(server: Any, dsn: str) -> Non
             for number in range(30):
                 await store.append(Message("user", f"{number} {SECRET}"))
             await store.append(Message("user", f"use {SECRET}", id="leak"))
-            await store.keep(f"KEY={SECRET}\n")
+            await store.put(f"KEY={SECRET}\n")
             text = f"It was built with `{SECRET}`."
             summary = ContextSummary(text, 20, notes={"keys": {SECRET: [SECRET]}})
             await store.replace([summary.to_message()])

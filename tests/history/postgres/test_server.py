@@ -25,7 +25,7 @@ os.kill(os.getpid(), 9)
 
 @pytest.fixture
 def hidden(tmp_path: Path) -> Path:
-    """Give the binaries in a folder that only root may enter."""
+    """Return the binaries in a folder that only root may enter."""
     package = next(PARTS["_places"]()).parents[1]
     folder = tmp_path / "hidden"
     folder.mkdir(mode=0o700)

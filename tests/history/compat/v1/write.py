@@ -29,9 +29,9 @@ from agentic.messages import (
     ContextSummary,
     Media,
     Message,
-    Native,
+    ProviderPayload,
     ToolCall,
-    ToolFailure,
+    ToolError,
     ToolResult,
     from_plain,
     to_plain,
@@ -55,7 +55,7 @@ LOOK = Message(
     usage=Usage(input=1200, output=40, total=1240, cache_read=1000, cache_write=150, reasoning=12),
     timestamp=NOON,
     id="a1",
-    native=Native(
+    native=ProviderPayload(
         "anthropic",
         {
             "role": "assistant",
@@ -69,7 +69,7 @@ LOOK = Message(
     ),
 )
 FAILED = ToolResult(
-    "c2", "read", "", error=ToolFailure("the arguments do not parse", kind="bad_arguments")
+    "c2", "read", "", error=ToolError("the arguments do not parse", kind="bad_arguments")
 )
 ANSWER = Message("assistant", "A test of the parser failed.", usage=Usage(input=1400, output=9))
 AGAIN = Message("user", "Mend it.")
@@ -108,13 +108,13 @@ DAMAGED = [
 
 
 def looked(ref: str) -> Message:
-    """Give the results of `LOOK`, of which one is kept elsewhere."""
+    """Return the results of `LOOK`, of which one is kept elsewhere."""
     run = ToolResult("c1", "run", LOG[-48:], notice=f"[Showing the end of {ref}.]", ref=ref)
     return Message("tool", tool_results=[run, attrs.evolve(FAILED, extra={"took": 0.25})], id="t1")
 
 
 def summary(text: str, count: int, generation: int = 1) -> Message:
-    """Give a summary message with a time that does not change."""
+    """Return a summary message with a time that does not change."""
     made = ContextSummary(
         text,
         count,
@@ -162,12 +162,12 @@ class Session:
 
     async def keep(self, text: str) -> str:
         """Keep an output in both."""
-        ref = str(await self.store.keep(text))
+        ref = str(await self.store.put(text))
         self.outputs[ref] = text
         return ref
 
     def expected(self, title: str) -> dict[str, Any]:
-        """Say what the session holds, as JSON data."""
+        """Return what the session holds, as JSON data."""
         view = [*self.layers[-1][0], *self.layers[-1][1]]
         before = [*self.layers[-2][0], *self.layers[-2][1]] if self.layers[1:] else None
         counts = [one.summary.messages_summarized for one in view if one.summary]
@@ -185,7 +185,7 @@ class Session:
 
 
 def plain(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Give messages as JSON data."""
+    """Return messages as JSON data."""
     return [to_plain(message) for message in messages]
 
 
@@ -257,7 +257,7 @@ LATER = b"""\
 
 
 def later() -> dict[str, Any]:
-    """Say what `LATER` holds."""
+    """Return what `LATER` holds."""
     hello, other = Message("user", "hello"), Message("assistant", "spelled otherwise")
     calm, there = Message("user", "hello", extra={"mood": "calm"}), Message("assistant", "there")
     return {
@@ -289,7 +289,7 @@ async def fill(place: Sessions) -> dict[str, Any]:
 
 
 def dump(dsn: str) -> str:
-    """Give the schema and the rows as statements."""
+    """Return the schema and the rows as statements."""
     parts = ["CREATE SCHEMA agentic;", *(part.strip() for part in MIGRATIONS)]
     with psycopg.connect(dsn) as connection:
         for table, order in (("version", "1"), ("sessions", "1"), ("entries", "1, 2")):

@@ -9,8 +9,8 @@ from agentic.messages import ContextSummary, Message, from_plain, to_plain
 from agentic.testing import conversations
 from agentic.tokens import (
     CharCounter,
+    ContextMeter,
     EstimateCounter,
-    Gauge,
     approx_token_counter,
     count_tokens,
 )
@@ -29,11 +29,11 @@ def _dialogue(turns: int) -> list[Message]:
     return [_sized(300, role) for _ in range(turns) for role in ("user", "assistant")]
 
 
-def _run(gauge: Gauge, dialogue: list[Message], *, factor: float, hidden: int) -> None:
+def _run(meter: ContextMeter, dialogue: list[Message], *, factor: float, hidden: int) -> None:
     """Report every call of a dialogue, as a provider does that counts `factor` for each of ours."""
     for end in range(1, len(dialogue), 2):
         counted = round(factor * count_tokens(dialogue[:end], CHARS)) + hidden
-        gauge.report(dialogue[:end], dialogue[end], Usage(counted, round(factor * 300)))
+        meter.report(dialogue[:end], dialogue[end], Usage(counted, round(factor * 300)))
 
 
 @given(messages=conversations(), overhead_tokens=st.integers(0, 9_999))
@@ -41,9 +41,9 @@ def test_before_the_first_report_the_view_is_counted(
     messages: list[Message], overhead_tokens: int
 ) -> None:
     """With what is said to go beside it."""
-    gauge = Gauge(approx_token_counter)
+    meter = ContextMeter(approx_token_counter)
 
-    assert gauge.measure(messages, overhead_tokens=overhead_tokens) == (
+    assert meter.measure(messages, overhead_tokens=overhead_tokens) == (
         count_tokens(messages) + overhead_tokens
     )
 
@@ -51,47 +51,47 @@ def test_before_the_first_report_the_view_is_counted(
 @given(sent=conversations(), tail=conversations(), tokens=st.integers(1, 10**6))
 def test_a_report_is_taken_as_it_is(sent: list[Message], tail: list[Message], tokens: int) -> None:
     """The size is what was reported, input and output, and an estimate of what came after."""
-    gauge = Gauge(approx_token_counter)
+    meter = ContextMeter(approx_token_counter)
     reply = Message("assistant", "Done.")
     tokens += count_tokens(sent)
 
-    gauge.report(sent, reply, Usage(tokens, 20))
+    meter.report(sent, reply, Usage(tokens, 20))
 
-    assert gauge.measure([*sent, reply], overhead_tokens=999) == tokens + 20
+    assert meter.measure([*sent, reply], overhead_tokens=999) == tokens + 20
     rebuilt = [from_plain(to_plain(message)) for message in [*sent, reply]]
-    assert gauge.measure(rebuilt) == tokens + 20
-    grown = gauge.measure([*sent, reply, *tail])
-    assert grown == tokens + 20 + round(gauge.factor * count_tokens(tail))
+    assert meter.measure(rebuilt) == tokens + 20
+    grown = meter.measure([*sent, reply, *tail])
+    assert grown == tokens + 20 + round(meter.factor * count_tokens(tail))
 
 
 def test_a_report_of_too_few_tokens_is_about_something_else() -> None:
     """A server that reports only what was not in its cache does not switch the budget off."""
-    gauge = Gauge(approx_token_counter)
+    meter = ContextMeter(approx_token_counter)
     sent, reply = [Message("user", "x" * 40_000)], Message("assistant", "Done.")
 
-    gauge.report(sent, reply, Usage(5, 1))
+    meter.report(sent, reply, Usage(5, 1))
 
-    assert gauge.measure([*sent, reply]) == count_tokens([*sent, reply])
-    assert gauge.estimate_within(10_000) == 10_000
+    assert meter.measure([*sent, reply]) == count_tokens([*sent, reply])
+    assert meter.estimate_within(10_000) == 10_000
 
 
-def _after_a_server_side_cut(gauge: Gauge, calls: int, kept: int) -> list[float]:
+def _after_a_server_side_cut(meter: ContextMeter, calls: int, kept: int) -> list[float]:
     """Report `calls` calls that a server cut to `kept` tokens at once; give how far off each is."""
     dialogue, errors = _dialogue(40), []
-    gauge.report(dialogue[:79], dialogue[79], Usage(79 * 300, 300))
+    meter.report(dialogue[:79], dialogue[79], Usage(79 * 300, 300))
     for number in range(calls):
         dialogue.append(_sized(300))
         reported = kept + 600 * number
-        errors.append(gauge.measure(dialogue) / reported)
+        errors.append(meter.measure(dialogue) / reported)
         reply = _sized(300, "assistant")
-        gauge.report(dialogue, reply, Usage(reported, 300))
+        meter.report(dialogue, reply, Usage(reported, 300))
         dialogue.append(reply)
     return errors
 
 
 def test_a_server_side_cut_is_believed_soon() -> None:
     """Three reports that agree are enough, and later ones are taken at once."""
-    errors = _after_a_server_side_cut(Gauge(CHARS), 20, kept=4_000)
+    errors = _after_a_server_side_cut(ContextMeter(CHARS), 20, kept=4_000)
 
     assert errors[0] > 6
     assert errors[3:] == pytest.approx([1.0] * 17, rel=0.01)
@@ -99,15 +99,15 @@ def test_a_server_side_cut_is_believed_soon() -> None:
 
 def test_a_second_cut_is_believed_too() -> None:
     """In between, the whole is estimated: rather too much than too little."""
-    gauge = Gauge(CHARS)
+    meter = ContextMeter(CHARS)
     dialogue = _dialogue(40)
     reports = [4_000, 4_600, 5_200, 5_800, 2_000, 2_600, 3_200, 3_800]
     measured = []
 
     for reported in reports:
-        gauge.report(dialogue, _sized(300, "assistant"), Usage(reported, 300))
+        meter.report(dialogue, _sized(300, "assistant"), Usage(reported, 300))
         dialogue += [_sized(300, "assistant"), _sized(300)]
-        measured.append(gauge.measure(dialogue) - reported)
+        measured.append(meter.measure(dialogue) - reported)
 
     assert [error == 600 for error in measured] == [*[False] * 2, *[True] * 2] * 2
     assert min(measured) == 600
@@ -116,122 +116,122 @@ def test_a_second_cut_is_believed_too() -> None:
 @given(st.lists(st.integers(4, 3_000), min_size=8, max_size=20))
 def test_what_a_cache_left_is_never_taken_for_the_whole(tails: list[int]) -> None:
     """A server that reports only what was not cached: its reports do not add up."""
-    gauge = Gauge(CHARS)
+    meter = ContextMeter(CHARS)
     sent = [_sized(100_000)]
 
     for tail in tails:
         sent = [*sent, _sized(tail)]
-        gauge.report(sent, _sized(50, "assistant"), Usage(tail + 50, 50))
+        meter.report(sent, _sized(50, "assistant"), Usage(tail + 50, 50))
         sent = [*sent, _sized(50, "assistant")]
 
     grew = all(later > 5 * earlier for earlier, later in pairwise(tails[-3:]))
-    assert grew or gauge.measure(sent) >= 100_000
+    assert grew or meter.measure(sent) >= 100_000
 
 
 def test_a_cut_by_half_is_no_calibration() -> None:
     """A request reported smaller than one that it holds says nothing of what texts are worth."""
-    gauge = Gauge(CHARS)
+    meter = ContextMeter(CHARS)
     dialogue = _dialogue(20)
-    _run(gauge, dialogue, factor=1, hidden=0)
+    _run(meter, dialogue, factor=1, hidden=0)
     more = [*dialogue, _sized(300)]
 
-    gauge.report(more, _sized(300, "assistant"), Usage(6_000, 300))
+    meter.report(more, _sized(300, "assistant"), Usage(6_000, 300))
     more += [_sized(300, "assistant"), _sized(300)]
-    gauge.report(more, _sized(300, "assistant"), Usage(6_600, 300))
+    meter.report(more, _sized(300, "assistant"), Usage(6_600, 300))
 
-    assert gauge.measure([*more, _sized(300, "assistant")]) == 6_900
-    assert gauge.factor == pytest.approx(1)
-    assert gauge.estimate_within(9_000) == pytest.approx(9_000, rel=0.01)
+    assert meter.measure([*more, _sized(300, "assistant")]) == 6_900
+    assert meter.factor == pytest.approx(1)
+    assert meter.estimate_within(9_000) == pytest.approx(9_000, rel=0.01)
 
 
 def test_a_report_counts_only_while_its_view_starts_the_present_one() -> None:
     """After a compaction the size is an estimate again, with what is hidden from the messages."""
-    gauge = Gauge(CHARS)
+    meter = ContextMeter(CHARS)
     dialogue = _dialogue(2)
-    gauge.report(dialogue[:3], dialogue[3], Usage(1_500, 300))
+    meter.report(dialogue[:3], dialogue[3], Usage(1_500, 300))
     compacted = [ContextSummary("short", 3).to_message(), dialogue[3]]
 
-    assert gauge.measure(dialogue) == 1_800
-    assert gauge.measure(compacted) == 600 + count_tokens(compacted, CHARS)
+    assert meter.measure(dialogue) == 1_800
+    assert meter.measure(compacted) == 600 + count_tokens(compacted, CHARS)
 
 
 def test_a_report_counts_again_when_its_view_is_back() -> None:
     """A measure of another view in between changes nothing."""
-    gauge = Gauge(CHARS)
+    meter = ContextMeter(CHARS)
     dialogue = _dialogue(1)
-    gauge.report(dialogue[:1], dialogue[1], Usage(1_000, 300))
+    meter.report(dialogue[:1], dialogue[1], Usage(1_000, 300))
 
-    gauge.measure([Message("user", "something else")])
+    meter.measure([Message("user", "something else")])
 
-    assert gauge.measure([*dialogue, _sized(10)]) == 1_310
+    assert meter.measure([*dialogue, _sized(10)]) == 1_310
 
 
 def test_a_script_that_the_estimate_gets_wrong_is_learned() -> None:
     """A provider that counts three times as much: after two reports the tail is scaled."""
-    gauge = Gauge(CHARS)
+    meter = ContextMeter(CHARS)
     dialogue = _dialogue(2)
 
-    _run(gauge, dialogue, factor=3, hidden=500)
+    _run(meter, dialogue, factor=3, hidden=500)
 
-    assert gauge.factor == pytest.approx(3)
-    assert gauge.measure([*dialogue, _sized(1_000)]) == 500 + 3 * 1_200 + 3_000
-    assert gauge.measure([_sized(1_000)]) == 500 + 3_000
+    assert meter.factor == pytest.approx(3)
+    assert meter.measure([*dialogue, _sized(1_000)]) == 500 + 3 * 1_200 + 3_000
+    assert meter.measure([_sized(1_000)]) == 500 + 3_000
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 1.3, 6.0])
 def test_a_long_conversation_is_measured_as_the_provider_counts(factor: float) -> None:
     """Whatever the factor and whatever is hidden, grown or cut anew."""
-    gauge = Gauge(CHARS)
+    meter = ContextMeter(CHARS)
     dialogue = _dialogue(10)
 
-    _run(gauge, dialogue, factor=factor, hidden=2_000)
+    _run(meter, dialogue, factor=factor, hidden=2_000)
 
     for view in ([*dialogue, _sized(2_000)], dialogue[10:]):
         counted = factor * count_tokens(view, CHARS) + 2_000
-        assert gauge.measure(view) == pytest.approx(counted, rel=0.01)
+        assert meter.measure(view) == pytest.approx(counted, rel=0.01)
 
 
 @pytest.mark.parametrize("reported", [0, 10**9])
 def test_a_report_beyond_belief_moves_the_factor_within_bounds(reported: int) -> None:
     """No tokenizer is four times less or eight times more than the estimate."""
-    gauge = Gauge(CHARS)
+    meter = ContextMeter(CHARS)
     dialogue = _dialogue(2)
-    gauge.report(dialogue[:1], dialogue[1], Usage(10_000, 300))
+    meter.report(dialogue[:1], dialogue[1], Usage(10_000, 300))
 
-    gauge.report(dialogue[:3], dialogue[3], Usage(10_300 + reported, 300))
+    meter.report(dialogue[:3], dialogue[3], Usage(10_300 + reported, 300))
 
-    assert gauge.factor in {0.25, 8.0}
-    assert gauge.measure(dialogue) == 10_600 + reported
+    assert meter.factor in {0.25, 8.0}
+    assert meter.measure(dialogue) == 10_600 + reported
 
 
 def test_little_growth_says_nothing_of_the_factor() -> None:
     """A ratio of two small numbers is that of their overheads."""
-    gauge = Gauge(CHARS)
+    meter = ContextMeter(CHARS)
     dialogue = [_sized(20, role) for _ in range(2) for role in ("user", "assistant")]
 
-    _run(gauge, dialogue, factor=3, hidden=100)
+    _run(meter, dialogue, factor=3, hidden=100)
 
-    assert gauge.factor == 1.0
+    assert meter.factor == 1.0
 
 
 def test_a_usage_without_input_is_ignored() -> None:
     """A stream that ended early, or a server that does not count, teaches nothing."""
-    gauge = Gauge(CHARS)
+    meter = ContextMeter(CHARS)
     dialogue = _dialogue(1)
 
-    gauge.report(dialogue[:1], dialogue[1], Usage(output=300))
+    meter.report(dialogue[:1], dialogue[1], Usage(output=300))
 
-    assert gauge.measure(dialogue, overhead_tokens=50) == 650
+    assert meter.measure(dialogue, overhead_tokens=50) == 650
 
 
 def test_a_provider_that_counts_less_than_the_estimate_hides_nothing() -> None:
     """There is no negative overhead: the factor takes it up."""
-    gauge = Gauge(CHARS)
+    meter = ContextMeter(CHARS)
     dialogue = _dialogue(1)
 
-    gauge.report(dialogue[:1], dialogue[1], Usage(150, 10))
+    meter.report(dialogue[:1], dialogue[1], Usage(150, 10))
 
-    assert gauge.measure([_sized(600)]) == 300
+    assert meter.measure([_sized(600)]) == 300
 
 
 @given(
@@ -244,73 +244,73 @@ def test_an_estimate_within_is_the_inverse_of_a_measure(
     tokens: int, factor: float, hidden: int, turns: int
 ) -> None:
     """A new view of that size measures no more than was allowed; one token more, no less."""
-    gauge = Gauge(CHARS)
-    _run(gauge, _dialogue(turns), factor=factor, hidden=hidden)
+    meter = ContextMeter(CHARS)
+    _run(meter, _dialogue(turns), factor=factor, hidden=hidden)
 
-    allowed = gauge.estimate_within(tokens, overhead_tokens=40)
+    allowed = meter.estimate_within(tokens, overhead_tokens=40)
 
     if allowed >= OVERHEAD:
-        assert gauge.measure([_sized(allowed, "system")], overhead_tokens=40) <= tokens
+        assert meter.measure([_sized(allowed, "system")], overhead_tokens=40) <= tokens
     if allowed + 1 >= OVERHEAD:
-        assert gauge.measure([_sized(allowed + 1, "system")], overhead_tokens=40) >= tokens
+        assert meter.measure([_sized(allowed + 1, "system")], overhead_tokens=40) >= tokens
 
 
 def test_nothing_fits_where_what_is_hidden_takes_it_all() -> None:
     """Not even a view of no tokens: the answer is below zero."""
-    gauge = Gauge(CHARS)
-    _run(gauge, _dialogue(3), factor=6, hidden=1_000)
+    meter = ContextMeter(CHARS)
+    _run(meter, _dialogue(3), factor=6, hidden=1_000)
 
-    assert gauge.estimate_within(999) < 0 <= gauge.estimate_within(1_000)
+    assert meter.estimate_within(999) < 0 <= meter.estimate_within(1_000)
 
 
 def test_reasoning_that_is_not_sent_back_is_learned() -> None:
     """Some providers count the thinking of a reply once, as output, and never again."""
-    gauge = Gauge(CHARS)
+    meter = ContextMeter(CHARS)
     dialogue = _dialogue(6)
 
     for end in range(1, len(dialogue), 2):
         counted = count_tokens(dialogue[:end], CHARS) + 500
-        gauge.report(dialogue[:end], dialogue[end], Usage(counted, 300 + 2_000, reasoning=2_000))
+        meter.report(dialogue[:end], dialogue[end], Usage(counted, 300 + 2_000, reasoning=2_000))
 
-    assert gauge.factor == pytest.approx(1)
-    assert gauge.measure([*dialogue, _sized(300)]) == 500 + 13 * 300
-    assert gauge.measure([_sized(300)]) == 800
+    assert meter.factor == pytest.approx(1)
+    assert meter.measure([*dialogue, _sized(300)]) == 500 + 13 * 300
+    assert meter.measure([_sized(300)]) == 800
 
 
 def test_reasoning_that_is_sent_back_is_counted() -> None:
     """Other providers take the thinking back, and count it in every later call."""
-    gauge = Gauge(CHARS)
+    meter = ContextMeter(CHARS)
     dialogue = _dialogue(6)
 
     for turn, end in enumerate(range(1, len(dialogue), 2)):
         counted = count_tokens(dialogue[:end], CHARS) + 500 + turn * 2_000
-        gauge.report(dialogue[:end], dialogue[end], Usage(counted, 300 + 2_000, reasoning=2_000))
+        meter.report(dialogue[:end], dialogue[end], Usage(counted, 300 + 2_000, reasoning=2_000))
 
-    assert gauge.factor == pytest.approx(1)
-    assert gauge.measure([*dialogue, _sized(300)]) == 500 + 13 * 300 + 6 * 2_000
+    assert meter.factor == pytest.approx(1)
+    assert meter.measure([*dialogue, _sized(300)]) == 500 + 13 * 300 + 6 * 2_000
 
 
 def test_a_few_tokens_near_the_estimate_say_little() -> None:
     """A tool output that came out a fifth larger says more of itself than of the tokenizer."""
-    gauge = Gauge(CHARS)
+    meter = ContextMeter(CHARS)
     dialogue = _dialogue(2)
-    gauge.report(dialogue[:1], dialogue[1], Usage(1_000, 300))
+    meter.report(dialogue[:1], dialogue[1], Usage(1_000, 300))
 
-    gauge.report(dialogue[:3], dialogue[3], Usage(1_660, 300))
+    meter.report(dialogue[:3], dialogue[3], Usage(1_660, 300))
 
-    assert 1.0 < gauge.factor < 1.1
+    assert 1.0 < meter.factor < 1.1
 
 
 @given(factor=st.floats(1.02, 3), hidden=st.integers(0, 5_000))
 def test_what_is_hidden_is_told_by_the_smallest_request(factor: float, hidden: int) -> None:
     """A factor that is a little off does not grow into thousands of hidden tokens."""
-    gauge = Gauge(CHARS)
+    meter = ContextMeter(CHARS)
     dialogue = _dialogue(60)
 
-    _run(gauge, dialogue, factor=factor, hidden=hidden)
+    _run(meter, dialogue, factor=factor, hidden=hidden)
 
     counted = factor * count_tokens(dialogue[:3], CHARS) + hidden
-    assert gauge.measure([*dialogue[:2], _sized(300)]) == pytest.approx(counted, rel=0.05)
+    assert meter.measure([*dialogue[:2], _sized(300)]) == pytest.approx(counted, rel=0.05)
 
 
 @pytest.mark.corpus
@@ -320,11 +320,11 @@ def test_real_sessions_are_within_a_percent_by_the_estimate(
     """Row F5, at the 95th percentile, from the second call on."""
     errors = []
     for messages, calls in deepseek_sessions:
-        gauge = Gauge(EstimateCounter())
+        meter = ContextMeter(EstimateCounter())
         for number, (sent, usage) in enumerate(calls):
             if number:
-                errors.append(abs(gauge.measure(messages[:sent]) - usage.input) / usage.input)
-            gauge.report(messages[:sent], messages[sent], usage)
+                errors.append(abs(meter.measure(messages[:sent]) - usage.input) / usage.input)
+            meter.report(messages[:sent], messages[sent], usage)
 
     assert statistics.median(errors) < 0.001
     assert statistics.quantiles(errors, n=20)[-1] < 0.01
@@ -337,11 +337,11 @@ def test_real_sessions_are_measured_within_a_percent(
     """Row F5: from the second call on, against what DeepSeek reported for 16 sessions."""
     errors = []
     for messages, calls in deepseek_sessions:
-        gauge = Gauge(approx_token_counter)
+        meter = ContextMeter(approx_token_counter)
         for number, (sent, usage) in enumerate(calls):
             if number:
-                errors.append(abs(gauge.measure(messages[:sent]) - usage.input) / usage.input)
-            gauge.report(messages[:sent], messages[sent], usage)
+                errors.append(abs(meter.measure(messages[:sent]) - usage.input) / usage.input)
+            meter.report(messages[:sent], messages[sent], usage)
 
     median, p95 = statistics.median(errors), statistics.quantiles(errors, n=20)[-1]
     print(f"{len(errors)} calls: median {median:.3%}, p95 {p95:.3%}, most {max(errors):.3%}")  # noqa: T201

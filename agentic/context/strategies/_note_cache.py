@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 
 import attrs
 
-from agentic._given import is_whole, must_have
-from agentic.context.strategies._strategy import Writer
+from agentic._validate import is_whole, must_have
+from agentic.context.strategies._strategy import SyncSummarizer
 from agentic.errors import ConfigError
 from agentic.messages import ContextSummary, Message, SummaryText
 from agentic.tokens import Counter
 
-__all__ = ["Note", "Notebook", "check_writer"]
+__all__ = ["Note", "NoteCache", "check_writer"]
 
 _log = logging.getLogger(__name__)
 _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
@@ -22,7 +22,7 @@ _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_KNOWN = 1_024
 
 
-def check_writer(writer: Writer, room: int) -> None:
+def check_writer(writer: SyncSummarizer, room: int) -> None:
     """Refuse what cannot write, and what would take more than half of the room, in tokens.
 
     Raises:
@@ -38,7 +38,7 @@ def check_writer(writer: Writer, room: int) -> None:
             "digest.max_tokens",
             most,
             f"up to {room // 2}, half of what a cut leaves",
-            "pass a smaller digest, or raise low_water",
+            "pass a smaller digest, or raise low_watermark",
         )
 
 
@@ -52,14 +52,14 @@ class Note:
 
 
 @attrs.frozen(eq=False)
-class Notebook:
+class NoteCache:
     """Writes notes, and knows what it wrote.
 
     A view that is worked out anew, because a strategy before changed old messages or others were
     worked on meanwhile, writes only what it did not write before.
     """
 
-    writer: Writer
+    writer: SyncSummarizer
     counter: Counter
     count: Callable[[Message], int]
     _known: dict[tuple[int, ...], "_Written"] = attrs.field(factory=dict, init=False)
@@ -116,7 +116,7 @@ class _Written:
     messages: list["weakref.ref[Message]"]
 
     def is_of(self, messages: Sequence[Message]) -> bool:
-        """Tell whether it was written of these; an id alone may have been used again."""
+        """Return whether it was written of these; an id alone may have been used again."""
         return all(ref() is message for ref, message in zip(self.messages, messages, strict=True))
 
 

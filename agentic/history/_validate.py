@@ -45,7 +45,7 @@ def absolute(path: Any) -> Path:
 
 
 def check_message(given: object) -> Message:
-    """Give the message back, or say that it is none.
+    """Return the message, or raise if it is none.
 
     >>> check_message(Message("user", "hello")).content
     'hello'
@@ -59,7 +59,7 @@ def check_message(given: object) -> Message:
 
 
 def check_messages(given: Iterable[object]) -> list[Message]:
-    """Give the messages as a list of one's own.
+    """Return the messages as a list of one's own.
 
     >>> check_messages(())
     []
@@ -73,7 +73,7 @@ def check_messages(given: Iterable[object]) -> list[Message]:
 
 
 def check_session_id(given: object) -> str:
-    """Give the id back, or say what is allowed: a name that cannot lead out of its folder.
+    """Return the id, or raise: it must be a name that cannot lead out of its folder.
 
     >>> check_session_id("monday-1.b")
     'monday-1.b'
@@ -93,7 +93,7 @@ def check_session_id(given: object) -> str:
 
 
 def is_session_id(text: str) -> bool:
-    """Tell whether a text has the form of a session id.
+    """Return whether a text has the form of a session id.
 
     >>> is_session_id("../monday")
     False
@@ -102,7 +102,7 @@ def is_session_id(text: str) -> bool:
 
 
 def check_title(given: object) -> str:
-    """Give a title back, or say what is allowed.
+    """Return a title, or raise if it is not allowed.
 
     >>> check_title("Why the build is red")
     'Why the build is red'

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from agentic.messages import Message, Round, find_task, leading_system_count, split_rounds
 from agentic.tokens._messages import count_tokens
 
-__all__ = ["largest_part"]
+__all__ = ["describe_largest"]
 
 
-def largest_part(messages: Sequence[Message], *, overhead_tokens: int = 0) -> str:
+def describe_largest(messages: Sequence[Message], *, overhead_tokens: int = 0) -> str:
     """Name what most of a request is, `overhead_tokens` being what is sent beside the messages.
 
     Sizes are estimated: four characters a token.
 
-    >>> largest_part([Message("system", "Be brief. " * 100), Message("user", "Why?")])
+    >>> describe_largest([Message("system", "Be brief. " * 100), Message("user", "Why?")])
     'the system prompt'
-    >>> largest_part([Message("user", "Why? " * 100), Message("assistant", "Because.")])
+    >>> describe_largest([Message("user", "Why? " * 100), Message("assistant", "Because.")])
     'the latest request'
     """
     sizes = Counter({"what is sent beside the messages": overhead_tokens})

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from agentic.messages import Message, from_plain, to_plain
 from agentic.testing import conversations
-from agentic.tokens import CharCounter, Tallies, count_tokens
-from agentic.tokens._tally import _MEMO_ENTRIES, _memos
+from agentic.tokens import CharCounter, TokenCache, count_tokens
+from agentic.tokens._token_cache import _MEMO_ENTRIES, _memos
 
 
 @attrs.define(eq=False)
@@ -29,27 +29,27 @@ class _CountingCounter:
 
 
 @given(messages=conversations(), data=st.data())
-def test_a_tally_is_what_a_cold_count_gives(messages: list[Message], data: st.DataObject) -> None:
+def test_the_cache_is_what_a_cold_count_gives(messages: list[Message], data: st.DataObject) -> None:
     """However the list grew, shrank or began anew in between."""
-    tallies = Tallies(CharCounter())
+    token_cache = TokenCache(CharCounter())
     ends = data.draw(st.lists(st.integers(0, len(messages)), max_size=6))
     starts = data.draw(st.lists(st.integers(0, 1), min_size=len(ends), max_size=len(ends)))
 
     for start, end in zip(starts, ends, strict=True):
         view = messages[start:end]
-        tally = tallies.tally(view)
-        assert tally.messages == view
-        assert tally.sums == [count_tokens(view[:seen]) for seen in range(len(view) + 1)]
-        assert [tally.size(i) for i in range(len(view))] == [count_tokens([one]) for one in view]
-        assert tally.total == count_tokens(view)
+        sizes = token_cache.sizes(view)
+        assert sizes.messages == view
+        assert sizes.sums == [count_tokens(view[:seen]) for seen in range(len(view) + 1)]
+        assert [sizes.size(i) for i in range(len(view))] == [count_tokens([one]) for one in view]
+        assert sizes.total == count_tokens(view)
 
 
 @given(messages=conversations())
-def test_a_tally_takes_the_same_options_as_a_count(messages: list[Message]) -> None:
+def test_the_cache_takes_the_same_options_as_a_count(messages: list[Message]) -> None:
     """Overhead and media cost what they were said to cost."""
-    tallies = Tallies(CharCounter(), per_message_overhead=0, tokens_per_media=7)
+    token_cache = TokenCache(CharCounter(), per_message_overhead=0, tokens_per_media=7)
 
-    assert tallies.tally(messages).total == count_tokens(
+    assert token_cache.sizes(messages).total == count_tokens(
         messages, CharCounter(), per_message_overhead=0, tokens_per_media=7
     )
 
@@ -58,10 +58,10 @@ def test_a_tally_takes_the_same_options_as_a_count(messages: list[Message]) -> N
 def test_each_text_of_a_growing_conversation_is_counted_once(messages: list[Message]) -> None:
     """Though it is measured at every turn, and some texts come up again."""
     counter = _CountingCounter()
-    tallies = Tallies(counter)
+    token_cache = TokenCache(counter)
 
     for end in range(len(messages) + 1):
-        tallies.tally(messages[:end])
+        token_cache.sizes(messages[:end])
 
     assert counter.most <= 1
 
@@ -70,12 +70,12 @@ def test_each_text_of_a_growing_conversation_is_counted_once(messages: list[Mess
 def test_messages_rebuilt_at_every_turn_are_not_counted_again(messages: list[Message]) -> None:
     """Neither copies, nor what a store reads back, nor what was changed beside its texts."""
     counter = _CountingCounter()
-    tallies = Tallies(counter)
+    token_cache = TokenCache(counter)
 
     for end in range(len(messages) + 1):
-        tallies.tally([attrs.evolve(message) for message in messages[:end]])
-        tallies.tally([from_plain(to_plain(message)) for message in messages[:end]])
-        tallies.tally([message.replace(id=f"{end}") for message in messages[:end]])
+        token_cache.sizes([attrs.evolve(message) for message in messages[:end]])
+        token_cache.sizes([from_plain(to_plain(message)) for message in messages[:end]])
+        token_cache.sizes([message.replace(id=f"{end}") for message in messages[:end]])
 
     assert counter.most <= 1
 
@@ -86,31 +86,31 @@ def test_two_conversations_take_turns_on_one_tallies(
 ) -> None:
     """Neither makes the other be counted again."""
     counter = _CountingCounter()
-    tallies = Tallies(counter)
+    token_cache = TokenCache(counter)
 
     for end in range(1 + max(len(first), len(second))):
         for messages in (first, second):
             view = messages[:end]
-            assert tallies.tally(view).total == count_tokens(view, CharCounter(1))
+            assert token_cache.sizes(view).total == count_tokens(view, CharCounter(1))
 
     assert counter.most <= 1
 
 
 @given(messages=conversations())
 def test_two_tallies_of_one_counter_count_no_text_twice(messages: list[Message]) -> None:
-    """A Manager and a Gauge with one counter share what it said."""
+    """A Manager and a ContextMeter with one counter share what it said."""
     counter = _CountingCounter()
-    manager, gauge = Tallies(counter), Tallies(counter, per_message_overhead=0)
+    manager, meter = TokenCache(counter), TokenCache(counter, per_message_overhead=0)
 
-    manager.tally(messages)
-    gauge.tally(messages)
+    manager.sizes(messages)
+    meter.sizes(messages)
 
     assert counter.most <= 1
 
 
 def test_two_counters_do_not_share_a_memo() -> None:
     """Though they are equal: only the object itself is known to count the same."""
-    exact, rough = Tallies(CharCounter(1)), Tallies(CharCounter(8))
+    exact, rough = TokenCache(CharCounter(1)), TokenCache(CharCounter(8))
 
     assert (exact.count_text("12345678"), rough.count_text("12345678")) == (8, 1)
 
@@ -118,14 +118,14 @@ def test_two_counters_do_not_share_a_memo() -> None:
 def test_the_memo_is_bounded() -> None:
     """The oldest counts are forgotten first."""
     counter = _CountingCounter()
-    tallies = Tallies(counter)
+    token_cache = TokenCache(counter)
 
     for number in range(_MEMO_ENTRIES + 10):
-        tallies.count_text(f"text {number}")
-    tallies.count_text(f"text {_MEMO_ENTRIES}")
-    tallies.count_text("text 0")
+        token_cache.count_text(f"text {number}")
+    token_cache.count_text(f"text {_MEMO_ENTRIES}")
+    token_cache.count_text("text 0")
 
-    assert len(tallies._memo.counts) == _MEMO_ENTRIES
+    assert len(token_cache._memo.counts) == _MEMO_ENTRIES
     assert [text for text, times in counter.asked.items() if times > 1] == ["text 0"]
 
 
@@ -137,42 +137,42 @@ class _Text(str):
 
 def test_the_memo_keeps_no_text() -> None:
     """What was counted can be forgotten."""
-    tallies = Tallies(CharCounter())
+    token_cache = TokenCache(CharCounter())
     text = _Text("a long output")
     alive = weakref.ref(text)
 
-    tallies.count_text(text)
+    token_cache.count_text(text)
     del text
     gc.collect()
 
     assert alive() is None
-    assert len(tallies._memo.counts) == 1
+    assert len(token_cache._memo.counts) == 1
 
 
 def test_a_memo_goes_with_its_last_user() -> None:
     """Nothing is kept for a counter that nobody counts with any more."""
     counter = CharCounter()
-    tallies = Tallies(counter)
+    token_cache = TokenCache(counter)
     assert id(counter) in _memos
 
-    del tallies
+    del token_cache
     gc.collect()
 
     assert id(counter) not in _memos
 
 
-def test_a_counter_that_raises_leaves_the_tally_as_it_was() -> None:
+def test_a_counter_that_raises_leaves_the_cache_as_it_was() -> None:
     """The next count starts where the last good one ended."""
 
     class Strict:
         def count(self, text: str, /) -> int:
             return {"good": 1}[text]
 
-    tallies = Tallies(Strict(), per_message_overhead=0)
+    token_cache = TokenCache(Strict(), per_message_overhead=0)
     good, bad = Message("user", "good"), Message("user", "bad")
-    tallies.tally([good])
+    token_cache.sizes([good])
 
     with pytest.raises(KeyError):
-        tallies.tally([good, good, bad])
+        token_cache.sizes([good, good, bad])
 
-    assert tallies.tally([good, good]).sums == [0, 1, 2]
+    assert token_cache.sizes([good, good]).sums == [0, 1, 2]

@@ -18,10 +18,10 @@ import attrs
 
 from agentic.messages import Message, continues
 from agentic.tokens._counter import Counter
-from agentic.tokens._tally import Tallies
+from agentic.tokens._token_cache import TokenCache
 from agentic.usage import Usage
 
-__all__ = ["Gauge"]
+__all__ = ["ContextMeter"]
 
 _ENOUGH_TOKENS = 200
 """Below this many estimated tokens a ratio says more about the overhead than about the text."""
@@ -40,17 +40,17 @@ _DROP = 0.9
 
 
 @attrs.define(eq=False)
-class Gauge:
+class ContextMeter:
     """Measures one conversation. Sizes in tokens.
 
     >>> from agentic.tokens import approx_token_counter
     >>> question = Message("user", "What is in the file?")
     >>> reply = Message("assistant", "A parser, and its tests.")
-    >>> gauge = Gauge(approx_token_counter)
-    >>> gauge.measure([question])
+    >>> meter = ContextMeter(approx_token_counter)
+    >>> meter.measure([question])
     9
-    >>> gauge.report([question], reply, Usage(input=1_000, output=20))
-    >>> gauge.measure([question, reply])
+    >>> meter.report([question], reply, Usage(input=1_000, output=20))
+    >>> meter.measure([question, reply])
     1020
     """
 
@@ -58,7 +58,7 @@ class Gauge:
     factor: float = attrs.field(default=1.0, init=False)
     """Reported tokens for each estimated one, in what the conversation grew by, or in all of it
     where even that was reported smaller than estimated."""
-    _tallies: Tallies = attrs.field(init=False)
+    _token_cache: TokenCache = attrs.field(init=False)
     _reported: list[Message] = attrs.field(factory=list, init=False)
     """What the last report was about: the view that was sent, and the reply."""
     _reported_tokens: int = attrs.field(default=0, init=False)
@@ -81,7 +81,7 @@ class Gauge:
     """What `factor` is, replies included: what is added to them counts in a view that was cut."""
 
     def __attrs_post_init__(self) -> None:
-        self._tallies = Tallies(self.counter)
+        self._token_cache = TokenCache(self.counter)
 
     def measure(self, view: list[Message], *, overhead_tokens: int = 0) -> int:
         """Measure what is about to be sent.
@@ -89,7 +89,7 @@ class Gauge:
         `overhead_tokens` is an estimate of what is sent beside the messages (the system prompt, the
         tools' schemas). It counts until the first report, which knows better.
         """
-        sums = self._tallies.tally(view).sums
+        sums = self._token_cache.sizes(view).sums
         if self._still_starts(view):
             came_after = sums[-1] - sums[len(self._reported)]
             return self._carried_tokens + round(self.factor * came_after)
@@ -98,7 +98,7 @@ class Gauge:
         return self._hidden_tokens + round(self._whole_factor * sums[-1])
 
     def estimate_within(self, tokens: int, *, overhead_tokens: int = 0) -> int:
-        """Give the size, by the counter, that a newly cut view may have to measure `tokens`."""
+        """Return the size, by the counter, that a newly cut view may have to measure `tokens`."""
         hidden = overhead_tokens if self._hidden_tokens is None else self._hidden_tokens
         return math.floor((tokens - hidden) / self._whole_factor)
 
@@ -112,7 +112,7 @@ class Gauge:
         """
         if not usage.input:
             return
-        if usage.input >= _FACTORS[0] * self._tallies.tally(sent).total:
+        if usage.input >= _FACTORS[0] * self._token_cache.sizes(sent).total:
             self._doubtful = None
             self._calibrate(sent, usage.input)
         else:
@@ -132,7 +132,7 @@ class Gauge:
         former = self._doubtful
         if former is None or not continues(messages[:-1], former.messages):
             return _Doubtful(messages, usage, 1)
-        sums = self._tallies.tally(messages).sums
+        sums = self._token_cache.sizes(messages).sums
         came_after = self.factor * (sums[-2] - sums[len(former.messages)])
         most = former.usage.input + former.usage.output + came_after
         least = most - former.usage.reasoning  # where it is not sent back
@@ -190,7 +190,7 @@ class Gauge:
         return bool(self._reported) and continues(view, self._reported)
 
     def _calibrate(self, sent: list[Message], input_tokens: int) -> None:
-        sums = self._tallies.tally(sent).sums
+        sums = self._token_cache.sizes(sent).sums
         if not self._still_starts(sent):
             self._server_cut = False
         elif input_tokens < _DROP * self._reported_input:
@@ -235,7 +235,7 @@ class _Doubtful:
 
 
 def _ratio(reported: int, estimated: int, *, otherwise: float) -> float:
-    """Give a ratio as far as it is to be believed: one near to 1 may be chance."""
+    """Return a ratio as far as it is to be believed: one near to 1 may be chance."""
     if estimated < _ENOUGH_TOKENS:
         return otherwise
     least, most = _FACTORS

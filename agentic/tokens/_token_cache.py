@@ -11,12 +11,12 @@ from weakref import WeakValueDictionary
 
 import attrs
 
-from agentic._given import must_count
+from agentic._validate import must_count
 from agentic.messages import Message, RecentConversations, Round, check_messages
 from agentic.tokens._counter import Counter
 from agentic.tokens._messages import count_checked
 
-__all__ = ["Tallies", "Tally"]
+__all__ = ["MessageSizes", "TokenCache"]
 
 _MEMO_ENTRIES = 1 << 16
 
@@ -46,7 +46,7 @@ _memos: WeakValueDictionary[int, _Memo] = WeakValueDictionary()
 
 
 def _memo_of(counter: Counter) -> _Memo:
-    """Give the one memo of a counter, so that its users count no text twice between them."""
+    """Return the one memo of a counter, so that its users count no text twice between them."""
     memo = _memos.get(id(counter))
     if memo is None:
         memo = _memos[id(counter)] = _Memo(counter)
@@ -54,7 +54,7 @@ def _memo_of(counter: Counter) -> _Memo:
 
 
 @attrs.define(eq=False)
-class Tally:
+class MessageSizes:
     """One conversation as it was last seen, and the running sum of its sizes."""
 
     messages: list[Message] = attrs.field(factory=list)
@@ -67,49 +67,51 @@ class Tally:
         return self.sums[-1]
 
     def size(self, position: int) -> int:
-        """Give the size of one message, in tokens."""
+        """Return the size of one message, in tokens."""
         return self.sums[position + 1] - self.sums[position]
 
 
 @attrs.define(eq=False)
-class Tallies:
+class TokenCache:
     """The sizes of the conversations that one object looks after, by one counter."""
 
     counter: Counter
     per_message_overhead: int = 4
     tokens_per_media: int = 600
     _memo: _Memo = attrs.field(init=False)
-    _recent: RecentConversations[Tally] = attrs.field(factory=RecentConversations, init=False)
+    _recent: RecentConversations[MessageSizes] = attrs.field(
+        factory=RecentConversations, init=False
+    )
 
     def __attrs_post_init__(self) -> None:
         must_count("counter", self.counter)
         self._memo = _memo_of(self.counter)
 
-    def tally(self, messages: list[Message]) -> Tally:
-        """Give the sizes of a conversation, counting what was not counted before.
+    def sizes(self, messages: list[Message]) -> MessageSizes:
+        """Return the sizes of a conversation, counting what was not counted before.
 
         Raises:
             ConfigError: something in it is no Message.
         """
         known = self._recent.find(messages)
-        tally = known or Tally()
-        fresh = messages[len(tally.messages) :]
+        sizes = known or MessageSizes()
+        fresh = messages[len(sizes.messages) :]
         check_messages(fresh)
-        tally.sums[-1:] = accumulate(map(self.count_message, fresh), initial=tally.sums[-1])
-        tally.messages += fresh
+        sizes.sums[-1:] = accumulate(map(self.count_message, fresh), initial=sizes.sums[-1])
+        sizes.messages += fresh
         if known is None and messages:
-            self._recent.add(tally)
-        return tally
+            self._recent.add(sizes)
+        return sizes
 
     def count_message(self, message: Message) -> int:
         """Count one message."""
         return count_checked(message, self._memo, self.per_message_overhead, self.tokens_per_media)
 
-    def size_of(self, found: Round, tally: Tally) -> int:
+    def size_of(self, found: Round, sizes: MessageSizes) -> int:
         """Return the size of what may be sent of a round."""
         if found.orphaned:
             return sum(map(self.count_message, found.sendable))
-        return sum(map(tally.size, found.positions))
+        return sum(map(sizes.size, found.positions))
 
     def count_text(self, text: str) -> int:
         """Count one text, such as a system prompt."""

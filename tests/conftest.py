@@ -1,0 +1,43 @@
+"""What the tests of several rooms need: a file of JSON lines, and a conversation that grows."""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentic.messages import Message, ToolCall, ToolResult
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Write JSON values into a file, one a line; bytes as they are."""
+
+    def written(lines: Iterable[Any] | bytes, name: str = "session.jsonl") -> Path:
+        path = tmp_path / name
+        if not isinstance(lines, bytes):
+            lines = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+        path.write_bytes(lines)
+        return path
+
+    return written
+
+
+@pytest.fixture
+def talk() -> Callable[..., list[Message]]:
+    """Make a conversation: a system prompt, a task, and turns that read a file each."""
+
+    def make(turns: int, *, words: int = 200) -> list[Message]:
+        messages = [Message("system", "You mend code."), Message("user", "Mend src/parser_0.py.")]
+        for number in range(turns):
+            path = f"src/parser_{number}.py"
+            output = f"{path} imports src/parser_{number + 1}.py\n" + "def parse(text):\n" * words
+            call = ToolCall(f"c{number}", "read", json.dumps({"path": path}))
+            messages += [
+                Message("assistant", f"I read {path}.", tool_calls=[call]),
+                Message("tool", tool_results=[ToolResult(call.id, "read", output)]),
+            ]
+        return [*messages, Message("assistant", "Done.")]
+
+    return make
