@@ -70,6 +70,16 @@ class Round:
             return self.messages
         return tuple(_without_orphans(self)) if self.pinned else ()
 
+    @property
+    def repaired(self) -> tuple[Message, ...]:
+        """The messages as a provider accepts them: every call answered, and no orphan."""
+        sound = [*_without_orphans(self)] if self.orphaned else [*self.messages]
+        for made_up in _made_up_results(self):
+            # What the user says beside the results stays after all of them.
+            end = next((i for i, m in enumerate(sound) if m.role == "user"), len(sound))
+            sound.insert(end, made_up)
+        return tuple(sound)
+
 
 def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
     """Split a conversation into rounds, ordered by their first message. No message is left out.
@@ -130,14 +140,7 @@ def close_open_rounds(messages: list[Message]) -> list[Message]:
     >>> close_open_rounds(cut_off)[1].tool_results[0].error.kind
     'interrupted'
     """
-    closed: list[Message] = []
-    for found in split_rounds(messages):
-        sound = [*_without_orphans(found)] if found.orphaned else [*found.messages]
-        for made_up in _made_up_results(found):
-            # What the user says beside the results stays after all of them.
-            end = next((i for i, m in enumerate(sound) if m.role == "user"), len(sound))
-            sound.insert(end, made_up)
-        closed += sound
+    closed = [message for found in split_rounds(messages) for message in found.repaired]
     same = len(closed) == len(messages) and all(map(operator.is_, closed, messages))
     return messages if same else closed
 

@@ -86,7 +86,9 @@ class ItemReader:
         Raises:
             ConfigError: something new that is no item.
         """
-        same = self._count_same(items, covered)
+        known = min(len(items), len(self.items))
+        identical = self._count_identical(items, min(covered, known))
+        same = self._count_equal(items, identical, known)
         for position, item in enumerate(islice(items, same, None), same):
             self._check(position, item)
         former: dict[int, Unit] = {}
@@ -94,7 +96,7 @@ class ItemReader:
         if same < len(self.items) or (is_open and same < len(items)):
             former = self._forget(same)
         start = self._units[-1].end if self._units else 0
-        self.items[:] = items
+        self.items[identical:] = items[identical:]
         self._copies[start:] = map(_copy, items[start:])
         if start < len(items):
             self._decode(start, former)
@@ -135,12 +137,13 @@ class ItemReader:
             found.update(self._units[at].positions)
         return tuple(sorted(found))
 
-    def _count_same(self, items: Sequence[Any], covered: int) -> int:
-        """Count the items at the start that are as they were read."""
-        known = min(len(items), len(self.items))
-        start = min(covered, known)
-        if not all(map(operator.is_, islice(items, start), self.items)):
-            start = 0  # equal ones may have been built or loaded anew
+    def _count_identical(self, items: Sequence[Any], covered: int) -> int:
+        """Return how many items need no comparison by value: all that are covered, or none."""
+        # Equal ones may have been built or loaded anew; then all of them are other objects.
+        return covered if all(map(operator.is_, islice(items, covered), self.items)) else 0
+
+    def _count_equal(self, items: Sequence[Any], start: int, known: int) -> int:
+        """Count the items at the start that are as they were read; before `start` they are."""
         if items[start:known] == self._copies[start:known]:
             return known
         pairs = zip(items[start:known], self._copies[start:known], strict=True)

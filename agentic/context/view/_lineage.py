@@ -45,7 +45,7 @@ class Generation:
     shown: str = attrs.field(default="", kw_only=True)
     """A hash of the summary's text as it was sent last, if that was not the whole of it."""
 
-    def holds_for(self, given: list[Message]) -> bool:
+    def starts(self, given: list[Message]) -> bool:
         """Return whether a list still begins with what this compaction was made of."""
         if len(given) < self.cut:
             return False
@@ -57,13 +57,11 @@ class Generation:
             return False
         # From now on these objects are the ones to look for: comparing identities is fast.
         self.prefix = start
-        return self._leaves_a_request(given)
+        return True
 
-    def _leaves_a_request(self, given: list[Message]) -> bool:
-        """Return whether the latest request stays: in a list that was rewound it may be covered."""
-        late = range(len(given) - 1, -1, -1)
-        latest = next((at for at in late if given[at].role == "user"), None)
-        return latest is None or latest >= self.cut or latest in self.kept
+    def leaves(self, position: int | None) -> bool:
+        """Return whether the message at a position stays; there may be none."""
+        return position is None or position >= self.cut or position in self.kept
 
     def apply(self, given: list[Message]) -> list[Message]:
         """Return the history that this compaction makes of a list."""
@@ -167,8 +165,12 @@ class Lineage:
     """The latest first."""
     _seen: list[Message] = attrs.field(factory=list, init=False)
     """The owner's list, to be compared by identity."""
-    _read: list[Message] = attrs.field(factory=list, init=False)
-    """The same, with summaries that came back as plain system messages recognized."""
+    _recognized: dict[int, Message] = attrs.field(factory=dict, init=False)
+    """The summaries that came back as plain system messages, by their positions in the list."""
+    _latest_request: int | None = attrs.field(default=None, init=False)
+    """The position of the latest message of the user's."""
+    _holding: Generation | None = attrs.field(default=None, init=False)
+    """The generation that held for the list as it was seen last."""
 
     def follow(self, given: list[Message]) -> Branch:
         """Return what a list stands for.
@@ -176,10 +178,25 @@ class Lineage:
         Raises:
             ConfigError: something in the list is not a Message.
         """
-        read = self._recognize(given)
+        unchanged = self._see(given)
+        read = given
+        if self._recognized:
+            read = given.copy()
+            for position, summary in self._recognized.items():
+                read[position] = summary
         deepest_first = sorted(self._generations, key=lambda each: -each.cut)
-        found = next((each for each in deepest_first if each.holds_for(read)), None)
-        return Branch(given, read, found, read if found is None else found.apply(read))
+        self._holding = next(
+            (
+                each
+                for each in deepest_first
+                # In a list that was rewound, the latest request may be a covered one.
+                if each.leaves(self._latest_request)
+                and ((each is self._holding and each.cut <= unchanged) or each.starts(read))
+            ),
+            None,
+        )
+        history = read if self._holding is None else self._holding.apply(read)
+        return Branch(given, read, self._holding, history)
 
     @property
     def latest(self) -> Generation | None:
@@ -202,19 +219,32 @@ class Lineage:
                 is_whole = known.content == view[at].content
                 each.shown = "" if is_whole else _hash_text(view[at].content)
 
-    def _recognize(self, given: list[Message]) -> list[Message]:
-        """Return the list with summaries of ours as such; each message is looked at once."""
-        seen = len(self._seen)
-        if given[:seen] != self._seen:
+    def _see(self, given: list[Message]) -> int:
+        """Look at what is new in a list, and return how much of its start is as it was."""
+        unchanged = len(self._seen)
+        if given[:unchanged] != self._seen:
             pairs = zip(given, self._seen, strict=False)
-            shorter = min(seen, len(given))
-            seen = next((at for at, (new, old) in enumerate(pairs) if new != old), shorter)
-            del self._seen[seen:], self._read[seen:]
-        fresh = given[seen:]
+            shorter = min(unchanged, len(given))
+            unchanged = next((at for at, (new, old) in enumerate(pairs) if new != old), shorter)
+            self._forget(unchanged)
+        fresh = given[unchanged:]
         _check_messages(fresh)
         self._seen += fresh
-        self._read += map(self._as_summary, fresh)
-        return given if self._read == given else self._read.copy()
+        for position, message in enumerate(fresh, unchanged):
+            if message.role == "user":
+                self._latest_request = position
+            summary = self._as_summary(message)
+            if summary is not message:
+                self._recognized[position] = summary
+        return unchanged
+
+    def _forget(self, length: int) -> None:
+        """Forget all but the start of the list."""
+        del self._seen[length:]
+        for position in [each for each in self._recognized if each >= length]:
+            del self._recognized[position]
+        late = range(length - 1, -1, -1)
+        self._latest_request = next((at for at in late if self._seen[at].role == "user"), None)
 
     def _as_summary(self, message: Message) -> Message:
         """Return a system message that is a summary of ours as one.

@@ -1,8 +1,10 @@
 """A growing history, repaired as a provider accepts it; each message is looked at once."""
 
+import operator
+
 import attrs
 
-from agentic.messages import Message, close_open_rounds, continues, count_settled, split_rounds
+from agentic.messages import Message, continues, count_settled, split_rounds
 
 __all__ = ["Repair"]
 
@@ -25,12 +27,17 @@ class Repair:
         known = len(self._settled)
         fresh = split_rounds(messages, known)
         length = count_settled(messages, fresh)
-        settled, waiting = messages[known:length], messages[length:]
-        closed = close_open_rounds(settled)
-        self._settled += settled
+        closed: list[Message] = []
+        waiting: list[Message] = []
+        for found in fresh:
+            (closed if found.positions[0] < length else waiting).extend(found.repaired)
+        self._sound = self._sound and _are_same(closed, messages[known:length])
+        self._settled += messages[known:length]
         self._closed += closed
-        self._sound = self._sound and closed is settled
-        end = close_open_rounds(waiting)
-        if self._sound and end is waiting:
+        if self._sound and _are_same(waiting, messages[length:]):
             return messages
-        return [*self._closed, *end]
+        return [*self._closed, *waiting]
+
+
+def _are_same(some: list[Message], others: list[Message]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
