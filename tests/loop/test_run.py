@@ -467,7 +467,7 @@ def test_a_second_run_compares_what_it_loads_only_once(tmp_path: Path) -> None:
     result = runner.run_sync("two")
     asyncio.run(store.aclose())
 
-    window = runner._view._looker.meter
+    window = runner._view._builder.meter
     assert window is not None
     known = window._context_meter._token_cache._recent._known[0].messages
     assert all(seen is message for seen, message in zip(known, result.history, strict=False))

@@ -1,7 +1,7 @@
 """What to send of a conversation: `View` decides, `Prepared` is what it decided."""
 
-from agentic.context.view._overhead import begins_with
 from agentic.context.view._records import Check, Note, Prepared, Removal
+from agentic.context.view._request import begins_with
 from agentic.context.view._strategies import as_chain
 from agentic.context.view._view import View
 

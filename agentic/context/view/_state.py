@@ -6,8 +6,9 @@ from typing import Any
 import attrs
 
 from agentic.context.budget import Backoff
-from agentic.context.view._lineage import Generation, Lineage
-from agentic.context.view._meter import ReplyMeter
+from agentic.context.view._lineage import Branch, Generation
+from agentic.context.view._request import RequestBuilder
+from agentic.context.view._scheduler import CompactionScheduler
 from agentic.errors import ConfigError
 
 __all__ = ["read_state", "write_state"]
@@ -16,28 +17,27 @@ _VERSION = 1
 
 
 def write_state(
-    generation: Generation | None,
-    meter: ReplyMeter | None,
-    backoff: Backoff | None,
-    held_off_below: int,
+    latest: Branch | None, builder: RequestBuilder, scheduler: CompactionScheduler
 ) -> dict[str, Any]:
-    """Return the JSON form."""
+    """Return the JSON form; `latest` is what the latest request was made of."""
     state: dict[str, Any] = {"v": _VERSION}
+    backoff = scheduler.manager.backoff(latest.history) if latest and latest.history else None
     if backoff is not None:
         state["backoff"] = attrs.asdict(backoff)
-    if held_off_below:
-        state["held_off_below"] = held_off_below
+    if scheduler.held_off_below:
+        state["held_off_below"] = scheduler.held_off_below
+    generation = (latest and latest.generation) or builder.lineage.latest
     if generation is not None:
         state["compaction"] = generation.to_plain()
-    if meter is not None:
-        state["size"] = meter.to_plain()
+    if builder.meter is not None:
+        state["size"] = builder.meter.to_plain()
     return state
 
 
 def read_state(
-    state: Mapping[str, Any], lineage: Lineage, meter: ReplyMeter | None
-) -> tuple[Backoff | None, int]:
-    """Take over what `write_state` wrote; return the back-off, and the length that is waited for.
+    state: Mapping[str, Any], builder: RequestBuilder, scheduler: CompactionScheduler
+) -> None:
+    """Take over what `write_state` wrote.
 
     Raises:
         ConfigError: the state is of a newer version, or not one of ours.
@@ -50,11 +50,12 @@ def read_state(
         )
     try:
         if "compaction" in state:
-            lineage.add(Generation.from_plain(state["compaction"]))
-        if meter is not None and "size" in state:
-            meter.read_plain(state["size"])
-        backoff = Backoff(**state["backoff"]) if "backoff" in state else None
-        return backoff, int(state.get("held_off_below", 0))
+            builder.lineage.add(Generation.from_plain(state["compaction"]))
+        if builder.meter is not None and "size" in state:
+            builder.meter.read_plain(state["size"])
+        if "backoff" in state:
+            scheduler.backoff = Backoff(**state["backoff"])
+        scheduler.held_off_below = int(state.get("held_off_below", 0))
     except (KeyError, TypeError, ValueError) as problem:
         raise ConfigError(
             "state", dict(state), "what state() returned", "leave it out: it is damaged"

@@ -17,7 +17,6 @@ from agentic import events
 from agentic._tool_definition import ToolDefinition
 from agentic._validate import must_be
 from agentic.context.budget import (
-    Backoff,
     Compaction,
     CompactionTarget,
     Compactor,
@@ -26,12 +25,17 @@ from agentic.context.budget import (
 )
 from agentic.context.strategies import Chain, FitContextWindow
 from agentic.context.view._explain import explain
-from agentic.context.view._look import Look, Looker
 from agentic.context.view._records import Check, Note, Prepared, Removal
-from agentic.context.view._run import is_loop_running, run, run_elsewhere
+from agentic.context.view._request import Draft, RequestBuilder
+from agentic.context.view._scheduler import (
+    CompactionScheduler,
+    is_loop_running,
+    run,
+    run_elsewhere,
+)
 from agentic.context.view._state import read_state, write_state
 from agentic.context.view._strategies import as_chain, for_conversation
-from agentic.errors import ConfigError, HistoryChanged
+from agentic.errors import HistoryChanged
 from agentic.messages import Message
 from agentic.tokens import Counter
 from agentic.usage import Usage
@@ -42,13 +46,6 @@ _log = logging.getLogger(__name__)
 
 _AFTER_OVERFLOW = 0.75
 """The most that a second request may have of the first one's size."""
-_GROWN = 1.25
-"""How much longer a history must be than when its summary was taken back before N or K counts."""
-_DIGEST_TOKENS = 2_500
-"""The size of a digest that is made in place of a summary, where there is no window."""
-_AHEAD = 0.85
-"""`prepare_ahead` summarizes from this share of each limit on. One more turn seldom crosses the
-rest; a summary made much earlier would leave much of the window unused."""
 
 
 @attrs.define(eq=False)
@@ -83,16 +80,10 @@ class View:
     """Whether the policy's triggers compact. If not, only `compact` does."""
     _state: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, alias="state")
     """What `state()` returned for this conversation, perhaps in another process."""
-    _manager: Manager = attrs.field(init=False, repr=False)
-    _early: Manager | None = attrs.field(default=None, init=False, repr=False)
-    """The same with lower limits, for `prepare_ahead`."""
-    _looker: Looker = attrs.field(init=False, repr=False)
-    _latest: Look | None = attrs.field(default=None, init=False, repr=False)
+    _builder: RequestBuilder = attrs.field(init=False, repr=False)
+    _scheduler: CompactionScheduler = attrs.field(init=False, repr=False)
+    _latest: Draft | None = attrs.field(default=None, init=False, repr=False)
     """What the latest request was made of."""
-    _backoff: Backoff | None = attrs.field(default=None, init=False, repr=False)
-    """That of a former process, until its history is seen."""
-    _held_off_below: int = attrs.field(default=0, init=False, repr=False)
-    """With fewer messages than this, N and K do not trigger."""
     _turns: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
     _summaries: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
     _threads: Any = attrs.field(factory=threading.RLock, init=False, repr=False)
@@ -100,11 +91,13 @@ class View:
     def __attrs_post_init__(self) -> None:
         strategies = for_conversation(self.strategies, self.recall)
         self.compactor = for_conversation(self.compactor, self.recall)
-        self._manager = Manager(self.counter, self.compactor, self.policy)
-        self._looker = Looker(self.policy, self.counter, strategies, self.recall)
+        manager = Manager(self.counter, self.compactor, self.policy)
+        self._builder = RequestBuilder(self.policy, self.counter, strategies, self.recall)
+        self._scheduler = CompactionScheduler(
+            self, manager, self._builder, self.automatic, self.recall
+        )
         if self._state is not None:
-            found = read_state(self._state, self._looker.lineage, self._looker.meter)
-            self._backoff, self._held_off_below = found
+            read_state(self._state, self._builder, self._scheduler)
 
     @classmethod
     def of(cls, manager: Any, **options: Any) -> "View":
@@ -115,7 +108,7 @@ class View:
         """
         view = cls(manager.policy, counter=manager.counter, compactor=manager.compactor, **options)
         if type(manager) is not Manager:
-            view._manager = manager
+            view._scheduler.manager = manager
         return view
 
     async def prepare(
@@ -141,17 +134,17 @@ class View:
             ConfigError: something in the history is not a Message.
         """
         async with self._turns:
-            look, compaction = self._looker.look(history, system_prompt, tools), None
-            if self._due(look):
+            draft, compaction = self._builder.draft(history, system_prompt, tools), None
+            if self._scheduler.due(draft):
                 async with self._summaries:
                     # Meanwhile somebody else may have made the summary.
-                    look = self._looker.look(history, system_prompt, tools)
-                    if self._due(look):
-                        compaction = await self._compact(look, target)
+                    draft = self._builder.draft(history, system_prompt, tools)
+                    if self._scheduler.due(draft):
+                        compaction = await self._scheduler.compact(draft, target)
                         rewritten = target is not None and compaction.changed
                         given = compaction.messages if rewritten else history
-                        look = self._looker.look(given, system_prompt, tools)
-            prepared = self._finish(self._looker.cut(look), compaction)
+                        draft = self._builder.draft(given, system_prompt, tools)
+            prepared = self._finish(self._builder.cut(draft), compaction)
             for record in self._changes(target):
                 await events.send(events.context_changed, **record)
             return prepared
@@ -170,13 +163,13 @@ class View:
         block it: a `Digest` is made instead, and a note says so.
         """
         with self._threads:
-            look, compaction = self._looker.look(history, system_prompt, tools), None
+            draft, compaction = self._builder.draft(history, system_prompt, tools), None
             notes: tuple[Note, ...] = ()
             busy = self._turns.locked() or self._summaries.locked()
-            if not busy and self._due(look):
-                compaction, notes = self._compact_sync(look)
-                look = self._looker.look(history, system_prompt, tools)
-            prepared = self._finish(self._looker.cut(look), compaction, notes)
+            if not busy and self._scheduler.due(draft):
+                compaction, notes = self._scheduler.compact_sync(draft)
+                draft = self._builder.draft(history, system_prompt, tools)
+            prepared = self._finish(self._builder.cut(draft), compaction, notes)
             for record in self._changes(None):
                 events.send_sync(events.context_changed, **record)
             return prepared
@@ -195,14 +188,14 @@ class View:
         appended to the history meanwhile stays behind the summary, and a `prepare` that needs the
         summary before it is done waits for this one.
         """
-        self._early = early = self._early or _early(self._manager)
+        early = self._scheduler.early()
         if early is None or self._summaries.locked():
             return None
         async with self._summaries:
-            look = self._looker.look(history, system_prompt, tools)
-            if not self._due(look, early):
+            draft = self._builder.draft(history, system_prompt, tools)
+            if not self._scheduler.due(draft, early):
                 return None
-            return await self._compact(look, target, manager=early)
+            return await self._scheduler.compact(draft, target, manager=early)
 
     async def compact(
         self,
@@ -221,11 +214,11 @@ class View:
         is larger than what it replaces is only used if `allow_growth` says so.
         """
         async with self._summaries:
-            look = self._looker.look(history, system_prompt, tools)
-            if not force and not self._due(look):
-                return _nothing(look)
-            return await self._compact(
-                look,
+            draft = self._builder.draft(history, system_prompt, tools)
+            if not force and not self._scheduler.due(draft):
+                return _nothing(draft)
+            return await self._scheduler.compact(
+                draft,
                 target,
                 force=force,
                 instructions=instructions,
@@ -240,7 +233,7 @@ class View:
         The history that the latest request was made of is compacted once more; what is then still
         over three quarters of the refused size is left out. None if there is nothing smaller.
         """
-        return await self._shrink(sent, target, self._manager)
+        return await self._shrink(sent, target, self._scheduler.manager)
 
     def shrink_sync(self, sent: Sequence[Message]) -> Prepared | None:
         """Return what `shrink` returns, for code that does not await.
@@ -249,39 +242,39 @@ class View:
         """
         with self._threads:
             if is_loop_running():
-                manager, notes = self._manager_of_digests()
+                manager, notes = self._scheduler.waiting_for_nothing()
                 prepared = run_elsewhere(self._shrink(sent, None, manager))
                 return prepared and attrs.evolve(prepared, notes=(*notes, *prepared.notes))
-            return run(self._shrink(sent, None, self._manager))
+            return run(self._shrink(sent, None, self._scheduler.manager))
 
     async def _shrink(
         self, sent: Sequence[Message], target: CompactionTarget | None, manager: Manager
     ) -> Prepared | None:
-        latest, token_cache = self._latest, self._looker.token_cache
+        latest, token_cache = self._latest, self._builder.token_cache
         if latest is None or token_cache is None or self.counter is None:
             return None
         before, given = token_cache.sizes(list(sent)).total, latest.branch.given
         async with self._summaries:
-            look = self._looker.look(given, latest.system_prompt, latest.tools)
-            compaction = await self._compact(look, target, manager=manager, force=True)
+            draft = self._builder.draft(given, latest.system_prompt, latest.tools)
+            compaction = await self._scheduler.compact(draft, target, manager=manager, force=True)
         if target is not None and compaction.changed:
             given = compaction.messages
-        look = self._looker.cut(self._looker.look(given, latest.system_prompt, latest.tools))
+        draft = self._builder.cut(self._builder.draft(given, latest.system_prompt, latest.tools))
         most = int(_AFTER_OVERFLOW * before)
-        if token_cache.sizes(look.view).total > most:
+        if token_cache.sizes(draft.view).total > most:
             fit = FitContextWindow(max(1, most), self.counter, low_watermark=1.0)
-            smaller = fit.compact(look.view)
-            look = self._looker.with_view(look, smaller, "the provider refused a larger request")
-        if token_cache.sizes(look.view).total >= before:
+            smaller = fit.compact(draft.view)
+            draft = self._builder.with_view(draft, smaller, "the provider refused a larger request")
+        if token_cache.sizes(draft.view).total >= before:
             return None
-        return self._finish(look, compaction)
+        return self._finish(draft, compaction)
 
     def hold_off(self, history: Sequence[Message]) -> None:
         """Let N and K wait until the history has grown by a quarter: its summary was taken back.
 
         The window does not wait.
         """
-        self._held_off_below = int(_GROWN * len(history)) + 1
+        self._scheduler.hold_off(history)
 
     def report(self, reply: Message, usage: Usage | None = None) -> None:
         """Take in what the provider said of the latest request: its reply, and the usage.
@@ -289,8 +282,8 @@ class View:
         By default the usage is the one that the reply carries. Replies in the history that carry
         their usage are read by themselves: reporting such a one changes nothing.
         """
-        if self._looker.meter is not None:
-            self._looker.meter.report(reply, usage or reply.usage)
+        if self._builder.meter is not None:
+            self._builder.meter.report(reply, usage or reply.usage)
 
     def check(
         self,
@@ -305,11 +298,11 @@ class View:
         With `upcoming` messages, the trigger is that of the request after these were appended.
         Nothing is changed or sent.
         """
-        look = self._looker.look(history, system_prompt, tools)
-        token_cache = self._looker.token_cache
+        draft = self._builder.draft(history, system_prompt, tools)
+        token_cache = self._builder.token_cache
         more = 0 if token_cache is None else sum(map(token_cache.count_message, upcoming))
-        due = self._due(look, tokens=look.tokens + more, upcoming=upcoming)
-        return Check(tokens=look.tokens, overhead_tokens=look.overhead_tokens, due=due)
+        due = self._scheduler.due(draft, tokens=draft.tokens + more, upcoming=upcoming)
+        return Check(tokens=draft.tokens, overhead_tokens=draft.overhead_tokens, due=due)
 
     def certain(
         self,
@@ -319,16 +312,16 @@ class View:
         tools: Sequence[ToolDefinition] = (),
     ) -> list[Message]:
         """Return what of a history the model sees for sure, however strictly the window cuts."""
-        look = self._looker.look(history, system_prompt, tools)
-        window, room = self._looker.window, self._looker.room(look)
-        return look.view if window is None or room is None else window.certain(look.view, room)
+        draft = self._builder.draft(history, system_prompt, tools)
+        window, room = self._builder.window, self._builder.room(draft)
+        return draft.view if window is None or room is None else window.certain(draft.view, room)
 
     def explain(self) -> list[Removal]:
         """Return what the latest request does not contain, or contains in part, and why."""
         if self._latest is None:
             return []
         latest = self._latest
-        return explain(latest.branch, latest.view, latest.stages, self._looker.token_cache)
+        return explain(latest.branch, latest.view, latest.stages, self._builder.token_cache)
 
     @property
     def covered(self) -> int:
@@ -345,102 +338,24 @@ class View:
         It holds the summary with its notes, how many messages of the owner's list that covers and a
         hash of them, the calibration and the back-off, and no other message. Pass it to a new View.
         """
-        generation = self._latest.branch.generation if self._latest else None
-        history = self._latest.branch.history if self._latest else []
-        return write_state(
-            generation or self._looker.lineage.latest,
-            self._looker.meter,
-            self._manager.backoff(history) if history else None,
-            self._held_off_below,
-        )
-
-    def _due(
-        self,
-        look: Look,
-        manager: Manager | None = None,
-        *,
-        tokens: int | None = None,
-        upcoming: Sequence[Message] = (),
-    ) -> str | None:
-        if not self.automatic:
-            return None
-        if self._backoff is not None:
-            self._manager.hold_off(look.branch.history, self._backoff)
-            self._backoff = None
-        history = [*look.branch.history, *upcoming] if upcoming else look.branch.history
-        size = look.tokens if tokens is None else tokens
-        reason = (manager or self._manager).due(history, size=size)
-        window = self.policy.context_window
-        fits = not window or size <= self.policy.available_tokens
-        return None if fits and len(history) < self._held_off_below else reason
-
-    async def _compact(
-        self,
-        look: Look,
-        target: CompactionTarget | None,
-        *,
-        manager: Manager | None = None,
-        force: bool = False,
-        instructions: str | None = None,
-        allow_growth: bool = False,
-    ) -> Compaction:
-        # A copy: the owner may append while the summary is made.
-        branch = self._looker.lineage.follow(list(look.branch.given))
-
-        async def remember(_: list[Message], messages: list[Message]) -> list[Message]:
-            self._looker.lineage.add(branch.describe(messages))
-            return messages
-
-        done = await (manager or self._manager).compact_if_needed(
-            branch.history,
-            size=look.tokens,
-            overhead_tokens=look.overhead_tokens,
-            force=force,
-            instructions=instructions,
-            allow_growth=allow_growth,
-            target=target or CompactionTarget(self, "", remember),
-        )
-        if done.changed and target is None and self._looker.lineage.latest is not None:
-            self._looker.lineage.latest.reason = done.reason or ""
-        if done.changed:
-            self._held_off_below = 0
-        return done
-
-    def _compact_sync(self, look: Look) -> tuple[Compaction, tuple[Note, ...]]:
-        if not is_loop_running():
-            return run(self._compact(look, None)), ()
-        manager, notes = self._manager_of_digests()
-        return run_elsewhere(self._compact(look, None, manager=manager)), notes
-
-    def _manager_of_digests(self) -> tuple[Manager, tuple[Note, ...]]:
-        """Return a Manager that waits for nothing, and a note if it is not the usual one."""
-        if self.compactor is None or hasattr(self.compactor, "write"):
-            return self._manager, ()
-        from agentic.context.compactors import Digest  # noqa: PLC0415  few need it
-
-        window = self._looker.window
-        most = _DIGEST_TOKENS if window is None else window.summary_tokens(0)
-        # Its heading and mark count, too.
-        digest = Digest(max_tokens=max(50, int(0.7 * most)), recall=self.recall)
-        text = "an event loop is running, so the summary is a digest: use `await prepare`"
-        note = Note("summary_by_digest", text)
-        return attrs.evolve(self._manager, compactor=digest), (note,)
+        branch = self._latest.branch if self._latest else None
+        return write_state(branch, self._builder, self._scheduler)
 
     def _finish(
-        self, look: Look, compaction: Compaction | None, notes: Sequence[Note] = ()
+        self, draft: Draft, compaction: Compaction | None, notes: Sequence[Note] = ()
     ) -> Prepared:
         """Remember what is sent, and return it."""
-        self._latest = look
-        self._looker.lineage.remember_sent(look.view)
-        if self._looker.meter is not None:
-            self._looker.meter.sent(look.branch.history, look.view)
+        self._latest = draft
+        self._builder.lineage.remember_sent(draft.view)
+        if self._builder.meter is not None:
+            self._builder.meter.sent(draft.branch.history, draft.view)
         return Prepared(
-            messages=look.view,
-            history=look.branch.history,
+            messages=draft.view,
+            history=draft.branch.history,
             compaction=compaction if compaction is not None and compaction.reason else None,
-            tokens=look.tokens,
-            fits=look.fits,
-            notes=(*_failures(compaction), *notes, *look.notes),
+            tokens=draft.tokens,
+            fits=draft.fits,
+            notes=(*_failures(compaction), *notes, *draft.notes),
         )
 
     def _changes(self, target: CompactionTarget | None) -> list[dict[str, Any]]:
@@ -459,25 +374,9 @@ class View:
         ]
 
 
-def _early(manager: Manager) -> Manager | None:
-    """Return a Manager whose limits are reached a little earlier; None if there is no room."""
-    policy = manager.policy
-    early = {
-        name: int(_AHEAD * limit)
-        for name in ("max_tokens", "max_messages")
-        if (limit := getattr(policy, name)) is not None
-    }
-    if policy.context_window:
-        early["reserve_tokens"] = policy.context_window - int(_AHEAD * policy.available_tokens)
-    try:
-        return attrs.evolve(manager, policy=attrs.evolve(policy, **early))
-    except ConfigError:
-        return None
-
-
-def _nothing(look: Look) -> Compaction:
+def _nothing(draft: Draft) -> Compaction:
     return Compaction(
-        messages=look.branch.history, tokens_before=look.tokens, tokens_after=look.tokens
+        messages=draft.branch.history, tokens_before=draft.tokens, tokens_after=draft.tokens
     )
 
 

@@ -9,11 +9,11 @@ import operator
 
 import attrs
 
+from agentic import truncate
 from agentic.context.budget import Policy
 from agentic.context.strategies import Fit, FitContextWindow, TruncateToolOutputs
 from agentic.context.view._records import Note
-from agentic.context.view._summary_share import SummaryShare
-from agentic.messages import Message, split_rounds
+from agentic.messages import Message, prefix_length, split_rounds
 from agentic.tokens import Counter, TokenCache
 
 __all__ = ["WindowFitter"]
@@ -28,6 +28,61 @@ _FOR_SURE = 0.75 * _STILL_GOOD
 
 
 @attrs.define(eq=False)
+class _SummaryShare:
+    r"""A strategy that shortens a summary of more than `max_tokens`, and says so in it.
+
+    Its beginning and its end stay. Heading and mark always do, also where they alone are more than
+    `max_tokens`: a model that does not know of its past is worse off than one with less room.
+
+    >>> from agentic.messages import ContextSummary
+    >>> from agentic.tokens import CharCounter
+    >>> long = ContextSummary("the parser is done\n" * 100, 12).to_message()
+    >>> shown = _SummaryShare(200, TokenCache(CharCounter())).compact([long])[0]
+    >>> print(shown.content[-68:])
+    [Shortened to fit: not all of this summary of 1,900 bytes is shown.]
+    """
+
+    max_tokens: int
+    token_cache: TokenCache
+    _shown: tuple[Message, Message] | None = attrs.field(default=None, init=False)
+    """The latest summary, and the same as it is shown."""
+
+    def compact(self, messages: list[Message], /) -> list[Message]:
+        """Return the view: the same list if the summary is short enough, or there is none."""
+        at = prefix_length(messages) - 1
+        if at < 0 or messages[at].summary is None:
+            return messages
+        shown = self._show(messages[at])
+        if shown is messages[at]:
+            return messages
+        return [*messages[:at], shown, *messages[at + 1 :]]
+
+    def _show(self, message: Message) -> Message:
+        if self._fits(message):
+            return message
+        if self._shown is None or self._shown[0] != message:
+            self._shown = (message, self._shorten(message))
+        return self._shown[1]
+
+    def _shorten(self, message: Message) -> Message:
+        """Find the most of the summary that fits, by halving."""
+        assert message.summary is not None  # noqa: S101  its caller looked
+        least, most = 0, len(message.summary.content.encode("utf-8", "surrogatepass"))
+        best = _with_bytes(message, 0)
+        while least < most:
+            middle = (least + most + 1) // 2
+            shorter = _with_bytes(message, middle)
+            if self._fits(shorter):
+                best, least = shorter, middle
+            else:
+                most = middle - 1
+        return message if best.content == message.content else best
+
+    def _fits(self, message: Message) -> bool:
+        return self.token_cache.count_message(message) <= self.max_tokens
+
+
+@attrs.define(eq=False)
 class WindowFitter:
     """Cuts the views of one conversation to a policy's window. Sizes in tokens, by the counter."""
 
@@ -36,7 +91,7 @@ class WindowFitter:
     token_cache: TokenCache
     recall: str | None = None
     """The name of the tool that reads again what was cut, if the model has it."""
-    _share: SummaryShare | None = attrs.field(default=None, init=False)
+    _share: _SummaryShare | None = attrs.field(default=None, init=False)
     _fit: FitContextWindow | None = attrs.field(default=None, init=False)
 
     def shorten_summary(self, view: list[Message], overhead_tokens: int) -> list[Message]:
@@ -48,7 +103,7 @@ class WindowFitter:
             return view
         most = self.summary_tokens(overhead_tokens)
         if self._share is None or self._share.max_tokens != most:
-            self._share = SummaryShare(most, self.token_cache)
+            self._share = _SummaryShare(most, self.token_cache)
         return self._share.compact(view)
 
     def summary_tokens(self, overhead_tokens: int) -> int:
@@ -83,8 +138,8 @@ class WindowFitter:
         strategy = FitContextWindow(room, self.counter, low_watermark=1.0)
         fit, shorter = strategy.fit(view), view
         for chars in _OUTPUT_CHARS:
-            truncate = TruncateToolOutputs(chars, recall=self.recall)
-            shorter = _truncate_outputs(view, recent, truncate)
+            shorten = TruncateToolOutputs(chars, recall=self.recall)
+            shorter = _truncate_outputs(view, recent, shorten)
             fit = strategy.fit(shorter)
             if fit.tokens <= room and _holds(fit.messages, [shorter[at] for at in recent]):
                 return fit.messages, [_outputs_truncated(chars)]
@@ -129,3 +184,13 @@ def _outputs_truncated(chars: int) -> Note:
 def _left_out(fit: Fit, recent: list[int]) -> Note:
     text = f"not even the {len(recent)} newest messages fit; {len(fit.messages)} in all are sent"
     return Note("messages_left_out", text)
+
+
+def _with_bytes(message: Message, number: int) -> Message:
+    """Return the message with so much of its summary; the record of the compaction stays whole."""
+    summary = message.summary
+    assert summary is not None  # noqa: S101  its caller looked
+    cut = truncate.middle(summary.content, max_lines=None, max_bytes=max(1, number))
+    notice = f"[Shortened to fit: not all of this summary of {cut.total_bytes:,} bytes is shown.]"
+    shorter = f"{cut.content}\n{notice}" if number else notice
+    return message.replace(content=attrs.evolve(summary, content=shorter).to_message().content)

@@ -255,7 +255,7 @@ def test_strategy_is_not_shared_between_views() -> None:
     shared = ClearToolOutputs(100, CharCounter())
     views = [View(Policy(1_000), counter=CharCounter(), strategies=[shared]) for _ in range(2)]
 
-    parts = [view._looker._parts[0].make_view.__self__ for view in views]  # type: ignore[attr-defined]
+    parts = [view._builder._parts[0].make_view.__self__ for view in views]  # type: ignore[attr-defined]
 
     assert parts[0] is not parts[1]
     assert shared not in parts

@@ -1,0 +1,239 @@
+"""How a request is made of a history, and how large it is: nothing is compacted here.
+
+The history is repaired as a provider accepts it, taken through the strategies, and cut to the
+window. Each message is looked at once, whatever the number of turns.
+"""
+
+import json
+import operator
+from collections.abc import Sequence
+
+import attrs
+
+from agentic._tool_definition import ToolDefinition
+from agentic.context.budget import Policy
+from agentic.context.strategies import Chain
+from agentic.context.view._explain import Stage
+from agentic.context.view._lineage import Branch, Lineage
+from agentic.context.view._meter import ReplyMeter
+from agentic.context.view._records import Note
+from agentic.context.view._strategies import Part, parts_of
+from agentic.context.view._window import WindowFitter
+from agentic.errors import ConfigError
+from agentic.messages import Message, continues, count_settled, split_rounds
+from agentic.tokens import Counter, TokenCache, describe_largest
+
+__all__ = ["Draft", "RequestBuilder", "begins_with"]
+
+_SHARE = "summary share"
+
+
+@attrs.frozen(eq=False)
+class Draft:
+    """A history and the request that would be made of it. Sizes in tokens."""
+
+    branch: Branch
+    system_prompt: str
+    tools: Sequence[ToolDefinition]
+    view: list[Message]
+    """What is sent."""
+    stages: tuple[Stage, ...]
+    """How it was made of the history."""
+    overhead_tokens: int
+    """What is sent beside the messages."""
+    tokens: int
+    fits: bool
+    """Whether it is within the window less the reserve."""
+    notes: tuple[Note, ...] = ()
+
+
+def begins_with(history: Sequence[Message], system_prompt: str) -> bool:
+    """Return whether a history begins with this system prompt already."""
+    first = history[0] if history else None
+    return first is not None and (first.role, first.content) == ("system", system_prompt)
+
+
+@attrs.define(eq=False)
+class _Overhead:
+    """Counts system prompts and tools, each once. Sizes in tokens.
+
+    >>> from agentic.tokens import CharCounter
+    >>> _Overhead(TokenCache(CharCounter(1))).count("Be brief.", (), [])
+    9
+    """
+
+    token_cache: TokenCache
+    _tools: tuple[ToolDefinition, ...] = attrs.field(default=(), init=False)
+    """Those that were counted last."""
+    _tools_tokens: int = attrs.field(default=0, init=False)
+
+    def count(
+        self,
+        system_prompt: str,
+        tools: Sequence[ToolDefinition],
+        history: Sequence[Message],
+    ) -> int:
+        """Return the size of both, without a system prompt with which the history begins.
+
+        Raises:
+            ConfigError: the system prompt is not a str.
+        """
+        if not isinstance(system_prompt, str):
+            raise ConfigError("system_prompt", system_prompt, "a str", 'pass "" for none')
+        size = self._count_tools(tuple(tools))
+        if system_prompt and not begins_with(history, system_prompt):
+            size += self.token_cache.count_text(system_prompt)
+        return size
+
+    def _count_tools(self, tools: tuple[ToolDefinition, ...]) -> int:
+        if tools != self._tools:
+            schemas = [[tool.name, tool.description, tool.parameters] for tool in tools]
+            self._tools = tools
+            self._tools_tokens = (
+                self.token_cache.count_text(json.dumps(schemas, default=dict)) if tools else 0
+            )
+        return self._tools_tokens
+
+
+@attrs.define(eq=False)
+class _Repair:
+    """`close_open_rounds` of one conversation, at the cost of what is new in it."""
+
+    _settled: list[Message] = attrs.field(factory=list, init=False)
+    """The messages of the rounds that no later message can change."""
+    _closed: list[Message] = attrs.field(factory=list, init=False)
+    """The same, repaired."""
+    _sound: bool = attrs.field(default=True, init=False)
+    """Whether there was nothing to repair in them."""
+
+    def close(self, messages: list[Message]) -> list[Message]:
+        """Return the messages with every call answered; the same list if they are sound."""
+        if not continues(messages, self._settled):
+            self._settled, self._closed, self._sound = [], [], True
+        known = len(self._settled)
+        fresh = split_rounds(messages, known)
+        length = count_settled(messages, fresh)
+        closed: list[Message] = []
+        waiting: list[Message] = []
+        for found in fresh:
+            (closed if found.positions[0] < length else waiting).extend(found.repaired)
+        self._sound = self._sound and _are_same(closed, messages[known:length])
+        self._settled += messages[known:length]
+        self._closed += closed
+        if self._sound and _are_same(waiting, messages[length:]):
+            return messages
+        return [*self._closed, *waiting]
+
+
+@attrs.define(eq=False)
+class RequestBuilder:
+    """Drafts the requests of one conversation. What is new costs, nothing else."""
+
+    policy: Policy
+    counter: Counter | None
+    strategies: Chain
+    recall: str | None
+    lineage: Lineage = attrs.field(factory=Lineage, init=False)
+    token_cache: TokenCache | None = attrs.field(init=False)
+    meter: ReplyMeter | None = attrs.field(init=False)
+    window: WindowFitter | None = attrs.field(default=None, init=False)
+    """None if there is no window, or nothing counts."""
+    _parts: tuple[Part, ...] = attrs.field(init=False)
+    _overhead: _Overhead | None = attrs.field(init=False)
+    _repair: _Repair = attrs.field(factory=_Repair, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._parts = parts_of(self.strategies)
+        self.token_cache = self.meter = self._overhead = None
+        if self.counter is not None:
+            self.token_cache, self.meter = TokenCache(self.counter), ReplyMeter(self.counter)
+            self._overhead = _Overhead(self.token_cache)
+            if self.policy.context_window:
+                self.window = WindowFitter(self.policy, self.counter, self.token_cache, self.recall)
+
+    def draft(
+        self, history: Sequence[Message], system_prompt: str, tools: Sequence[ToolDefinition]
+    ) -> Draft:
+        """Return the request of a history through the strategies; it may be over the window."""
+        branch = self.lineage.follow(history if isinstance(history, list) else list(history))
+        overhead = 0
+        if self._overhead is not None:
+            overhead = self._overhead.count(system_prompt, tools, branch.history)
+        view, stages = self._through_strategies(self._repair.close(branch.history))
+        if self.window is not None:
+            shown = self.window.shorten_summary(view, overhead)
+            stages.append(Stage(_SHARE, "it is over its share of the window", view, shown))
+            view = shown
+        if self.meter is not None:
+            self.meter.read_replies(branch.history, view)
+        tokens = self._measure(view, overhead)
+        fits = self._fits(tokens)
+        return Draft(branch, system_prompt, tools, view, tuple(stages), overhead, tokens, fits)
+
+    def cut(self, draft: Draft) -> Draft:
+        """Return the draft with a view that fits into the window, as far as one can be made."""
+        notes: list[Note] = []
+        if any(each.part == _SHARE and each.after is not each.before for each in draft.stages):
+            text = "the summary is over its share of the window: it is shown in part"
+            notes.append(Note("summary_shortened", text))
+        room = self.room(draft)
+        if self.window is not None and room is not None:
+            view, made = self.window.cut(draft.view, room)
+            notes += made
+            draft = self.with_view(draft, view, "the request would not fit into the window")
+        if not draft.fits:
+            notes.append(_over_window(draft, self.policy))
+        return attrs.evolve(draft, notes=tuple(notes))
+
+    def with_view(self, draft: Draft, view: list[Message], reason: str) -> Draft:
+        """Return the draft with another view, cut for a reason."""
+        tokens = self._measure(view, draft.overhead_tokens)
+        stages = (*draft.stages, Stage("window", reason, draft.view, view))
+        return attrs.evolve(draft, view=view, stages=stages, tokens=tokens, fits=self._fits(tokens))
+
+    def room(self, draft: Draft) -> int | None:
+        """Return what the messages may take, by the counter, if they are over the window."""
+        if draft.fits or self.meter is None:
+            return None
+        available = self.policy.available_tokens
+        return max(1, self.meter.estimate_within(available, draft.overhead_tokens))
+
+    def _through_strategies(self, view: list[Message]) -> tuple[list[Message], list[Stage]]:
+        stages: list[Stage] = []
+        for part in self._parts:
+            made = part.make_view(view)
+            stages.append(Stage(part.name, "as it is configured", view, made))
+            view = made
+        if stages and view is not stages[0].before:
+            _check_request(stages[0].before, view)
+        return view, stages
+
+    def _measure(self, view: list[Message], overhead: int) -> int:
+        return 0 if self.meter is None else self.meter.measure(view, overhead)
+
+    def _fits(self, tokens: int) -> bool:
+        return not self.policy.context_window or tokens <= self.policy.available_tokens
+
+
+def _check_request(history: list[Message], view: list[Message]) -> None:
+    if not _has_user(view) and _has_user(history):
+        raise ConfigError(
+            "the strategy's view",
+            f"{len(view)} messages",
+            "a view with the current request in it",
+            "keep the latest user message",
+        )
+
+
+def _has_user(messages: list[Message]) -> bool:
+    return any(message.role == "user" for message in messages)
+
+
+def _over_window(draft: Draft, policy: Policy) -> Note:
+    part = describe_largest(draft.view, overhead_tokens=draft.overhead_tokens)
+    text = f"{draft.tokens:,} tokens of {policy.available_tokens:,}: most is {part}"
+    return Note("over_window", text)
+
+
+def _are_same(some: list[Message], others: list[Message]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))

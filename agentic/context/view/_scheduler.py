@@ -1,0 +1,180 @@
+"""When the history of one conversation is compacted, by which Manager, and how code waits."""
+
+import asyncio
+import concurrent.futures
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
+
+import attrs
+
+from agentic.context.budget import Backoff, Compaction, CompactionTarget, Manager
+from agentic.context.view._records import Note
+from agentic.context.view._request import Draft, RequestBuilder
+from agentic.errors import ConfigError
+from agentic.messages import Message
+
+__all__ = ["CompactionScheduler", "is_loop_running", "run", "run_elsewhere"]
+
+_T = TypeVar("_T")
+
+_GROWN = 1.25
+"""How much longer a history must be than when its summary was taken back before N or K counts."""
+_DIGEST_TOKENS = 2_500
+"""The size of a digest that is made in place of a summary, where there is no window."""
+_DIGEST_SHARE = 0.7
+"""Of what a summary may take: the digest's heading and mark count, too."""
+_AHEAD = 0.85
+"""`prepare_ahead` summarizes from this share of each limit on. One more turn seldom crosses the
+rest; a summary made much earlier would leave much of the window unused."""
+
+
+@attrs.define(eq=False)
+class CompactionScheduler:
+    """Compacts the history of one conversation when a trigger asks for it."""
+
+    sender: object
+    """Whose events a compaction sends, where the owner has none."""
+    manager: Manager
+    builder: RequestBuilder
+    automatic: bool
+    """Whether the policy's triggers compact. If not, only a call does."""
+    recall: str | None
+    backoff: Backoff | None = attrs.field(default=None, init=False)
+    """That of a former process, until its history is seen."""
+    held_off_below: int = attrs.field(default=0, init=False)
+    """With fewer messages than this, N and K do not trigger."""
+    _early: Manager | None = attrs.field(default=None, init=False)
+    """The same with lower limits, for `prepare_ahead`."""
+
+    def due(
+        self,
+        draft: Draft,
+        manager: Manager | None = None,
+        *,
+        tokens: int | None = None,
+        upcoming: Sequence[Message] = (),
+    ) -> str | None:
+        """Return the trigger that compacts before a request is made of this draft.
+
+        `tokens` and `upcoming` say how large it will be with messages that are yet to come.
+        """
+        if not self.automatic:
+            return None
+        if self.backoff is not None:
+            self.manager.hold_off(draft.branch.history, self.backoff)
+            self.backoff = None
+        history = [*draft.branch.history, *upcoming] if upcoming else draft.branch.history
+        size = draft.tokens if tokens is None else tokens
+        policy = self.builder.policy
+        fits = not policy.context_window or size <= policy.available_tokens
+        if fits and len(history) < self.held_off_below:
+            return None
+        return (manager or self.manager).due(history, size=size)
+
+    def hold_off(self, history: Sequence[Message]) -> None:
+        """Let N and K wait until a history has grown by a quarter; the window does not wait."""
+        self.held_off_below = int(_GROWN * len(history)) + 1
+
+    async def compact(
+        self,
+        draft: Draft,
+        target: CompactionTarget | None,
+        *,
+        manager: Manager | None = None,
+        force: bool = False,
+        instructions: str | None = None,
+        allow_growth: bool = False,
+    ) -> Compaction:
+        """Compact a draft's history: see `View.compact`."""
+        lineage = self.builder.lineage
+        # A copy: the owner may append while the summary is made.
+        branch = lineage.follow(list(draft.branch.given))
+
+        async def remember(_: list[Message], messages: list[Message]) -> list[Message]:
+            lineage.add(branch.describe(messages))
+            return messages
+
+        done = await (manager or self.manager).compact_if_needed(
+            branch.history,
+            size=draft.tokens,
+            overhead_tokens=draft.overhead_tokens,
+            force=force,
+            instructions=instructions,
+            allow_growth=allow_growth,
+            target=target or CompactionTarget(self.sender, "", remember),
+        )
+        if done.changed and target is None and lineage.latest is not None:
+            lineage.latest.reason = done.reason or ""
+        if done.changed:
+            self.held_off_below = 0
+        return done
+
+    def compact_sync(self, draft: Draft) -> tuple[Compaction, tuple[Note, ...]]:
+        """Compact for code that does not await; a note says so if only a digest could be made."""
+        if not is_loop_running():
+            return run(self.compact(draft, None)), ()
+        manager, notes = self.waiting_for_nothing()
+        return run_elsewhere(self.compact(draft, None, manager=manager)), notes
+
+    def early(self) -> Manager | None:
+        """Return a Manager whose limits are reached earlier; None if there is no room for that."""
+        if self._early is None:
+            self._early = _with_lower_limits(self.manager)
+        return self._early
+
+    def waiting_for_nothing(self) -> tuple[Manager, tuple[Note, ...]]:
+        """Return a Manager that waits for nothing, and a note if it is not the usual one."""
+        compactor = self.manager.compactor
+        if compactor is None or hasattr(compactor, "write"):
+            return self.manager, ()
+        from agentic.context.compactors import Digest  # noqa: PLC0415  few need it
+
+        window = self.builder.window
+        most = _DIGEST_TOKENS if window is None else window.summary_tokens(0)
+        digest = Digest(max_tokens=max(50, int(_DIGEST_SHARE * most)), recall=self.recall)
+        text = "an event loop is running, so the summary is a digest: use `await prepare`"
+        note = Note("summary_by_digest", text)
+        return attrs.evolve(self.manager, compactor=digest), (note,)
+
+
+def is_loop_running() -> bool:
+    """Return whether this thread is inside an event loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def run(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine to its end in an event loop of its own."""
+    done: list[_T] = []
+
+    async def keep() -> None:
+        # Not returned: asyncio.run writes the repr of its task's result, whatever its size, when
+        # it puts the signal handler back (CPython 3.11, signal._int_to_enum).
+        done.append(await work)
+
+    asyncio.run(keep())
+    return done[0]
+
+
+def run_elsewhere(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine to its end in a thread of its own, where no event loop is running."""
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        return thread.submit(run, work).result()
+
+
+def _with_lower_limits(manager: Manager) -> Manager | None:
+    policy = manager.policy
+    early = {
+        name: int(_AHEAD * limit)
+        for name in ("max_tokens", "max_messages")
+        if (limit := getattr(policy, name)) is not None
+    }
+    if policy.context_window:
+        early["reserve_tokens"] = policy.context_window - int(_AHEAD * policy.available_tokens)
+    try:
+        return attrs.evolve(manager, policy=attrs.evolve(policy, **early))
+    except ConfigError:
+        return None
