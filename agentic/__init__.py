@@ -10,6 +10,7 @@ import types
 __all__ = [
     "bridges",
     "cli",
+    "compat",
     "config",
     "context",
     "errors",
