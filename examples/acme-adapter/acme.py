@@ -34,14 +34,14 @@ from agentic.messages import (
     leading_system_count,
 )
 from agentic.providers.kit import (
+    arguments_as_object,
     at,
     items_at,
     merge_consecutive,
     native_payload,
     number_ids,
     plain,
-    sendable,
-    sendable_object,
+    replace_surrogates,
     text_at,
 )
 from agentic.providers.validators import Step, Violation, find_unpaired
@@ -205,7 +205,7 @@ def encode_request(
     if tools:
         body["tools"] = encode_tools(tools)
     # What cannot be sent as UTF-8, half of an emoji that was cut in two, is replaced.
-    whole: dict[str, Any] = sendable(body)
+    whole: dict[str, Any] = replace_surrogates(body)
     return whole
 
 
@@ -235,7 +235,7 @@ def _write(message: Message) -> dict[str, Any]:
     parts += [{"text": message.content}] * bool(message.content)
     parts += [{"text": f"[{media.media_type}: Acme reads text only]"} for media in message.media]
     parts += [
-        {"use": call.name, "ref": call.id, "with": sendable_object(call.arguments)}
+        {"use": call.name, "ref": call.id, "with": arguments_as_object(call.arguments)}
         for call in message.tool_calls
     ]
     return {"by": "acme" if message.role == "assistant" else "human", "parts": parts}

@@ -35,7 +35,7 @@ RULES = "*(message.content for message in sound[:start])"
 WORD = 'stop_word=text_at(data, "ended"),'
 SOUND = "sound = number_ids(close_open_rounds(list(messages)))"
 ITEMS = "or _write(message) for message in messages"
-ARGUMENTS = "sendable_object(call.arguments)"
+ARGUMENTS = "arguments_as_object(call.arguments)"
 TEXT = '"text": result.text,'
 MOVED = """rules += [m.content for m in sound[start:] if m.role == "system"]
     talk = encode([m for m in sound[start:] if m.role != "system"])"""
@@ -147,7 +147,7 @@ SEEDS: dict[str, tuple[str, str]] = {
         'parts += [{"text": message.content}] * bool(message.content)',
         'parts += [{"text": message.content + message.reasoning}] * bool(message.content)',
     ),
-    "half an emoji is sent": ("= sendable(body)", "= body"),
+    "half an emoji is sent": ("= replace_surrogates(body)", "= body"),
     # streams and errors
     "a stream loses thoughts": ('("text", "thought", "seal", "with")', '("text", "seal", "with")'),
     "a stream loses seals": ('("text", "thought", "seal", "with")', '("text", "thought", "with")'),

@@ -34,7 +34,14 @@ from agentic.providers.anthropic._decoding import (
     wire_message,
 )
 from agentic.providers.anthropic._turns import Turn, join, name_calls
-from agentic.providers.kit import NameRule, at, native_payload, sendable, sendable_object, text_at
+from agentic.providers.kit import (
+    NameRule,
+    arguments_as_object,
+    at,
+    native_payload,
+    replace_surrogates,
+    text_at,
+)
 from agentic.providers.kit._messages import text_with_media
 from agentic.providers.kit._payloads import payload_facts
 from agentic.tools import ToolDefinition
@@ -92,9 +99,9 @@ def encode_request(
     request: dict[str, Any] = {}
     system = _system(system_prompt, closed[:leading])
     if system is not None:
-        request["system"] = sendable(system)
+        request["system"] = replace_surrogates(system)
     turns = name_calls(join(_settle(_turns(closed, leading))), rename_reused=True)
-    request["messages"] = sendable([_wire(turn) for turn in turns])
+    request["messages"] = replace_surrogates([_wire(turn) for turn in turns])
     if tools:
         request["tools"] = encode_tools(tools)
     return request
@@ -191,7 +198,7 @@ def _tool(tool: ToolDefinition) -> dict[str, Any]:
     callers = [caller for caller in tool.allowed_callers if caller.startswith(_CALLERS)]
     if any(caller.startswith("code_execution_") for caller in callers):
         written["allowed_callers"] = callers
-    wire: dict[str, Any] = sendable(written)
+    wire: dict[str, Any] = replace_surrogates(written)
     return wire
 
 
@@ -212,7 +219,7 @@ def _rebuild(message: Message) -> list[dict[str, Any]]:
         marked = f"<system>\n{text}\n</system>" if message.role == "system" else text
         blocks.append(text_block(marked))
     blocks += [_call(call) for call in message.tool_calls]
-    written: list[dict[str, Any]] = sendable(blocks)
+    written: list[dict[str, Any]] = replace_surrogates(blocks)
     return written
 
 
@@ -232,7 +239,7 @@ def _call(call: ToolCall) -> dict[str, Any]:
     >>> _call(ToolCall("c1", "read", "{oops"))["input"]
     {'INVALID_JSON': '{oops'}
     """
-    arguments = sendable_object(call.arguments, INVALID_JSON)
+    arguments = arguments_as_object(call.arguments, INVALID_JSON)
     name = TOOL_NAMES.wire(call.name)
     return {"type": "tool_use", "id": call.id, "name": name, "input": arguments}
 

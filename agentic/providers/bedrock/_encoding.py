@@ -21,12 +21,12 @@ from agentic.providers.bedrock._media import DocumentNames, encode_media
 from agentic.providers.kit import (
     NameRule,
     UniqueIds,
+    arguments_as_object,
     at,
     items_at,
     native_payload,
     plain,
-    sendable,
-    sendable_object,
+    replace_surrogates,
     text_at,
 )
 from agentic.providers.kit._json import UNPARSED
@@ -112,8 +112,8 @@ def encode_request(
     sent = fit_family(sent, model)
     config = _tool_config(sent, tools)
     return {
-        **({"system": sendable(system)} if system else {}),
-        "messages": sendable(sent),
+        **({"system": replace_surrogates(system)} if system else {}),
+        "messages": replace_surrogates(sent),
         **({"toolConfig": config} if config else {}),
     }
 
@@ -148,9 +148,9 @@ def _wire_input(given: Any) -> dict[str, Any]:
     """
     if given is None:
         return {}
-    found = sendable_object(given) if isinstance(given, str) else given
+    found = arguments_as_object(given) if isinstance(given, str) else given
     if is_deep(found):
-        return {UNPARSED: sendable(input_text(given))}
+        return {UNPARSED: replace_surrogates(input_text(given))}
     return found if isinstance(found, dict) else {UNPARSED: found}
 
 
@@ -344,7 +344,7 @@ def _text_blocks(text: str) -> list[dict[str, Any]]:
 
     https://github.com/earendil-works/pi/issues/4975
     """
-    return [{"text": sendable(text)}] if text.strip() else []
+    return [{"text": replace_surrogates(text)}] if text.strip() else []
 
 
 @attrs.define
@@ -410,12 +410,12 @@ def _as_user(message: Message) -> str:
 
 
 def _spec(name: str, description: str, parameters: Any) -> dict[str, Any]:
-    told = {"description": sendable(description)} if description.strip() else {}
+    told = {"description": replace_surrogates(description)} if description.strip() else {}
     return {
         "toolSpec": {
             "name": TOOL_NAMES.wire(name),
             **told,
-            "inputSchema": {"json": sendable(parameters)},
+            "inputSchema": {"json": replace_surrogates(parameters)},
         }
     }
 

@@ -41,7 +41,7 @@ from agentic.providers.gemini._decoding import (
     shared_parts,
 )
 from agentic.providers.gemini._fields import field, has_field, parts_of, text_of
-from agentic.providers.kit import NameRule, native_payload, sendable, sendable_object
+from agentic.providers.kit import NameRule, arguments_as_object, native_payload, replace_surrogates
 from agentic.providers.kit._messages import media_note, text_with_media
 from agentic.providers.kit._payloads import is_untouched
 from agentic.tools import ToolDefinition
@@ -108,7 +108,7 @@ def encode_request(
     request["contents"] = _begun_by_user(messages[leading:])
     if tools:
         request["tools"] = encode_tools(tools)
-    sent: dict[str, Any] = sendable(request)
+    sent: dict[str, Any] = replace_surrogates(request)
     return sent
 
 
@@ -124,8 +124,8 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
     declared = [
         {
             "name": TOOL_NAMES.wire(tool.name),
-            "description": sendable(tool.description),
-            "parametersJsonSchema": sendable(dict(tool.parameters)),
+            "description": replace_surrogates(tool.description),
+            "parametersJsonSchema": replace_surrogates(dict(tool.parameters)),
         }
         for tool in tools
     ]
@@ -251,7 +251,9 @@ class _Writer:
         if parts:
             self._append(_user_content([part for _, part in parts]), rebuilt=True)
         anew = [sent.message for sent in group if sent.payload is None]
-        attached = [{"text": sendable(message.content)} for message in anew if message.content]
+        attached = [
+            {"text": replace_surrogates(message.content)} for message in anew if message.content
+        ]
         attached += _media_parts([item for message in anew for item in message.media])
         if attached:
             self._append(_user_content(attached), rebuilt=True)
@@ -317,7 +319,7 @@ def _user_content(parts: list[Any]) -> dict[str, Any]:
 
 def _user_parts(message: Message) -> list[dict[str, Any]]:
     """Write what a user, or a system message in the middle of a conversation, says."""
-    text = sendable(message.content)
+    text = replace_surrogates(message.content)
     if message.role == "system":
         text = f"<system>\n{text}\n</system>" if text else ""
     return [*_text_parts(text), *_media_parts(message.media)] or _text_parts(_EMPTY)
@@ -343,7 +345,7 @@ def _media_part(media: Media) -> dict[str, Any]:
     scheme, _, data = media.url.partition(";base64,")
     if data and scheme.startswith("data:"):
         return {"inlineData": {**kind, "data": data}}
-    return {"fileData": {**kind, "fileUri": sendable(media.url)}} if media.url else {}
+    return {"fileData": {**kind, "fileUri": replace_surrogates(media.url)}} if media.url else {}
 
 
 def _model_parts(message: Message, wire_ids: Sequence[str]) -> list[dict[str, Any]]:
@@ -354,7 +356,7 @@ def _model_parts(message: Message, wire_ids: Sequence[str]) -> list[dict[str, An
     ]
     if calls:
         calls[0]["thoughtSignature"] = _UNSIGNED
-    return [*_text_parts(sendable(message.content)), *_media_parts(message.media), *calls]
+    return [*_text_parts(replace_surrogates(message.content)), *_media_parts(message.media), *calls]
 
 
 def _call_part(call: ToolCall, wire_id: str) -> dict[str, Any]:
@@ -363,8 +365,8 @@ def _call_part(call: ToolCall, wire_id: str) -> dict[str, Any]:
     >>> _call_part(ToolCall("c1", "read", '{"path": "a.py"}'), "")
     {'functionCall': {'name': 'read', 'args': {'path': 'a.py'}}}
     """
-    named = {"id": sendable(wire_id)} if wire_id else {}
-    name, arguments = TOOL_NAMES.wire(call.name), sendable_object(call.arguments)
+    named = {"id": replace_surrogates(wire_id)} if wire_id else {}
+    name, arguments = TOOL_NAMES.wire(call.name), arguments_as_object(call.arguments)
     return {"functionCall": {**named, "name": name, "args": arguments}}
 
 
@@ -374,11 +376,11 @@ def _result_part(result: ToolResult, wire_id: str, name: str) -> dict[str, Any]:
     >>> _result_part(ToolResult("c1", "read", "text", error="gone"), "", "read")
     {'functionResponse': {'name': 'read', 'response': {'output': 'text', 'error': 'gone'}}}
     """
-    named = {"id": sendable(wire_id)} if wire_id else {}
+    named = {"id": replace_surrogates(wire_id)} if wire_id else {}
     said = "\n".join(text for text in (result.output, result.notice) if text)
-    response = {"output": sendable(said)} if said or result.error is None else {}
+    response = {"output": replace_surrogates(said)} if said or result.error is None else {}
     if result.error is not None:
-        response["error"] = sendable(result.error.message) or "the tool failed"
+        response["error"] = replace_surrogates(result.error.message) or "the tool failed"
     return {"functionResponse": {**named, "name": name, "response": response}}
 
 

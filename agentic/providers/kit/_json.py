@@ -7,28 +7,36 @@ object are refused by most: they go out as an object that holds their text.
 import json
 from typing import Any
 
-__all__ = ["UNPARSED", "parse_object", "sendable", "sendable_arguments", "sendable_object"]
+__all__ = [
+    "UNPARSED",
+    "arguments_as_object",
+    "arguments_as_text",
+    "parse_object",
+    "replace_surrogates",
+]
 
 UNPARSED = "unparsed_arguments"
 """The key of a text that is no JSON object, in the object that is sent in its place."""
 
 
-def sendable(data: Any) -> Any:
+def replace_surrogates(data: Any) -> Any:
     r"""Return JSON data that UTF-8 can encode: U+FFFD for a lone surrogate, a pair's one character.
 
     Whatever needs no change is given back as it is; a tuple becomes a list.
 
-    >>> sendable({"text": "cut in two: \ud83d"}), sendable("\ud83d\ude00") == "\U0001f600"
-    ({'text': 'cut in two: \ufffd'}, True)
+    >>> replace_surrogates({"text": "cut in two: \ud83d"})
+    {'text': 'cut in two: \ufffd'}
+    >>> replace_surrogates("\ud83d\ude00") == "\U0001f600"
+    True
     """
     if isinstance(data, str):
         return data if data.isascii() else _encodable(data)
     if isinstance(data, dict):
         old = [*data, *data.values()]
-        new = list(map(sendable, old))
+        new = list(map(replace_surrogates, old))
         return data if new == old else dict(zip(new[: len(data)], new[len(data) :], strict=True))
     if isinstance(data, list | tuple):
-        parts = list(map(sendable, data))
+        parts = list(map(replace_surrogates, data))
         return data if parts == data else parts
     return data
 
@@ -41,28 +49,30 @@ def _encodable(text: str) -> str:
     return text
 
 
-def sendable_object(arguments: str, key: str = UNPARSED) -> dict[str, Any]:
+def arguments_as_object(arguments: str, key: str = UNPARSED) -> dict[str, Any]:
     """Read a call's arguments as the object that is sent; a text that is none stands under `key`.
 
-    >>> sendable_object('{"path": "a.py"}'), sendable_object(""), sendable_object("{oops")
-    ({'path': 'a.py'}, {}, {'unparsed_arguments': '{oops'})
+    >>> arguments_as_object('{"path": "a.py"}'), arguments_as_object("")
+    ({'path': 'a.py'}, {})
+    >>> arguments_as_object("{oops")
+    {'unparsed_arguments': '{oops'}
     """
     try:
-        found = sendable(parse_object(arguments, strict=False))
+        found = replace_surrogates(parse_object(arguments, strict=False))
     except RecursionError:  # the parser goes deeper than Python does
         found = None
-    return {key: sendable(arguments)} if found is None else found
+    return {key: replace_surrogates(arguments)} if found is None else found
 
 
-def sendable_arguments(arguments: str) -> str:
+def arguments_as_text(arguments: str) -> str:
     r"""Return a call's arguments as the JSON text of an object: their own text where it is one.
 
-    >>> sendable_arguments('{"a":1}'), sendable_arguments(" "), sendable_arguments('{"a": "\n"}')
+    >>> arguments_as_text('{"a":1}'), arguments_as_text(" "), arguments_as_text('{"a": "\n"}')
     ('{"a":1}', '{}', '{"a": "\\n"}')
     """
     if parse_object(arguments) is None:
-        return json.dumps(sendable_object(arguments), ensure_ascii=False)
-    text: str = sendable(arguments)
+        return json.dumps(arguments_as_object(arguments), ensure_ascii=False)
+    text: str = replace_surrogates(arguments)
     return text if text.strip() else "{}"
 
 

@@ -16,9 +16,9 @@ __all__ = [
     "join_runs",
     "media_note",
     "merge_consecutive",
+    "merge_replies",
     "results_with_content",
     "text_with_media",
-    "written_as_one",
 ]
 
 
@@ -101,10 +101,10 @@ def _follows_a_caller(caller: Message, message: Message) -> bool:
     return bool(caller.tool_calls) and message.role == "assistant"
 
 
-def written_as_one(replies: Sequence[Message]) -> Message:
+def merge_replies(replies: Sequence[Message]) -> Message:
     r"""Return one message that says and calls what several do. Thinking is left out.
 
-    >>> written_as_one([Message("assistant", "I look."), Message("assistant", "Here.")]).content
+    >>> merge_replies([Message("assistant", "I look."), Message("assistant", "Here.")]).content
     'I look.\n\nHere.'
     """
     return Message(

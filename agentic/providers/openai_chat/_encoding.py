@@ -16,19 +16,19 @@ from agentic.messages import Media, Message, ToolCall, ToolResult, close_open_ro
 from agentic.providers.kit import (
     NameRule,
     UniqueIds,
+    arguments_as_text,
     at,
     items_at,
     native_payload,
     parse_object,
-    sendable,
-    sendable_arguments,
+    replace_surrogates,
     text_at,
 )
 from agentic.providers.kit._messages import (
     join_runs,
     media_note,
+    merge_replies,
     results_with_content,
-    written_as_one,
 )
 from agentic.providers.kit._payloads import is_untouched
 from agentic.providers.openai_chat._decoding import NAME, decode_message, legacy_of, part_of
@@ -93,7 +93,7 @@ def encode_request(
         wire.insert(_first_other(wire), {"role": "user", "content": _GO_ON})
     if system_prompt:
         wire.insert(0, {"role": "system", "content": system_prompt})
-    request = {"messages": sendable(wire)}
+    request = {"messages": replace_surrogates(wire)}
     return {**request, "tools": encode_tools(tools)} if tools else request
 
 
@@ -108,8 +108,8 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
             "type": "function",
             "function": {
                 "name": TOOL_NAMES.wire(tool.name),
-                "description": sendable(tool.description),
-                "parameters": sendable(dict(tool.parameters)),
+                "description": replace_surrogates(tool.description),
+                "parameters": replace_surrogates(dict(tool.parameters)),
             },
         }
         for tool in tools
@@ -143,11 +143,11 @@ def call_ids(reserved: Container[str]) -> UniqueIds:
 
 
 def _is_id(call_id: str) -> bool:
-    return 0 < len(call_id) <= MAX_ID_CHARS and sendable(call_id) == call_id
+    return 0 < len(call_id) <= MAX_ID_CHARS and replace_surrogates(call_id) == call_id
 
 
 def _id_stem(call_id: str) -> str:
-    return str(sendable(call_id))[:30] or "call"
+    return str(replace_surrogates(call_id))[:30] or "call"
 
 
 def has_object(call: ToolCall) -> bool:
@@ -164,7 +164,7 @@ def _with_objects(message: Message) -> Message:
     calls = [
         call
         if has_object(call)
-        else attrs.evolve(call, arguments=sendable_arguments(call.arguments))
+        else attrs.evolve(call, arguments=arguments_as_text(call.arguments))
         for call in message.tool_calls
     ]
     return attrs.evolve(message, tool_calls=calls)
@@ -194,7 +194,7 @@ def _with_object(function: Mapping[str, Any]) -> dict[str, Any]:
     given = function.get("arguments")
     if not isinstance(given, str) or parse_object(given) is not None:
         return dict(function)
-    return {**function, "arguments": sendable_arguments(given)}
+    return {**function, "arguments": arguments_as_text(given)}
 
 
 def _sendable_payload(message: Message) -> Any:
@@ -225,7 +225,7 @@ def _join(replies: Sequence[Message]) -> list[Message]:
     calls = [call for reply in replies for call in reply.tool_calls]
     if all(map(_has_separate_calls, payloads)) and len({call.id for call in calls}) == len(calls):
         return [decode_message(_join_payloads(payloads))]
-    return [written_as_one(replies)]
+    return [merge_replies(replies)]
 
 
 def _has_separate_calls(payload: Any) -> bool:
@@ -365,7 +365,7 @@ class _Writer:
         self.asked.setdefault(call.id, deque()).append(fresh)
         function = {
             "name": TOOL_NAMES.wire(call.name),
-            "arguments": sendable_arguments(call.arguments),
+            "arguments": arguments_as_text(call.arguments),
         }
         return {"id": fresh, "type": "function", "function": function}
 
@@ -383,14 +383,14 @@ class _Writer:
         self.wire.append(payload if fresh == given else {**payload, "tool_call_id": fresh})
 
     def _result(self, result: ToolResult) -> dict[str, Any]:
-        text, call_id = sendable(result.text), self._answered(result.call_id)
+        text, call_id = replace_surrogates(result.text), self._answered(result.call_id)
         if self.legacy:
             return {"role": "function", "name": TOOL_NAMES.wire(result.name), "content": text}
         return {"role": "tool", "tool_call_id": call_id, "content": text}
 
     def _answered(self, call_id: str) -> str:
         waiting = self.asked.get(call_id)
-        return waiting.popleft() if waiting else str(sendable(call_id))
+        return waiting.popleft() if waiting else str(replace_surrogates(call_id))
 
 
 def _own_reasoning(message: Message) -> dict[str, Any]:
@@ -415,7 +415,7 @@ def _content(text: str, media: Sequence[Media], role: str) -> Any:
     """Write a text, or a list of parts where media come with it and the role may send them."""
     parts = [part_of(each) if role == "user" else None for each in media]
     notes = [media_note(each) for each, part in zip(media, parts, strict=True) if part is None]
-    text = sendable("\n".join([text] * bool(text) + notes))
+    text = replace_surrogates("\n".join([text] * bool(text) + notes))
     sent = [part for part in parts if part is not None]
     if not sent:
         return text

@@ -31,13 +31,13 @@ from agentic.messages import Message, ToolCall, close_open_rounds
 from agentic.providers.kit import (
     NameRule,
     UniqueIds,
+    arguments_as_text,
     at,
     native_payload,
-    sendable,
-    sendable_arguments,
+    replace_surrogates,
     text_at,
 )
-from agentic.providers.kit._messages import join_runs, text_with_media, written_as_one
+from agentic.providers.kit._messages import join_runs, merge_replies, text_with_media
 from agentic.providers.kit._payloads import payload_facts
 from agentic.providers.openai_responses._decoding import NAME, UNSEEN_CALLS, kept_items, message_of
 from agentic.providers.openai_responses._items import (
@@ -90,7 +90,7 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     """
     items = _items_as_they_came(messages)
     if items is None:
-        items = sendable(list(_Writer().write(list(messages))))
+        items = replace_surrogates(list(_Writer().write(list(messages))))
     return items
 
 
@@ -129,8 +129,8 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
         {
             "type": "function",
             "name": TOOL_NAMES.wire(tool.name),
-            "description": sendable(tool.description),
-            "parameters": sendable(dict(tool.parameters)),
+            "description": replace_surrogates(tool.description),
+            "parameters": replace_surrogates(dict(tool.parameters)),
             "strict": False,
         }
         for tool in tools
@@ -230,7 +230,7 @@ def _match_answers(answers: tuple[tuple[str, str], ...], waiting: dict[str, str]
 
 def _facts(payload: Any) -> _Facts | None:
     """Read the items of a payload; None if they are not sent as they are wherever they stand."""
-    if not isinstance(payload, list) or not payload or sendable(payload) is not payload:
+    if not isinstance(payload, list) or not payload or replace_surrogates(payload) is not payload:
         return None
     kinds = list(map(type_of, payload))
     own_ids = [own for item in payload if (own := own_id(item))]
@@ -263,7 +263,7 @@ def _close(messages: list[Message]) -> list[Message]:
 
 def _join(replies: list[Message]) -> list[Message]:
     """Put texts before calls: DeepSeek wants outputs next to their calls, as `validate` says."""
-    return replies if any(map(_payload, replies)) else [written_as_one(replies)]
+    return replies if any(map(_payload, replies)) else [merge_replies(replies)]
 
 
 def _answers_unseen(message: Message) -> bool:
@@ -280,14 +280,14 @@ def _instructions(leading: list[Message], system_prompt: str) -> dict[str, Any]:
     if len(kept) == 1 and kept[0] and not system_prompt:
         return {"instructions": kept[0]["instructions"]}
     said = [system_prompt, *map(text_with_media, leading)]
-    text = sendable("\n\n".join(text for text in said if text))
+    text = replace_surrogates("\n\n".join(text for text in said if text))
     return {"instructions": text} if text else {}
 
 
 def _input(messages: list[Message]) -> str | list[dict[str, Any]]:
     payload = _payload(messages[0]) if len(messages) == 1 else None
     if isinstance(payload, str) and payload:
-        text: str = sendable(payload)
+        text: str = replace_surrogates(payload)
         return text
     items = [item for item in encode(messages) if not _is_void(item)]
     return items or [{"role": "user", "content": _NEUTRAL}]
@@ -383,7 +383,7 @@ class _Writer:
             "type": "function_call",
             "call_id": self._ids.take(call.id),
             "name": TOOL_NAMES.wire(call.name),
-            "arguments": sendable_arguments(call.arguments),
+            "arguments": arguments_as_text(call.arguments),
         }
         self._open.add(call.id, item)
         return item

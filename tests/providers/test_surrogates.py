@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
-from agentic.providers.kit import parse_object, sendable
+from agentic.providers.kit import parse_object, replace_surrogates
 
 ADAPTERS: list[Any] = [anthropic, bedrock, gemini, openai_chat, openai_responses]
 TEXT = st.text(st.characters(exclude_categories=()))
@@ -36,18 +36,18 @@ def test_what_is_sent_has_utf_8_and_is_otherwise_the_same(data: Any) -> None:
     """A pair of surrogates is read as its character, like everywhere else."""
     written = json.dumps(data, ensure_ascii=False)
 
-    got = json.dumps(sendable(data), ensure_ascii=False)
+    got = json.dumps(replace_surrogates(data), ensure_ascii=False)
 
     got.encode()
     if written.isascii():
-        assert sendable(data) is data
+        assert replace_surrogates(data) is data
 
 
 def test_two_keys_that_become_one_do_not_leave_a_surrogate() -> None:
     """Though the values are the same."""
     keys = ["\ufffd", "\ud800"]
 
-    assert list(sendable(dict.fromkeys(keys, 1))) == ["\ufffd"]
+    assert list(replace_surrogates(dict.fromkeys(keys, 1))) == ["\ufffd"]
 
 
 @pytest.mark.parametrize("text", ["[1]", "NaN", '{"x": NaN}', '{"x": -Infinity}', '{"x": 1e999}'])
