@@ -4,7 +4,6 @@
 """
 
 from agentic._protocols import Rewriter, Store
-from agentic.history._diff import Diff
 from agentic.history._folder import JsonlSessions
 from agentic.history._jsonl import JsonlStore
 from agentic.history._memory import MemoryStore
@@ -16,7 +15,7 @@ from agentic.history._protocols import (
     SessionInfo,
     Sessions,
 )
-from agentic.history._replace import begins_with, counts_replaced, replace_known
+from agentic.history._replace import Diff, begins_with, counts_replaced, replace_known
 
 __all__ = [
     "Archive",

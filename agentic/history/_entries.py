@@ -20,17 +20,25 @@ json writes them.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 import attrs
 
 from agentic.errors import ConfigError, HistoryCorrupt, HistoryTooNew
-from agentic.history._lines import Line
 from agentic.history._validate import check_message
 from agentic.messages import Message, from_plain, to_plain
 
-__all__ = ["BEGINNING", "REDACTION", "Entry", "Kind", "decode", "encode_message", "encode_view"]
+__all__ = [
+    "BEGINNING",
+    "REDACTION",
+    "Entry",
+    "Kind",
+    "count_summarized",
+    "decode",
+    "encode_message",
+    "encode_view",
+]
 
 Kind: TypeAlias = Literal["message", "replace", "restore"]
 _KINDS: tuple[str, ...] = get_args(Kind)
@@ -76,24 +84,36 @@ def encode_view(kind: Literal["replace", "restore"], messages: Iterable[Message]
     return _encode({"type": kind, "messages": [_readable(message) for message in messages]})
 
 
-def decode(line: Line, session: str) -> Entry | None:
-    """Read an entry; None for one that may be passed over.
+def decode(line: bytes, session: str, offset: int = 0) -> Entry | None:
+    """Read an entry from its line without the newline; None for one that may be passed over.
 
-    >>> decode(Line(0, b'{"v":2,"type":"bookmark","optional":true}'), "a.jsonl") is None
+    An error names the session, and the offset at which the line begins there.
+
+    >>> decode(b'{"v":2,"type":"bookmark","optional":true}', "a.jsonl") is None
     True
 
     Raises:
         HistoryCorrupt: the line is complete and yet no entry.
         HistoryTooNew: it is one that only a newer version can read.
     """
-    if not line.text.strip():
+    if not line.strip():
         return None
     try:
-        return _read(json.loads(line.text.decode("utf-8", "surrogatepass")))
+        return _read(json.loads(line.decode("utf-8", "surrogatepass")))
     except _UnknownError as unknown:
-        raise HistoryTooNew(session, line.offset, str(unknown)) from unknown
+        raise HistoryTooNew(session, offset, str(unknown)) from unknown
     except (ValueError, RecursionError) as problem:
-        raise HistoryCorrupt(session, line.offset, str(problem)) from problem
+        raise HistoryCorrupt(session, offset, str(problem)) from problem
+
+
+def count_summarized(messages: Sequence[Message]) -> int | None:
+    """Return how many messages the newest summary among these stands for; None without one.
+
+    >>> count_summarized([Message("user", "hello")]) is None
+    True
+    """
+    counts = (one.summary.messages_summarized for one in reversed(messages) if one.summary)
+    return next(counts, None)
 
 
 def _readable(message: Message) -> dict[str, Any]:

@@ -16,19 +16,24 @@ import attrs
 
 from agentic.errors import ConfigError, HistoryCorrupt
 from agentic.history._entries import Entry, decode
-from agentic.history._lines import Line
-from agentic.history._refs import check_ref, decode_output, encode_output
-from agentic.history._state import NEW, State
-from agentic.history._times import in_utc
-from agentic.history._validate import check_title
+from agentic.history._outputs import check_ref, decode_output, encode_output, read_output
+from agentic.history._rows import NEW, State
+from agentic.history._validate import check_title, in_utc
 
-__all__ = ["Exported", "Lines", "Step", "encode_output_line", "encode_title_line", "read_export"]
+__all__ = [
+    "Exported",
+    "ExportedEntry",
+    "Lines",
+    "encode_output_line",
+    "encode_title_line",
+    "read_export",
+]
 
 Lines: TypeAlias = Iterable[bytes] | AsyncIterable[bytes]
 
 
 @attrs.frozen
-class Step:
+class ExportedEntry:
     """One entry of the session, in order."""
 
     kind: str
@@ -43,7 +48,7 @@ class Step:
 class Exported:
     """What an export says."""
 
-    steps: list[Step] = attrs.field(factory=list)
+    entries: list[ExportedEntry] = attrs.field(factory=list)
     title: str = ""
     outputs: dict[str, bytes] = attrs.field(factory=dict)
     """Encoded, by reference."""
@@ -58,12 +63,12 @@ class Exported:
 
     def take(self, text: bytes, entry: Entry | None) -> None:
         """Add an entry; None is one that this version passes over."""
-        if entry and not self.steps and entry.messages:
+        if entry and not self.entries and entry.messages:
             said = entry.messages[0].timestamp
             self.created_at = in_utc(said) if said else None
         undone = self._states[self.state.standing - 1] if self.state.standing else None
         self._states.append(self.state.follow(entry, undone))
-        self.steps.append(Step(entry.kind if entry else "optional", text, self.state))
+        self.entries.append(ExportedEntry(entry.kind if entry else "optional", text, self.state))
 
 
 def encode_title_line(title: str) -> bytes:
@@ -75,13 +80,13 @@ def encode_title_line(title: str) -> bytes:
     return _encode({"type": "title", "optional": True, "title": title})
 
 
-def encode_output_line(ref: str, content: bytes) -> bytes:
+def encode_output_line(ref: str, content: bytes, session: str) -> bytes:
     """Return the line that carries a kept output.
 
     Raises:
-        ValueError: the content does not match the reference.
+        HistoryCorrupt: the content does not match the reference.
     """
-    text = decode_output(content, ref)
+    text = read_output(content, ref, session)
     return _encode({"type": "output", "optional": True, "ref": ref, "text": text})
 
 
@@ -96,22 +101,22 @@ async def read_export(lines: Lines, name: str) -> Exported:
     async for text in _each(lines):
         if not isinstance(text, bytes):
             raise ConfigError("lines", text, "bytes, a line each", "open the file with 'rb'")
-        _read(found, Line(offset, text.removesuffix(b"\n")), name)
+        _read(found, text.removesuffix(b"\n"), name, offset)
         offset += len(text)
-    if not found.steps and not found.outputs:
+    if not found.entries and not found.outputs:
         raise HistoryCorrupt(name, 0, "there is no entry in it")
     return found
 
 
-def _read(found: Exported, line: Line, name: str) -> None:
-    entry = decode(line, name)
+def _read(found: Exported, line: bytes, name: str, offset: int) -> None:
+    entry = decode(line, name, offset)
     if entry:
-        found.take(line.text, entry)
-    elif line.text.strip():
+        found.take(line, entry)
+    elif line.strip():
         try:
-            _read_optional(found, line.text)
+            _read_optional(found, line)
         except ValueError as problem:
-            raise HistoryCorrupt(name, line.offset, str(problem)) from problem
+            raise HistoryCorrupt(name, offset, str(problem)) from problem
 
 
 def _read_optional(found: Exported, text: bytes) -> None:

@@ -15,7 +15,15 @@ from typing import BinaryIO
 import attrs
 
 from agentic.errors import HistoryConflict, HistoryCorrupt, SessionNotFound
-from agentic.history._disk import make_folders, reporting, staged, sync_folders, write_private
+from agentic.history._disk import (
+    make_folders,
+    open_locked,
+    reporting,
+    require_flock,
+    staged,
+    sync_folders,
+    write_private,
+)
 from agentic.history._export import (
     Exported,
     Lines,
@@ -24,13 +32,17 @@ from agentic.history._export import (
     read_export,
 )
 from agentic.history._jsonl import JsonlStore
-from agentic.history._lines import find_end
-from agentic.history._lock import open_locked, require_flock
 from agentic.history._outputs import Outputs, outputs_beside
 from agentic.history._protocols import SessionInfo
-from agentic.history._survey import is_session, survey
-from agentic.history._times import from_timestamp, in_utc
-from agentic.history._validate import absolute, check_session_id, check_title, is_session_id
+from agentic.history._session_file import find_end, is_session, survey
+from agentic.history._validate import (
+    absolute,
+    check_session_id,
+    check_title,
+    from_timestamp,
+    in_utc,
+    is_session_id,
+)
 from agentic.history._waiting import in_thread
 
 __all__ = ["JsonlSessions"]
@@ -269,7 +281,7 @@ class JsonlSessions:
         for ref, output in found.outputs.items():
             outputs.put(ref, output)
         self._set_title(path, found.title)
-        content = b"".join(step.text + b"\n" for step in found.steps)
+        content = b"".join(entry.text + b"\n" for entry in found.entries)
         with staged(path, content, fsync=self.fsync) as written:
             written.replace(path)  # last: only now there is a session
 
@@ -290,11 +302,7 @@ def _rewind(file: BinaryIO) -> int:
 
 
 def _encode_output(outputs: Outputs, ref: str) -> bytes:
-    try:
-        return encode_output_line(ref, outputs.get(ref))
-    except ValueError as problem:
-        name = f"output {ref} of {outputs.session}"
-        raise HistoryCorrupt(name, 0, str(problem)) from problem
+    return encode_output_line(ref, outputs.get(ref), outputs.session)
 
 
 def _remove(path: Path) -> None:

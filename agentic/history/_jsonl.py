@@ -1,10 +1,15 @@
-"""A conversation in one append-only file of JSON lines.
+"""A conversation in one append-only file of JSON lines, and its redaction.
 
 Writing is synchronous, and with `fsync` one worker thread does it: either way steps of one store
 never overlap, and a cancellation finds an entry stored whole or not begun.
+
+A redaction also covers what lies next to the file: outputs, title, torn lines. The lines come last:
+a redaction that is killed has not been recorded, finds the message again, and goes on. The old file
+is replaced, not overwritten: its blocks are the file system's to use again.
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,17 +17,17 @@ from typing import BinaryIO, ParamSpec, Self, TypeVar
 
 import attrs
 
-from agentic.errors import HistoryConflict, NothingToRestore
-from agentic.history._diff import Diff
+from agentic.errors import MessageNotFound, NothingToRestore
+from agentic.history._disk import reporting, sync_folders, write_private
 from agentic.history._entries import encode_message, encode_view
-from agentic.history._erasure import redact_file
-from agentic.history._known import Known, check_replaces, merge
 from agentic.history._log import Log
 from agentic.history._outputs import outputs_beside
-from agentic.history._redaction import Request
-from agentic.history._replay import (
+from agentic.history._redaction import Redacted, Request, log_redaction, redact_lines
+from agentic.history._replace import Diff, Knowledge, Known, check_replaces, merge
+from agentic.history._session_file import (
     View,
     read_diff,
+    read_forwards,
     read_full,
     read_placed,
     read_restored,
@@ -36,8 +41,8 @@ __all__ = ["JsonlStore"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_OUTDATED = -1
-"""Where nobody can be: what was loaded before a redaction still says what was removed."""
+_REMAINS = re.compile(r"\.(torn-\d+|\w+\.part|title\.\w+\.part)")
+"""How the names go on of what killed writers left next to a session file."""
 
 
 @attrs.define(eq=False)
@@ -73,10 +78,8 @@ class JsonlStore:
     """
     _log: Log = attrs.field(init=False, repr=False)
     _worker: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
-    _seen: int | None = attrs.field(default=None, init=False, repr=False)
-    """Up to where the caller knows the file: what it loaded, and what it wrote right after."""
-    _known: Known | None = attrs.field(factory=Known, init=False, repr=False)
-    """None from a replace or restore on until the next load."""
+    _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False, repr=False)
+    """Of the file, up to an offset."""
     _revision: int = attrs.field(default=0, init=False, repr=False)
     _revised: int | None = attrs.field(default=None, init=False, repr=False)
     """Up to where the file was when the revision was found out."""
@@ -104,7 +107,7 @@ class JsonlStore:
         """
         view = await asyncio.to_thread(self._read, read_view, View([], 0))
         closed = close_open_rounds(view.messages)
-        self._seen, self._known = view.end, Known(view.end, len(closed))
+        self._knowledge.load(view.end, Known(view.end, len(closed)))
         return closed
 
     async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
@@ -123,7 +126,7 @@ class JsonlStore:
         if replaces is None:
             await self._do(self._replace, line)
             return
-        known = check_replaces(replaces, self._known, str(self.path))
+        known = check_replaces(replaces, self._knowledge.known, str(self.path))
         await self._do(self._replace_known, view, line, known, replaces)
 
     async def revision(self) -> int:
@@ -217,23 +220,18 @@ class JsonlStore:
 
     def _append(self, line: bytes) -> None:
         end = self._write(line)
-        if self._known:
-            self._known.note(end - len(line))
-        if self._seen == end - len(line):
-            self._seen = end
+        begin = end - len(line)
+        self._knowledge.append(begin, begin, end)
 
     def _replace(self, line: bytes) -> None:
-        if self._seen not in (None, self._log.claim()):
-            raise HistoryConflict(
-                str(self.path), "has been written by somebody else since it was loaded: load again"
-            )
+        if self._knowledge.seen is not None:  # or the claim would look for nothing
+            self._knowledge.check_seen(self._log.claim(), str(self.path))
         self._write_view(line)
 
     def _replace_known(
         self, messages: list[Message], line: bytes, known: Known, replaces: int
     ) -> None:
-        replaces_all = known is self._known and replaces == known.length
-        if self._seen != self._log.claim() or not replaces_all:
+        if not self._knowledge.covers(self._log.claim(), known, replaces):
             nothing: list[tuple[int, Message]] = []
             stored = self._read(read_placed, nothing)
             line = encode_view("replace", merge(messages, known, replaces, stored, str(self.path)))
@@ -248,7 +246,7 @@ class JsonlStore:
         self._write_view(encode_view("restore", restored))
 
     def _write_view(self, line: bytes) -> None:
-        self._seen, self._known = self._write(line), None
+        self._knowledge.replace(self._write(line))
 
     def _write(self, line: bytes) -> int:
         end = self._log.append(line)
@@ -263,8 +261,8 @@ class JsonlStore:
         return self._revision
 
     def _redact(self, request: Request) -> None:
-        redact_file(self._log, request)
-        self._seen, self._known = _OUTDATED, None
+        _redact_file(self._log, request)
+        self._knowledge.redact()
         self._revision, self._revised = self._revision + 1, self._log.claim()
 
     def _read(self, reader: Callable[[BinaryIO, str], T], nothing: T) -> T:
@@ -281,3 +279,67 @@ class JsonlStore:
             return step(*args, **kwargs)
         self._worker = self._worker or ThreadPoolExecutor(1, "agentic-history")
         return await finish(asyncio.wrap_future(self._worker.submit(step, *args, **kwargs)))
+
+
+def _redact_file(log: Log, request: Request) -> None:
+    """Redact a message of the session that this is the log of.
+
+    Raises:
+        HistoryConflict: somebody else is the writer.
+        HistoryCorrupt: an entry cannot be read.
+        HistoryNotWritten: not all of it is done; redacted again, it goes on.
+        MessageNotFound: there is no such message.
+    """
+    path, session = log.path, str(log.path)
+    if not path.exists():  # or the claim would make it
+        raise MessageNotFound(session, request.message_id)
+    end = log.claim()
+    with reporting(path), path.open("rb") as file:
+        lines = [line.text for line in read_forwards(file)]
+    redacted = redact_lines(lines, request, session)
+    gone = _remove_outputs(path, redacted)
+    _remove_remains(path)
+    _change_title(path, request)
+    log.rewrite(_join(redacted.lines, end) + request.record(gone) + b"\n")
+    log_redaction(request, session)
+
+
+def _join(lines: list[bytes], size: int) -> bytes:
+    """Put lines together, and blanks after them where they are shorter than they were.
+
+    So whoever knows the session up to its former end knows nothing that is there after it.
+    """
+    content = b"".join(line + b"\n" for line in lines)
+    return content if len(content) >= size else content.ljust(size - 1) + b"\n"
+
+
+def _remove_outputs(path: Path, redacted: Redacted) -> list[str]:
+    outputs = outputs_beside(path, fsync=True)
+    with reporting(outputs.folder):
+        gone = [ref for ref in outputs.refs() if redacted.must_go(ref, outputs.get(ref))]
+        for ref in gone:
+            (outputs.folder / ref).unlink()
+        if outputs.folder.is_dir():
+            for left in outputs.folder.glob("*.part"):
+                left.unlink()
+            sync_folders([outputs.folder])
+    return gone
+
+
+def _remove_remains(path: Path) -> None:
+    """Remove what was never acknowledged, and what nobody reads."""
+    with reporting(path):
+        for other in path.parent.iterdir():
+            if other.name.startswith(path.name) and _REMAINS.fullmatch(other.name, len(path.name)):
+                other.unlink()
+
+
+def _change_title(path: Path, request: Request) -> None:
+    title = Path(f"{path}.title")
+    with reporting(title):
+        if not title.exists():
+            return
+        before = title.read_text("utf-8", "replace")
+        after = request.hide_in_title(before)
+        if after != before:
+            write_private(title, after.encode(), fsync=True)

@@ -15,10 +15,16 @@ from pathlib import Path
 import attrs
 
 from agentic.errors import HistoryCorrupt
-from agentic.history._disk import make_folders, open_private, reporting, staged, sync_folders
-from agentic.history._lines import find_end
-from agentic.history._lock import open_locked, require_flock
-from agentic.history._survey import is_session
+from agentic.history._disk import (
+    make_folders,
+    open_locked,
+    open_private,
+    reporting,
+    require_flock,
+    staged,
+    sync_folders,
+)
+from agentic.history._session_file import find_end, is_session
 
 __all__ = ["Log"]
 

@@ -6,12 +6,10 @@ from typing import Self
 import attrs
 
 from agentic.errors import HistoryConflict, NothingToRestore, OutputNotFound
-from agentic.history._diff import Diff, compare
 from agentic.history._entries import decode, encode_message, encode_view
-from agentic.history._known import Known, check_replaces, merge
-from agentic.history._lines import Line
+from agentic.history._outputs import check_ref, decode_output, encode_output, make_ref
 from agentic.history._redaction import Request, log_redaction, redact_lines
-from agentic.history._refs import check_ref, decode_output, encode_output, make_ref
+from agentic.history._replace import Diff, Known, check_replaces, compare, merge
 from agentic.history._validate import check_message, check_messages
 from agentic.messages import Message, close_open_rounds, reopen_rounds
 
@@ -159,7 +157,7 @@ class MemoryStore:
         lines = [encode_message(message)[:-1] for message in self._appended]
         lines += [encode_view("replace", layer.messages)[:-1] for layer in self._layers]
         redacted = redact_lines(lines, request, _NAME)
-        entries = [decode(Line(0, line), _NAME) for line in redacted.lines]
+        entries = [decode(line, _NAME) for line in redacted.lines]
         found = [list(entry.messages) if entry else [] for entry in entries]
         self._appended = [message for each in found[:count] for message in each]
         for layer, messages in zip(self._layers, found[count:], strict=True):

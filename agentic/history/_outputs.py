@@ -1,18 +1,108 @@
-"""Whole tool outputs in a folder beside a session, a file of mode 0600 for each.
+"""Whole tool outputs that a store keeps: their references, and a folder of them beside a session.
 
-A file is named by its reference, which is a digest of its content: what is damaged is noticed when
-it is read, and put right when the same output is kept again.
+A reference is `out-` and the first 16 hex digits of the SHA-256 of the text, in UTF-8 with lone
+surrogates in their surrogatepass form. In a folder, an output is a file of mode 0600 with that
+name: what is damaged is noticed when it is read, and put right when the same output is kept again.
 """
 
+import hashlib
+import re
 from pathlib import Path
 
 import attrs
 
-from agentic.errors import HistoryCorrupt, OutputNotFound
+from agentic.errors import ConfigError, HistoryCorrupt, OutputNotFound
 from agentic.history._disk import make_folders, reporting, sync_folders, write_private
-from agentic.history._refs import check_ref, decode_output, encode_output, is_ref, make_ref
 
-__all__ = ["Outputs", "outputs_beside"]
+__all__ = [
+    "REF",
+    "Outputs",
+    "check_ref",
+    "decode_output",
+    "encode_output",
+    "make_ref",
+    "outputs_beside",
+    "read_output",
+]
+
+REF = re.compile(r"out-[0-9a-f]{16}")
+
+
+def encode_output(given: object) -> bytes:
+    """Return an output as it is kept.
+
+    >>> encode_output("1 failed")
+    b'1 failed'
+
+    Raises:
+        ConfigError: no text.
+    """
+    if not isinstance(given, str):
+        raise ConfigError("output", given, "a str", "decode bytes before they are kept")
+    return given.encode("utf-8", "surrogatepass")
+
+
+def decode_output(content: bytes, ref: str) -> str:
+    """Return the text that was kept under a reference.
+
+    Raises:
+        ValueError: this is not that text.
+    """
+    if make_ref(content) != ref:
+        raise ValueError("the content does not match the digest in its reference")
+    return content.decode("utf-8", "surrogatepass")
+
+
+def read_output(content: bytes | None, ref: str, session: str) -> str:
+    """Return the text that a session keeps under a reference.
+
+    Raises:
+        HistoryCorrupt: the content is not as it was written.
+        OutputNotFound: there is none.
+    """
+    if content is None:
+        raise OutputNotFound(session, ref)
+    try:
+        return decode_output(content, ref)
+    except ValueError as problem:
+        raise HistoryCorrupt(f"output {ref} of {session}", 0, str(problem)) from problem
+
+
+def make_ref(content: bytes) -> str:
+    """Return the reference of an encoded output.
+
+    >>> make_ref(b"1 failed")
+    'out-91bd58c83335b24d'
+    """
+    return f"out-{hashlib.sha256(content).hexdigest()[:16]}"
+
+
+def check_ref(given: object) -> str:
+    """Return a reference, or raise with an example of one.
+
+    >>> check_ref("out-0123456789abcdef")
+    'out-0123456789abcdef'
+
+    Raises:
+        ConfigError: anything else, such as a path.
+    """
+    if not isinstance(given, str) or not _is_ref(given):
+        raise ConfigError(
+            "ref",
+            given,
+            "out- and 16 hex digits, as put() returns it",
+            "copy the reference from the notice of the output",
+        )
+    return given
+
+
+def _is_ref(text: str) -> bool:
+    """Return whether a text has the form of a reference.
+
+    >>> _is_ref("../session.jsonl")
+    False
+    """
+    return REF.fullmatch(text) is not None
 
 
 @attrs.frozen
@@ -76,7 +166,7 @@ class Outputs:
         """Name what is kept here."""
         if not self.folder.is_dir():
             return []
-        return sorted(path.name for path in self.folder.iterdir() if is_ref(path.name))
+        return sorted(path.name for path in self.folder.iterdir() if _is_ref(path.name))
 
     def _make_folder(self) -> None:
         if not self.folder.is_dir():

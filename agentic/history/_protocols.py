@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 import attrs
 
 from agentic._protocols import Rewriter
-from agentic.history._diff import Diff
+from agentic.history._replace import Diff
 from agentic.messages import Message
 
 __all__ = [

@@ -2,9 +2,10 @@ r"""What a redaction makes of the entries of a session.
 
 The message is emptied, with every copy of it in a view. A text in a view that is no copy of an
 archived message, such as a summary, was made of many messages: it loses what it quotes of this one.
-Its notes go as a whole, whatever they say, and those of every other summary, too: no search can be
-trusted to find all in data of somebody else's form. A secret that is named is removed from every
-string of the session.
+A summary keeps what was rare: a path, a number, a key. So what it took from a message is found by
+what only that message has, whole lines and long words. Its notes go as a whole, whatever they say,
+and those of every other summary, too: no search can be trusted to find all in data of somebody
+else's form. A secret that is named is removed from every string of the session.
 
 The redaction is an entry of its own, which older readers pass over:
 
@@ -15,7 +16,7 @@ import getpass
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Self, TypeAlias
 
@@ -24,8 +25,7 @@ import attrs
 from agentic._validate import must_be
 from agentic.errors import ConfigError, HistoryCorrupt, MessageNotFound
 from agentic.history._entries import decode
-from agentic.history._lines import Line
-from agentic.history._quotations import Quotations, map_strings
+from agentic.history._outputs import REF
 from agentic.history._validate import is_title
 from agentic.messages import ToolCall, ToolError, ToolResult, from_plain, to_plain
 
@@ -34,9 +34,14 @@ __all__ = ["Redacted", "Request", "log_redaction", "redact_lines"]
 _log = logging.getLogger(__name__)
 
 Plain: TypeAlias = dict[str, Any]
-_REF = re.compile(r"out-[0-9a-f]{16}")
 _DEPTHS = 3
 """How often a text may have been put into JSON that was put into a text: arguments are, twice."""
+_NAMES = {"role", "id", "call_id", "name", "ref", "kind", "media_type", "timestamp", "created_at"}
+"""Fields whose strings are no text."""
+_LINE_CHARACTERS = 8
+"""A shorter line, such as `else:`, tells nothing and stands everywhere."""
+_WORD = re.compile(r"[\w.+%$!~^-]{6,}")
+_EDGES = ".!~^+-_"
 
 
 def _name_user(by: str | None) -> str:
@@ -114,7 +119,7 @@ class Redacted:
     lines: list[bytes] = attrs.field(init=False, factory=list)
     """One for each that was given, without newlines; the same object where nothing changes."""
     request: Request
-    quotations: Quotations
+    quotations: "Quotations"
     refs: frozenset[str]
     """Of the kept outputs that the message refers to."""
 
@@ -122,7 +127,7 @@ class Redacted:
         """Return a message without what it quotes, and then without its native payload."""
         rest = {key: value for key, value in message.items() if key != "native"}
         instead = self.request.replacement
-        changed: Plain = map_strings(lambda text: self.quotations.hide(text, instead), rest)
+        changed: Plain = _map_strings(lambda text: self.quotations.hide(text, instead), rest)
         native = message.get("native")
         if changed == rest and not (native and self.quotations.are_in(_dump(native))):
             return message
@@ -142,13 +147,13 @@ def redact_lines(lines: Sequence[bytes], request: Request, session: str) -> Reda
         HistoryCorrupt: an entry cannot be read.
         MessageNotFound: no message has this id, or stands at this position.
     """
-    steps = [_Step.read(line, session) for line in lines]
+    steps = [_EntryLine.read(line, session) for line in lines]
     archive = [message for step in steps if step.kind == "message" for message in step.messages]
     archived = {_key(message): message for message in archive}
     wanted = {_key(message): message for message in _find(steps, archive, request, session)}
     others = [message for key, message in archived.items() if key not in wanted]
     quotations = Quotations.find(wanted.values(), [*others, request.replacement])
-    refs = {ref for message in wanted.values() for ref in _REF.findall(_dump(message))}
+    refs = {ref for message in wanted.values() for ref in REF.findall(_dump(message))}
     redacted = Redacted(request, quotations, frozenset(refs))
 
     def change(message: Plain) -> Plain:
@@ -167,7 +172,7 @@ def log_redaction(request: Request, session: str) -> None:
 
 
 @attrs.frozen
-class _Step:
+class _EntryLine:
     """One line."""
 
     line: bytes
@@ -177,7 +182,7 @@ class _Step:
 
     @classmethod
     def read(cls, line: bytes, session: str) -> Self:
-        entry = decode(Line(0, line), session)
+        entry = decode(line, session)
         plain = json.loads(line.decode("utf-8", "surrogatepass")) if line.strip() else {}
         return cls(line, plain, entry.kind if entry else "")
 
@@ -204,7 +209,7 @@ class _Step:
             return self.line
         line = after.encode("utf-8", "surrogatepass")
         try:
-            decode(Line(0, line), session)
+            decode(line, session)
         except HistoryCorrupt as problem:
             remedy = "name the whole secret"
             raise ConfigError("secret", "***", "a text of messages", remedy) from problem
@@ -220,7 +225,7 @@ def _without_notes(message: Plain) -> Plain:
 
 
 def _find(
-    steps: Sequence[_Step], archive: Sequence[Plain], request: Request, session: str
+    steps: Sequence[_EntryLine], archive: Sequence[Plain], request: Request, session: str
 ) -> Sequence[Plain]:
     """Find the message, and all that have its id."""
     wanted = request.message_id
@@ -269,3 +274,101 @@ def _empty(plain: Plain, replacement: str) -> Plain:
 
 def _dump(plain: Plain) -> str:
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+
+
+@attrs.frozen
+class Quotations:
+    """What a text can have only from some messages, which are JSON data here."""
+
+    lines: frozenset[str]
+    """Without the white space around them."""
+    _words: str
+    """One a line."""
+    _elsewhere: frozenset[str]
+
+    @classmethod
+    def find(cls, these: Iterable[Any], others: Iterable[Any]) -> Self:
+        """Return what these say and no other does.
+
+        >>> Quotations.find(["the key is sk-12345."], ["the key is lost"]).lines
+        frozenset({'the key is sk-12345.'})
+        """
+        (lines, words), (other_lines, other_words) = _read(these), _read(others)
+        own = "\n".join(sorted(words - other_words))
+        return cls(frozenset(lines - other_lines), own, frozenset(other_words))
+
+    def are_in(self, text: str) -> bool:
+        """Return whether a whole line is quoted."""
+        return not self.lines.isdisjoint(line.strip() for line in text.split("\n"))
+
+    def hide(self, text: str, instead: str) -> str:
+        """Return the text with `instead` in place of what it quotes.
+
+        >>> found = Quotations.find(["the key is sk-12345."], [])
+        >>> found.hide("They said that the key was 'sk-12345'.", "[key]")
+        "They said that the key was '[key]'."
+        """
+        for line in {each.strip() for each in text.split("\n")} & self.lines:
+            text = text.replace(line, instead)
+        return _WORD.sub(lambda word: self._hide_word(word[0], instead), text)
+
+    def _hide_word(self, word: str, instead: str) -> str:
+        core = word.strip(_EDGES)
+        if not core or core in self._elsewhere or core not in self._words:
+            return word
+        return word.replace(core, instead)
+
+
+def _strings(plain: Any, name: str = "") -> Iterator[str]:
+    """Yield the texts in JSON data; of arguments, which are JSON as a text, what that holds, too.
+
+    >>> list(_strings({"role": "user", "content": "one", "media": [{"url": "two"}]}))
+    ['one', 'two']
+    """
+    if isinstance(plain, str) and name not in _NAMES:
+        yield plain
+        if name == "arguments":
+            yield from _strings(_parse(plain))
+    elif isinstance(plain, dict):
+        for key, value in plain.items():
+            yield from _strings(value, key)
+    elif isinstance(plain, list):
+        for value in plain:
+            yield from _strings(value)
+
+
+def _map_strings(change: Callable[[str], str], plain: Any, name: str = "") -> Any:
+    """Return JSON data with each of its texts changed.
+
+    >>> _map_strings(str.upper, {"role": "user", "content": "one"})
+    {'role': 'user', 'content': 'ONE'}
+    """
+    if isinstance(plain, str) and name not in _NAMES:
+        parsed = _parse(plain) if name == "arguments" else None
+        if isinstance(parsed, dict | list):
+            changed = _map_strings(change, parsed)
+            return plain if changed == parsed else json.dumps(changed, ensure_ascii=False)
+        return change(plain)
+    if isinstance(plain, dict):
+        return {key: _map_strings(change, value, key) for key, value in plain.items()}
+    if isinstance(plain, list):
+        return [_map_strings(change, value) for value in plain]
+    return plain
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _read(these: Iterable[Any]) -> tuple[set[str], set[str]]:
+    lines: set[str] = set()
+    words: set[str] = set()
+    for text in (text for each in these for text in _strings(each)):
+        lines |= {
+            line for each in text.split("\n") if len(line := each.strip()) >= _LINE_CHARACTERS
+        }
+        words |= {core for word in _WORD.findall(text) if (core := word.strip(_EDGES))}
+    return lines, words

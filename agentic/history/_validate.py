@@ -1,9 +1,13 @@
-"""What may be handed to a store: messages, names and titles, and nothing that only looks so."""
+"""What a store accepts and can give back: messages, names, titles, paths and times.
+
+A time that not every time zone can show, at either end of `datetime`, becomes the nearest that can.
+"""
 
 import os
 import re
 import unicodedata
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,8 @@ __all__ = [
     "check_messages",
     "check_session_id",
     "check_title",
+    "from_timestamp",
+    "in_utc",
     "is_session_id",
     "is_title",
 ]
@@ -24,6 +30,9 @@ _SESSION_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 _TITLE_CHARACTERS = 200
 _NO_LINE = {"Cc", "Cs", "Zl", "Zp"}
 """Unicode categories of characters that no single line of valid text holds."""
+_EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
+_LATEST = datetime(9999, 12, 30, tzinfo=UTC)
+_MIDDLE_YEAR = 5000
 
 
 def absolute(path: Any) -> Path:
@@ -129,3 +138,28 @@ def is_title(text: str) -> bool:
     return len(text) <= _TITLE_CHARACTERS and not any(
         unicodedata.category(character) in _NO_LINE for character in text
     )
+
+
+def in_utc(when: datetime) -> datetime:
+    """Return a time in UTC, which is also what one without a zone means; the nearest if need be.
+
+    >>> in_utc(datetime.fromisoformat("0001-01-01T00:00:00+14:00")).isoformat()
+    '0001-01-02T00:00:00+00:00'
+    """
+    try:
+        found = when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+    except OverflowError:
+        return _EARLIEST if when.year < _MIDDLE_YEAR else _LATEST
+    return min(max(found, _EARLIEST), _LATEST)
+
+
+def from_timestamp(seconds: float) -> datetime:
+    """Return the time that is so many seconds after the epoch; the nearest if need be.
+
+    >>> from_timestamp(1e300).year
+    9999
+    """
+    try:
+        return in_utc(datetime.fromtimestamp(seconds, UTC))
+    except (OverflowError, ValueError, OSError):
+        return _LATEST if seconds > 0 else _EARLIEST

@@ -8,7 +8,7 @@ import pytest
 
 from agentic.errors import OutputNotFound
 from agentic.history import Archive, Diff, JsonlStore, MemoryStore, OutputStore, Rewriter, Store
-from agentic.history._diff import compare
+from agentic.history._replace import compare
 from agentic.history.sqlite import SqliteStore
 from agentic.messages import Message, ToolCall, close_open_rounds, from_plain, to_plain
 from agentic.testing._store import check_store

@@ -374,7 +374,7 @@ def test_a_damaged_database_is_told(
     tmp_path: Path, database: bytes, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever bytes are wrong, what is raised is a HistoryError."""
-    monkeypatch.setattr("agentic.history.sqlite._purge.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("agentic.history.sqlite._database.BUSY_SECONDS", 0.1)
     place = SqliteSessions(tmp_path / "s.db")
     place.path.write_bytes(_damage(database, seed))
 

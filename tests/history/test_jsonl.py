@@ -16,7 +16,7 @@ from agentic.errors import (
     NothingToRestore,
 )
 from agentic.history import JsonlStore
-from agentic.history._replay import read_view
+from agentic.history._session_file import read_view
 from agentic.messages import Message
 
 HELLO = Message("user", "hello")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentic.history import MemoryStore
-from agentic.history._refs import encode_output, make_ref
+from agentic.history._outputs import encode_output, make_ref
 from agentic.messages import Message, close_open_rounds
 
 WRITER = Path(__file__).with_name("writer.py")

@@ -4,7 +4,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.history._lines import find_end, read_backwards, read_forwards
+from agentic.history._session_file import find_end, read_backwards, read_forwards
 
 FILES = st.lists(st.sampled_from([b"\n", b"a", b"bcd", b"\r", b"\x85", "\u2028".encode()])).map(
     b"".join

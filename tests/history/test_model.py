@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agentic.errors import NothingToRestore
 from agentic.history import Archive, Diff, JsonlStore, MemoryStore
-from agentic.history._diff import compare
+from agentic.history._replace import compare
 from agentic.history.sqlite import SqliteStore
 from agentic.messages import Message, ToolCall, ToolResult, close_open_rounds, to_plain
 

@@ -170,7 +170,7 @@ def test_a_reader_that_stays_keeps_a_redaction_from_ending(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody who reads former pages is waited for, and then it is said what is still there."""
-    monkeypatch.setattr("agentic.history.sqlite._purge.BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("agentic.history.sqlite._database.BUSY_SECONDS", 0.2)
     place = SqliteSessions(tmp_path / "s.db")
 
     async def write() -> None:

@@ -161,7 +161,7 @@ def _count_steps(path: Path, session_id: str, question: str) -> int:
         rows = Rows.find(connection, session_id, session_id)
         assert rows
         connection.set_progress_handler(tick, 1)
-        getattr(rows, question)(rows.state())
+        rows.ask(getattr(rows, question)(rows.ask(rows.state())))
     return count
 
 

@@ -10,7 +10,7 @@ import attrs
 import psycopg
 from psycopg.rows import TupleRow
 
-from agentic.errors import HistoryConflict, HistoryCorrupt, HistoryUnavailable, SessionNotFound
+from agentic.errors import HistoryConflict, HistoryUnavailable, SessionNotFound
 from agentic.history._export import (
     Exported,
     Lines,
@@ -21,8 +21,7 @@ from agentic.history._export import (
 from agentic.history._protocols import SessionInfo
 from agentic.history._validate import check_session_id, check_title
 from agentic.history._waiting import finish
-from agentic.history.postgres._link import Link
-from agentic.history.postgres._lock import lock_session
+from agentic.history.postgres._database import Link, lock_session
 from agentic.history.postgres._rows import Rows
 from agentic.history.postgres._server import (
     Connection,
@@ -149,10 +148,11 @@ class PostgresSessions:
             async with rows.connection.transaction():
                 async for text in rows.texts(_BATCH_ROWS):
                     yield text + b"\n"
-                if title := await rows.title():
+                if title := await rows.ask(rows.title()):
                     yield encode_title_line(title)
-                for ref in await rows.refs():
-                    yield await self._encode_output(rows, ref)
+                for ref in await rows.ask(rows.refs()):
+                    content = await rows.ask(rows.output(ref))
+                    yield encode_output_line(ref, content or b"", name)
 
     async def import_(self, session_id: str, lines: Lines) -> None:
         """Make a session of an export, whole or not at all. The lines stay in memory meanwhile.
@@ -175,13 +175,13 @@ class PostgresSessions:
     async def _rename(self, session_id: str, title: str) -> None:
         async with self._writing(self._name(session_id)) as link:
             rows = await self._find(await link.to_read(), session_id)
-            await rows.set_title(title)
+            await rows.ask(rows.set_title(title))
 
     async def _delete(self, session_id: str) -> None:
         async with self._writing(self._name(session_id)) as link:
             rows = await self._find(await link.to_read(), session_id)
             await lock_session(rows.connection, session_id, rows.name)
-            await rows.delete()
+            await rows.ask(rows.delete())
 
     async def _import(self, session_id: str, found: Exported) -> None:
         name = self._name(session_id)
@@ -195,17 +195,10 @@ class PostgresSessions:
                 rows = await Rows.add(
                     connection, session_id, name, title=found.title, created_at=found.created_at
                 )
-                steps = ((step.kind, step.text, step.state) for step in found.steps)
-                await rows.append_all(steps, _NOBODY)
+                entries = ((entry.kind, entry.text, entry.state) for entry in found.entries)
+                await rows.append_all(entries, _NOBODY)
                 for ref, content in found.outputs.items():
                     await rows.put_output(ref, content)
-
-    async def _encode_output(self, rows: Rows, ref: str) -> bytes:
-        try:
-            return encode_output_line(ref, await rows.output(ref) or b"")
-        except ValueError as problem:
-            name = f"output {ref} of {rows.name}"
-            raise HistoryCorrupt(name, 0, str(problem)) from problem
 
     def _name(self, session_id: str) -> str:
         return f"session {session_id!r} in {place(self.dsn)}"

@@ -14,23 +14,20 @@ import attrs
 import psycopg
 
 from agentic.errors import (
-    HistoryCorrupt,
     HistoryError,
     MessageNotFound,
     NothingToRestore,
-    OutputNotFound,
 )
-from agentic.history._diff import Diff
 from agentic.history._entries import encode_message, encode_view
-from agentic.history._known import Known, check_replaces
+from agentic.history._outputs import check_ref, encode_output, read_output
 from agentic.history._redaction import Request
-from agentic.history._refs import check_ref, decode_output, encode_output
-from agentic.history._state import State
+from agentic.history._replace import Diff, Known, check_replaces
+from agentic.history._rows import NEW, NOWHERE, Question
 from agentic.history._validate import check_messages, check_session_id
-from agentic.history.postgres._link import Link
+from agentic.history.postgres._database import Link
 from agentic.history.postgres._rows import Rows
 from agentic.history.postgres._server import check_dsn, place, reading
-from agentic.history.postgres._writer import NOWHERE, Writer, locate
+from agentic.history.postgres._writer import PostgresWriter
 from agentic.messages import Message, close_open_rounds, reopen_rounds
 
 __all__ = ["PostgresStore"]
@@ -63,7 +60,7 @@ class PostgresStore:
     crash takes the last moments with it. A killed agent loses nothing either way.
     """
     _link: Link = attrs.field(init=False, repr=False)
-    _writer: Writer = attrs.field(init=False, repr=False)
+    _writer: PostgresWriter = attrs.field(init=False, repr=False)
     _turn: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
     _loop: asyncio.AbstractEventLoop | None = attrs.field(default=None, init=False, repr=False)
     """Which the lock belongs to."""
@@ -76,8 +73,8 @@ class PostgresStore:
         return Link(self.dsn, name, self.fsync)
 
     @_writer.default
-    def _make_writer(self) -> Writer:
-        return Writer(self._link, self.session_id)
+    def _make_writer(self) -> PostgresWriter:
+        return PostgresWriter(self._link, self.session_id)
 
     async def append(self, message: Message) -> None:
         """Keep a message, after all others.
@@ -102,7 +99,7 @@ class PostgresStore:
         messages, seen = await self._do(self._load)
         closed, (session, seq) = close_open_rounds(messages), seen
         known = Known(seq + 1, len(closed), session=session or None)
-        self._writer.seen, self._writer.known = seen, known
+        self._writer.knowledge.load(seen, known)
         return closed
 
     async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
@@ -123,7 +120,7 @@ class PostgresStore:
         if replaces is None:
             await self._do(partial(self._writer.replace, view, line))
             return
-        known = check_replaces(replaces, self._writer.known, self._link.name)
+        known = check_replaces(replaces, self._writer.knowledge.known, self._link.name)
         await self._do(partial(self._writer.replace_known, view, line, known, replaces))
 
     async def revision(self) -> int:
@@ -141,8 +138,8 @@ class PostgresStore:
             HistoryCorrupt: an entry cannot be read.
             HistoryUnavailable: the server cannot be reached, or refuses.
         """
-        found = await self._do(partial(self._read, Rows.full, None))
-        return found or []
+        nothing: list[Message] = []
+        return await self._do(partial(self._read, Rows.full, nothing))
 
     async def restore(self) -> None:
         """Take back the latest replace that still stands.
@@ -152,7 +149,7 @@ class PostgresStore:
             HistoryConflict, HistoryCorrupt, HistoryNotWritten: nothing is stored.
             HistoryUnavailable: as for `append`.
         """
-        if await self._do(partial(self._read, _itself, None)) is None:  # or a claim would make it
+        if not await self._do(self._is_there):  # or a claim would make it
             raise NothingToRestore(self._link.name)
         await self._do(self._writer.restore)
 
@@ -164,7 +161,7 @@ class PostgresStore:
             HistoryCorrupt: an entry cannot be read.
             HistoryUnavailable: the server cannot be reached, or refuses.
         """
-        found = await self._do(partial(self._read, _diff, None))
+        found = await self._do(partial(self._read, Rows.latest_diff, None))
         if found is None:
             raise NothingToRestore(self._link.name)
         return found
@@ -190,13 +187,7 @@ class PostgresStore:
         """
         check_ref(ref)
         content = await self._do(partial(self._read, lambda rows: rows.output(ref), None))
-        if content is None:
-            raise OutputNotFound(self._link.name, ref)
-        try:
-            return decode_output(content, ref)
-        except ValueError as problem:
-            name = f"output {ref} of {self._link.name}"
-            raise HistoryCorrupt(name, 0, str(problem)) from problem
+        return read_output(content, ref, self._link.name)
 
     async def redact(
         self,
@@ -218,7 +209,7 @@ class PostgresStore:
             MessageNotFound: there is no such message.
         """
         request = Request(message_id=message_id, replacement=replacement, secret=secret, by=by)
-        if await self._do(partial(self._read, _itself, None)) is None:  # or a claim would make it
+        if not await self._do(self._is_there):  # or a claim would make it
             raise MessageNotFound(self._link.name, message_id)
         await self._do(partial(self._writer.redact, request))
 
@@ -237,31 +228,33 @@ class PostgresStore:
     async def _find_revision(self) -> int:
         if (seq := self._writer.seq) is not None:
             return seq
-        state = await self._read(_state, None)
-        return state.seq if state else 0
+        return (await self._read(Rows.state, NEW)).seq
+
+    async def _is_there(self) -> bool:
+        return await self._read(Rows.title, None) is not None
 
     async def _load(self) -> tuple[list[Message], tuple[int, int]]:
         with contextlib.suppress(HistoryError):
             await self._writer.settle()
-        return await self._read(_load, ([], NOWHERE))
+        return await self._read(Rows.load, ([], NOWHERE))
 
-    async def _read(self, step: Callable[[Rows], Awaitable[T]], nothing: T) -> T:
+    async def _read(self, question: Callable[[Rows], Question[T]], nothing: T) -> T:
         """Ask a question, once more if the connection is found to be lost."""
         with reading(self._link.name, self.dsn):
             try:
-                return await self._ask(step, nothing)
+                return await self._ask(question, nothing)
             except psycopg.Error as problem:
                 if not self._link.is_lost(problem):
                     raise
                 await self._link.aclose()
-                return await self._ask(step, nothing)
+                return await self._ask(question, nothing)
 
-    async def _ask(self, step: Callable[[Rows], Awaitable[T]], nothing: T) -> T:
+    async def _ask(self, question: Callable[[Rows], Question[T]], nothing: T) -> T:
         connection = await self._link.to_read()
         if connection is None:
             return nothing
         rows = await Rows.find(connection, self.session_id, self._link.name)
-        return await step(rows) if rows else nothing
+        return await rows.ask(question(rows)) if rows else nothing
 
     async def _do(self, step: Callable[[], Awaitable[T]]) -> T:
         """Take a step after those that were begun before."""
@@ -274,20 +267,3 @@ class PostgresStore:
             finally:
                 if not self._entered and not self._writer.is_ready:
                     await self._link.aclose()  # nobody would give it back
-
-
-async def _load(rows: Rows) -> tuple[list[Message], tuple[int, int]]:
-    state = await rows.state()
-    return await rows.view(state), locate(rows, state.seq)
-
-
-async def _state(rows: Rows) -> State:
-    return await rows.state()
-
-
-async def _diff(rows: Rows) -> Diff:
-    return await rows.diff(await rows.state())
-
-
-async def _itself(rows: Rows) -> Rows:
-    return rows

@@ -17,28 +17,16 @@ from psycopg import errors
 
 from agentic.errors import HistoryConflict, HistoryUnavailable, MessageNotFound, NothingToRestore
 from agentic.history._entries import Entry, encode_view
-from agentic.history._known import Known, Placed, merge
+from agentic.history._outputs import make_ref
 from agentic.history._redaction import Request, log_redaction
-from agentic.history._refs import make_ref
-from agentic.history._state import NEW, State
-from agentic.history.postgres._link import Link
-from agentic.history.postgres._lock import end_former, lock_session
-from agentic.history.postgres._redaction import check_owner, purge, redact_rows
+from agentic.history._replace import Knowledge, Known, Placed, merge
+from agentic.history._rows import NEW, NOWHERE, State
+from agentic.history.postgres._database import Link, check_owner, end_former, lock_session, purge
 from agentic.history.postgres._rows import Rows
 from agentic.history.postgres._server import Connection, explain, writing
 from agentic.messages import Message
 
-__all__ = ["NOWHERE", "Writer", "locate"]
-
-
-NOWHERE = (0, 0)
-_OUTDATED = (-1, 0)
-"""Where nobody can be: what was loaded before a redaction still says what was removed."""
-
-
-def locate(rows: Rows | None, seq: int) -> tuple[int, int]:
-    """Return how far somebody knows a session who knows it up to this entry."""
-    return (rows.session, seq) if rows and seq else NOWHERE
+__all__ = ["PostgresWriter"]
 
 
 @attrs.frozen
@@ -56,7 +44,7 @@ class _Sent:
 
 
 @attrs.define(eq=False)
-class Writer:
+class PostgresWriter:
     """The writer's side of a session. Each step takes place whole or not at all, and once.
 
     All of them raise `HistoryConflict`, `HistoryNotWritten`, and `HistoryUnavailable` when an entry
@@ -65,11 +53,8 @@ class Writer:
 
     link: Link
     session_id: str
-    seen: tuple[int, int] | None = None
-    """Up to where the caller knows the session, by its number and the latest entry: what it loaded,
-    and what it wrote right after. A session without entries is `NOWHERE`."""
-    known: Known | None = attrs.field(factory=Known)
-    """What `replaces` counts in; None from a replace or restore on until the next load."""
+    knowledge: Knowledge = attrs.field(factory=Knowledge)
+    """Of the session, up to its number and the latest entry."""
     _id: int = attrs.field(factory=lambda: secrets.randbits(63), init=False)
     """By which it knows its own entries."""
     _holder: Connection | None = attrs.field(default=None, init=False)
@@ -120,7 +105,7 @@ class Writer:
     async def redact(self, request: Request) -> None:
         """Change the entries that hold a message, and the tables as they are stored."""
         await self._take(partial(self._redact, request))
-        self.seen, self.known = _OUTDATED, None
+        self.knowledge.redact()
         log_redaction(request, self.link.name)
 
     async def settle(self) -> None:
@@ -171,7 +156,7 @@ class Writer:
         await lock_session(connection, self.session_id, self.link.name)
         self._process = connection.info.backend_pid
         rows = await Rows.find(connection, self.session_id, self.link.name)
-        self._state = await rows.state() if rows else NEW
+        self._state = await rows.ask(rows.state()) if rows else NEW
         self._rows, self._holder = rows, connection
 
     async def _find_out(self, connection: Connection) -> None:
@@ -184,46 +169,40 @@ class Writer:
     async def _append(self, entry: Entry, line: bytes) -> None:
         before = self._here(entry, line)
         after = await self._add(entry, line)
-        if self.known:
-            self.known.note(after[1])
-        if self.seen == before:
-            self.seen = after
+        self.knowledge.append(after[1], before, after)
 
     async def _replace(self, entry: Entry, line: bytes) -> None:
-        if self.seen not in {None, self._here(entry, line)}:
-            problem = "has been written by somebody else since it was loaded: load again"
-            raise HistoryConflict(self.link.name, problem)
-        self.seen, self.known = await self._add(entry, line), None
+        self.knowledge.check_seen(self._here(entry, line), self.link.name)
+        self.knowledge.replace(await self._add(entry, line))
 
     async def _replace_known(
         self, messages: list[Message], line: bytes, known: Known, replaces: int
     ) -> None:
         text = line
-        if not (self._late and self._late.is_meant_by("replace", line)):
-            replaces_all = known is self.known and replaces == known.length
-            if self.seen != locate(self._rows, self._state.seq) or not replaces_all:
-                stored = await self._find_stored(known)
-                messages = merge(messages, known, replaces, stored, self.link.name)
-                text = await asyncio.to_thread(encode_view, "replace", messages)
+        is_stored = self._late is not None and self._late.is_meant_by("replace", line)
+        here = self._locate(self._state.seq)
+        if not is_stored and not self.knowledge.covers(here, known, replaces):
+            stored = await self._find_stored(known)
+            messages = merge(messages, known, replaces, stored, self.link.name)
+            text = await asyncio.to_thread(encode_view, "replace", messages)
         entry = Entry("replace", tuple(messages))
-        self.seen, self.known = await self._add(entry, line, text=text), None
+        self.knowledge.replace(await self._add(entry, line, text=text))
 
     async def _find_stored(self, known: Known) -> Placed:
         if self._rows is None or known.session not in {None, self._rows.session}:
             return []
-        return await self._rows.placed(self._state)
+        return await self._rows.ask(self._rows.placed(self._state))
 
     async def _restore(self) -> None:
         if self._late and self._late.kind == "restore":
-            self.seen, self.known = await self._add(Entry("restore", ()), b""), None
+            self.knowledge.replace(await self._add(Entry("restore", ()), b""))
             return
         if self._rows is None:
             raise NothingToRestore(self.link.name)
-        restored = await self._rows.restored(self._state)
-        before = await self._rows.before_replace(self._state)
+        restored = await self._rows.ask(self._rows.restored(self._state))
+        undone = await self._rows.ask(self._rows.before_replace(self._state))
         line = await asyncio.to_thread(encode_view, "restore", restored)
-        self.seen = await self._add(Entry("restore", tuple(restored)), line, before)
-        self.known = None
+        self.knowledge.replace(await self._add(Entry("restore", tuple(restored)), line, undone))
 
     async def _keep(self, ref: str, content: bytes) -> None:
         if self._rows:
@@ -240,20 +219,27 @@ class Writer:
             raise MessageNotFound(self.link.name, request.message_id)
         await check_owner(self._rows.connection, self.link.name)
         try:
-            self._state = await redact_rows(self._rows, request, self._state, self._id)
+            async with self._rows.connection.transaction():
+                record = await self._rows.ask(self._rows.redact(request))
+                state = self._state.follow(None)
+                await self._rows.append("optional", record, state, self._id)
+            self._state = state
         except asyncio.CancelledError:
             self._holder = None  # look again
             raise
         await purge(self._rows.connection)
 
+    def _locate(self, seq: int) -> tuple[int, int]:
+        return self._rows.locate(seq) if self._rows else NOWHERE
+
     def _here(self, entry: Entry, line: bytes) -> tuple[int, int]:
         """Return where a step begins: before the same entry, if that one is stored already."""
         if self._late and self._late.is_meant_by(entry.kind, line):
-            return locate(self._rows, self._late.seq - 1)
-        return locate(self._rows, self._state.seq)
+            return self._locate(self._late.seq - 1)
+        return self._locate(self._state.seq)
 
     async def _add(
-        self, entry: Entry, line: bytes, before: State | None = None, *, text: bytes | None = None
+        self, entry: Entry, line: bytes, undone: State | None = None, *, text: bytes | None = None
     ) -> tuple[int, int]:
         """Add an entry, unless it turned out to be stored, and give where that leaves us.
 
@@ -261,8 +247,8 @@ class Writer:
         """
         late, self._late = self._late, None
         if late and late.is_meant_by(entry.kind, line):
-            return locate(self._rows, late.seq)
-        state = self._state.follow(entry, before)
+            return self._locate(late.seq)
+        state = self._state.follow(entry, undone)
         self._doubt = _Sent(state.seq, entry.kind, line)
         try:
             await self._insert(entry.kind, (text or line).removesuffix(b"\n"), state)
@@ -274,7 +260,7 @@ class Writer:
             self._doubt = self._holder = None
             raise
         self._doubt, self._state = None, state
-        return locate(self._rows, state.seq)
+        return self._locate(state.seq)
 
     async def _insert(self, kind: str, text: bytes, state: State) -> None:
         if self._rows:

@@ -1,8 +1,12 @@
-"""The database file: how it is made, opened and brought up to date, and what its errors mean.
+"""The database file: how it is made, opened and purged, and what its errors mean.
 
 It is in WAL mode: readers and the one writer of the moment do not wait for each other. A commit is
 with the operating system when it returns, which is what survives `kill -9`; with `fsync` it is on
 the disk. Nobody but SQLite opens the file: closing it would let go of SQLite's own locks.
+
+A page keeps what was moved or deleted until something else is written over it, and the WAL keeps
+former pages until it begins anew. So after a redaction all of the database is written anew, from
+its tables, and the WAL is emptied into it.
 """
 
 import contextlib
@@ -12,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from agentic.errors import HistoryCorrupt, HistoryNotWritten
+from agentic.errors import HistoryConflict, HistoryCorrupt, HistoryNotWritten
 from agentic.history._disk import make_folders, reporting, staged, sync_folders
 from agentic.history.sqlite._locks import locked_for_making
 
@@ -24,6 +28,7 @@ __all__ = [
     "connect_reader",
     "connect_writer",
     "not_written",
+    "purge",
     "reading",
     "too_busy",
     "transaction",
@@ -309,3 +314,31 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def purge(path: Path, name: str) -> None:
+    """Leave nothing in the files of a database but what its tables hold.
+
+    Raises:
+        HistoryConflict: another program is reading or writing all the time.
+        HistoryNotWritten: the disk is full, for instance: it takes as much again as the database.
+    """
+    with contextlib.closing(connect_writer(path, fsync=True)) as connection, writing(path):
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000:.0f}")
+        try:
+            connection.execute("VACUUM")
+        except sqlite3.OperationalError as problem:
+            if problem.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            raise _in_use(name) from problem
+        ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        if busy:
+            raise _in_use(name)
+
+
+def _in_use(name: str) -> HistoryConflict:
+    problem = (
+        "is redacted, but another program has kept the database in use, and what was removed may "
+        "still be in its files: redact again when that program is done"
+    )
+    return HistoryConflict(name, problem)

@@ -9,8 +9,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from agentic.history._disk import make_folders, reporting
-from agentic.history._lock import LockedFile, open_locked, require_flock
+from agentic.history._disk import LockedFile, make_folders, open_locked, reporting, require_flock
 
 __all__ = ["lock_session", "locked_for_making", "locked_session", "unlock"]
 
@@ -70,11 +69,11 @@ def _open(database: Path, lock: str, name: str, *, wait: bool) -> LockedFile:
     with reporting(database):
         while True:
             with contextlib.suppress(FileNotFoundError):  # the last one took the folder away
-                _make(folder)
+                _make_folder(folder)
                 return open_locked(folder / lock, name, wait=wait)
 
 
-def _make(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     try:
         make_folders(folder)
     except FileExistsError:

@@ -18,8 +18,7 @@ from agentic.history._export import (
     read_export,
 )
 from agentic.history._protocols import SessionInfo
-from agentic.history._times import from_timestamp
-from agentic.history._validate import absolute, check_session_id, check_title
+from agentic.history._validate import absolute, check_session_id, check_title, from_timestamp
 from agentic.history._waiting import in_thread
 from agentic.history.sqlite._database import (
     BUSY_SECONDS,
@@ -171,7 +170,7 @@ class SqliteSessions:
 
     def _rename(self, session_id: str, title: str) -> None:
         with self._changing(session_id) as rows:
-            rows.set_title(title)
+            rows.ask(rows.set_title(title))
 
     def _check_there(self, session_id: str) -> None:
         connection = connect_reader(self.path)
@@ -183,7 +182,8 @@ class SqliteSessions:
     def _delete(self, session_id: str) -> None:
         with locked_session(self.path, session_id, self._name(session_id)):
             with self._changing(session_id) as rows:
-                rows.delete()
+                rows.connection.execute("PRAGMA secure_delete = ON")  # overwrites where it stood
+                rows.ask(rows.delete())
             checkpoint(self.path, "TRUNCATE")  # the WAL holds what was deleted, too
 
     def _export(self, session_id: str) -> Generator[Sequence[bytes], None, None]:
@@ -195,10 +195,11 @@ class SqliteSessions:
             connection.execute("BEGIN")
             rows = self._find(connection, session_id)
             yield from rows.lines(_BATCH_ROWS)
-            if title := rows.title():
+            if title := rows.ask(rows.title()):
                 yield [encode_title_line(title)]
-            for ref in rows.refs():
-                yield [_encode_output(rows, ref)]
+            for ref in rows.ask(rows.refs()):
+                content = rows.ask(rows.output(ref))
+                yield [encode_output_line(ref, content or b"", rows.name)]
 
     def _import(self, session_id: str, found: Exported) -> None:
         created_at = found.created_at.timestamp() if found.created_at else time.time()
@@ -208,9 +209,9 @@ class SqliteSessions:
                 problem = "is there already: choose another id, or delete it first"
                 raise HistoryConflict(name, problem)
             rows = Rows.add(connection, session_id, name, created_at)
-            rows.set_title(found.title)
-            for step in found.steps:
-                rows.append(step.kind, step.text, step.state)
+            rows.ask(rows.set_title(found.title))
+            for entry in found.entries:
+                rows.append(entry.kind, entry.text, entry.state)
             for ref, content in found.outputs.items():
                 rows.put_output(ref, content)
 
@@ -245,13 +246,6 @@ class SqliteSessions:
                 yield connection
         except Busy as busy:
             raise too_busy(str(self.path)) from busy
-
-
-def _encode_output(rows: Rows, ref: str) -> bytes:
-    try:
-        return encode_output_line(ref, rows.output(ref) or b"")
-    except ValueError as problem:
-        raise HistoryCorrupt(f"output {ref} of {rows.name}", 0, str(problem)) from problem
 
 
 def _describe(row: sqlite3.Row) -> SessionInfo:

@@ -16,13 +16,12 @@ from typing import Any, Self, TypeVar
 
 import attrs
 
-from agentic.errors import HistoryCorrupt, MessageNotFound, NothingToRestore, OutputNotFound
-from agentic.history._diff import Diff
+from agentic.errors import MessageNotFound, NothingToRestore
 from agentic.history._entries import encode_message, encode_view
-from agentic.history._known import Known, check_replaces
+from agentic.history._outputs import check_ref, encode_output, read_output
 from agentic.history._redaction import Request
-from agentic.history._refs import check_ref, decode_output, encode_output
-from agentic.history._state import State
+from agentic.history._replace import Diff, Known, check_replaces
+from agentic.history._rows import NEW, NOWHERE, Question
 from agentic.history._validate import absolute, check_messages, check_session_id
 from agentic.history._waiting import finish
 from agentic.history.sqlite._database import (
@@ -34,7 +33,7 @@ from agentic.history.sqlite._database import (
     too_busy,
 )
 from agentic.history.sqlite._rows import Rows
-from agentic.history.sqlite._writer import NOWHERE, Writer, locate
+from agentic.history.sqlite._writer import SqliteWriter
 from agentic.messages import Message, close_open_rounds, reopen_rounds
 
 __all__ = ["SqliteStore"]
@@ -73,7 +72,7 @@ class SqliteStore:
     session_id: str = attrs.field(default="main", converter=check_session_id)
     fsync: bool = attrs.field(default=False, kw_only=True)
     """Acknowledge only what survives a power cut as well; a thread waits for the disk."""
-    _writer: Writer = attrs.field(init=False, repr=False)
+    _writer: SqliteWriter = attrs.field(init=False, repr=False)
     _worker: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
     _latest: Future[Any] | None = attrs.field(default=None, init=False, repr=False)
     """The last step that the worker was given."""
@@ -81,8 +80,8 @@ class SqliteStore:
     """How many bytes were appended since the last checkpoint."""
 
     @_writer.default
-    def _make_writer(self) -> Writer:
-        return Writer(self.path, self.session_id, self.fsync)
+    def _make_writer(self) -> SqliteWriter:
+        return SqliteWriter(self.path, self.session_id, self.fsync)
 
     async def append(self, message: Message) -> None:
         """Keep a message, after all others.
@@ -104,10 +103,10 @@ class SqliteStore:
             HistoryCorrupt: an entry of the present view cannot be read, or it is no database.
             OSError: the file is there and cannot be opened.
         """
-        messages, seen = await asyncio.to_thread(self._read, _load, ([], NOWHERE))
+        messages, seen = await asyncio.to_thread(self._read, Rows.load, ([], NOWHERE))
         closed, (session, seq) = close_open_rounds(messages), seen
         known = Known(seq + 1, len(closed), session=session or None)
-        self._writer.seen, self._writer.known = seen, known
+        self._writer.knowledge.load(seen, known)
         return closed
 
     async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
@@ -127,7 +126,7 @@ class SqliteStore:
         if replaces is None:
             await self._do(partial(self._writer.replace, view, line))
         else:
-            known = check_replaces(replaces, self._writer.known, self._writer.name)
+            known = check_replaces(replaces, self._writer.knowledge.known, self._writer.name)
             await self._do(partial(self._writer.replace_known, view, line, known, replaces))
         self._count(len(line))
 
@@ -140,7 +139,7 @@ class SqliteStore:
         """
         if (seq := self._writer.seq) is not None:
             return seq
-        return await asyncio.to_thread(self._read, lambda _, state: state.seq, 0)
+        return (await asyncio.to_thread(self._read, Rows.state, NEW)).seq
 
     async def full(self) -> list[Message]:
         """Return every message ever appended, raw and in order.
@@ -149,7 +148,7 @@ class SqliteStore:
             HistoryCorrupt: an entry cannot be read, or it is no database.
             OSError: the file is there and cannot be opened.
         """
-        return await asyncio.to_thread(self._read, lambda rows, _: rows.full(), [])
+        return await asyncio.to_thread(self._read, Rows.full, [])
 
     async def restore(self) -> None:
         """Take back the latest replace that still stands.
@@ -170,7 +169,7 @@ class SqliteStore:
             HistoryCorrupt: an entry cannot be read, or it is no database.
             OSError: the file is there and cannot be opened.
         """
-        found = await asyncio.to_thread(self._read, Rows.diff, None)
+        found = await asyncio.to_thread(self._read, Rows.latest_diff, None)
         if found is None:
             raise NothingToRestore(self._writer.name)
         return found
@@ -194,14 +193,8 @@ class SqliteStore:
             OutputNotFound: it was never kept here.
         """
         check_ref(ref)
-        content = await asyncio.to_thread(self._read, lambda rows, _: rows.output(ref), None)
-        if content is None:
-            raise OutputNotFound(self._writer.name, ref)
-        try:
-            return decode_output(content, ref)
-        except ValueError as problem:
-            name = f"output {ref} of {self._writer.name}"
-            raise HistoryCorrupt(name, 0, str(problem)) from problem
+        content = await asyncio.to_thread(self._read, lambda rows: rows.output(ref), None)
+        return read_output(content, ref, self._writer.name)
 
     async def redact(
         self,
@@ -239,7 +232,7 @@ class SqliteStore:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def _read(self, step: Callable[[Rows, State], T], nothing: T) -> T:
+    def _read(self, question: Callable[[Rows], Question[T]], nothing: T) -> T:
         """Ask a question about one moment of the session."""
         connection = connect_reader(self.path)
         if connection is None:
@@ -247,7 +240,7 @@ class SqliteStore:
         with contextlib.closing(connection), reading(self.path):
             connection.execute("BEGIN")
             rows = Rows.find(connection, self.session_id, self._writer.name)
-            return step(rows, rows.state()) if rows else nothing
+            return rows.ask(question(rows)) if rows else nothing
 
     async def _do(self, step: Callable[[float], T]) -> T:
         """Take a step that writes: here and now, unless it has to wait."""
@@ -277,7 +270,3 @@ class SqliteStore:
         if self._unmoved > _CHECKPOINT_BYTES and self._worker and not self.fsync:
             self._unmoved = 0
             self._worker.submit(checkpoint, self.path)
-
-
-def _load(rows: Rows, state: State) -> tuple[list[Message], tuple[int, int]]:
-    return rows.view(state), locate(rows, state)

@@ -9,37 +9,29 @@ import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import attrs
 
 from agentic.errors import HistoryConflict, HistoryError
+from agentic.history._disk import LockedFile
 from agentic.history._entries import Entry, encode_view
-from agentic.history._known import Known, merge
-from agentic.history._lock import LockedFile
-from agentic.history._redaction import Request, log_redaction, redact_lines
-from agentic.history._refs import make_ref
-from agentic.history._state import NEW, State
-from agentic.history.sqlite._database import Busy, begin, connect_writer, not_written
+from agentic.history._outputs import make_ref
+from agentic.history._redaction import Request, log_redaction
+from agentic.history._replace import Knowledge, Known, merge
+from agentic.history._rows import NEW, State
+from agentic.history.sqlite._database import Busy, begin, connect_writer, not_written, purge
 from agentic.history.sqlite._locks import lock_session, unlock
-from agentic.history.sqlite._purge import purge
 from agentic.history.sqlite._rows import Rows
 from agentic.messages import Message
 
-__all__ = ["NOWHERE", "Writer", "locate"]
+__all__ = ["SqliteWriter"]
 
-
-NOWHERE = (0, 0)
-_OUTDATED = (-1, 0)
-"""Where nobody can be: what was loaded before a redaction still says what was removed."""
-
-
-def locate(rows: Rows, state: State) -> tuple[int, int]:
-    """Return how far somebody knows a session who knows it in this state."""
-    return (rows.session, state.seq) if state.seq else NOWHERE
+T = TypeVar("T")
 
 
 @attrs.define(eq=False)
-class Writer:
+class SqliteWriter:
     """The writer's side of a session. Each step takes place whole or not at all.
 
     A step waits `wait_seconds` for another process that is writing at the moment, then raises
@@ -49,11 +41,8 @@ class Writer:
     path: Path
     session_id: str
     fsync: bool
-    seen: tuple[int, int] | None = None
-    """Up to where the caller knows the session, by its number and the latest entry: what it loaded,
-    and what it wrote right after. A session without entries is `NOWHERE`."""
-    known: Known | None = attrs.field(factory=Known)
-    """What `replaces` counts in; None from a replace or restore on until the next load."""
+    knowledge: Knowledge = attrs.field(factory=Knowledge)
+    """Of the session, up to its number and the latest entry."""
     _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
     """Open while the lock is held."""
     _lock: LockedFile | None = attrs.field(default=None, init=False)
@@ -82,14 +71,14 @@ class Writer:
 
     def append(self, message: Message, line: bytes, wait_seconds: float) -> None:
         """Add a message."""
-        self._take(lambda rows: self._append(rows, message, line), wait_seconds)
-        if self.known:
-            self.known.note(self._state.seq)
+        entry = Entry("message", (message,))
+        before, after = self._take(lambda rows: self._add(rows, entry, line), wait_seconds)
+        self.knowledge.append(self._state.seq, before, after)
 
     def replace(self, messages: list[Message], line: bytes, wait_seconds: float) -> None:
         """Add a view, unless it would hide what the caller does not know."""
-        self._take(lambda rows: self._replace(rows, messages, line), wait_seconds)
-        self.known = None
+        after = self._take(lambda rows: self._replace(rows, messages, line), wait_seconds)
+        self.knowledge.replace(after)
 
     def replace_known(
         self,
@@ -100,15 +89,14 @@ class Writer:
         wait_seconds: float,
     ) -> None:
         """Add a view that holds these messages, and what they do not stand for."""
-        self._take(
+        after = self._take(
             lambda rows: self._replace_known(rows, messages, line, known, replaces), wait_seconds
         )
-        self.known = None
+        self.knowledge.replace(after)
 
     def restore(self, wait_seconds: float) -> None:
         """Add the view that the latest standing replace took away."""
-        self._take(self._restore, wait_seconds)
-        self.known = None
+        self.knowledge.replace(self._take(self._restore, wait_seconds))
 
     def put(self, content: bytes, wait_seconds: float) -> str:
         """Add an encoded output, and give its reference."""
@@ -119,7 +107,7 @@ class Writer:
     def redact(self, request: Request, wait_seconds: float) -> None:
         """Change the entries that hold a message, and the rest of the database as it is stored."""
         self._take(lambda rows: self._redact(rows, request), wait_seconds)
-        self.seen, self.known = _OUTDATED, None
+        self.knowledge.redact()
         purge(self.path, self.name)
         log_redaction(request, self.name)
 
@@ -134,77 +122,66 @@ class Writer:
             if connection:
                 connection.close()
 
-    def _append(self, rows: Rows, message: Message, line: bytes) -> None:
-        knew = self.seen == self._here(rows)
-        self._add(rows, Entry("message", (message,)), line)
-        if knew:
-            self.seen = self._here(rows)
-
-    def _replace(self, rows: Rows, messages: list[Message], line: bytes) -> None:
-        if self.seen not in {None, self._here(rows)}:
-            problem = "has been written by somebody else since it was loaded: load again"
-            raise HistoryConflict(self.name, problem)
-        self._add(rows, Entry("replace", tuple(messages)), line)
-        self.seen = self._here(rows)
+    def _replace(self, rows: Rows, messages: list[Message], line: bytes) -> tuple[int, int]:
+        self.knowledge.check_seen(rows.locate(self._state.seq), self.name)
+        _, after = self._add(rows, Entry("replace", tuple(messages)), line)
+        return after
 
     def _replace_known(
         self, rows: Rows, messages: list[Message], line: bytes, known: Known, replaces: int
-    ) -> None:
-        replaces_all = known is self.known and replaces == known.length
-        if self.seen != self._here(rows) or not replaces_all:
-            stored = rows.placed(self._state) if known.session in {None, rows.session} else []
+    ) -> tuple[int, int]:
+        if not self.knowledge.covers(rows.locate(self._state.seq), known, replaces):
+            is_same = known.session in {None, rows.session}
+            stored = rows.ask(rows.placed(self._state)) if is_same else []
             messages = merge(messages, known, replaces, stored, self.name)
             line = encode_view("replace", messages)
-        self._add(rows, Entry("replace", tuple(messages)), line)
-        self.seen = self._here(rows)
+        _, after = self._add(rows, Entry("replace", tuple(messages)), line)
+        return after
 
-    def _restore(self, rows: Rows) -> None:
-        restored = rows.restored(self._state)
-        before = rows.before_replace(self._state)
-        self._add(rows, Entry("restore", tuple(restored)), encode_view("restore", restored), before)
-        self.seen = self._here(rows)
+    def _restore(self, rows: Rows) -> tuple[int, int]:
+        restored = rows.ask(rows.restored(self._state))
+        undone = rows.ask(rows.before_replace(self._state))
+        entry = Entry("restore", tuple(restored))
+        _, after = self._add(rows, entry, encode_view("restore", restored), undone)
+        return after
 
     def _redact(self, rows: Rows, request: Request) -> None:
-        numbers, texts = rows.texts()
-        redacted = redact_lines(texts, request, self.name)
-        for seq, before, after in zip(numbers, texts, redacted.lines, strict=True):
-            if after is not before:
-                rows.change(seq, after)
-        gone = [ref for ref in rows.refs() if redacted.must_go(ref, rows.output(ref) or b"")]
-        rows.remove_outputs(gone)
-        rows.set_title(request.hide_in_title(rows.title()))
+        record = rows.ask(rows.redact(request))
         self._state = self._state.follow(None)
-        rows.append("optional", request.record(gone), self._state)
+        rows.append("optional", record, self._state)
 
-    def _here(self, rows: Rows) -> tuple[int, int]:
-        return locate(rows, self._state)
-
-    def _add(self, rows: Rows, entry: Entry, line: bytes, before: State | None = None) -> None:
-        self._state = self._state.follow(entry, before)
+    def _add(
+        self, rows: Rows, entry: Entry, line: bytes, undone: State | None = None
+    ) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Add an entry, and return how far somebody knew all before it, and knows all with it."""
+        before = rows.locate(self._state.seq)
+        self._state = self._state.follow(entry, undone)
         rows.append(entry.kind, line.removesuffix(b"\n"), self._state)
+        return before, rows.locate(self._state.seq)
 
-    def _take(self, step: Callable[[Rows], None], wait_seconds: float) -> None:
+    def _take(self, step: Callable[[Rows], T], wait_seconds: float) -> T:
         """Take a step in a transaction of its own.
 
         Plain code, since it is at every append: four context managers took as long as SQLite.
         """
         connection = self._claim()
-        rows, seen = self._rows, self.seen
+        rows = self._rows
         try:
             begin(connection, wait_seconds)
             rows = rows or self._look(connection)
-            step(rows)
+            answer = step(rows)
             connection.execute("COMMIT")
         except Busy:
             raise
         except BaseException as problem:
-            self._rows, self.seen = None, seen  # what stands where is to be looked up again
+            self._rows = None  # what stands where is to be looked up again
             with contextlib.suppress(sqlite3.Error):  # it may have been taken back already
                 connection.execute("ROLLBACK")
             if isinstance(problem, sqlite3.Error):
                 raise self._explain(problem) from problem
             raise
         self._committed, self._rows = self._state.seq, rows
+        return answer
 
     def _explain(self, problem: sqlite3.Error) -> HistoryError:
         if isinstance(problem, sqlite3.IntegrityError):
@@ -239,5 +216,5 @@ class Writer:
         rows = Rows.find(connection, self.session_id, self.name)
         if rows is None:
             rows = Rows.add(connection, self.session_id, self.name, time.time())
-        self._state = rows.state()
+        self._state = rows.ask(rows.state())
         return rows

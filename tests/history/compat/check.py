@@ -6,7 +6,7 @@ from typing import Any
 
 from agentic.errors import NothingToRestore
 from agentic.history import Sessions
-from agentic.history._diff import compare
+from agentic.history._replace import compare
 from agentic.messages import Message, close_open_rounds, from_plain, to_plain
 
 

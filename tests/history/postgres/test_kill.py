@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from agentic.history import MemoryStore
-from agentic.history._refs import encode_output, make_ref
+from agentic.history._outputs import encode_output, make_ref
 from agentic.history.postgres import PostgresSessions, PostgresStore
 from agentic.messages import Message, close_open_rounds
 

@@ -7,7 +7,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from agentic.errors import HistoryNotWritten, HistoryUnavailable
-from agentic.history.postgres import PostgresSessions, PostgresStore, _schema
+from agentic.history.postgres import PostgresSessions, PostgresStore, _database
 from agentic.messages import Message
 
 HELLO = Message("user", "hello")
@@ -54,7 +54,7 @@ def test_tables_of_an_older_version_are_brought_up_to_date(
     """The next version's migration is carried out once, by a reader too, and nothing is lost."""
     asyncio.run(_append(dsn, "main"))
     add = "ALTER TABLE agentic.sessions ADD COLUMN colour text"
-    monkeypatch.setattr(_schema, "MIGRATIONS", [*_schema.MIGRATIONS, add])
+    monkeypatch.setattr(_database, "MIGRATIONS", [*_database.MIGRATIONS, add])
 
     for _ in range(2):
         assert asyncio.run(PostgresStore(dsn).load()) == [HELLO]
@@ -64,7 +64,7 @@ def test_tables_of_an_older_version_are_brought_up_to_date(
 
 def test_a_migration_that_fails_changes_nothing(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it or nothing: the version of before goes on with what is there."""
-    monkeypatch.setattr(_schema, "MIGRATIONS", [*_schema.MIGRATIONS, "CREATE TABLE oops ("])
+    monkeypatch.setattr(_database, "MIGRATIONS", [*_database.MIGRATIONS, "CREATE TABLE oops ("])
     with pytest.raises(HistoryNotWritten, match="syntax error"):
         asyncio.run(_append(dsn, "main"))
     monkeypatch.undo()

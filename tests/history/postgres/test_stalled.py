@@ -98,7 +98,7 @@ def test_a_place_on_a_stalled_server_can_be_left(dsn: str, monkeypatch: pytest.M
 def test_silence_is_not_waited_for_without_end(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """After some time it is an error like a lost connection; written again, it is stored once."""
     monkeypatch.setattr("agentic.history.postgres._server.ANSWER_SECONDS", 1.0)
-    monkeypatch.setattr("agentic.history.postgres._lock._END_SECONDS", 0.5)
+    monkeypatch.setattr("agentic.history.postgres._database._END_SECONDS", 0.5)
 
     async def write() -> None:
         async with PostgresStore(dsn) as store:

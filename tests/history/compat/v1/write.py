@@ -23,7 +23,7 @@ from psycopg import sql
 
 from agentic.history import JsonlSessions, Sessions
 from agentic.history.postgres import PostgresSessions
-from agentic.history.postgres._schema import MIGRATIONS
+from agentic.history.postgres._database import MIGRATIONS
 from agentic.history.sqlite import SqliteSessions
 from agentic.messages import (
     ContextSummary,

@@ -1,0 +1,246 @@
+"""What a session amounts to in a database, whichever database keeps its entries as rows.
+
+A row carries the state of the session after it, so that nothing before it needs to be read to go on
+from there: where its view begins, which replace still stands, how many messages there are. Sequence
+numbers count the entries of one session from 1; 0 stands for none.
+
+A question is a generator: it yields queries, is sent the rows of each, and returns the answer. So
+it neither waits nor connects. SQLite answers here and now, PostgreSQL when the server has.
+"""
+
+from collections.abc import Generator, Iterable
+from typing import Any, TypeAlias, TypeVar
+
+import attrs
+
+from agentic.errors import HistoryCorrupt, NothingToRestore
+from agentic.history._entries import REDACTION, Entry, count_summarized, decode
+from agentic.history._redaction import Request, redact_lines
+from agentic.history._replace import Diff, Placed, compare
+from agentic.messages import Message
+
+__all__ = ["NEW", "NOWHERE", "Query", "Question", "SessionRows", "State"]
+
+T = TypeVar("T")
+NOWHERE = (0, 0)
+"""Up to where somebody knows a session that has no entries."""
+_STATES = "SELECT seq, view, standing, messages, summarized FROM entries WHERE session = ?"
+_TEXTS = "SELECT seq, text FROM entries WHERE session = ?"
+_APPENDED = "kind NOT IN ('replace', 'restore')"
+"""Not `= 'message'`: an entry of a kind that is not known is to be refused, not to be left out."""
+
+
+@attrs.frozen
+class Query:
+    """One statement. Its tables have no schema, and its placeholders are question marks."""
+
+    sql: str
+    values: tuple[object, ...]
+    is_long: bool = attrs.field(default=False, kw_only=True)
+    """What is made of its rows takes long, and had better not be made in an event loop."""
+
+
+Question: TypeAlias = Generator[Query, Iterable[Any], T]
+"""What yields queries, is sent their rows, and returns the answer."""
+
+
+@attrs.frozen
+class State:
+    """A session after the entry `seq`, that one included."""
+
+    seq: int
+    view: int
+    """The newest entry that holds a complete view: the history is this one and what follows."""
+    standing: int
+    """The latest replace that nothing has taken back."""
+    messages: int
+    """How many the archive holds."""
+    summarized: int
+    """How many of them the summary in the history stands for."""
+
+    def follow(self, entry: Entry | None, before: "State | None" = None) -> "State":
+        """Return the state after one more entry; None is one that says nothing.
+
+        `before` is needed for a restore: the state right before the replace that it takes back.
+
+        >>> NEW.follow(Entry("message", (Message("user"),))).messages
+        1
+        """
+        seq = self.seq + 1
+        if entry is None:
+            return State(seq, self.view, self.standing, self.messages, self.summarized)
+        if entry.kind == "message":
+            summary = entry.messages[0].summary
+            summarized = summary.messages_summarized if summary else self.summarized
+            return State(seq, self.view, self.standing, self.messages + 1, summarized)
+        undone = before.standing if before else 0
+        standing = seq if entry.kind == "replace" else undone
+        return State(seq, seq, standing, self.messages, count_summarized(entry.messages) or 0)
+
+
+NEW = State(0, 0, 0, 0, 0)
+"""A session that nobody has written."""
+
+
+@attrs.frozen
+class SessionRows:
+    """The questions about one session.
+
+    `text` is an entry as a line of a session file has it, without the newline. Since every row
+    carries its state, each question reads only the rows of its answer.
+    """
+
+    session: int
+    """Its number, which no later session of the same id has."""
+    name: str
+    """What it is called in an error."""
+
+    def locate(self, seq: int) -> tuple[int, int]:
+        """Return how far somebody knows the session who knows it up to this entry."""
+        return (self.session, seq) if seq else NOWHERE
+
+    def state(self) -> Question[State]:
+        """Return the present state."""
+        return (yield from self._find_state("ORDER BY seq DESC LIMIT 1"))
+
+    def before_replace(self, state: State) -> Question[State]:
+        """Return the state before the replace that stands in this one.
+
+        Raises:
+            NothingToRestore: none stands.
+        """
+        if not state.standing:
+            raise NothingToRestore(self.name)
+        return (yield from self._find_state("AND seq = ?", state.standing - 1))
+
+    def placed(self, state: State) -> Question[Placed]:
+        """Return the history in this state, each message with the number of its entry.
+
+        Raises:
+            HistoryCorrupt: one of its entries cannot be read.
+        """
+        condition = "AND seq BETWEEN ? AND ? ORDER BY seq"
+        return (yield from self._read(condition, state.view, state.seq))
+
+    def view(self, state: State) -> Question[list[Message]]:
+        """Return the history in this state, raw. Raises what `placed` raises."""
+        placed = yield from self.placed(state)
+        return [message for _, message in placed]
+
+    def load(self) -> Question[tuple[list[Message], tuple[int, int]]]:
+        """Return the present history, raw, and how far somebody knows the session who has it."""
+        state = yield from self.state()
+        view = yield from self.view(state)
+        return view, self.locate(state.seq)
+
+    def full(self) -> Question[list[Message]]:
+        """Return every message ever appended.
+
+        Raises:
+            HistoryCorrupt: one of them cannot be read.
+        """
+        return (yield from self._read_appended(0))
+
+    def restored(self, state: State) -> Question[list[Message]]:
+        """Return the history as if the latest standing replace had never been.
+
+        Raises:
+            HistoryCorrupt: an entry cannot be read.
+            NothingToRestore: none stands.
+        """
+        before = yield from self.before_replace(state)
+        view = yield from self.view(before)
+        later = yield from self._read_appended(state.standing)
+        return view + later
+
+    def diff(self, state: State) -> Question[Diff]:
+        """Return what the latest standing replace dropped and brought in.
+
+        Raises:
+            HistoryCorrupt: an entry cannot be read.
+            NothingToRestore: none stands.
+        """
+        before = yield from self.before_replace(state)
+        view = yield from self.view(before)
+        placed = yield from self._read("AND seq = ?", state.standing)
+        return compare(view, [message for _, message in placed])
+
+    def latest_diff(self) -> Question[Diff]:
+        """Return the diff in the present state. Raises what `diff` raises."""
+        state = yield from self.state()
+        return (yield from self.diff(state))
+
+    def output(self, ref: str) -> Question[bytes | None]:
+        """Return an encoded output; None if it was never kept here."""
+        find = "SELECT content FROM outputs WHERE session = ? AND ref = ?"
+        found = yield Query(find, (self.session, ref))
+        return next((content for (content,) in found), None)
+
+    def refs(self) -> Question[list[str]]:
+        """Name the kept outputs."""
+        found = yield Query("SELECT ref FROM outputs WHERE session = ?", (self.session,))
+        return sorted(ref for (ref,) in found)
+
+    def title(self) -> Question[str]:
+        """Return what people call the session."""
+        found = yield Query("SELECT title FROM sessions WHERE number = ?", (self.session,))
+        return next((str(title) for (title,) in found), "")
+
+    def set_title(self, title: str) -> Question[None]:
+        """Have people call it something else."""
+        yield Query("UPDATE sessions SET title = ? WHERE number = ?", (title, self.session))
+
+    def delete(self) -> Question[None]:
+        """Remove the session and all that belongs to it."""
+        yield Query("DELETE FROM sessions WHERE number = ?", (self.session,))
+
+    def redact(self, request: Request) -> Question[bytes]:
+        """Change the entries that hold a message, and return the entry that records it.
+
+        Raises:
+            HistoryCorrupt: an entry cannot be read.
+            MessageNotFound: there is no such message.
+        """
+        found = yield Query(f"{_TEXTS} ORDER BY seq", (self.session,), is_long=True)
+        entries = dict(found)
+        redacted = redact_lines([*entries.values()], request, self.name)
+        update = "UPDATE entries SET text = ? WHERE session = ? AND seq = ?"
+        for (seq, before), after in zip(entries.items(), redacted.lines, strict=True):
+            if after is not before:
+                yield Query(update, (after, self.session, seq))
+        gone: list[str] = []
+        for ref in (yield from self.refs()):
+            content = yield from self.output(ref)
+            if redacted.must_go(ref, content or b""):
+                yield Query(
+                    "DELETE FROM outputs WHERE session = ? AND ref = ?", (self.session, ref)
+                )
+                gone.append(ref)
+        title = yield from self.title()
+        yield from self.set_title(request.hide_in_title(title))
+        return request.record(gone)
+
+    def _find_state(self, condition: str, *values: int) -> Question[State]:
+        found = yield Query(f"{_STATES} {condition}", (self.session, *values))
+        return next((State(*row) for row in found), NEW)
+
+    def _read_appended(self, after: int) -> Question[list[Message]]:
+        placed = yield from self._read(f"AND seq > ? AND {_APPENDED} ORDER BY seq", after)
+        return [message for _, message in placed]
+
+    def _read(self, condition: str, *values: int) -> Question[Placed]:
+        found = yield Query(f"{_TEXTS} {condition}", (self.session, *values), is_long=True)
+        return _decode_rows(found, self.name)
+
+
+def _decode_rows(rows: Iterable[tuple[int, bytes]], name: str) -> Placed:
+    found: list[tuple[int, Message]] = []
+    for seq, text in rows:
+        try:
+            entry = decode(text, name)
+        except HistoryCorrupt as damage:
+            raise type(damage)(f"entry {seq} of {name}", 0, damage.problem) from damage
+        if text.startswith(REDACTION):  # to who loaded before it, all of this is unknown
+            found = [(seq, message) for _, message in found]
+        found += [(seq, message) for message in (entry.messages if entry else ())]
+    return found

@@ -1,0 +1,322 @@
+r"""A session file as its readers see it: its lines, and what the entries in them add up to.
+
+A line ends at `\n` and nowhere else. What follows the last `\n` is no line: whoever wrote it was
+interrupted, so readers pass it over. Offsets are bytes from the start of the file.
+
+A list of sessions needs counts only, and gets them in one pass that decodes little: a message entry
+is recognized by how this library begins one, and an entry that begins otherwise, since an editor or
+another program wrote it, is decoded. There, damage is passed over: a list is no place to fail.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from typing import BinaryIO
+
+import attrs
+
+from agentic.errors import HistoryCorrupt
+from agentic.history._entries import BEGINNING, REDACTION, Entry, count_summarized, decode
+from agentic.history._replace import Diff, compare
+from agentic.messages import Message
+
+__all__ = [
+    "Line",
+    "View",
+    "find_end",
+    "is_session",
+    "read_backwards",
+    "read_diff",
+    "read_forwards",
+    "read_full",
+    "read_placed",
+    "read_restored",
+    "read_view",
+    "survey",
+]
+
+_BLOCK_BYTES = 64 * 1024
+_MESSAGE = b'{"v":1,"type":"message",'
+_SUMMARY = b'"summary":'
+
+
+@attrs.frozen
+class Line:
+    """One complete line."""
+
+    offset: int
+    """Where it begins."""
+    text: bytes
+    """Without the newline."""
+
+
+def find_end(file: BinaryIO) -> int:
+    r"""Find where the last complete line ends; 0 if there is none.
+
+    >>> import io
+    >>> find_end(io.BytesIO(b"one\ntwo\nthr"))
+    8
+    """
+    position = file.seek(0, os.SEEK_END)
+    while position > 0:
+        start = max(0, position - _BLOCK_BYTES)
+        newline = _read_at(file, start, position - start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
+        position = start
+    return 0
+
+
+def read_forwards(file: BinaryIO) -> Iterator[Line]:
+    r"""Read the complete lines, first to last.
+
+    >>> import io
+    >>> [line.text for line in read_forwards(io.BytesIO(b"one\ntwo\nthr"))]
+    [b'one', b'two']
+    """
+    offset = file.seek(0)
+    for text in file:
+        if text.endswith(b"\n"):
+            yield Line(offset, text[:-1])
+        offset += len(text)
+
+
+def read_backwards(file: BinaryIO, end: int, *, block_bytes: int = _BLOCK_BYTES) -> Iterator[Line]:
+    r"""Read the lines before `end`, last to first, and no block that nobody asked for.
+
+    `end` is 0 or stands right after a newline.
+
+    >>> import io
+    >>> [line.text for line in read_backwards(io.BytesIO(b"one\ntwo\nthr"), 8)]
+    [b'two', b'one']
+    """
+    position = end - 1
+    later: list[bytes] = []  # the end of a line whose start is not read yet, last block first
+    while position > 0:
+        start = max(0, position - block_bytes)
+        block = _read_at(file, start, position - start)
+        right = len(block)
+        while (newline := block.rfind(b"\n", 0, right)) >= 0:
+            later.append(block[newline + 1 : right])
+            yield Line(start + newline + 1, b"".join(reversed(later)))
+            later.clear()
+            right = newline
+        later.append(block[:right])
+        position = start
+    if end > 0:
+        yield Line(0, b"".join(reversed(later)))
+
+
+def _read_at(file: BinaryIO, start: int, size: int) -> bytes:
+    """Read a block, however many reads it takes; less only where the file ends."""
+    file.seek(start)
+    parts: list[bytes] = []
+    while size > 0 and (part := file.read(size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+@attrs.frozen
+class View:
+    """The history, and how much of the file it rests on."""
+
+    messages: list[Message]
+    """Raw: open rounds are open."""
+    end: int
+    """Where the last complete entry ends, in bytes."""
+
+
+def read_view(file: BinaryIO, session: str) -> View:
+    """Read backwards, up to the newest entry that holds a complete view.
+
+    Raises:
+        HistoryCorrupt: an entry on the way cannot be read.
+    """
+    end = find_end(file)
+    return View([message for _, message in _read_placed(file, session, end)], end)
+
+
+def read_placed(file: BinaryIO, session: str) -> list[tuple[int, Message]]:
+    """Read what `read_view` reads, each message with the offset of its entry.
+
+    Raises:
+        HistoryCorrupt: an entry on the way cannot be read.
+    """
+    return _read_placed(file, session, find_end(file))
+
+
+def _read_placed(file: BinaryIO, session: str, end: int) -> list[tuple[int, Message]]:
+    newer: list[tuple[int, Message]] = []
+    redacted = 0  # to who loaded before the latest redaction, all that is older is unknown
+    for line in read_backwards(file, end):
+        entry = decode(line.text, session, line.offset)
+        if line.text.startswith(REDACTION):
+            redacted = redacted or line.offset
+        if entry is None:
+            continue
+        placed = [(max(redacted, line.offset), message) for message in entry.messages]
+        if entry.kind != "message":
+            return [*placed, *reversed(newer)]
+        newer += placed
+    return newer[::-1]
+
+
+def read_full(file: BinaryIO, session: str) -> list[Message]:
+    """Read every message ever appended, in order.
+
+    Raises:
+        HistoryCorrupt: an entry cannot be read.
+    """
+    return [
+        message
+        for entry in _entries(read_forwards(file), session)
+        if entry.kind == "message"
+        for message in entry.messages
+    ]
+
+
+def read_restored(file: BinaryIO, session: str) -> list[Message] | None:
+    """Read the history as if the latest standing replace had never been; None if none stands.
+
+    Raises:
+        HistoryCorrupt: an entry cannot be read.
+    """
+    standing = _read_standing(file, session)
+    position = _latest_replace(standing)
+    return None if position is None else _fold(standing[:position] + standing[position + 1 :])
+
+
+def read_diff(file: BinaryIO, session: str) -> Diff | None:
+    """Read what the latest standing replace dropped and brought in; None if none stands.
+
+    Raises:
+        HistoryCorrupt: an entry cannot be read.
+    """
+    standing = _read_standing(file, session)
+    position = _latest_replace(standing)
+    if position is None:
+        return None
+    return compare(_fold(standing[:position]), standing[position].messages)
+
+
+def _read_standing(file: BinaryIO, session: str) -> list[Entry]:
+    """Read every message and every replace that nothing has taken back."""
+    standing: list[Entry] = []
+    for entry in _entries(read_forwards(file), session):
+        if entry.kind != "restore":
+            standing.append(entry)
+        elif (position := _latest_replace(standing)) is not None:
+            del standing[position]
+    return standing
+
+
+def _entries(lines: Iterator[Line], session: str) -> Iterator[Entry]:
+    return (entry for line in lines if (entry := decode(line.text, session, line.offset)))
+
+
+def _latest_replace(entries: list[Entry]) -> int | None:
+    newest_first = reversed(range(len(entries)))
+    return next((each for each in newest_first if entries[each].kind == "replace"), None)
+
+
+def _fold(entries: list[Entry]) -> list[Message]:
+    view: list[Message] = []
+    for entry in entries:
+        if entry.kind == "replace":
+            view.clear()
+        view += entry.messages
+    return view
+
+
+@attrs.define
+class Survey:
+    """What was found."""
+
+    messages: int = 0
+    """How many the archive holds."""
+    summarized: int = 0
+    """How many of them the summary in the history stands for."""
+    begun: datetime | None = None
+    """When the first message was said, if that says so."""
+    is_session: bool | None = None
+    """As `is_session` says."""
+
+
+def survey(file: BinaryIO) -> Survey:
+    r"""Read a session file from its start.
+
+    >>> import io
+    >>> survey(io.BytesIO(b'{"v":1,"type":"message","message":{"v":1,"role":"user"}}\n')).messages
+    1
+    """
+    found = Survey(begun=_begun(file.readline()))
+    file.seek(0)
+    found.is_session = is_session(file)
+    file.seek(0)
+    telling: list[int] = []  # where the lines begin in which a summary may stand
+    begin = end = 0
+    for line in file:
+        begin, end = end, end + len(line)
+        if line.startswith(_MESSAGE) and line.endswith(b"\n"):
+            found.messages += 1
+            if _SUMMARY in line:
+                telling.append(begin)
+        elif entry := _decode_line(line):
+            found.messages += entry.kind == "message"
+            if entry.kind != "message":
+                telling = [begin]
+            elif entry.messages[0].summary:
+                telling.append(begin)
+    found.summarized = _summarized(file, telling)
+    return found
+
+
+def is_session(file: BinaryIO) -> bool | None:
+    r"""Return whether a line is an entry, if only of another version; None if the file is blank.
+
+    >>> import io
+    >>> is_session(io.BytesIO(b"hello\n")), is_session(io.BytesIO(b"\n"))
+    (False, None)
+    """
+    lines = (line for line in file if line.strip())
+    if (first := next(lines, None)) is None:
+        return None
+    if not first.endswith(b"\n"):  # perhaps the beginning of an entry, which a kill cut short
+        return first[: len(BEGINNING)] == BEGINNING[: len(first)]
+    return _is_entry(first) or any(map(_is_entry, lines))
+
+
+def _is_entry(line: bytes) -> bool:
+    """Whether this is an entry, perhaps of another version or with a message that is none."""
+    if line.startswith(_MESSAGE):
+        return True
+    try:
+        plain = json.loads(line.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(plain, dict) and type(plain.get("v")) is int and "type" in plain
+
+
+def _begun(line: bytes) -> datetime | None:
+    entry = _decode_line(line)
+    return entry.messages[0].timestamp if entry and entry.messages else None
+
+
+def _summarized(file: BinaryIO, telling: list[int]) -> int:
+    for begin in reversed(telling):
+        file.seek(begin)
+        entry = _decode_line(file.readline())
+        if entry and (count := count_summarized(entry.messages)) is not None:
+            return count
+    return 0
+
+
+def _decode_line(line: bytes) -> Entry | None:
+    if not line.endswith(b"\n"):  # torn
+        return None
+    try:
+        return decode(line[:-1], "")
+    except HistoryCorrupt:
+        return None
