@@ -18,7 +18,9 @@ __all__ = [
     "must_be_strategy",
     "must_count",
     "must_have",
+    "score",
     "seconds",
+    "share",
     "whole",
 ]
 
@@ -64,6 +66,19 @@ def seconds(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None
             "a number of seconds above 0, or None",
             "pass None to wait for ever",
         )
+
+
+def share(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+    """Validate a field that holds a part of something, above 0 and up to all of it."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        remedy = f"leave it at {attribute.default}"
+        raise ConfigError(attribute.name, value, "above 0, up to 1.0", remedy)
+
+
+def score(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+    """Validate a field that holds how much something counts, both ends included."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ConfigError(attribute.name, value, "a number from 0 to 1", "leave it at its default")
 
 
 def is_whole(least: int, given: object, name: str, remedy: str, *, optional: bool = False) -> None:

@@ -5,8 +5,7 @@ files that it names are imported when their part is asked for, like any plugin.
 """
 
 from agentic.config._agent import AgentConfig
-from agentic.config._find import find, list_agents
-from agentic.config._load import load, loads
+from agentic.config._load import find, list_agents, load, loads
 from agentic.config._problems import ConfigProblems, Problem
 from agentic.config._records import (
     ContextSettings,

@@ -1,20 +1,39 @@
-"""The fields of a configuration: each knows its check, and the same as a JSON Schema.
+"""The fields of a configuration: each has a check, the same as a JSON Schema, and a description.
 
-A value is checked where it stands in a file and once more where a record is made in Python.
+A value is checked where it stands in a file and once more where a record is made in Python. The
+description is what an editor shows beside the key.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 
+from agentic._validate import score as check_score
 from agentic._validate import seconds as check_seconds
+from agentic._validate import share as check_share
 from agentic._validate import whole
 from agentic.errors import ConfigError
 
-__all__ = ["EXPANDS", "SCHEMA", "choice", "flag", "number", "seconds", "size", "text"]
+__all__ = [
+    "DESCRIPTION",
+    "EXPANDS",
+    "SCHEMA",
+    "check_value",
+    "choice",
+    "flag",
+    "number",
+    "score",
+    "seconds",
+    "share",
+    "size",
+    "text",
+    "texts",
+]
 
+DESCRIPTION = "agentic.config.description"
+"""The key of what a field is for, in its metadata: a text for people."""
 SCHEMA = "agentic.config.schema"
 """The key of a field's JSON Schema in its metadata."""
 EXPANDS = "agentic.config.expands"
@@ -23,30 +42,54 @@ EXPANDS = "agentic.config.expands"
 _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024}
 _UNITS |= {"M": 1024**2, "MB": 1024**2, "MIB": 1024**2}
 _SIZE = re.compile(r"([0-9]{1,15}) ?([A-Za-z]*)")
+_NO_RULES: Mapping[str, Any] = {}
 _ANY = r"[\s\S]*"
 _VARIABLE = r"[\s\S]*\$\{\w+\}[\s\S]*"
 _SIZE_SCHEMA = r"^0*[1-9][0-9]{0,14} ?([Bb]|[KkMm]([Ii]?[Bb])?)?$"
 
 
-def number(default: int | None, least: int, *, optional: bool = False) -> Any:
+def number(
+    description: str,
+    default: Any = attrs.NOTHING,
+    *,
+    least: int,
+    optional: bool = False,
+    remedy: str = "",
+) -> Any:
     """Return a field for a whole number."""
     return attrs.field(
         default=default,
-        validator=whole(least, optional=optional),
-        metadata=_schema("integer", optional=optional, minimum=least),
+        validator=whole(least, optional=optional, remedy=remedy),
+        metadata=_metadata(description, "integer", {"minimum": least}, optional=optional),
     )
 
 
-def seconds(default: float | None) -> Any:
+def share(description: str, default: float) -> Any:
+    """Return a field for a part of something, above 0 and up to 1."""
+    bounds = {"exclusiveMinimum": 0, "maximum": 1}
+    return attrs.field(
+        default=default, validator=check_share, metadata=_metadata(description, "number", bounds)
+    )
+
+
+def score(description: str, default: float) -> Any:
+    """Return a field for a number from 0 to 1."""
+    bounds = {"minimum": 0, "maximum": 1}
+    return attrs.field(
+        default=default, validator=check_score, metadata=_metadata(description, "number", bounds)
+    )
+
+
+def seconds(description: str, default: float | None) -> Any:
     """Return a field for a time; None is for ever."""
     return attrs.field(
         default=default,
         validator=check_seconds,
-        metadata=_schema("number", optional=True, exclusiveMinimum=0),
+        metadata=_metadata(description, "number", {"exclusiveMinimum": 0}, optional=True),
     )
 
 
-def flag(*, default: bool) -> Any:
+def flag(description: str, *, default: bool) -> Any:
     """Return a field for true or false."""
     return attrs.field(
         default=default,
@@ -55,11 +98,12 @@ def flag(*, default: bool) -> Any:
             "true or false",
             f"leave it out for {str(default).lower()}",
         ),
-        metadata=_schema("boolean"),
+        metadata=_metadata(description, "boolean"),
     )
 
 
 def text(
+    description: str,
     default: str | None = "",
     *,
     pattern: str = _ANY,
@@ -76,6 +120,7 @@ def text(
             return default is None
         return isinstance(value, str) and accepted.fullmatch(value) is not None
 
+    schema = _pattern(pattern, expands=expands)
     return attrs.field(
         default=default,
         validator=_check(
@@ -84,12 +129,25 @@ def text(
             lambda value: _text_remedy(value, remedy),
         ),
         repr=not hidden,
-        metadata=_schema("string", optional=default is None, **_pattern(pattern, expands=expands))
+        metadata=_metadata(description, "string", schema, optional=default is None)
         | {EXPANDS: expands},
     )
 
 
-def choice(default: str, *names: str) -> Any:
+def texts(description: str) -> Any:
+    """Return a field for a list of texts; one text would be taken as a list of characters."""
+
+    def fits(value: object) -> bool:
+        return isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+
+    return attrs.field(
+        default=(),
+        validator=_check(fits, "a list of texts", "write [one, two]"),
+        metadata=_metadata(description, "array", {"items": {"type": "string"}}),
+    )
+
+
+def choice(description: str, *names: str, default: str) -> Any:
     """Return a field for one of several names."""
     return attrs.field(
         default=default,
@@ -98,19 +156,32 @@ def choice(default: str, *names: str) -> Any:
             f"{', '.join(names[:-1])} or {names[-1]}",
             f"leave it out for {default}",
         ),
-        metadata={SCHEMA: {"enum": list(names)}, EXPANDS: False},
+        metadata={DESCRIPTION: description, SCHEMA: {"enum": list(names)}, EXPANDS: False},
     )
 
 
-def size(default: int | None) -> Any:
+def size(description: str, default: int | None) -> Any:
     """Return a field for a number of bytes, which may be written with a unit."""
     units = {"type": "string", "pattern": _SIZE_SCHEMA}
     whole_bytes = {"type": "integer", "minimum": 1}
+    schema = {"anyOf": [whole_bytes, units, {"type": "null"}]}
     return attrs.field(
         default=default,
         converter=_bytes,
-        metadata={SCHEMA: {"anyOf": [whole_bytes, units, {"type": "null"}]}, EXPANDS: False},
+        metadata={DESCRIPTION: description, SCHEMA: schema, EXPANDS: False},
     )
+
+
+def check_value(field: "attrs.Attribute[Any]", value: object) -> None:
+    """See that a field may have a value.
+
+    Raises:
+        ConfigError: it may not.
+    """
+    if field.converter:
+        field.converter(value)  # type: ignore[operator]
+    if field.validator:
+        field.validator(None, field, value)
 
 
 def _bytes(value: Any) -> int | None:
@@ -157,6 +228,8 @@ def _check(fits: Callable[[Any], bool], allowed: str, remedy: str | Callable[[ob
     return check
 
 
-def _schema(kind: str, *, optional: bool = False, **more: object) -> dict[str, Any]:
-    said = {"type": [kind, "null"] if optional else kind, **more}
-    return {SCHEMA: said, EXPANDS: False}
+def _metadata(
+    description: str, kind: str, rules: Mapping[str, Any] = _NO_RULES, *, optional: bool = False
+) -> dict[str, Any]:
+    schema = {"type": [kind, "null"] if optional else kind, **rules}
+    return {DESCRIPTION: description, SCHEMA: schema, EXPANDS: False}

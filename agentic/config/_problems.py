@@ -2,13 +2,14 @@
 
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import attrs
 
 from agentic.errors import ConfigError
 
-__all__ = ["ConfigProblems", "Fault", "Place", "Problem", "did_you_mean", "show", "spell"]
+__all__ = ["ConfigProblems", "Fault", "Origin", "Place", "Problem", "did_you_mean", "show"]
 
 Place = tuple[str | int, ...]
 """From the top of a document to a value: keys, and positions in lists."""
@@ -115,10 +116,10 @@ def show(value: object) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
 
 
-def spell(place: Place) -> str:
+def _spell(place: Place) -> str:
     """Write the way to a key.
 
-    >>> spell(("strategies", 0, "keep_last", "keep_recent"))
+    >>> _spell(("strategies", 0, "keep_last", "keep_recent"))
     'strategies[0].keep_last.keep_recent'
     """
     parts = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
@@ -136,3 +137,34 @@ def did_you_mean(given: str, known: Iterable[str], otherwise: str) -> str:
     near += [word for word in words if len(given) >= _ENOUGH and given in word]
     near += difflib.get_close_matches(given, words, 1)
     return f"did you mean '{near[0]}'?" if near else otherwise
+
+
+@attrs.frozen
+class Origin:
+    """A file, or a text, and where in it each key stands."""
+
+    file: str = "the agent"
+    """As problems name it."""
+    folder: Path = attrs.field(factory=Path.cwd)
+    """What relative paths count from."""
+    path: Path | None = None
+    """None for a text that was in no file."""
+    lines: Mapping[Place, int] = attrs.field(factory=dict, repr=False)
+
+    def has(self, *place: str | int) -> bool:
+        """Return whether a key was written, rather than left to its default."""
+        return place in self.lines
+
+    def problems(self, faults: Iterable[Fault]) -> ConfigProblems:
+        """Return an error that names the line of each fault."""
+        return ConfigProblems(map(self._problem, faults))
+
+    def _problem(self, fault: Fault) -> Problem:
+        """Return a fault with the line of its key, or of the nearest key around it."""
+        around = (fault.place[:end] for end in range(len(fault.place), -1, -1))
+        line = next((self.lines[place] for place in around if place in self.lines), 0)
+        line = line if fault.line is None else fault.line
+        key = _spell(fault.place)
+        return Problem(
+            self.file, line, key, fault.given, fault.allowed, fault.remedy, fault.message
+        )

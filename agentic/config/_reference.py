@@ -1,4 +1,4 @@
-"""References to Python: `tools.py:read_file`, `package.module:function`.
+"""References to Python: `tools.py:read_file`, `package.module:function`, and the tools they name.
 
 To read one runs nothing. To resolve one imports the module, which runs it, like any plugin. A file
 is imported once in a process, whoever refers to it. The folder that relative paths count from joins
@@ -11,20 +11,24 @@ import importlib.util
 import operator
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import attrs
 
+from agentic import tools
 from agentic.config._problems import did_you_mean
 from agentic.errors import ConfigError
 
-__all__ = ["Reference"]
+__all__ = ["RECALL", "Reference", "check_tool", "resolve_tools"]
 
 _FORM = re.compile(r"(.+):([^\W\d]\w*(?:\.[^\W\d]\w*)*)", re.DOTALL)
 _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _ALLOWED = "FILE.py:NAME or PACKAGE.MODULE:NAME"
+RECALL = "recall"
+"""The session's own tool."""
 
 
 @attrs.frozen
@@ -104,3 +108,47 @@ def _import_file(path: Path) -> ModuleType:
 
 def _wrong(text: str, allowed: str, message: str = "") -> ConfigError:
     return ConfigError("a reference", text, allowed, message=message)
+
+
+def check_tool(text: object, folder: Path) -> str:
+    """See that a reference can be meant; nothing is imported.
+
+    Raises:
+        ConfigError: it is no reference, or names a file that is not there.
+    """
+    if not isinstance(text, str):
+        raise ConfigError("tools", text, f"{RECALL}, FILE.py:NAME or PACKAGE.MODULE:NAME")
+    if text != RECALL:
+        Reference.read(text, folder)
+    return text
+
+
+def resolve_tools(text: str, folder: Path) -> Iterator[tools.Tool]:
+    """Import what a reference names: a function, a tool, or several of them in a list.
+
+    Raises:
+        ConfigError: it cannot be imported, or is no function that can be a tool.
+    """
+    found = Reference.read(text, folder).resolve()
+    for each in found if isinstance(found, list | tuple) else (found,):
+        yield _tool(text, each)
+
+
+def _tool(text: str, found: Any) -> tools.Tool:
+    if isinstance(found, type):
+        found = _made(text, found)
+    if isinstance(found, tools.Tool):
+        return found
+    try:
+        made: tools.Tool = tools.tool(found)
+    except ConfigError as error:
+        raise attrs.evolve(error, given=text) from error
+    return made
+
+
+def _made(text: str, found: type[Any]) -> Any:
+    try:
+        return found()
+    except Exception as error:
+        message = f"cannot create a tool by {text}: {type(error).__name__}: {error}"
+        raise ConfigError("tools", text, "a function, or a tool", message=message) from error

@@ -3,19 +3,19 @@
 `python -m agentic.config` prints it; it is shipped as `agent.schema.json` beside this module.
 """
 
-import ast
 import inspect
-import itertools
-import re
-import textwrap
 from typing import Any
 
 import attrs
 
-from agentic.config._fields import SCHEMA
-from agentic.config._records import ContextSettings, StoreSettings, TruncationSettings
-from agentic.config._settings import AgentSettings
-from agentic.config._strategies import STRATEGIES, accepts, arguments_of
+from agentic.config._fields import DESCRIPTION, SCHEMA
+from agentic.config._records import (
+    AgentSettings,
+    ContextSettings,
+    StoreSettings,
+    TruncationSettings,
+)
+from agentic.config._strategies import STRATEGIES, StrategyKind
 
 __all__ = ["schema"]
 
@@ -68,15 +68,12 @@ _PLACES = [
 
 def _section(kind: type[Any], special: dict[str, Any] | None = None) -> dict[str, Any]:
     """Describe a record: its keys, and nothing else."""
-    said = _describe_fields(kind)
     properties: dict[str, Any] = {}
     for field in attrs.fields(kind):
-        if field.name.startswith("_"):
-            continue
         found = (special or {}).get(field.name) or dict(field.metadata[SCHEMA])
         if isinstance(field.default, str | int | float | None):
             found["default"] = field.default
-        properties[field.name] = {"description": said[field.name], **found}
+        properties[field.name] = {"description": field.metadata[DESCRIPTION], **found}
     return {
         "description": _first_line(kind),
         "type": "object",
@@ -95,7 +92,7 @@ def _list_of(items: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bare_names() -> dict[str, Any]:
-    return {"enum": [name for name in STRATEGIES if not _required(name)]}
+    return {"enum": [name for name, kind in STRATEGIES.items() if not kind.required]}
 
 
 def _strategies() -> dict[str, Any]:
@@ -105,75 +102,14 @@ def _strategies() -> dict[str, Any]:
         "additionalProperties": False,
         "minProperties": 1,
         "maxProperties": 1,
-        "properties": {name: _strategy(name) for name in STRATEGIES},
+        "properties": {name: _strategy(kind) for name, kind in STRATEGIES.items()},
     }
 
 
-def _strategy(name: str) -> dict[str, Any]:
-    required = _required(name)
-    said = _describe_fields(STRATEGIES[name])
-    properties = {}
-    for argument in arguments_of(name):
-        text = {"description": said[argument]} if argument in said else {}
-        properties[argument] = text | _argument(name, argument)
-    return {
-        "description": _first_line(STRATEGIES[name]),
-        "type": "object" if required else ["object", "null"],
-        "additionalProperties": False,
-        "properties": properties,
-        **({"required": required} if required else {}),
-    }
-
-
-def _required(name: str) -> list[str]:
-    return [key for key, field in arguments_of(name).items() if field.default is attrs.NOTHING]
-
-
-def _argument(name: str, argument: str) -> dict[str, Any]:
-    """Describe an argument by what the strategy accepts: its checks are not to be read."""
-    samples: dict[str, list[Any]] = {
-        "integer": [3],
-        "number": [0.5],
-        "boolean": [True, False],
-        "array": [["a"]],
-        "null": [None],
-    }
-    kinds = [
-        kind
-        for kind, values in samples.items()
-        if all(accepts(name, argument, value) for value in values)
-    ]
-    if "number" in kinds and "integer" in kinds:
-        kinds.remove("integer")
-    found: dict[str, Any] = {"type": kinds[0] if len(kinds) == 1 else kinds}
-    if "integer" in kinds or "number" in kinds:
-        found |= _bounds(name, argument)
-    if "array" in kinds:
-        found["items"] = {"type": "string"}
-    field = arguments_of(name)[argument]
-    if isinstance(field.default, bool | int | float | None):
-        found["default"] = field.default
-    return found
-
-
-def _bounds(name: str, argument: str) -> dict[str, Any]:
-    least = {"minimum": 0} if accepts(name, argument, 0) else {"exclusiveMinimum": 0}
-    return least if accepts(name, argument, 2) else least | {"maximum": 1}
+def _strategy(kind: StrategyKind) -> dict[str, Any]:
+    found = _section(kind.section) | {"description": _first_line(kind.make)}
+    return found | {"required": kind.required} if kind.required else _optional(found)
 
 
 def _first_line(kind: type[Any]) -> str:
     return (inspect.getdoc(kind) or "").partition("\n")[0]
-
-
-def _describe_fields(kind: type[Any]) -> dict[str, str]:
-    """Read the texts below the fields of a class."""
-    [tree] = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
-    body = getattr(tree, "body", [])
-    said: dict[str, str] = {}
-    for field, text in itertools.pairwise(body):
-        match field, text:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
-                value=ast.Constant(value=str(words))
-            ):
-                said[name] = re.sub(r"\s+", " ", words).replace("None", "null")
-    return said

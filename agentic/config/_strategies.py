@@ -1,55 +1,130 @@
-"""Strategies by name: the one table, and their arguments checked against their own fields."""
+"""Strategies by name, and what a file may write for the arguments of each.
+
+A strategy has more arguments than a file writes: the agent brings the counter and the name of the
+recall tool, and a digest needs Python.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
 
+from agentic.config._fields import check_value, flag, number, score, share, texts
 from agentic.config._problems import Fault, Place, did_you_mean, show
 from agentic.config._records import StrategySettings
-from agentic.context.strategies import (
-    ClearToolOutputs,
-    FitContextWindow,
-    Importance,
-    KeepLast,
-    TrimRounds,
-    TruncateToolOutputs,
-)
+from agentic.context import strategies
 from agentic.errors import ConfigError
 from agentic.tokens import Counter
 
-__all__ = [
-    "STRATEGIES",
-    "accepts",
-    "arguments_of",
-    "check_strategy",
-    "make_strategy",
-    "read_strategy",
-]
+__all__ = ["STRATEGIES", "StrategyKind", "check_strategy", "make_strategy", "read_strategy"]
 
-STRATEGIES: Mapping[str, type[Any]] = {
-    "clear_tool_outputs": ClearToolOutputs,
-    "fit_window": FitContextWindow,
-    "importance": Importance,
-    "keep_last": KeepLast,
-    "trim_rounds": TrimRounds,
-    "truncate_tool_outputs": TruncateToolOutputs,
-}
 _COUNTER = "counter"
-_OURS = (_COUNTER, "digest", "recall")
-"""Arguments that no file writes: the agent brings the first and the last, Python the digest."""
-_STAND_IN = 1_000_000_000
-"""A number that every required argument accepts, in the place of one that is wrong or missing."""
+_OVERHEAD = "What a message takes beside its text, in tokens."
+_MEDIA = "What an image, or another medium, takes in tokens."
 
 
-def arguments_of(name: str) -> dict[str, "attrs.Attribute[Any]"]:
-    """Return the arguments that a file may write; the others are the agent's.
+@attrs.frozen(kw_only=True)
+class _ClearToolOutputs:
+    max_tokens: int = number(
+        "The size at which outputs are cleared.", least=1, remedy="pass the model's window, or less"
+    )
+    keep_rounds: int = number("The newest tool rounds, whose outputs stay.", 3, least=0)
+    min_tokens: int | None = number(
+        "Clear nothing as long as it would free less than this: breaking the cache must be worth "
+        "it. null is a twentieth of `max_tokens`.",
+        None,
+        least=0,
+        optional=True,
+    )
+    keep_tools: tuple[str, ...] = texts("The names of tools whose outputs are never cleared.")
+    per_message_overhead: int = number(_OVERHEAD, 4, least=0)
+    tokens_per_media: int = number(_MEDIA, 600, least=0)
+    low_watermark: float = share("The share of the budget that a clearing aims at.", 0.75)
 
-    >>> list(arguments_of("keep_last"))
-    ['keep_recent', 'preserve_system', 'preserve_tool_chains']
-    """
-    fields = attrs.fields(STRATEGIES[name])
-    return {field.name: field for field in fields if field.init and field.name not in _OURS}
+
+@attrs.frozen(kw_only=True)
+class _FitWindow:
+    max_tokens: int = number("The model's window.", least=1, remedy="pass the model's window")
+    reserve_tokens: int = number(
+        "Left free for the reply, the system prompt and the tools' schemas.", 0, least=0
+    )
+    per_message_overhead: int = number(_OVERHEAD, 4, least=0)
+    tokens_per_media: int = number(_MEDIA, 600, least=0)
+    low_watermark: float = share(
+        "The share of the budget that a cut leaves; 1.0 keeps as much as fits, and cuts every "
+        "turn.",
+        0.75,
+    )
+
+
+@attrs.frozen(kw_only=True)
+class _Importance:
+    keep_recent: int = number("The newest messages, which stay whatever their score.", 10, least=0)
+    user_message_score: float = score("What a message of the user counts.", 1.0)
+    assistant_message_score: float = score("What an answer of the model counts.", 0.6)
+    tool_use_score: float = score("What a tool round counts.", 1.0)
+    min_score_threshold: float = score("What scores less is left out.", 0.3)
+
+
+@attrs.frozen(kw_only=True)
+class _KeepLast:
+    keep_recent: int = number(
+        "How many messages; the system prompt is not one of them.", 10, least=0
+    )
+    preserve_system: bool = flag(
+        "Whether the leading system messages stay; otherwise they are messages like any other.",
+        default=True,
+    )
+    preserve_tool_chains: bool = flag(
+        "Whether a tool round that lies across the cut stays whole; otherwise it goes whole.",
+        default=True,
+    )
+
+
+@attrs.frozen(kw_only=True)
+class _TrimRounds:
+    max_rounds: int = number(
+        "How many tool rounds stay.", least=1, remedy="pass how many tool rounds to keep"
+    )
+
+
+@attrs.frozen(kw_only=True)
+class _TruncateToolOutputs:
+    max_chars: int = number(
+        "What is left of an output, in characters.",
+        least=1,
+        remedy="pass how many characters to keep",
+    )
+
+
+@attrs.frozen
+class StrategyKind:
+    """What a name in a file stands for."""
+
+    make: type[Any]
+    """The strategy."""
+    section: type[Any]
+    """A record of the arguments that a file may write, which says what each may be."""
+
+    @property
+    def arguments(self) -> "dict[str, attrs.Attribute[Any]]":
+        """The fields of the section, by name."""
+        return {field.name: field for field in attrs.fields(self.section)}
+
+    @property
+    def required(self) -> list[str]:
+        """The names of the arguments that have no default."""
+        return [name for name, field in self.arguments.items() if field.default is attrs.NOTHING]
+
+
+STRATEGIES: Mapping[str, StrategyKind] = {
+    "clear_tool_outputs": StrategyKind(strategies.ClearToolOutputs, _ClearToolOutputs),
+    "fit_window": StrategyKind(strategies.FitContextWindow, _FitWindow),
+    "importance": StrategyKind(strategies.Importance, _Importance),
+    "keep_last": StrategyKind(strategies.KeepLast, _KeepLast),
+    "trim_rounds": StrategyKind(strategies.TrimRounds, _TrimRounds),
+    "truncate_tool_outputs": StrategyKind(strategies.TruncateToolOutputs, _TruncateToolOutputs),
+}
 
 
 def read_strategy(value: object, place: Place) -> StrategySettings | Fault:
@@ -64,7 +139,7 @@ def read_strategy(value: object, place: Place) -> StrategySettings | Fault:
         hint = did_you_mean(name, STRATEGIES, f"known strategies: {', '.join(STRATEGIES)}")
         return Fault(place, show(name), hint, message=f"unknown strategy '{name}' ({hint})")
     if not isinstance(arguments, dict | None):
-        names = ", ".join(arguments_of(name))
+        names = ", ".join(STRATEGIES[name].arguments)
         return Fault((*place, name), show(arguments), f"arguments by name ({names})")
     return StrategySettings(name, arguments or {})
 
@@ -72,66 +147,35 @@ def read_strategy(value: object, place: Place) -> StrategySettings | Fault:
 def check_strategy(settings: StrategySettings, place: Place) -> Iterator[Fault]:
     """Find everything that is wrong with a strategy's arguments."""
     place = (*place, settings.name)
-    known = arguments_of(settings.name)
-    yield from _unknown_keys(settings, place, known)
-    given = {name: value for name, value in settings.arguments.items() if name in known}
-    for name in [name for name in given if _lacks_list(settings.name, name, given[name])]:
-        yield Fault((*place, name), show(given.pop(name)), "a list of texts", "write [one, two]")
-    for name, field in known.items():
-        if field.default is attrs.NOTHING and name not in given:
-            yield Fault(place, "", message=f"{settings.name} needs {name}, a number")
-            given[name] = _STAND_IN
-    while True:
+    faults = [*_check_each(settings, place)]
+    yield from faults
+    if not faults:
+        # whether they go together, such as a reserve and its window, the strategy knows
         try:
-            STRATEGIES[settings.name](**given)
+            STRATEGIES[settings.name].make(**settings.arguments)
         except ConfigError as error:
             name = error.name.rpartition(".")[-1]
-            yield Fault.of(error, (*place, name) if name in given else place)
-            if name not in given or given[name] is _STAND_IN:
-                return
-            given = _without(name, given, known)
-        else:
-            return
-
-
-def accepts(name: str, argument: str, value: object) -> bool:
-    """Return whether a strategy takes a value for an argument, whatever the others are.
-
-    >>> accepts("keep_last", "keep_recent", 0), accepts("trim_rounds", "max_rounds", 0)
-    (True, False)
-    """
-    known = arguments_of(name).items()
-    required = {key: _STAND_IN for key, field in known if field.default is attrs.NOTHING}
-    try:
-        STRATEGIES[name](**required | {argument: value})
-    except ConfigError:
-        return False
-    return True
+            yield Fault.of(error, (*place, name) if name in settings.arguments else place)
 
 
 def make_strategy(settings: StrategySettings, counter: Counter) -> Any:
     """Make a strategy that was checked."""
-    kind = STRATEGIES[settings.name]
+    kind = STRATEGIES[settings.name].make
     has_counter = any(field.name == _COUNTER for field in attrs.fields(kind))
     return kind(**settings.arguments, **({_COUNTER: counter} if has_counter else {}))
 
 
-def _unknown_keys(
-    settings: StrategySettings, place: Place, known: Mapping[str, object]
-) -> Iterator[Fault]:
+def _check_each(settings: StrategySettings, place: Place) -> Iterator[Fault]:
+    """Find what is wrong with an argument by itself."""
+    known = STRATEGIES[settings.name].arguments
     for name in settings.arguments:
         if name not in known:
             yield Fault.unknown_key((*place, name), known)
-
-
-def _lacks_list(strategy: str, argument: str, value: object) -> bool:
-    """Return whether a list belongs here: a text would be taken as one of characters."""
-    return not isinstance(value, list) and accepts(strategy, argument, ["a"])
-
-
-def _without(
-    name: str, given: dict[str, Any], known: Mapping[str, "attrs.Attribute[Any]"]
-) -> dict[str, Any]:
-    """Return the arguments without a wrong one, so that the next wrong one is found."""
-    rest = {key: value for key, value in given.items() if key != name}
-    return {**rest, name: _STAND_IN} if known[name].default is attrs.NOTHING else rest
+    for name, field in known.items():
+        if name in settings.arguments:
+            try:
+                check_value(field, settings.arguments[name])
+            except ConfigError as error:
+                yield Fault.of(error, (*place, name))
+        elif field.default is attrs.NOTHING:
+            yield Fault(place, "", message=f"{settings.name} needs {name}, a number")

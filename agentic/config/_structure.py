@@ -1,4 +1,4 @@
-"""From plain data to records, by cattrs: every mistake in them, each with its place."""
+"""From plain data to records, by cattrs: every mistake in the data, each with its place."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -10,9 +10,11 @@ import cattrs
 from cattrs.errors import AttributeValidationNote, ForbiddenExtraKeysError
 from cattrs.gen import make_dict_structure_fn, override
 
+from agentic import limits
 from agentic.config._agent import AgentConfig
-from agentic.config._fields import EXPANDS
-from agentic.config._model import check_model, check_summary_model
+from agentic.config._budget import fills_window
+from agentic.config._fields import EXPANDS, SCHEMA, check_value
+from agentic.config._model import check_model, check_summary_model, served_name
 from agentic.config._problems import Fault, Place, show
 from agentic.config._records import (
     ContextSettings,
@@ -20,11 +22,11 @@ from agentic.config._records import (
     StrategySettings,
     TruncationSettings,
 )
+from agentic.config._reference import check_tool
 from agentic.config._strategies import check_strategy, read_strategy
-from agentic.config._tools import check_tool
 from agentic.errors import ConfigError
 
-__all__ = ["structure"]
+__all__ = ["contradictions", "structure"]
 
 _Hook: TypeAlias = Callable[[Any, Any], Any]
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -50,6 +52,19 @@ def structure(data: Any, folder: Path, environ: Mapping[str, str]) -> AgentConfi
     except _Mistakes as mistakes:
         return list(mistakes.faults)
     return config
+
+
+def contradictions(data: Any) -> Iterator[Fault]:
+    """Find what is written and cannot hold together, in a document with whatever else is wrong."""
+    if not isinstance(data, dict):
+        return
+    context = data.get("context")
+    if isinstance(context, dict):
+        yield from _messages(context)
+        yield from _reserve(context, _window(data))
+    store = data.get("store")
+    if isinstance(store, dict):
+        yield from _places(store)
 
 
 def _converter(folder: Path, environ: Mapping[str, str]) -> cattrs.Converter:
@@ -86,7 +101,7 @@ def _section(
     for field in attrs.fields(kind):
         if field.name.startswith("_"):
             overrides[field.name] = override(omit=True)
-        elif field.metadata:
+        elif SCHEMA in field.metadata:
             overrides[field.name] = override(struct_hook=_scalar(field, folder, environ))
         elif field.name in special:
             overrides[field.name] = override(struct_hook=special[field.name])
@@ -107,10 +122,7 @@ def _scalar(field: "attrs.Attribute[Any]", folder: Path, environ: Mapping[str, s
     def check(value: Any) -> Any:
         if field.metadata[EXPANDS] and isinstance(value, str):
             value = _VARIABLE.sub(lambda found: _variable(found[1], environ), value)
-        if field.converter:
-            field.converter(value)  # type: ignore[operator]
-        if field.validator:
-            field.validator(None, field, value)
+        check_value(field, value)
         if field.name in _CHECKS and value is not None:
             _CHECKS[field.name](value, folder)
         return value
@@ -184,3 +196,48 @@ def _walk(error: BaseException, place: Place) -> Iterator[Fault]:
 
 def _keys(kind: type[Any]) -> list[str]:
     return [field.name for field in attrs.fields(kind) if not field.name.startswith("_")]
+
+
+def _messages(context: dict[str, Any]) -> Iterator[Fault]:
+    most = _number(context, "max_messages_before_summary")
+    recent = _number(context, "min_recent_messages")
+    if most is not None and recent is not None and 1 < most <= recent:
+        yield Fault(
+            ("context", "max_messages_before_summary"),
+            show(most),
+            f"more than min_recent_messages ({recent}), which always stay",
+        )
+
+
+def _reserve(context: dict[str, Any], window: int | None) -> Iterator[Fault]:
+    reserve = _number(context, "response_reserve")
+    if reserve is not None and window is not None and reserve >= window:
+        yield fills_window(reserve, window)
+
+
+def _window(data: dict[str, Any]) -> int | None:
+    """Return the window that the document tells, by itself or by its model."""
+    window, model = _number(data, "context_window"), data.get("model")
+    if window is not None and window > 0:
+        return window
+    known = limits.lookup(served_name(model) if isinstance(model, str) else "")
+    return known.context_window if known.known else None
+
+
+def _places(store: dict[str, Any]) -> Iterator[Fault]:
+    """Find a place that the kind of store does not have, and a server that is not named."""
+    kind = store.get("kind", "jsonl")
+    if kind == "postgres" and store.get("dsn") is None:
+        example = "dsn: postgresql://localhost/agents, or dsn: ${DATABASE_URL}"
+        yield Fault(("store",), "", message=f"a postgres store needs a dsn; add {example}")
+    homes = {"jsonl": "path", "sqlite": "path", "postgres": "dsn", "memory": ""}
+    home = homes.get(kind) if isinstance(kind, str) else None
+    for key in ("path", "dsn"):
+        if home is not None and key != home and store.get(key) is not None:
+            message = f"store.{key} is not used by a {kind} store; leave it out, or change kind"
+            yield Fault(("store", key), show(store[key]), message=message)
+
+
+def _number(section: dict[str, Any], key: str) -> int | None:
+    value = section.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

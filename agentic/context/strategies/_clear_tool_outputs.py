@@ -11,11 +11,10 @@ from typing import Any
 
 import attrs
 
-from agentic._validate import all_are, must_be, whole
+from agentic._validate import all_are, must_be, share, whole
 from agentic.context.strategies._cleared import cleared
 from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.context.strategies._strategy import Fit
-from agentic.errors import ConfigError
 from agentic.messages import Message, RecentConversations, Round, ToolCall, ToolResult
 from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter
 
@@ -61,7 +60,7 @@ class ClearToolOutputs:
     where the model has none. A View sets it, where it knows of such a tool."""
     per_message_overhead: int = attrs.field(default=4, kw_only=True, validator=whole(0))
     tokens_per_media: int = attrs.field(default=600, kw_only=True, validator=whole(0))
-    low_watermark: float = attrs.field(default=0.75, kw_only=True)
+    low_watermark: float = attrs.field(default=0.75, kw_only=True, validator=share)
     """The share of the budget that a clearing aims at."""
     _token_cache: TokenCache = attrs.field(
         default=attrs.Factory(
@@ -75,11 +74,6 @@ class ClearToolOutputs:
     _recent: "RecentConversations[_Fold]" = attrs.field(
         factory=RecentConversations, init=False, repr=False
     )
-
-    @low_watermark.validator
-    def _check_low_water(self, _: object, value: object) -> None:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-            raise ConfigError("low_watermark", value, "above 0, up to 1.0", "leave it at 0.75")
 
     def for_conversation(self, *, recall: str | None = None) -> "ClearToolOutputs":
         """Return this for one conversation: with a memory of its own, naming the recall tool."""

@@ -2,7 +2,7 @@
 
 import attrs
 
-from agentic._validate import whole
+from agentic._validate import share, whole
 from agentic.context.strategies._note_cache import NoteCache, check_writer
 from agentic.context.strategies._strategy import Fit, SyncSummarizer
 from agentic.context.strategies._window_fold import WindowFold
@@ -35,7 +35,7 @@ class FitContextWindow:
     """Left free for the reply, the system prompt and the tools' schemas."""
     per_message_overhead: int = attrs.field(default=4, kw_only=True, validator=whole(0))
     tokens_per_media: int = attrs.field(default=600, kw_only=True, validator=whole(0))
-    low_watermark: float = attrs.field(default=0.75, kw_only=True)
+    low_watermark: float = attrs.field(default=0.75, kw_only=True, validator=share)
     """The share of the budget that a cut leaves; 1.0 keeps as much as fits, and cuts every turn."""
     digest: SyncSummarizer | None = attrs.field(default=None, kw_only=True)
     """Such as `compactors.Digest(max_tokens=900)`: with one, a low mark costs less and forgets
@@ -63,11 +63,6 @@ class FitContextWindow:
                 f"0 to {self.max_tokens - 1}, below max_tokens",
                 "leave some of the window to the conversation",
             )
-
-    @low_watermark.validator
-    def _check_low_water(self, _: object, value: object) -> None:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-            raise ConfigError("low_watermark", value, "above 0, up to 1.0", "leave it at 0.75")
 
     @_note_cache.default
     def _make_notebook(self) -> NoteCache | None:

@@ -6,14 +6,12 @@ the whole history every time, and may change its mind about old messages.
 """
 
 import re
-from typing import Any
 
 import attrs
 
-from agentic._validate import whole
+from agentic._validate import score, whole
 from agentic.context.strategies._known_rounds import KnownRounds, Sorted
 from agentic.context.strategies._strategy import Fit
-from agentic.errors import ConfigError
 from agentic.messages import Message, Round
 from agentic.tokens import Counter, TokenCache, approx_token_counter
 
@@ -32,12 +30,6 @@ _NAMES = re.compile(r"\w[/._-]\w|[a-z][A-Z]|\d[^\W\d]|[^\W\d]\d|\d{4}")
 """A path, a dotted, dashed or snake_case name, camelCase, letters with digits, a longer number."""
 
 
-def _score(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
-        raise ConfigError(attribute.name, value, "a number from 0 to 1", "leave it at its default")
-
-
 @attrs.frozen(eq=False)
 class Importance:
     """Leave out rounds that score below `min_score_threshold`.
@@ -51,10 +43,10 @@ class Importance:
     """
 
     keep_recent: int = attrs.field(default=10, validator=whole(0))
-    user_message_score: float = attrs.field(default=1.0, validator=_score)
-    assistant_message_score: float = attrs.field(default=0.6, validator=_score)
-    tool_use_score: float = attrs.field(default=1.0, validator=_score)
-    min_score_threshold: float = attrs.field(default=0.3, validator=_score)
+    user_message_score: float = attrs.field(default=1.0, validator=score)
+    assistant_message_score: float = attrs.field(default=0.6, validator=score)
+    tool_use_score: float = attrs.field(default=1.0, validator=score)
+    min_score_threshold: float = attrs.field(default=0.3, validator=score)
     _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
 
     def for_conversation(self, *, recall: str | None = None) -> "Importance":

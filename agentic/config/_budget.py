@@ -1,0 +1,160 @@
+"""The budget of an agent: its numbers, and who writes its summaries. Sizes are in tokens.
+
+Numbers bear on each other: one that nobody wrote gives way to those that somebody did.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from agentic import usage
+from agentic.config._problems import Fault, Origin, show
+from agentic.config._records import ContextSettings
+from agentic.context.budget import Compactor, Policy
+from agentic.context.compactors import Digest, Model, first_of, with_digest
+from agentic.errors import CompactionRefused, ContextOverflow
+from agentic.loop import Decider, Input
+from agentic.messages import Message
+from agentic.tokens import Counter
+from agentic.usage import StopReason
+
+__all__ = ["fills_window", "make_compactor", "make_digest", "make_policy"]
+
+_logger = logging.getLogger(__name__)
+
+_PROSE_TOKENS = 1_000
+_LEAST_PROSE = 50
+"""What `Model` takes at least."""
+_DIGEST_TOKENS = 2_000
+_SHARE = Policy(0).summary_share - 0.05
+"""Of what the conversation may take. A session shortens what is over the policy's share, which it
+takes of less: of what its prompt leaves."""
+_DEFAULTS = ContextSettings()
+
+
+def make_policy(settings: ContextSettings, window: int, origin: Origin, reply: int = 0) -> Policy:
+    """Return the numbers of a budget over a window; 0 is no window.
+
+    `reply` is how long a reply each request asks for: some providers refuse a request that, with
+    the reply, is larger than the window.
+
+    Raises:
+        ConfigProblems: a reserve that was written fills the window.
+        ConfigError: the numbers of settings that were made in Python contradict each other.
+    """
+    settings = _give_way(settings, window, origin, reply)
+    reserve = settings.response_reserve
+    if window and reserve >= window:
+        raise origin.problems([fills_window(reserve, window)])
+    return Policy(
+        window,
+        reserve,
+        _keep_recent(window, reserve, settings.max_tokens_before_summary) if window else None,
+        max_tokens=settings.max_tokens_before_summary,
+        max_messages=settings.max_messages_before_summary,
+        min_recent_messages=settings.min_recent_messages,
+    )
+
+
+def fills_window(reserve: int, window: int) -> Fault:
+    """Return the fault of a reserve that leaves nothing of the window."""
+    return Fault(
+        ("context", "response_reserve"),
+        show(reserve),
+        f"less than the context window ({window})",
+    )
+
+
+def make_digest(policy: Policy, counter: Counter) -> Digest:
+    """Return a digest that a session shows whole."""
+    return Digest(max_tokens=min(_DIGEST_TOKENS, _room(policy)), counter=counter)
+
+
+def make_compactor(
+    find_decider: Callable[[], Decider], window: int, policy: Policy, counter: Counter
+) -> Compactor:
+    """Return one that asks a decider, over a digest, and falls back to a digest.
+
+    Where the window or the share of a summary is too small for prose, it is a digest alone.
+    """
+    digest = make_digest(policy, counter)
+    window = window or 32_000
+    room = min(_PROSE_TOKENS, _room(policy) // 2)
+    if window < Model.least_window(_LEAST_PROSE) or room < _LEAST_PROSE:
+        return digest
+    prose = min(room, (window - Model.least_window(0)) // 3)
+    asked = Model(_Asker(find_decider), max_tokens=prose, window=window, counter=counter)
+    below = attrs.evolve(digest, max_tokens=min(_DIGEST_TOKENS, _room(policy) - prose))
+    return first_of(with_digest(asked, below), digest)
+
+
+def _give_way(
+    settings: ContextSettings, window: int, origin: Origin, reply: int
+) -> ContextSettings:
+    """Move numbers that nobody wrote out of the way of the others."""
+
+    def free(key: str) -> bool:
+        same = bool(getattr(settings, key) == getattr(_DEFAULTS, key))
+        return same and not origin.has("context", key)
+
+    changes: dict[str, Any] = {}
+    most, recent = settings.max_messages_before_summary, settings.min_recent_messages
+    if most is not None and most < recent + Policy.trigger_margin:
+        if free("min_recent_messages"):
+            changes["min_recent_messages"] = max(1, most - Policy.trigger_margin)
+        elif free("max_messages_before_summary"):
+            changes["max_messages_before_summary"] = recent + Policy.trigger_margin
+    if window and free("response_reserve"):
+        changes["response_reserve"] = min(max(settings.response_reserve, reply), window // 2)
+    return attrs.evolve(settings, **changes)
+
+
+def _keep_recent(window: int, reserve: int, most: int | None) -> int:
+    """Return what stays when the window is full: the budget's default, and room for a summary."""
+    room = window - reserve if most is None else min(window - reserve, most)
+    return min(Policy(window).keep_recent_tokens, room * 2 // 3)
+
+
+def _room(policy: Policy) -> int:
+    """Return what a summary may take, in tokens."""
+    limits = [policy.available_tokens] if policy.context_window else []
+    limits += [] if policy.max_tokens is None else [policy.max_tokens]
+    return max(1, int(_SHARE * min(limits))) if limits else _PROSE_TOKENS + _DIGEST_TOKENS
+
+
+@attrs.frozen(eq=False)
+class _Asker:
+    """A decider as a plain question and its answer. Connects when it is first asked."""
+
+    find_decider: Callable[[], Decider]
+
+    async def __call__(self, prompt: str) -> str:
+        try:
+            return await self._answer(prompt)
+        except ContextOverflow as error:
+            _logger.warning("the model that summarizes was sent too much: %s", error)
+            raise
+        except Exception as error:
+            _logger.warning("no summary by a model, a digest takes its place: %s", error)
+            raise
+
+    async def _answer(self, prompt: str) -> str:
+        decision = await self.find_decider().decide(_request(prompt))
+        usage.report(decision.usage)
+        if decision.stop_reason is not StopReason.STOP:
+            raise CompactionRefused(f"the summary model ended with {decision.stop_reason}")
+        return decision.reply
+
+
+def _request(prompt: str) -> Input:
+    return Input(
+        system_prompt="",
+        user_message=prompt,
+        history=(Message("user", prompt),),
+        tools=(),
+        tool_calls=(),
+        tool_results=(),
+        turn=1,
+    )
