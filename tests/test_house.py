@@ -57,7 +57,12 @@ def test_a_room_that_does_not_exist_is_an_attribute_error() -> None:
         ("from agentic import limits, usage", ["asyncio", "blinker", "agentic.messages"]),
         ("from agentic import messages", ["asyncio", "blinker", "agentic.tokens"]),
         ("from agentic.context import strategies", ["asyncio", "agentic.context.budget"]),
-        ("from agentic import loop, history", ["msgspec", "httpx", "hypothesis"]),
+        ("from agentic import loop, history", ["asyncio", "msgspec", "httpx", "hypothesis"]),
+        ("from agentic import loop", ["agentic.tools", "agentic.history._jsonl"]),
+        (
+            "from agentic import session",
+            ["asyncio", "difflib", "agentic.context.digest._digest"],
+        ),
         ("from agentic import replay", ["agentic.cli", "agentic.config", "click", "rich", "yaml"]),
     ],
 )

@@ -1,6 +1,5 @@
 """Sending a record to whoever listens, so that no listener can harm the sender."""
 
-import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Coroutine
@@ -8,6 +7,7 @@ from typing import Any
 
 from blinker import Signal
 
+from agentic._lazy import asyncio
 from agentic.events._signals import Event
 
 __all__ = ["send", "send_sync"]
@@ -69,7 +69,7 @@ async def _wait_for(waiting: list[Awaitable[Any]], name: str) -> None:
             _log.exception("a receiver of %s raised; the run goes on", name)
 
 
-_sending: set[asyncio.Task[None]] = set()
+_sending: "set[asyncio.Task[None]]" = set()
 """The loop holds its tasks only weakly: https://docs.python.org/3/library/asyncio-task.html."""
 
 

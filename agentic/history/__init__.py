@@ -3,10 +3,10 @@
 `history.sqlite` and `history.postgres` are addresses of their own: each loads a database driver.
 """
 
+import typing
+
+from agentic import _lazy
 from agentic._protocols import Rewriter, Store
-from agentic.history._folder import JsonlSessions
-from agentic.history._jsonl import JsonlStore
-from agentic.history._memory import MemoryStore
 from agentic.history._protocols import (
     Archive,
     OutputStore,
@@ -16,6 +16,11 @@ from agentic.history._protocols import (
     Sessions,
 )
 from agentic.history._replace import Diff, begins_with, counts_replaced, replace_known
+
+if typing.TYPE_CHECKING:
+    from agentic.history._folder import JsonlSessions
+    from agentic.history._jsonl import JsonlStore
+    from agentic.history._memory import MemoryStore
 
 __all__ = [
     "Archive",
@@ -34,3 +39,7 @@ __all__ = [
     "counts_replaced",
     "replace_known",
 ]
+
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__, {"JsonlSessions": "._folder", "JsonlStore": "._jsonl", "MemoryStore": "._memory"}
+)

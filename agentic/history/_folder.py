@@ -4,7 +4,6 @@ What belongs to the session `monday` has a name that begins with `monday.jsonl`:
 `.title`, the folder `.outputs`, and `.torn-N`, what killed writers left behind.
 """
 
-import asyncio
 import logging
 import re
 import shutil
@@ -14,6 +13,7 @@ from typing import BinaryIO
 
 import attrs
 
+from agentic._lazy import asyncio
 from agentic.errors import HistoryConflict, HistoryCorrupt, SessionNotFound
 from agentic.history._disk import (
     make_folders,

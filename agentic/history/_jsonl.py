@@ -8,7 +8,6 @@ a redaction that is killed has not been recorded, finds the message again, and g
 is replaced, not overwritten: its blocks are the file system's to use again.
 """
 
-import asyncio
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from typing import BinaryIO, ParamSpec, Self, TypeVar
 
 import attrs
 
+from agentic._lazy import asyncio
 from agentic.errors import MessageNotFound, NothingToRestore
 from agentic.history._disk import reporting, sync_folders, write_private
 from agentic.history._entries import encode_message, encode_view

@@ -1,8 +1,9 @@
 """Waiting for steps that cannot be stopped midway: a cancellation passes when they are done."""
 
-import asyncio
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
+
+from agentic._lazy import asyncio
 
 __all__ = ["finish", "in_thread"]
 
@@ -15,7 +16,7 @@ async def in_thread(step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
     return await finish(asyncio.ensure_future(asyncio.to_thread(step, *args, **kwargs)))
 
 
-async def finish(work: asyncio.Future[T], *, grace_seconds: float | None = None) -> T:
+async def finish(work: "asyncio.Future[T]", *, grace_seconds: float | None = None) -> T:
     """Wait for what is not to be stopped midway. A cancellation passes only when it is done.
 
     With a limit it is given that long from the cancellation on, and then stopped.

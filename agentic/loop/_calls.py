@@ -1,6 +1,5 @@
 """Carrying out the calls of one turn, so that each gets exactly one result."""
 
-import asyncio
 import logging
 import time
 import uuid
@@ -8,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import attrs
 
+from agentic._lazy import asyncio
 from agentic._protocols import Executor
 from agentic.messages import ToolCall, ToolError, ToolResult
 
@@ -64,7 +64,7 @@ class ToolBatch:
     calls: Sequence[ToolCall]
     announced: int = attrs.field(init=False, default=0)
     """Of how many it was told that they are about to run."""
-    _tasks: list[asyncio.Task[CallOutcome]] = attrs.field(init=False, factory=list)
+    _tasks: "list[asyncio.Task[CallOutcome]]" = attrs.field(init=False, factory=list)
     _started: float = attrs.field(init=False, default=0.0)
 
     @property
@@ -95,7 +95,7 @@ class ToolBatch:
         ]
 
     def _answer(
-        self, call: ToolCall, task: asyncio.Task[CallOutcome], unfinished: ToolError
+        self, call: ToolCall, task: "asyncio.Task[CallOutcome]", unfinished: ToolError
     ) -> CallOutcome:
         failure = _failure(task, unfinished) if task.done() else unfinished
         if failure is None:
@@ -105,7 +105,7 @@ class ToolBatch:
         return CallOutcome(call, ToolResult(call.id, call.name, error=failure), seconds)
 
 
-def _failure(task: asyncio.Task[CallOutcome], unfinished: ToolError) -> ToolError | None:
+def _failure(task: "asyncio.Task[CallOutcome]", unfinished: ToolError) -> ToolError | None:
     """Return why a task that ended has no answer; None if it has one."""
     if task.cancelled():
         # Whoever cancels a run may have cancelled its tools with it.

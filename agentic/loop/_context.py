@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import attrs
 
+from agentic._tool_definition import ToolDefinition
 from agentic.context.budget import CompactionTarget
 from agentic.context.view import Prepared, View
 from agentic.loop._conversation import Conversation
 from agentic.messages import ContextSummary, Message
-from agentic.tools import ToolDefinition
 from agentic.usage import Usage
 
 __all__ = ["RunContext"]

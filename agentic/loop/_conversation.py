@@ -1,8 +1,7 @@
 """The history of a run: in memory, in the store, and as events."""
 
-import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -11,6 +10,9 @@ from agentic.errors import ConfigError, HistoryChanged
 from agentic.history import Rewriter, Store, replace_known
 from agentic.loop._shield import shield
 from agentic.messages import Message, close_open_rounds
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["Conversation", "EventSender"]
 
@@ -36,7 +38,7 @@ class Conversation:
     history: list[Message] = attrs.field(init=False, factory=list)
     _revision: int | None = attrs.field(init=False, default=None)
     """Of the store with exactly these messages; None where it cannot tell."""
-    put_off: asyncio.CancelledError | None = attrs.field(init=False, default=None)
+    put_off: "asyncio.CancelledError | None" = attrs.field(init=False, default=None)
     """A cancellation that came during `replace`."""
 
     async def open(self, given: Sequence[Message]) -> None:

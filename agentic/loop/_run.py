@@ -1,6 +1,5 @@
 """One run: from the user's message to the reply."""
 
-import asyncio
 import contextlib
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,7 +8,9 @@ from datetime import UTC, datetime
 import attrs
 
 from agentic import events, truncate
+from agentic._lazy import asyncio
 from agentic._protocols import Executor
+from agentic._tool_definition import ToolDefinition
 from agentic.errors import ConfigError, ContextOverflow, IncompleteReply
 from agentic.loop._calls import CallOutcome, ToolBatch, make_unique, refuse
 from agentic.loop._context import RunContext
@@ -19,7 +20,6 @@ from agentic.loop._records import Request, Result
 from agentic.loop._shield import shield
 from agentic.loop._truncation import Shortened, keep_whole, shorten
 from agentic.messages import Message, ToolError
-from agentic.tools import ToolDefinition
 from agentic.usage import StopReason, Usage, normalize
 
 __all__ = ["Run", "Setup"]

@@ -1,12 +1,12 @@
 """The Runner: what an agent is made of, checked before the first request."""
 
-import asyncio
 import uuid
 from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
 from agentic import truncate
+from agentic._lazy import asyncio
 from agentic._protocols import Executor, Store
 from agentic._validate import must_be, must_be_async, seconds, whole
 from agentic.context.budget import Manager, Policy

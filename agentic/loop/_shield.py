@@ -1,8 +1,9 @@
 """Finishing what must not be left half done, cancelled or not."""
 
-import asyncio
 from collections.abc import Coroutine
 from typing import Any
+
+from agentic._lazy import asyncio
 
 __all__ = ["shield"]
 
@@ -10,7 +11,7 @@ _GRACE_SECONDS = 10.0
 """How long work goes on after a cancellation: enough for all but a store that is stalled."""
 
 
-async def shield(work: Coroutine[Any, Any, None]) -> asyncio.CancelledError | None:
+async def shield(work: Coroutine[Any, Any, None]) -> "asyncio.CancelledError | None":
     """Finish `work` even if the caller is cancelled meanwhile, unless it then takes too long.
 
     Gives the cancellation, for the caller to raise once it has told of what was done. Work that

@@ -1,12 +1,12 @@
 """Keeping the outputs of tools within their limits before they enter the history."""
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 import attrs
 
 from agentic import truncate
+from agentic._lazy import asyncio
 from agentic.errors import ConfigError
 from agentic.messages import ToolResult
 

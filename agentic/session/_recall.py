@@ -1,11 +1,11 @@
 """The tool by which a model finds again what is out of its sight, and reads it."""
 
-import difflib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar
 
 import attrs
 
+from agentic._tool_definition import ToolDefinition
 from agentic._validate import must_be_async, seconds
 from agentic.errors import ConfigError, OutputNotFound
 from agentic.history import Archive
@@ -32,7 +32,6 @@ from agentic.session._recall_index import (
     result_text,
 )
 from agentic.session._search import Place, Unsearchable, search
-from agentic.tools import ToolDefinition
 
 __all__ = ["RecallTool"]
 
@@ -256,6 +255,8 @@ def _unknown(ref: str, full: list[Message], results: list[ToolResult]) -> str:
         )
     newest = results[-_NEAR_AMONG:]
     known = {each.call_id for each in newest} | {each.ref for each in newest if each.ref}
+    import difflib  # noqa: PLC0415  only a wrong reference needs it
+
     near = difflib.get_close_matches(ref[:200], sorted(known), _NEAR)
     like = f" Like it are: {', '.join(near)}." if near else ""
     return (

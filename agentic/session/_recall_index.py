@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from agentic.context.compactors import message_ref
+from agentic.context.digest import message_ref
 from agentic.messages import Message, ToolCall, ToolResult
 
 __all__ = [

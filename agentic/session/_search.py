@@ -1,14 +1,13 @@
 """Searching what a model no longer sees, within bounds: of time, of places, of what is shown."""
 
-import asyncio
 import marshal
-import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
 import attrs
 
+from agentic._lazy import asyncio
 from agentic.session import _grep
 from agentic.session._grep import LINE_CHARS
 from agentic.session._recall_index import Piece
@@ -94,6 +93,8 @@ def _find(query: str, texts: list[str], most: int, seconds: float | None) -> lis
     """Find a text here, or a pattern in a process that is killed after so many seconds."""
     if seconds is None:
         return _grep.find_text(query, texts, most)
+    import subprocess  # noqa: PLC0415  most sessions never search by a pattern
+
     try:
         done = subprocess.run(  # noqa: S603  our own file, run by this very interpreter
             [sys.executable, "-I", "-S", _grep.__file__],

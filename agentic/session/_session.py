@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import attrs
 
+from agentic._tool_definition import ToolDefinition
 from agentic._validate import must_be, must_be_async
 from agentic.context.budget import Compaction, CompactionTarget, Compactor, Policy
 from agentic.context.strategies import Chain
@@ -23,7 +24,6 @@ from agentic.session._archive import Ledger
 from agentic.session._recall import RecallTool
 from agentic.session._status import EXCHANGE, Status, make_status
 from agentic.tokens import Counter
-from agentic.tools import ToolDefinition
 
 __all__ = ["Session"]
 

@@ -1,5 +1,8 @@
 """How many tokens a text, a message and a conversation are, and what a provider will count."""
 
+import typing
+
+from agentic import _lazy
 from agentic.tokens._context_meter import ContextMeter
 from agentic.tokens._counter import (
     CharCounter,
@@ -8,18 +11,20 @@ from agentic.tokens._counter import (
     approx_token_counter,
 )
 from agentic.tokens._describe_largest import describe_largest
-from agentic.tokens._doors import (
-    TokenCounter,
-    count_messages_tokens,
-    count_text,
-    estimate_tokens,
-)
-from agentic.tokens._encodings import MODEL_ENCODINGS, get_encoding
-from agentic.tokens._estimate import EstimateCounter
-from agentic.tokens._exact import QuicktokCounter, TiktokenCounter, TokenizersCounter
 from agentic.tokens._messages import count_message_tokens, count_tokens
-from agentic.tokens._models import ModelCounter, for_model
 from agentic.tokens._token_cache import MessageSizes, TokenCache
+
+if typing.TYPE_CHECKING:
+    from agentic.tokens._doors import (
+        TokenCounter,
+        count_messages_tokens,
+        count_text,
+        estimate_tokens,
+    )
+    from agentic.tokens._encodings import MODEL_ENCODINGS, get_encoding
+    from agentic.tokens._estimate import EstimateCounter
+    from agentic.tokens._exact import QuicktokCounter, TiktokenCounter, TokenizersCounter
+    from agentic.tokens._models import ModelCounter, for_model
 
 __all__ = [
     "MODEL_ENCODINGS",
@@ -45,3 +50,21 @@ __all__ = [
     "for_model",
     "get_encoding",
 ]
+
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__,
+    {
+        "TokenCounter": "._doors",
+        "count_messages_tokens": "._doors",
+        "count_text": "._doors",
+        "estimate_tokens": "._doors",
+        "MODEL_ENCODINGS": "._encodings",
+        "get_encoding": "._encodings",
+        "EstimateCounter": "._estimate",
+        "QuicktokCounter": "._exact",
+        "TiktokenCounter": "._exact",
+        "TokenizersCounter": "._exact",
+        "ModelCounter": "._models",
+        "for_model": "._models",
+    },
+)

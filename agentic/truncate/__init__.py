@@ -12,10 +12,15 @@ and a lone surrogate counts as the three bytes of its surrogatepass form. Neithe
 where it can be helped, a line is cut in two. A text within its limits is returned as it is.
 """
 
-from agentic.truncate._buffers import HeadBuffer, MiddleBuffer, TailBuffer
-from agentic.truncate._file import read_file
+import typing
+
+from agentic import _lazy
 from agentic.truncate._options import Default, Options, head, middle, tail
 from agentic.truncate._result import Mode, Result
+
+if typing.TYPE_CHECKING:
+    from agentic.truncate._buffers import HeadBuffer, MiddleBuffer, TailBuffer
+    from agentic.truncate._file import read_file
 
 __all__ = [
     "Default",
@@ -30,3 +35,13 @@ __all__ = [
     "read_file",
     "tail",
 ]
+
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__,
+    {
+        "HeadBuffer": "._buffers",
+        "MiddleBuffer": "._buffers",
+        "TailBuffer": "._buffers",
+        "read_file": "._file",
+    },
+)

@@ -1,7 +1,6 @@
 """Asking a compactor for a summary, with a time limit."""
 
-import asyncio
-
+from agentic._lazy import asyncio
 from agentic._protocols import Compactor
 from agentic.errors import CompactionRefused
 from agentic.messages import Message, SummaryText
@@ -41,7 +40,7 @@ async def summarize(
     return SummaryText(content.strip(), SummaryText(content).notes)
 
 
-def _retrieve(task: asyncio.Future[str]) -> None:
+def _retrieve(task: "asyncio.Future[str]") -> None:
     """Take note of an error that comes after the end, lest asyncio log it as nobody's."""
     if not task.cancelled():
         task.exception()

@@ -1,10 +1,9 @@
 """Carrying out a compaction, so that it succeeds whole or changes nothing."""
 
-import asyncio
-
 import attrs
 
 from agentic import usage
+from agentic._lazy import asyncio
 from agentic._protocols import Compactor
 from agentic._validate import is_whole, must_be_async, must_count
 from agentic.context.budget._attempt import Attempt, Check, Compaction, CompactionTarget

@@ -3,10 +3,16 @@
 Anything with `async compact(messages) -> str` is one; `testing.check_compactor` proves yours.
 """
 
+import typing
+
+from agentic import _lazy
 from agentic.context.compactors._first_of import first_of
-from agentic.context.compactors._model import Ask, Model
-from agentic.context.compactors._with_digest import with_digest
-from agentic.context.digest import Digest, ToolKind, ToolTable, message_ref
+from agentic.context.digest import message_ref
+
+if typing.TYPE_CHECKING:
+    from agentic.context.compactors._model import Ask, Model
+    from agentic.context.compactors._with_digest import with_digest
+    from agentic.context.digest import Digest, ToolKind, ToolTable
 
 __all__ = [
     "Ask",
@@ -18,3 +24,15 @@ __all__ = [
     "message_ref",
     "with_digest",
 ]
+
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__,
+    {
+        "Ask": "._model",
+        "Digest": "agentic.context.digest",
+        "Model": "._model",
+        "ToolKind": "agentic.context.digest",
+        "ToolTable": "agentic.context.digest",
+        "with_digest": "._with_digest",
+    },
+)

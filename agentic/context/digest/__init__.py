@@ -4,9 +4,24 @@
 turn (`_turns.py`); every section takes in the turns and offers lines; `_fit.py` gives them room.
 """
 
-from agentic.context.digest._digest import Digest
+import typing
+
+from agentic import _lazy
 from agentic.context.digest._references import message_ref
-from agentic.context.digest._sections import TITLE
-from agentic.context.digest._tools import ToolKind, ToolTable
+
+if typing.TYPE_CHECKING:
+    from agentic.context.digest._digest import Digest
+    from agentic.context.digest._sections import TITLE
+    from agentic.context.digest._tools import ToolKind, ToolTable
 
 __all__ = ["TITLE", "Digest", "ToolKind", "ToolTable", "message_ref"]
+
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__,
+    {
+        "Digest": "._digest",
+        "TITLE": "._sections",
+        "ToolKind": "._tools",
+        "ToolTable": "._tools",
+    },
+)

@@ -1,12 +1,12 @@
 """When the history of one conversation is compacted, by which Manager, and how code waits."""
 
-import asyncio
 import concurrent.futures
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 import attrs
 
+from agentic._lazy import asyncio
 from agentic.context.budget import Backoff, Compaction, CompactionTarget, Manager
 from agentic.context.view._records import Note
 from agentic.context.view._request import Draft, RequestBuilder

@@ -5,7 +5,6 @@ list stores `Prepared.history` after a compaction. An owner who only appends goe
 View recognizes the list by how it begins, and puts the compaction in place again at every turn.
 """
 
-import asyncio
 import logging
 import threading
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 import attrs
 
 from agentic import events
+from agentic._lazy import asyncio
 from agentic._tool_definition import ToolDefinition
 from agentic._validate import must_be
 from agentic.context.budget import (
@@ -46,6 +46,10 @@ _log = logging.getLogger(__name__)
 
 _AFTER_OVERFLOW = 0.75
 """The most that a second request may have of the first one's size."""
+
+
+def _lock() -> "asyncio.Lock":
+    return asyncio.Lock()
 
 
 @attrs.define(eq=False)
@@ -84,8 +88,8 @@ class View:
     _scheduler: CompactionScheduler = attrs.field(init=False, repr=False)
     _latest: Draft | None = attrs.field(default=None, init=False, repr=False)
     """What the latest request was made of."""
-    _turns: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
-    _summaries: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
+    _turns: "asyncio.Lock" = attrs.field(factory=_lock, init=False, repr=False)
+    _summaries: "asyncio.Lock" = attrs.field(factory=_lock, init=False, repr=False)
     _threads: Any = attrs.field(factory=threading.RLock, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:

@@ -1,0 +1,46 @@
+"""What is loaded only when somebody needs it: some names of a room, and asyncio.
+
+`import asyncio` takes longer than `import attrs`, and whoever only builds a Runner, opens a history
+or shows a session's status has no event loop yet.
+"""
+
+import importlib
+import types
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["asyncio", "load_lazily"]
+
+
+class _LazyModule(types.ModuleType):
+    """A module that is imported when something in it is first asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+if TYPE_CHECKING:
+    import asyncio
+else:
+    asyncio = _LazyModule("asyncio")
+
+
+def load_lazily(
+    package: str, modules: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a room some of whose names load when first used.
+
+    `modules` says which module has which name: `._jsonl` is one of the room's own. The room's
+    `__all__` lists the names as well.
+    """
+
+    def load(name: str) -> Any:
+        if name not in modules:
+            message = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        return getattr(importlib.import_module(modules[name], package), name)
+
+    def names() -> list[str]:
+        return list(importlib.import_module(package).__all__)
+
+    return load, names

@@ -1,0 +1,28 @@
+"""What is loaded only when somebody needs it."""
+
+import asyncio
+
+import pytest
+
+from agentic import _lazy, history
+
+
+def test_the_event_loop_is_the_library_s_own() -> None:
+    """Code that uses the stand-in meets the objects that everybody else has."""
+    assert _lazy.asyncio.CancelledError is asyncio.CancelledError
+    assert isinstance(_lazy.asyncio.Lock(), asyncio.Lock)
+
+
+def test_a_name_loads_when_it_is_used() -> None:
+    """It is the class of its module, and the room lists it."""
+    load, names = _lazy.load_lazily("agentic.history", {"JsonlStore": "._jsonl"})
+
+    assert load("JsonlStore") is history.JsonlStore
+    assert names() == history.__all__
+    assert set(dir(history)) == set(history.__all__)
+
+
+def test_a_name_that_nobody_has_is_an_attribute_error() -> None:
+    """As for any other module."""
+    with pytest.raises(AttributeError, match=r"module 'agentic\.history' has no attribute 'Jsonl'"):
+        _ = history.Jsonl
