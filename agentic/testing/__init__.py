@@ -8,11 +8,14 @@ pip install 'agentic-weave[testing]'.
 import typing
 
 from agentic.testing._adapter import Adapter, Streamed, check_adapter
-from agentic.testing._compactor import check_compactor
-from agentic.testing._counter import check_counter
+from agentic.testing._budget_parts import check_compactor, check_counter
 from agentic.testing._decider import check_decider
-from agentic.testing._recorder import EventRecorder
-from agentic.testing._scripted import ScriptedDecider, ScriptedExecutor, StreamingScriptedDecider
+from agentic.testing._fakes import (
+    EventRecorder,
+    ScriptedDecider,
+    ScriptedExecutor,
+    StreamingScriptedDecider,
+)
 from agentic.testing._sessions import check_sessions
 from agentic.testing._store import check_store
 

@@ -28,7 +28,7 @@ __all__ = [
     "RESULT",
     "SUMMARY",
     "TALK",
-    "Check",
+    "Promise",
     "append_all",
     "describe",
     "expect",
@@ -36,7 +36,7 @@ __all__ = [
     "expect_text",
 ]
 
-Check: TypeAlias = Callable[[Any], Awaitable[None]]
+Promise: TypeAlias = Callable[[Any], Awaitable[None]]
 
 ASK = Message("user", "Why is the build red?")
 CALL = Message("assistant", tool_calls=[ToolCall("c1", "run", '{"command": "make"}')])

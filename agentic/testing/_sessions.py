@@ -34,7 +34,7 @@ from agentic.testing._store import check_store
 
 __all__ = ["check_sessions"]
 
-Place: TypeAlias = Callable[[], Sessions]
+SessionsFactory: TypeAlias = Callable[[], Sessions]
 
 _NO_IDS: list[Any] = [
     "",
@@ -58,7 +58,7 @@ _TICK_SECONDS = 0.02
 """So that two changes are apart by the coarsest clock that a place may have."""
 
 
-def check_sessions(factory: Place, *, other: Place | None = None) -> None:
+def check_sessions(factory: SessionsFactory, *, other: SessionsFactory | None = None) -> None:
     """Hold a place with many sessions to its promises, and its stores to theirs.
 
     Call it from a plain function: it runs event loops of its own.

@@ -5,7 +5,7 @@ A check is a coroutine function whose docstring is the promise; a failure says w
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from agentic.errors import HistoryConflict, NothingToRestore
@@ -19,7 +19,6 @@ from agentic.history import (
     counts_replaced,
 )
 from agentic.messages import Message, close_open_rounds
-from agentic.testing._output_store import OUTPUT_STORE_PROMISES
 from agentic.testing._promises import (
     ANSWER,
     ASK,
@@ -30,14 +29,18 @@ from agentic.testing._promises import (
     RESULT,
     SUMMARY,
     TALK,
-    Check,
+    Promise,
     append_all,
     describe,
     expect,
     expect_refusal,
     expect_text,
 )
-from agentic.testing._redactor import REDACTOR_PROMISES
+from agentic.testing._store_abilities import (
+    OUTPUT_STORE_PROMISES,
+    REDACTOR_PROMISES,
+    REVISIONED_PROMISES,
+)
 
 __all__ = ["check_store"]
 
@@ -71,7 +74,7 @@ def check_store(
         asyncio.run(_hold_to_memory(factory, reopen))
 
 
-async def _hold_to(role: type[Any], check: Check, factory: Callable[[], Store]) -> None:
+async def _hold_to(role: type[Any], check: Promise, factory: Callable[[], Store]) -> None:
     async with _opened(factory()) as store:
         if not isinstance(store, role) or (check in _COUNTED and not counts_replaced(store)):
             return
@@ -272,21 +275,6 @@ async def _restores_what_came_later(store: Archive) -> None:
     expect(await store.full(), [*TALK, MORE, ASK])
 
 
-async def _counts_its_writes(store: Any) -> None:
-    """revision() grows by 1 with each write of this store, and with nothing else."""
-    find_revision: Callable[[], Awaitable[int]] = store.revision
-    before = await find_revision()
-    await append_all(store, [ASK, MORE])
-    await store.load()
-    _expect_number(await find_revision() - before, 2, "After two appends:")
-    if isinstance(store, Rewriter):
-        await store.replace([SUMMARY])
-        _expect_number(await find_revision() - before, 3, "After a replace():")
-    if isinstance(store, Archive):
-        await store.restore()
-        _expect_number(await find_revision() - before, 4, "After a restore():")
-
-
 async def _archives_all(store: Archive) -> None:
     """full() gives every message ever appended, in order, and none that only a replace brought."""
     await append_all(store, TALK)
@@ -390,7 +378,7 @@ async def _says_that_nothing_was_dropped(store: Archive) -> None:
     await expect_refusal(NothingToRestore, store.diff(), "diff() after a restore()")
 
 
-_PROMISES: dict[type[Any], Sequence[Check]] = {
+_PROMISES: dict[type[Any], Sequence[Promise]] = {
     Store: [
         _starts_empty,
         _keeps_order,
@@ -430,7 +418,7 @@ _PROMISES: dict[type[Any], Sequence[Check]] = {
     ],
     OutputStore: OUTPUT_STORE_PROMISES,
     Redactor: REDACTOR_PROMISES,
-    Revisioned: [_counts_its_writes],
+    Revisioned: REVISIONED_PROMISES,
 }
 _COUNTED = {
     _keeps_what_came_later,
@@ -442,11 +430,6 @@ _COUNTED = {
     _restores_what_came_later,
 }
 """What only a store whose `replace` accepts `replaces` is held to."""
-
-
-def _expect_number(found: int, expected: int, where: str) -> None:
-    if found != expected:
-        raise AssertionError(f"{where} Expected {expected}; got {found}.")
 
 
 async def _expect_diff(

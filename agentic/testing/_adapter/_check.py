@@ -1,24 +1,30 @@
-"""The order in which an adapter is held to its promises."""
+"""The order in which an adapter is held to its promises, those of errors included."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agentic.testing._adapter._edits import check_edits
-from agentic.testing._adapter._errors import check_errors
-from agentic.testing._adapter._foreign import check_foreign
-from agentic.testing._adapter._protocol import Adapter
+from agentic.testing._adapter._promise import Adapter, broken
 from agentic.testing._adapter._replies import (
     check_reply,
     check_stop_words,
+    check_stream,
     history_of,
     read_example,
 )
-from agentic.testing._adapter._requests import check_request
-from agentic.testing._adapter._streams import check_stream
-from agentic.testing._adapter._validator import check_validator
-from agentic.testing._adapter._views import check_views
+from agentic.testing._adapter._requests import check_edits, check_foreign, check_request
+from agentic.testing._adapter._views import check_validator, check_views
 
 __all__ = ["check_adapter"]
+_NEVER: tuple[Any, ...] = (
+    None,
+    {},
+    "",
+    ValueError("boom"),
+    ConnectionError("the connection was reset"),
+    {"error": {"message": "Rate limit reached: 40000 tokens per minute. Try again in 20 s."}},
+    {"error": {"message": "You exceeded your current quota, please check your plan."}},
+)
+"""No provider's overflow. A rate limit counts tokens too, and waiting is all it asks for."""
 
 
 def check_adapter(
@@ -76,9 +82,32 @@ def check_adapter(
     for where, history in histories.items():
         check_edits(adapter, where, history)
         check_foreign(adapter, where, history)
-    check_errors(adapter, list(overflows), list(other_errors))
+    _check_errors(adapter, list(overflows), list(other_errors))
     check_views(adapter)
 
 
 def _named(kind: str, examples: Iterable[Any]) -> list[tuple[str, Any]]:
     return [(f"{kind} {number}", example) for number, example in enumerate(examples, 1)]
+
+
+def _check_errors(adapter: Adapter, overflows: Sequence[Any], others: Sequence[Any]) -> None:
+    """Show the errors one by one."""
+    for error in overflows:
+        if not _is_overflow(adapter, error):
+            raise broken(_name(error), "is_context_overflow() recognizes it, but did not")
+    for error in (*_NEVER, *others):
+        if _is_overflow(adapter, error):
+            promise = "is_context_overflow() takes no other error for an overflow, but took this"
+            raise broken(_name(error), f"{promise}: a user would lose history for nothing")
+
+
+def _is_overflow(adapter: Adapter, error: Any) -> bool:
+    try:
+        return adapter.is_context_overflow(error)
+    except Exception as problem:
+        promise = f"is_context_overflow() never raises, but raised {problem!r:.200}"
+        raise broken(_name(error), promise) from problem
+
+
+def _name(error: Any) -> str:
+    return f"the error {error!r:.200}"

@@ -1,15 +1,36 @@
-"""What an adapter promises of requests that a provider accepted: they come back as they were."""
+"""What an adapter promises of requests: what a provider accepted comes back as it was.
 
-from collections.abc import Mapping
+What was edited goes out as it is now, and what came from elsewhere is written anew.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agentic.messages import Message, split_rounds
-from agentic.testing._adapter._promise import MARK, ask, broken, call, difference, is_accepted
-from agentic.testing._adapter._protocol import Adapter
-from agentic.testing._adapter._talk import ASK, READ, find_talk
-from agentic.testing._adapter._variations import with_one_thing_unknown, with_one_thing_wrong
+import attrs
 
-__all__ = ["check_request"]
+from agentic.messages import Message, ProviderPayload, split_rounds
+from agentic.testing._adapter._examples import (
+    ASK,
+    READ,
+    find_talk,
+    with_one_thing_unknown,
+    with_one_thing_wrong,
+)
+from agentic.testing._adapter._promise import (
+    MARK,
+    Adapter,
+    ask,
+    broken,
+    call,
+    difference,
+    is_accepted,
+    shows,
+)
+
+__all__ = ["check_edits", "check_foreign", "check_request"]
+_TELLING = 4
+"""Characters from which a text is told from the words of the wire around it."""
 
 
 def check_request(adapter: Adapter, where: str, request: Mapping[str, Any]) -> list[Message]:
@@ -67,3 +88,76 @@ def _survives_drops(adapter: Adapter, where: str, history: list[Message]) -> Non
             positions = sorted(place for found in kept for place in found.positions)
             view = [history[place] for place in positions]
             is_accepted(adapter, f"{where}, {what} round {index + 1}", view, tools=[READ])
+
+
+def check_edits(adapter: Adapter, where: str, history: Sequence[Message]) -> None:
+    """Edit every part of every message: by replace(), and with the native items left as they were.
+
+    A stale payload undoes an edit: what was cut, masked or corrected goes out after all.
+    """
+    before = is_accepted(adapter, where, history)
+    for position, message in enumerate(history):
+        for what, changes, old in _edits(message):
+            for edited in (message.replace(**changes), attrs.evolve(message, **changes)):
+                view = [*history[:position], edited, *history[position + 1 :]]
+                after = is_accepted(adapter, f"{where}, with {what} edited", view)
+                stale = len(old) >= _TELLING and 0 < shows(before, old) <= shows(after, old)
+                if not shows(after, MARK) or stale:
+                    kept = ", though native still holds the old one" * (edited.native is not None)
+                    promise = f"an edited message goes out edited{kept}, but {what} did not change"
+                    raise broken(f"{where}, message {position + 1}", promise)
+        _drop_a_call(adapter, where, history, position)
+
+
+def _edits(message: Message) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield what may be edited, the changes, and the text that is to go."""
+    if message.content:
+        yield "the content", {"content": MARK}, message.content
+    for index, asked in enumerate(message.tool_calls):
+        edited = attrs.evolve(asked, arguments=json.dumps({"edited": MARK}))
+        calls = [*message.tool_calls[:index], edited, *message.tool_calls[index + 1 :]]
+        yield "the arguments of a call", {"tool_calls": calls}, asked.arguments
+    for index, result in enumerate(message.tool_results):
+        shorter = attrs.evolve(result, output=MARK)
+        results = [*message.tool_results[:index], shorter, *message.tool_results[index + 1 :]]
+        yield "the output of a tool", {"tool_results": results}, result.output
+
+
+def _drop_a_call(adapter: Adapter, where: str, history: Sequence[Message], position: int) -> None:
+    """Drop the last call of a message and its result, as a strategy may."""
+    message = history[position]
+    if not message.tool_calls:
+        return
+    gone = message.tool_calls[-1].id
+    view = [attrs.evolve(each, tool_results=_without(each, gone)) for each in history]
+    view[position] = attrs.evolve(message, tool_calls=message.tool_calls[:-1])
+    text = is_accepted(adapter, f"{where}, with a call dropped", view)
+    if len(gone) >= _TELLING and shows(text, gone):
+        promise = "a call that was dropped stays dropped, though native still holds it"
+        raise broken(f"{where}, message {position + 1}", f"{promise}, but {gone!r} went out")
+
+
+def _without(message: Message, call_id: str) -> list[Any]:
+    return [result for result in message.tool_results if result.call_id != call_id]
+
+
+def check_foreign(adapter: Adapter, where: str, history: Sequence[Message]) -> None:
+    """Send a history as if another provider had written it: its items and its thinking stay."""
+    elsewhere = f"not {adapter.NAME}"
+    bare = [message.replace(reasoning="") for message in history]
+    poison = [attrs.evolve(m, native=ProviderPayload(elsewhere, {"content": MARK})) for m in bare]
+    thinking = [
+        attrs.evolve(message, reasoning=MARK) if message.role == "assistant" else message
+        for message in poison
+    ]
+    if shows(is_accepted(adapter, f"{where}, with reasoning from elsewhere", thinking), MARK):
+        raise broken(where, "reasoning of another provider is never sent, but it was")
+    expected = is_accepted(adapter, f"{where}, without native items", bare)
+    own = [attrs.evolve(m, native=_moved(m, elsewhere)) for m in history]
+    for view in (own, poison):
+        if is_accepted(adapter, f"{where}, from elsewhere", view) != expected:
+            raise broken(where, "items of another provider are never sent, but they changed it")
+
+
+def _moved(message: Message, provider: str) -> ProviderPayload | None:
+    return message.native and ProviderPayload(provider, message.native.payload)

@@ -1,4 +1,7 @@
-"""What an adapter promises of any view: the provider accepts it, and nothing in it is lost."""
+"""What an adapter promises of any view: the provider accepts it, and nothing in it is lost.
+
+Whether it would be accepted the adapter's validator says, which has promises of its own.
+"""
 
 import base64
 import re
@@ -11,9 +14,7 @@ import attrs
 from agentic.context.strategies import FitContextWindow
 from agentic.errors import ConfigError
 from agentic.messages import Message, ProviderPayload, leading_system_count
-from agentic.testing._adapter._promise import MARK, as_text, ask, broken, is_accepted, shows
-from agentic.testing._adapter._protocol import Adapter
-from agentic.testing._adapter._talk import (
+from agentic.testing._adapter._examples import (
     ANSWER,
     ASK,
     CALL,
@@ -23,8 +24,17 @@ from agentic.testing._adapter._talk import (
     RESULT,
     find_talk,
 )
+from agentic.testing._adapter._promise import (
+    MARK,
+    Adapter,
+    as_text,
+    ask,
+    broken,
+    is_accepted,
+    shows,
+)
 
-__all__ = ["check_views"]
+__all__ = ["check_validator", "check_views"]
 
 _MARK = re.compile(r"mark-[a-z0-9-]+")
 _SOUND = [ASK, CALL, RESULT, ANSWER]
@@ -49,6 +59,10 @@ _JUNK: list[Any] = [
     {"role": 3, "content": 3},
     {"role": "x", "content": [None]},
 ]
+_DAMAGE = {
+    "whose result was taken out": RESULT.tool_results[0].output,
+    "whose call was taken out": "a.py",
+}
 
 
 def check_views(adapter: Adapter) -> None:
@@ -175,3 +189,14 @@ def _accepts_generated(adapter: Adapter) -> None:
         is_accepted(adapter, "a generated conversation, cut", view, tools=[READ])
 
     accepts()
+
+
+def check_validator(adapter: Adapter) -> None:
+    """Damage a sound request: a validator that accepts everything proves nothing."""
+    key = find_talk(adapter)
+    for damage, text in _DAMAGE.items():
+        where = f"a request {damage}"
+        request = ask(where, adapter.encode_request, [ASK, CALL, RESULT, ANSWER, ASK])
+        left = [item for item in request[key] if not shows(as_text(item), text)]
+        if not ask(where, adapter.validate, {**request, key: left}):
+            raise broken(where, "validate() refuses it, but accepts it")

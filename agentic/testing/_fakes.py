@@ -1,23 +1,28 @@
-"""A model and tools that play a script: for tests of whatever is built on the loop."""
+"""A model and tools that play a script, and a recorder of events: for tests of agents."""
 
+import contextlib
+import functools
 import inspect
 import reprlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 import attrs
+from blinker import ANY, NamedSignal
 
-from agentic.errors import IncompleteReply
+from agentic.errors import ConfigError, IncompleteReply
+from agentic.events import Event, signals
 from agentic.loop import Decision, Input
 from agentic.messages import ToolCall, ToolError, ToolResult
 from agentic.tools import ToolDefinition
 
-__all__ = ["ScriptedDecider", "ScriptedExecutor", "StreamingScriptedDecider"]
+__all__ = ["EventRecorder", "ScriptedDecider", "ScriptedExecutor", "StreamingScriptedDecider"]
 
 _Answer: TypeAlias = Decision | str
 _Step: TypeAlias = (
     _Answer | BaseException | type[BaseException] | Callable[[Input], _Answer | Awaitable[_Answer]]
 )
+_E = TypeVar("_E", bound=Event)
 
 
 @attrs.define(init=False, eq=False)
@@ -170,3 +175,64 @@ def _script_is_over(length: int, request: Input) -> AssertionError:
         f"run; the history of {len(request.history)} messages ends with {last}: add a step, or "
         "let the last one call no tools"
     )
+
+
+@attrs.define(init=False, eq=False)
+class EventRecorder:
+    """Collects events inside a `with` block: all of them, or those that are named.
+
+    >>> import asyncio
+    >>> from agentic import events, loop, testing
+    >>> runner = loop.Runner(testing.ScriptedDecider("Hello."))
+    >>> with EventRecorder("agent_start", "agent_end", sender=runner) as recorder:
+    ...     _ = runner.run_sync("hi")
+    >>> recorder.names
+    ['agent_start', 'agent_end']
+    >>> recorder.of(events.AgentEnd)[0].reply
+    'Hello.'
+    """
+
+    events: list[Event]
+    """The records, in order. They stay when the block is left."""
+    names: list[str]
+    """The names of their signals."""
+    senders: list[Any]
+    """Who sent each."""
+    _signals: list[NamedSignal]
+    _sender: Any
+    _stack: contextlib.ExitStack
+
+    def __init__(self, *chosen: str | NamedSignal, sender: Any = None) -> None:
+        """Choose signals, none for all of them, and a sender, None for any."""
+        self.events, self.names, self.senders = [], [], []
+        self._signals = [_signal(given) for given in chosen or signals]
+        self._sender = ANY if sender is None else sender
+        self._stack = contextlib.ExitStack()
+
+    def of(self, record: type[_E]) -> list[_E]:
+        """Return the records of one type, in order."""
+        return [event for event in self.events if isinstance(event, record)]
+
+    def _record(self, name: str, sender: Any, event: Event) -> None:
+        self.events.append(event)
+        self.names.append(name)
+        self.senders.append(sender)
+
+    def __enter__(self) -> Self:
+        for signal in self._signals:
+            receiver = functools.partial(self._record, signal.name)
+            self._stack.enter_context(signal.connected_to(receiver, self._sender))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+
+def _signal(given: str | NamedSignal) -> NamedSignal:
+    if isinstance(given, NamedSignal):
+        return given
+    if given not in signals:
+        raise ConfigError(
+            "the signal", given, f"one of {', '.join(signals)}", "leave it out for them all"
+        )
+    return signals[given]

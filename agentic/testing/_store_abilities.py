@@ -1,8 +1,12 @@
-"""What a store promises from which a secret can be removed, as checks that `check_store` calls."""
+"""What a store promises that can do more: keep outputs, have a secret removed, count its writes.
+
+The checks are for `check_store`, which asks a store for the abilities that it has.
+"""
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -28,16 +32,18 @@ from agentic.testing._promises import (
     ANSWER,
     ASK,
     MORE,
+    SUMMARY,
     TALK,
-    Check,
+    Promise,
     append_all,
     expect,
     expect_refusal,
     expect_text,
 )
 
-__all__ = ["REDACTOR_PROMISES"]
+__all__ = ["OUTPUT_STORE_PROMISES", "REDACTOR_PROMISES", "REVISIONED_PROMISES"]
 
+_NEVER_KEPT = "out-0123456789abcdef"
 _SECRET = "sk-live-4f9c1a77"  # noqa: S105  nobody's
 _ODD = 'pass "word"\n\\ two'
 _MARK = '[a "key" was here]'
@@ -52,6 +58,57 @@ _LEAK = Message(
     extra={"nested": [_SECRET]},
 )
 _ECHO = Message("tool", tool_results=[ToolResult("c9", "login", "welcome")])
+
+
+async def _keeps_outputs(store: OutputStore) -> None:
+    """get() gives back what put() was given: nothing, lines, lone surrogates, a million bytes."""
+    for output in (
+        "",
+        "one\r\ntwo\x85\x00",
+        "\ud83d\ude00 \U0001f600 \udfff",
+        "0123456789" * 100_000,
+    ):
+        expect_text(await store.get(await store.put(output)), output)
+
+
+async def _refers_by_content(store: OutputStore) -> None:
+    """The reference is out- and 16 hex digits; equal outputs have the same, others another."""
+    first, again, other = [await store.put(text) for text in ("red", "red", "green")]
+    expect_text(again, first)
+    if other == first or not re.fullmatch("out-[0-9a-f]{16}", first):
+        raise AssertionError(f"It gave {first!r} and {other!r}.")
+
+
+async def _misses_what_was_never_kept(store: OutputStore) -> None:
+    """get() of a reference that was never given raises OutputNotFound."""
+    await expect_refusal(OutputNotFound, store.get(_NEVER_KEPT), "get() before any put()")
+    await store.put("red")
+    await expect_refusal(OutputNotFound, store.get(_NEVER_KEPT), "get()")
+
+
+async def _refuses_what_is_no_reference(store: OutputStore) -> None:
+    """get() of anything but a reference is a ConfigError: nobody reads other files with it."""
+    ref = await store.put("red")
+    for other in ("", f"../{ref}", f"{ref}/..", f"{ref}\n", ref.upper(), "out-red", "/etc/passwd"):
+        await expect_refusal(ConfigError, store.get(other), f"get({other!r})")
+
+
+async def _keeps_outputs_beside_the_history(store: Any) -> None:
+    """What is kept is no message: load() and full() do not have it."""
+    await store.append(ASK)
+    await store.put("red")
+    expect(await store.load(), [ASK])
+    if isinstance(store, Archive):
+        expect(await store.full(), [ASK])
+
+
+OUTPUT_STORE_PROMISES: Sequence[Promise] = [
+    _keeps_outputs,
+    _refers_by_content,
+    _misses_what_was_never_kept,
+    _refuses_what_is_no_reference,
+    _keeps_outputs_beside_the_history,
+]
 
 
 async def _redacts_everywhere(store: Any) -> None:
@@ -194,7 +251,7 @@ async def _refuses_what_cannot_be_meant(store: Any) -> None:
     expect(await store.full(), TALK)
 
 
-REDACTOR_PROMISES: Sequence[Check] = [
+REDACTOR_PROMISES: Sequence[Promise] = [
     _redacts_everywhere,
     _redacts_notes,
     _keeps_rounds,
@@ -206,6 +263,29 @@ REDACTOR_PROMISES: Sequence[Check] = [
     _refuses_what_is_outdated,
     _refuses_what_cannot_be_meant,
 ]
+
+
+async def _counts_its_writes(store: Any) -> None:
+    """revision() grows by 1 with each write of this store, and with nothing else."""
+    find_revision: Callable[[], Awaitable[int]] = store.revision
+    before = await find_revision()
+    await append_all(store, [ASK, MORE])
+    await store.load()
+    _expect_number(await find_revision() - before, 2, "After two appends:")
+    if isinstance(store, Rewriter):
+        await store.replace([SUMMARY])
+        _expect_number(await find_revision() - before, 3, "After a replace():")
+    if isinstance(store, Archive):
+        await store.restore()
+        _expect_number(await find_revision() - before, 4, "After a restore():")
+
+
+REVISIONED_PROMISES: Sequence[Promise] = [_counts_its_writes]
+
+
+def _expect_number(found: int, expected: int, where: str) -> None:
+    if found != expected:
+        raise AssertionError(f"{where} Expected {expected}; got {found}.")
 
 
 def _is(store: Any, role: type[Any]) -> bool:
