@@ -10,8 +10,7 @@ from agentic.tokens._counter import (
     HeuristicTokenCounter,
     approx_token_counter,
 )
-from agentic.tokens._describe_largest import describe_largest
-from agentic.tokens._messages import count_message_tokens, count_tokens
+from agentic.tokens._messages import count_message_tokens, count_tokens, describe_largest
 from agentic.tokens._token_cache import MessageSizes, TokenCache
 
 if typing.TYPE_CHECKING:
@@ -21,10 +20,9 @@ if typing.TYPE_CHECKING:
         count_text,
         estimate_tokens,
     )
-    from agentic.tokens._encodings import MODEL_ENCODINGS, get_encoding
     from agentic.tokens._estimate import EstimateCounter
     from agentic.tokens._exact import QuicktokCounter, TiktokenCounter, TokenizersCounter
-    from agentic.tokens._models import ModelCounter, for_model
+    from agentic.tokens._models import MODEL_ENCODINGS, ModelCounter, for_model, get_encoding
 
 __all__ = [
     "MODEL_ENCODINGS",
@@ -58,8 +56,8 @@ __getattr__, __dir__ = _lazy.load_lazily(
         "count_messages_tokens": "._doors",
         "count_text": "._doors",
         "estimate_tokens": "._doors",
-        "MODEL_ENCODINGS": "._encodings",
-        "get_encoding": "._encodings",
+        "MODEL_ENCODINGS": "._models",
+        "get_encoding": "._models",
         "EstimateCounter": "._estimate",
         "QuicktokCounter": "._exact",
         "TiktokenCounter": "._exact",

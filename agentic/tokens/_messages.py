@@ -1,16 +1,17 @@
-"""Counting messages and conversations.
+"""Counting messages and conversations, and saying what most of one is.
 
 A message is its texts (content, reasoning, names and arguments of calls, outputs, errors and
 notices of results), a flat estimate for each media part, and an overhead for the role and the
 delimiters that a provider adds.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import collections
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from agentic._validate import is_whole, must_count
 from agentic.errors import ConfigError
-from agentic.messages import Message
+from agentic.messages import Message, Round, find_task, leading_system_count, split_rounds
 from agentic.tokens._counter import Counter, approx_token_counter
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "count_checked",
     "count_message_tokens",
     "count_tokens",
+    "describe_largest",
     "message_texts",
 ]
 
@@ -129,3 +131,37 @@ def _leaves(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _leaves(item)
+
+
+def describe_largest(messages: Sequence[Message], *, overhead_tokens: int = 0) -> str:
+    """Name what most of a request is, `overhead_tokens` being what is sent beside the messages.
+
+    Sizes are estimated: four characters a token.
+
+    >>> describe_largest([Message("system", "Be brief. " * 100), Message("user", "Why?")])
+    'the system prompt'
+    >>> describe_largest([Message("user", "Why? " * 100), Message("assistant", "Because.")])
+    'the latest request'
+    """
+    sizes = collections.Counter({"what is sent beside the messages": overhead_tokens})
+    rounds, leading = split_rounds(messages), leading_system_count(messages)
+    task = find_task(messages)
+    for found in rounds:
+        name = _named(found, leading, task)
+        if name == "older messages" and found is rounds[-1]:
+            name = "the newest round"
+        sizes[name] += count_tokens(found.messages)
+    return max(sizes, key=sizes.__getitem__)
+
+
+def _named(found: Round, leading: int, task: tuple[int, ...]) -> str:
+    at = found.positions[0]
+    if found.messages[0].summary is not None:
+        return "the summary"
+    if at < leading:
+        return "the system prompt"
+    if found.pinned:
+        return "pinned messages"
+    if asked := set(task).intersection(found.positions):
+        return "the latest request" if task[-1] in asked else "the opening request"
+    return "older messages"

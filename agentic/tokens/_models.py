@@ -1,19 +1,26 @@
-"""The best counter that is installed for a model, and how exact it is.
+"""The best counter that is installed for a model, how exact it is, and the vocabulary it has.
 
 OpenAI's vocabularies are public, as are Llama 3's and Qwen's. Others are estimated as o200k_base
 and scaled up, rather too much than too little: a budget that trusts a low count overflows.
+
+The names of vocabularies are tiktoken's
+(https://github.com/openai/tiktoken/blob/main/tiktoken/model.py, read with 0.14), `claude` and the
+default those of supyagent (https://github.com/ergodic-ai/supyagent).
 """
+
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 import attrs
 
 from agentic._validate import must_count
 from agentic.errors import ConfigError
 from agentic.tokens._counter import Counter
-from agentic.tokens._encodings import MODEL_ENCODINGS, get_encoding, longest_name
 from agentic.tokens._estimate import EstimateCounter
 from agentic.tokens._exact import QuicktokCounter, TiktokenCounter
 
-__all__ = ["ModelCounter", "for_model"]
+__all__ = ["MODEL_ENCODINGS", "ModelCounter", "for_model", "get_encoding"]
 
 # The vocabularies of local models that quicktok brings.
 _OPEN = {
@@ -50,6 +57,32 @@ _SCALES = {
 }
 _OTHER_SCALE = 1.15
 _NEWER_OPENAI = ["gpt", "codex"]  # than tiktoken's table, but not than the vocabulary, so far
+MODEL_ENCODINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "o1": "o200k_base",
+        "o3": "o200k_base",
+        "o4-mini": "o200k_base",
+        "gpt-5": "o200k_base",
+        "gpt-4.5": "o200k_base",
+        "gpt-4.1": "o200k_base",
+        "gpt-4o": "o200k_base",
+        "chatgpt-4o": "o200k_base",
+        "gpt-oss": "o200k_harmony",
+        "gpt-4": "cl100k_base",
+        "gpt-3.5": "cl100k_base",
+        "gpt-35": "cl100k_base",
+        "davinci-002": "cl100k_base",
+        "babbage-002": "cl100k_base",
+        "text-embedding-ada-002": "cl100k_base",
+        "text-embedding-3-small": "cl100k_base",
+        "text-embedding-3-large": "cl100k_base",
+        "claude": "cl100k_base",
+        "default": "cl100k_base",
+    }
+)
+"""The start of a model's name, to its encoding; `default` is for all others. Claude's vocabulary is
+not public: its entry is a stand-in, and `for_model` knows better. Read-only."""
+_PREFIX_END = re.compile(r"^|[/:.]")
 
 
 @attrs.frozen
@@ -89,7 +122,7 @@ def for_model(model: str) -> ModelCounter:
     Raises:
         ConfigError: the name is not a str.
     """
-    known = longest_name(model, [*_OPEN, *_SCALES, *MODEL_ENCODINGS])
+    known = _longest_name(model, [*_OPEN, *_SCALES, *MODEL_ENCODINGS])
     if known in _SCALES:
         return _estimated(model, _SCALES[known])
     if known in _OPEN:
@@ -97,7 +130,7 @@ def for_model(model: str) -> ModelCounter:
     if known:
         encoding = get_encoding(model)
         return _exact(model, encoding) or _estimated(model, 1.0, encoding)
-    if longest_name(model, _NEWER_OPENAI) and (stand_in := _exact(model, "o200k_base")):
+    if _longest_name(model, _NEWER_OPENAI) and (stand_in := _exact(model, "o200k_base")):
         said = f"probably {stand_in.description}, as for the models before it"
         return attrs.evolve(stand_in, is_exact=False, description=said)
     return _estimated(model, _OTHER_SCALE)
@@ -129,3 +162,37 @@ def _estimated(model: str, scale: float, encoding: str = "") -> ModelCounter:
     else:
         said = f"no vocabulary of this model is at hand; o200k_base times {scale}"
     return ModelCounter(model, counter, is_exact=False, description=f"estimated: {said}")
+
+
+def get_encoding(model: str) -> str:
+    """Return the name of a model's encoding, by the longest name that the model's begins with.
+
+    >>> get_encoding("openrouter/openai/gpt-4.1-mini")
+    'o200k_base'
+    >>> get_encoding("gpt-4-turbo")
+    'cl100k_base'
+    >>> get_encoding("my-model")
+    'cl100k_base'
+    """
+    return MODEL_ENCODINGS[_longest_name(model, MODEL_ENCODINGS) or "default"]
+
+
+def _longest_name(model: str, names: Iterable[str]) -> str | None:
+    """Pick the longest of some names that a model's begins with, its provider's prefix aside.
+
+    >>> _longest_name("azure/GPT-4o-mini", ["gpt-4", "gpt-4o"])
+    'gpt-4o'
+    >>> _longest_name("o100", ["o1"]) is None
+    True
+    """
+    if not isinstance(model, str):
+        remedy = "pass the name that you send to the provider"
+        raise ConfigError("model", model, "a str such as 'gpt-4o'", remedy)
+    text = model.strip().lower()
+    tails = [text[end.end() :] for end in _PREFIX_END.finditer(text)]
+    found = [name for name in names if any(_begins(tail, name) for tail in tails)]
+    return max(found, key=len, default=None)
+
+
+def _begins(tail: str, name: str) -> bool:
+    return tail.startswith(name) and not tail[len(name) : len(name) + 1].isalnum()

@@ -5,9 +5,8 @@ Whatever a model writes, `Registry.execute` answers with a result that the model
 """
 
 from agentic._tool_definition import ToolDefinition
-from agentic.tools._compose import CompositeExecutor, FilteredExecutor
+from agentic.tools._compose import AllowlistPolicy, CompositeExecutor, FilteredExecutor, ToolPolicy
 from agentic.tools._function import FunctionTool, tool
-from agentic.tools._policy import AllowlistPolicy, ToolPolicy
 from agentic.tools._registry import Registry, Tool
 
 __all__ = [

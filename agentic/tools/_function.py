@@ -23,7 +23,7 @@ from agentic.messages import ToolError, ToolResult
 from agentic.tools import _docstring, _refusal
 
 if TYPE_CHECKING:
-    from agentic.tools._arguments import Signature
+    from agentic.tools._signature import Signature
 
 __all__ = ["FunctionTool", "tool"]
 
@@ -47,7 +47,7 @@ class FunctionTool(Generic[P, R]):
 
     async def run(self, arguments: Mapping[str, Any], /) -> object:
         """Call the function with arguments that fit its signature; others are a ToolError."""
-        from agentic.tools._conversion import to_plain  # noqa: PLC0415  costs msgspec
+        from agentic.tools._signature import to_plain  # noqa: PLC0415  costs msgspec
 
         try:
             bound = self._signature.bind(arguments)

@@ -16,7 +16,7 @@ from agentic._tool_definition import DIRECT, ToolDefinition
 from agentic.errors import ConfigError
 from agentic.messages import ToolCall, ToolError, ToolResult
 from agentic.tools import _refusal
-from agentic.tools._policy import ToolPolicy, as_policy
+from agentic.tools._compose import ToolPolicy, as_policy
 
 __all__ = ["Registry", "Tool"]
 

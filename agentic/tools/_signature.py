@@ -1,20 +1,101 @@
-"""How a function's signature is read: parameters with their schemas, descriptions and defaults."""
+"""The signature of a function as JSON: its schema, and arguments that a model wrote read by it.
+
+The types are msgspec's (https://jcristharif.com/msgspec/supported-types.html), and paths, which are
+strings in JSON. The check is strict: a number is not read from a string. Importing this module
+costs msgspec.
+"""
 
 import inspect
+import itertools
 import json
+import reprlib
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from types import SimpleNamespace
 from typing import Any
 
+import attrs
+import msgspec
+
 from agentic.errors import ConfigError
-from agentic.tools import _conversion, _docstring
-from agentic.tools._arguments import Parameter, Signature
+from agentic.tools import _docstring, _refusal
 from agentic.tools._refusal import InvalidArguments
 
-__all__ = ["read_signature"]
+__all__ = ["Signature", "read_signature", "to_plain"]
 
+_MAX_UNKNOWN = 10  # each costs a search for the nearest name, and a model can send a million
+
+_brief = reprlib.Repr()
+_brief.maxstring = _brief.maxother = 100
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+@attrs.frozen
+class Parameter:
+    """One parameter of a function, and the values it takes."""
+
+    name: str
+    annotation: Any
+    required: bool
+    schema: Mapping[str, Any]
+    """The JSON Schema of its values, complete in itself."""
+
+    def convert(self, value: object) -> Any:
+        """Turn JSON data into what the annotation says.
+
+        Raises:
+            InvalidArguments: it does not fit the annotation.
+        """
+        try:
+            return _convert(value, self.annotation)
+        except InvalidArguments as misfit:
+            problem, place = misfit.args
+            # reprlib stops at a depth of its own, where json.dumps would recurse.
+            given = _brief.repr(value)
+            sentence = f"{self.name}{place}: {problem}; given {given}; {self.allowed}"
+            raise InvalidArguments(sentence) from misfit
+
+    @property
+    def allowed(self) -> str:
+        """What the parameter takes, for a sentence."""
+        return f"allowed: {_refusal.bounded(json.dumps(self.schema), 500)}"
+
+
+@attrs.frozen
+class Signature:
+    """The parameters of a function, as the model sees them."""
+
+    parameters: tuple[Parameter, ...]
+    schema: Mapping[str, Any]
+
+    def bind(self, arguments: Mapping[str, object]) -> dict[str, Any]:
+        """Turn a JSON object into keyword arguments; what is absent is left to its default.
+
+        Raises:
+            InvalidArguments: with every problem there is, so that one more call can mend them all.
+        """
+        problems = list(self._unknown(arguments))
+        bound: dict[str, Any] = {}
+        for parameter in self.parameters:
+            if parameter.name in arguments:
+                try:
+                    bound[parameter.name] = parameter.convert(arguments[parameter.name])
+                except InvalidArguments as misfit:
+                    problems.extend(misfit.args)
+            elif parameter.required:
+                problems.append(f"{parameter.name} is missing; {parameter.allowed}")
+        if problems:
+            raise InvalidArguments(*problems)
+        return bound
+
+    def _unknown(self, arguments: Mapping[str, object]) -> Iterator[str]:
+        names = [parameter.name for parameter in self.parameters]
+        unknown = (name for name in arguments if name not in names)
+        for name in itertools.islice(unknown, _MAX_UNKNOWN):
+            hint = _refusal.suggest(name, names)
+            allowed = ", ".join(names) or "no arguments"
+            yield f"{_brief.repr(name)} is no parameter. {hint}allowed: {allowed}"
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:
@@ -28,7 +109,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         ConfigError: a parameter that no JSON object can fill, or whose type JSON cannot say.
     """
     found = [_resolved(function, parameter) for parameter in _named_parameters(function)]
-    schemas, definitions = _conversion.schemas([parameter.annotation for parameter in found])
+    schemas, definitions = _make_schemas([parameter.annotation for parameter in found])
     described = _docstring.describe_arguments(inspect.getdoc(function) or "")
     properties = {
         parameter.name: _property(schema, parameter, described, definitions)
@@ -73,7 +154,7 @@ def _resolved(function: Callable[..., Any], parameter: inspect.Parameter) -> ins
         raise ConfigError(place, parameter.annotation, allowed, remedy, message)
     annotation = _evaluated(function, parameter)
     try:
-        _conversion.schemas([annotation])
+        _make_schemas([annotation])
     except (TypeError, ValueError, NameError, AttributeError) as error:
         reason = str(error).partition("\n")[0].rstrip(":.")
         raise ConfigError(
@@ -125,10 +206,10 @@ def _default(
 ) -> dict[str, object]:
     """Show a default that the model could have sent itself, and no other: a sentinel is private."""
     try:
-        plain = _conversion.to_plain(parameter.default)
-        _conversion.convert(plain, parameter.annotation)
+        plain = to_plain(parameter.default)
+        _convert(plain, parameter.annotation)
         json.dumps(plain, allow_nan=False)
-        return {"default": _conversion.order_sets(plain, schema, definitions)}
+        return {"default": _order_sets(plain, schema, definitions)}
     except (InvalidArguments, TypeError, ValueError, RecursionError):
         return {}
 
@@ -157,3 +238,103 @@ def _inlined(schema: Any, definitions: Mapping[str, Any], depth: int = 2) -> Any
         rest = {key: value for key, value in schema.items() if key != "$ref"}
         return {**rest, **_inlined(definitions[name], definitions, depth - 1)}
     return {key: _inlined(value, definitions, depth) for key, value in schema.items()}
+
+
+def _convert(value: object, annotation: Any) -> Any:
+    """Turn JSON data into what the annotation says.
+
+    >>> _convert(["a.py"], list[PurePath])[0].suffix
+    '.py'
+
+    Raises:
+        InvalidArguments: with the problem, and the place within the value where there is one.
+    """
+    try:
+        return msgspec.convert(value, annotation, str_keys=True, dec_hook=_read_path)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).partition(" - at `$")
+        raise InvalidArguments(problem, place.rstrip("`")) from error
+    except UnicodeEncodeError as error:
+        raise InvalidArguments("holds half a character (a lone surrogate)", "") from error
+    except RecursionError as error:
+        raise InvalidArguments("is nested too deeply", "") from error
+
+
+def _make_schemas(
+    annotations: Sequence[object],
+) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
+    """Return each type's JSON Schema, and the definitions that these refer to.
+
+    >>> _make_schemas([int, list[str]])
+    (({'type': 'integer'}, {'type': 'array', 'items': {'type': 'string'}}), {})
+
+    Raises:
+        TypeError: JSON cannot say one of the types.
+    """
+    found, definitions = msgspec.json.schema_components(
+        annotations, ref_template="#/$defs/{name}", schema_hook=_path_schema
+    )
+    # A definition's title is its name again: tokens that say nothing.
+    named = {
+        name: {key: value for key, value in definition.items() if key != "title"}
+        for name, definition in definitions.items()
+    }
+    for definition in named.values():
+        for field in definition.get("properties", {}).values():
+            if "default" in field:
+                field["default"] = _order_sets(field["default"], field, named)
+    return found, named
+
+
+def _order_sets(value: Any, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
+    """Return JSON data with the sets in it sorted: Python's order differs with the hash seed.
+
+    >>> _order_sets(["b", "a"], {"type": "array", "uniqueItems": True}, {})
+    ['a', 'b']
+    """
+    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
+    for kind in (*schema.get("anyOf", ()), definitions.get(name, {})):
+        value = _order_sets(value, kind, definitions) if kind else value
+    if isinstance(value, list):
+        items = schema.get("items") or {}
+        parts = [_order_sets(item, items, definitions) for item in value]
+        return sorted(parts, key=json.dumps) if schema.get("uniqueItems") else parts
+    if isinstance(value, dict):
+        fields, others = schema.get("properties", {}), schema.get("additionalProperties") or {}
+        return {
+            key: _order_sets(item, fields.get(key, others), definitions)
+            for key, item in value.items()
+        }
+    return value
+
+
+def to_plain(value: object) -> object:
+    """Turn a value into JSON data; bytes are left for the encoder to refuse.
+
+    >>> to_plain([PurePath("a.py")])
+    ['a.py']
+
+    Raises:
+        TypeError: JSON cannot say the value.
+    """
+    return msgspec.to_builtins(value, builtin_types=(bytes,), str_keys=True, enc_hook=_show_path)
+
+
+def _path_schema(kind: type) -> dict[str, Any]:
+    if issubclass(kind, PurePath):
+        return {"type": "string"}
+    raise TypeError(f"JSON has no word for {kind.__name__}")
+
+
+def _read_path(kind: type, value: object) -> object:
+    if not issubclass(kind, PurePath):
+        return value
+    if not isinstance(value, str):
+        raise TypeError("Expected `str`")
+    return kind(value)
+
+
+def _show_path(value: object) -> str:
+    if isinstance(value, PurePath):
+        return str(value)
+    raise TypeError(f"JSON has no word for {type(value).__name__}")

@@ -14,8 +14,7 @@ import texts as material  # type: ignore[import-not-found]  # beside this script
 from sources import TRANSLATED  # type: ignore[import-not-found]
 
 from agentic.tokens import QuicktokCounter
-from agentic.tokens._estimate import WEIGHTS
-from agentic.tokens._features import count_features
+from agentic.tokens._estimate import WEIGHTS, count_features
 
 IMPORTANCE = {
     "agent session": 6.0,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agentic.errors import ConfigError
 from agentic.testing import check_counter
 from agentic.tokens import EstimateCounter, QuicktokCounter
-from agentic.tokens._features import count_features
+from agentic.tokens._estimate import count_features
 
 TEXT = st.text(st.characters())
 CODE = 'def parse(self, text: str) -> "Node":\n    return self.grammar[text.strip()]\n' * 40

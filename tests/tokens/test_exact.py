@@ -17,8 +17,7 @@ from agentic.tokens import (
     TiktokenCounter,
     TokenizersCounter,
 )
-from agentic.tokens._exact import _load_tiktoken
-from agentic.tokens._slices import _LONGEST, count_in_slices
+from agentic.tokens._exact import _LONGEST, _load_tiktoken, count_in_slices
 
 
 @pytest.fixture
