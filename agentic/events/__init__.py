@@ -10,7 +10,6 @@ weakly:
 >>> show = events.context_compaction_end.connect(show)
 """
 
-from agentic.events._send import send, send_sync
 from agentic.events._signals import (
     AgentEnd,
     AgentStart,
@@ -35,6 +34,8 @@ from agentic.events._signals import (
     message_end,
     message_start,
     message_update,
+    send,
+    send_sync,
     signals,
     tool_execution_end,
     tool_execution_start,

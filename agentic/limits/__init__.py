@@ -1,6 +1,6 @@
 """How many tokens a model takes in and gives out, by its name or by whoever serves it."""
 
-from agentic.limits._limits import ModelLimits, Provider
+from agentic.limits._catalog import ModelLimits, Provider
 from agentic.limits._lookup import CONTEXT_LIMITS, get_context_limit, lookup
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The limits of the models in use, grouped by the page that states them.
+"""The two numbers that bound a request, and those of the models in use, by the page that has them.
 
 Sizes are in tokens, in the provider's figures: where a page writes `1M` or `128K`, that is
 1,000,000 or 128,000. The window is what a request may hold: a provider that caps the input below
@@ -10,12 +10,51 @@ with the same numbers (gpt-5-codex) is left to the shorter one.
 
 from collections.abc import Mapping
 from datetime import date
+from typing import Protocol
 
 import attrs
 
-from agentic.limits._limits import ModelLimits
+from agentic.errors import ConfigError
 
-__all__ = ["SOURCES", "Source"]
+__all__ = ["SOURCES", "ModelLimits", "Provider", "Source"]
+_READ = date(2026, 11, 21)
+
+
+def _tokens(instance: object, attribute: "attrs.Attribute[int]", value: object) -> None:
+    # True is an int to Python, and a mistake here.
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        owner = type(instance).__name__
+        raise ConfigError(
+            f"{owner}.{attribute.name}",
+            value,
+            "a whole number of tokens >= 0",
+            "write the number out, or take it from limits.lookup(model)",
+        )
+
+
+@attrs.frozen
+class ModelLimits:
+    """What a model accepts and what it answers at most.
+
+    >>> ModelLimits(128_000, 16_384)
+    ModelLimits(context_window=128000, max_output=16384, known=True)
+    """
+
+    context_window: int = attrs.field(validator=_tokens)
+    """The most that a request may hold, the provider's cap on the input where that is smaller than
+    the window; 0 for no limit."""
+    max_output: int = attrs.field(validator=_tokens)
+    """The longest reply; 0 where nobody says."""
+    known: bool = True
+    """False for the conservative default that stands in for a model nobody has heard of."""
+
+
+class Provider(Protocol):
+    """Whoever serves a model and can say what it accepts."""
+
+    def limits(self) -> ModelLimits:
+        """Return the limits of the model in use."""
+        ...
 
 
 @attrs.frozen
@@ -28,8 +67,6 @@ class Source:
     """The day on which the page, or a stored copy of it, was read."""
     models: Mapping[str, ModelLimits]
 
-
-_READ = date(2026, 11, 21)
 
 SOURCES = (
     Source(

@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from agentic.errors import ConfigError
-from agentic.limits._catalog import SOURCES
-from agentic.limits._limits import ModelLimits
+from agentic.limits._catalog import SOURCES, ModelLimits
 
 __all__ = ["CONTEXT_LIMITS", "get_context_limit", "lookup"]
 

@@ -1,8 +1,7 @@
 """The reference loop: a model decides, tools run, the history is kept, truncated and compacted."""
 
 from agentic._protocols import Executor, Rewriter, Store
-from agentic.loop._protocols import Decider, Decision, Input, StreamingDecider
-from agentic.loop._records import Request, Result
+from agentic.loop._protocols import Decider, Decision, Input, Request, Result, StreamingDecider
 from agentic.loop._runner import Runner, ViewMaker
 from agentic.loop._truncation import truncate_result
 

@@ -1,20 +1,28 @@
-"""The history of a run: in memory, in the store, and as events."""
+"""The history of a run: in memory, in the store, as events, and through a View to the model.
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+What must not be left half done, such as storing the results of a turn, is finished even where the
+run is cancelled.
+"""
+
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 import attrs
 
 from agentic import events
+from agentic._lazy import asyncio
+from agentic._tool_definition import ToolDefinition
+from agentic.context.budget import CompactionTarget
+from agentic.context.view import Prepared, View
 from agentic.errors import ConfigError, HistoryChanged
 from agentic.history import Rewriter, Store, replace_known
-from agentic.loop._shield import shield
-from agentic.messages import Message, close_open_rounds
+from agentic.messages import ContextSummary, Message, close_open_rounds
+from agentic.usage import Usage
 
-if TYPE_CHECKING:
-    import asyncio
+__all__ = ["Conversation", "EventSender", "RunContext", "shield"]
 
-__all__ = ["Conversation", "EventSender"]
+_GRACE_SECONDS = 10.0
+"""How long work goes on after a cancellation: enough for all but a store that is stalled."""
 
 
 @attrs.frozen
@@ -128,3 +136,76 @@ class Conversation:
     async def _find_revision(self) -> int | None:
         find = getattr(self.store, "revision", None)
         return await find() if callable(find) else None
+
+
+@attrs.define(eq=False)
+class RunContext:
+    """Asks a View what to send of a conversation, and stores its compactions."""
+
+    conversation: Conversation
+    view: View
+    summary: ContextSummary | None = attrs.field(init=False, default=None)
+    """The latest summary of this run."""
+    usage: Usage = attrs.field(init=False, factory=Usage)
+    """What the summaries of this run used."""
+
+    async def prepare(self, system_prompt: str, tools: Sequence[ToolDefinition]) -> Prepared:
+        """Return what to send, after compacting the history if that is due."""
+        await self.conversation.refresh()
+        prepared = await self._prepare(system_prompt, tools)
+        if prepared.compaction is not None:
+            await self.conversation.refresh()
+            if self.conversation.history is not prepared.history:
+                # Others wrote while the summary was made.
+                prepared = await self._prepare(system_prompt, tools)
+        return prepared
+
+    async def shrink(self, sent: Sequence[Message]) -> Prepared | None:
+        """Return a strictly smaller request than one that a provider refused; None if none is."""
+        prepared = await self.view.shrink(sent, target=self._target())
+        self._take_in(prepared)
+        return prepared
+
+    async def _prepare(self, system_prompt: str, tools: Sequence[ToolDefinition]) -> Prepared:
+        prepared = await self.view.prepare(
+            self.conversation.history,
+            system_prompt=system_prompt,
+            tools=tools,
+            target=self._target(),
+        )
+        self._take_in(prepared)
+        return prepared
+
+    def _target(self) -> CompactionTarget:
+        event_sender = self.conversation.event_sender
+        return CompactionTarget(event_sender.sender, event_sender.run_id, self.conversation.replace)
+
+    def _take_in(self, prepared: Prepared | None) -> None:
+        made = None if prepared is None else prepared.compaction
+        if made is not None:
+            self.usage += made.usage
+            self.summary = made.summary if made.changed else self.summary
+        if self.conversation.put_off is not None:
+            raise self.conversation.put_off
+
+
+async def shield(work: Coroutine[Any, Any, None]) -> "asyncio.CancelledError | None":
+    """Finish `work` even if the caller is cancelled meanwhile, unless it then takes too long.
+
+    Gives the cancellation, for the caller to raise once it has told of what was done. Work that
+    fails raises: its own error, or the cancellation if there was one.
+    """
+    task = asyncio.create_task(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task}, timeout=_GRACE_SECONDS if cancelled else None)
+        except asyncio.CancelledError as error:
+            cancelled = error
+        else:
+            if not task.done():
+                task.cancel()
+    if cancelled is not None and (task.cancelled() or task.exception()):
+        raise cancelled
+    task.result()
+    return cancelled

@@ -13,11 +13,8 @@ from agentic._protocols import Executor
 from agentic._tool_definition import ToolDefinition
 from agentic.errors import ConfigError, ContextOverflow, IncompleteReply
 from agentic.loop._calls import CallOutcome, ToolBatch, make_unique, refuse
-from agentic.loop._context import RunContext
-from agentic.loop._conversation import Conversation, EventSender
-from agentic.loop._protocols import Decision, Input
-from agentic.loop._records import Request, Result
-from agentic.loop._shield import shield
+from agentic.loop._conversation import Conversation, EventSender, RunContext, shield
+from agentic.loop._protocols import Decision, Input, Request, Result
 from agentic.loop._truncation import Shortened, keep_whole, shorten
 from agentic.messages import Message, ToolError
 from agentic.usage import StopReason, Usage, normalize

@@ -13,10 +13,8 @@ from agentic.context.budget import Manager, Policy
 from agentic.context.strategies import Chain
 from agentic.context.view import View, as_chain
 from agentic.errors import ConfigError, HistoryConflict
-from agentic.loop._context import RunContext
-from agentic.loop._conversation import Conversation, EventSender
-from agentic.loop._protocols import Decider
-from agentic.loop._records import Request, Result
+from agentic.loop._conversation import Conversation, EventSender, RunContext
+from agentic.loop._protocols import Decider, Request, Result
 from agentic.loop._run import Run, Setup
 
 __all__ = ["Runner", "ViewMaker"]

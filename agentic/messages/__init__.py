@@ -1,7 +1,8 @@
 """Messages, the rounds they form, and the one JSON form that every store shares."""
 
 from agentic.messages._growth import RecentConversations, continues
-from agentic.messages._message import ContextSummary, Message, Role, check_messages
+from agentic.messages._landmarks import Task, find_summary, find_task, prefix_length, read_summary
+from agentic.messages._message import ContextSummary, Message, Role, SummaryText, check_messages
 from agentic.messages._parts import Media, ProviderPayload, ToolCall, ToolError, ToolResult
 from agentic.messages._plain import from_plain, to_plain
 from agentic.messages._rounds import (
@@ -12,9 +13,6 @@ from agentic.messages._rounds import (
     reopen_rounds,
     split_rounds,
 )
-from agentic.messages._summaries import find_summary, prefix_length, read_summary
-from agentic.messages._summary_text import SummaryText
-from agentic.messages._task import Task, find_task
 
 __all__ = [
     "ContextSummary",

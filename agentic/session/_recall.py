@@ -10,19 +10,12 @@ from agentic._validate import must_be_async, seconds
 from agentic.errors import ConfigError, OutputNotFound
 from agentic.history import Archive
 from agentic.messages import Message, ToolError, ToolResult
-from agentic.session._recall_arguments import (
-    CHARS,
-    DESCRIPTION,
-    PARAMETERS,
-    PLACES,
-    Asked,
-    InvalidRecall,
-    check,
-)
-from agentic.session._recall_index import (
+from agentic.session._search import (
     KEPT_REF,
     PLACE_REF,
+    Match,
     Piece,
+    Unsearchable,
     call_name,
     call_names,
     hidden_pieces,
@@ -30,8 +23,8 @@ from agentic.session._recall_index import (
     message_text,
     number_of,
     result_text,
+    search,
 )
-from agentic.session._search import Place, Unsearchable, search
 
 __all__ = ["RecallTool"]
 
@@ -42,6 +35,44 @@ _PAGE_LINES = 1_500
 _NEAR = 5
 _NEAR_AMONG = 1_000
 """How many of the newest references a misspelt one is compared with."""
+_MATCHES = (8, 30)
+_CHARS = (6_000, 12_000)
+"""By default, and at most. The most is below the 51,200 bytes that a tool's output may have."""
+_QUERY_CHARS = 1_000
+_MOST_SKIPPED = 10_000
+_DESCRIPTION = """\
+Find again what was said and done in this session and is no longer in front of you: messages that \
+a summary replaced, tool outputs that were cleared, the full text of outputs that were cut short.
+Search with `query`: plain text, or a regular expression with regex=true; case is ignored, the \
+newest comes first. Then read on with `ref`, the reference that a place, a notice or a placeholder \
+names: out-... is an output kept whole, text-... a message that a summary cut, a tool call's id \
+its result, m17 the 17th message, m17.2 the second result in it."""
+_PARAMETERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string", "description": "What to search for."},
+        "ref": {
+            "type": "string",
+            "description": "What to read. With a query, what to search in.",
+        },
+        "regex": {
+            "type": "boolean",
+            "description": "Whether the query is a regular expression (Python's).",
+        },
+        "offset": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "How many places to skip; reading, at which character to begin.",
+        },
+        "limit": {
+            "type": "integer",
+            "minimum": 1,
+            "description": f"How many places to show ({_MATCHES[0]} unless given, {_MATCHES[1]} at "
+            f"most); reading, how many characters ({_CHARS[0]}, {_CHARS[1]} at most).",
+        },
+    },
+}
+_TYPES: dict[str, type] = {"query": str, "ref": str, "regex": bool, "offset": int, "limit": int}
 
 
 @attrs.frozen(eq=False)
@@ -67,7 +98,7 @@ class RecallTool:
     """
 
     name: ClassVar[str] = _NAME
-    definition: ClassVar[ToolDefinition] = ToolDefinition(_NAME, DESCRIPTION, PARAMETERS)
+    definition: ClassVar[ToolDefinition] = ToolDefinition(_NAME, _DESCRIPTION, _PARAMETERS)
 
     store: Archive = attrs.field()
     seen: Callable[[], Awaitable[list[Message]]] | None = None
@@ -92,7 +123,7 @@ class RecallTool:
     async def run(self, arguments: Mapping[str, Any], /) -> ToolResult | ToolError:
         """Search or read, as a model asks."""
         try:
-            asked = check(arguments)
+            asked = _check_arguments(arguments)
             full = await self.store.full()
             if asked.query:
                 return await self._search(asked, full)
@@ -100,13 +131,13 @@ class RecallTool:
         except InvalidRecall as misfit:
             return ToolError(str(misfit), "bad_arguments")
 
-    async def _search(self, asked: Asked, full: list[Message]) -> ToolResult:
+    async def _search(self, asked: "RecallArguments", full: list[Message]) -> ToolResult:
         if asked.ref:
             pieces = iter([await self._find(asked.ref, full)])
         else:
             seen = await (self.seen or self.store.load)()
             pieces = hidden_pieces(full, seen, self.name)
-        most = asked.offset + asked.within(PLACES) + 1
+        most = asked.offset + asked.within(_MATCHES) + 1
         limit = self.regex_seconds if asked.regex else None
         try:
             places = await search(pieces, self._whole, asked.query, regex_seconds=limit, most=most)
@@ -114,14 +145,14 @@ class RecallTool:
             raise InvalidRecall(str(problem)) from problem
         return _show(asked, places)
 
-    async def _read(self, asked: Asked, full: list[Message]) -> ToolResult:
+    async def _read(self, asked: "RecallArguments", full: list[Message]) -> ToolResult:
         piece = await self._find(asked.ref, full)
         text = await self._whole(piece)
         if asked.offset >= max(1, len(text)):
             raise InvalidRecall(
                 f"{piece.ref} has {len(text):,} characters: pass an offset below that, or none"
             )
-        page = _page(text, asked.offset, asked.within(CHARS))
+        page = _page(text, asked.offset, asked.within(_CHARS))
         end = asked.offset + len(page)
         told = f"{piece.ref} ({piece.label}), characters {asked.offset:,}-{end:,} of {len(text):,}"
         rest = "" if end == len(text) else f': go on with recall(ref="{piece.ref}", offset={end})'
@@ -191,9 +222,9 @@ def _also(ref: str, full: list[Message]) -> str:
     return ""
 
 
-def _show(asked: Asked, places: list[Place]) -> ToolResult:
+def _show(asked: "RecallArguments", places: list[Match]) -> ToolResult:
     """Render the places that were asked for, as many as there is room for."""
-    wanted = places[asked.offset : asked.offset + asked.within(PLACES)]
+    wanted = places[asked.offset : asked.offset + asked.within(_MATCHES)]
     shown: list[str] = []
     left = _SHOWN_BYTES
     for place in wanted:
@@ -213,7 +244,7 @@ def _show(asked: Asked, places: list[Place]) -> ToolResult:
     return ToolResult(output="\n\n".join(shown), notice=f"[{notice}]")
 
 
-def _render(place: Place) -> str:
+def _render(place: Match) -> str:
     where = f", offset {place.offset}" if place.offset else ""
     piece = place.piece
     return (
@@ -221,7 +252,7 @@ def _render(place: Place) -> str:
     )
 
 
-def _nothing(asked: Asked, found: int) -> str:
+def _nothing(asked: "RecallArguments", found: int) -> str:
     if found:
         are = "is only 1 place" if found == 1 else f"are only {found:,} places"
         return f"There {are}: pass a smaller offset."
@@ -264,3 +295,56 @@ def _unknown(ref: str, full: list[Message], results: list[ToolResult]) -> str:
         f"and 12, the id of a tool call, m1 to m{len(full)} for a message, or m2.1 for the first "
         "result in the second one; search with a query to find one"
     )
+
+
+class InvalidRecall(Exception):
+    """What the model asked for cannot be done; the text says why and what to do."""
+
+
+@attrs.frozen(kw_only=True)
+class RecallArguments:
+    """The arguments of a call, checked."""
+
+    query: str = ""
+    ref: str = ""
+    regex: bool = False
+    offset: int = 0
+    limit: int | None = None
+
+    def within(self, bounds: tuple[int, int]) -> int:
+        """Return how much to show: the default, or what was asked, up to the most."""
+        usual, most = bounds
+        return usual if self.limit is None else min(self.limit, most)
+
+
+def _check_arguments(arguments: Mapping[str, Any]) -> RecallArguments:
+    """Read the arguments of a call; null says nothing.
+
+    >>> _check_arguments({"query": "port", "limit": None}).within(_MATCHES)
+    8
+
+    Raises:
+        InvalidRecall: one of them cannot be meant.
+    """
+    given = {name: value for name, value in arguments.items() if value is not None}
+    for name, value in given.items():
+        kind = _TYPES.get(name)
+        if kind is None:
+            raise InvalidRecall(f"there is no argument {name!r}: pass {', '.join(_TYPES)}")
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise InvalidRecall(
+                f"{name} is {value!r:.80}: pass a JSON {_PARAMETERS['properties'][name]['type']}"
+            )
+    if given.get("offset", 0) < 0 or given.get("limit", 1) < 1:
+        raise InvalidRecall("pass an offset from 0 and a limit from 1, or leave them out")
+    if not given.get("query") and not given.get("ref"):
+        raise InvalidRecall("pass a query to search for, or a ref to read")
+    if len(given.get("query", "")) > _QUERY_CHARS:
+        raise InvalidRecall(
+            f"the query is longer than {_QUERY_CHARS:,} characters: pass a part of it"
+        )
+    if given.get("query") and given.get("offset", 0) > _MOST_SKIPPED:
+        raise InvalidRecall(
+            f"a search skips {_MOST_SKIPPED:,} places at most: search for something less frequent"
+        )
+    return RecallArguments(**given)

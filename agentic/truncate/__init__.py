@@ -15,12 +15,11 @@ where it can be helped, a line is cut in two. A text within its limits is return
 import typing
 
 from agentic import _lazy
+from agentic.truncate._cut import Mode, Result
 from agentic.truncate._options import Default, Options, head, middle, tail
-from agentic.truncate._result import Mode, Result
 
 if typing.TYPE_CHECKING:
-    from agentic.truncate._buffers import HeadBuffer, MiddleBuffer, TailBuffer
-    from agentic.truncate._file import read_file
+    from agentic.truncate._buffers import HeadBuffer, MiddleBuffer, TailBuffer, read_file
 
 __all__ = [
     "Default",
@@ -42,6 +41,6 @@ __getattr__, __dir__ = _lazy.load_lazily(
         "HeadBuffer": "._buffers",
         "MiddleBuffer": "._buffers",
         "TailBuffer": "._buffers",
-        "read_file": "._file",
+        "read_file": "._buffers",
     },
 )

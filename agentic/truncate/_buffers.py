@@ -1,4 +1,4 @@
-"""Truncating a stream while it arrives, in memory that the limits bound.
+"""Truncating a stream while it arrives, or a file, in memory that the limits bound.
 
 Chunks are all `str` or all `bytes`. Bytes are decoded as UTF-8, and what is invalid becomes U+FFFD
 just as if all of them had been decoded at once. A result equals that of `head` or `tail` on the
@@ -8,17 +8,19 @@ whole text so far, wherever the chunks were cut.
 import codecs
 import os
 from types import TracebackType
-from typing import BinaryIO, ClassVar, Self
+from typing import BinaryIO, ClassVar, Protocol, Self
 
-from agentic.truncate._cut import CUTS
+from agentic.truncate._cut import CUTS, Mode, Result
 from agentic.truncate._measure import Measured, utf8_size
-from agentic.truncate._options import Default, applied_limits, refusal
-from agentic.truncate._result import Mode, Result
+from agentic.truncate._options import Default, Options, applied_limits, check_options, refusal
 from agentic.truncate._window import Ends, Prefix, Suffix, Window
 
-__all__ = ["Buffer", "HeadBuffer", "MiddleBuffer", "TailBuffer"]
+__all__ = ["Buffer", "HeadBuffer", "MiddleBuffer", "TailBuffer", "read_file"]
 
 _decoder = codecs.getincrementaldecoder("utf-8")
+_BLOCK = 262_144
+"""Bytes read at a time."""
+_DEFAULTS = Options()
 
 
 class Buffer:
@@ -185,3 +187,36 @@ def _open_private(path: str, flags: int) -> int:
     if hasattr(os, "fchmod"):  # a file that was there keeps its mode otherwise; not on Windows
         os.fchmod(descriptor, 0o600)
     return descriptor
+
+
+_BUFFERS: dict[Mode, type[Buffer]] = {
+    Mode.HEAD: HeadBuffer,
+    Mode.TAIL: TailBuffer,
+    Mode.MIDDLE: MiddleBuffer,
+}
+
+
+class _Source(Protocol):
+    def read(self, size: int, /) -> bytes | None: ...
+
+
+def read_file(path: str | os.PathLike[str], options: Options = _DEFAULTS) -> Result:
+    """Truncate what a file holds, as `options.apply` would truncate its decoded text.
+
+    Every byte is read once, in blocks of 256 KiB: the totals are exact, and no less tells them.
+    Only what the limits keep is held. Bytes that are not UTF-8 become U+FFFD.
+
+    Raises:
+        ConfigError: The options are none.
+        OSError: The file cannot be read.
+    """
+    check_options(options)
+    with open(path, "rb", buffering=0) as source:  # noqa: PTH123  # pathlib slows the import
+        return _read(source, options)
+
+
+def _read(source: _Source, options: Options) -> Result:
+    buffer = _BUFFERS[options.mode](max_lines=options.max_lines, max_bytes=options.max_bytes)
+    while block := source.read(_BLOCK):
+        buffer.feed(block)
+    return buffer.result()

@@ -11,9 +11,8 @@ from typing import Literal
 
 import attrs
 
-from agentic.truncate._cut import CUTS, cut_head, cut_middle, cut_tail
+from agentic.truncate._cut import CUTS, Mode, Result, cut_head, cut_middle, cut_tail
 from agentic.truncate._measure import Measured
-from agentic.truncate._result import Mode, Result
 
 __all__ = [
     "Default",

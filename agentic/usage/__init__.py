@@ -46,15 +46,8 @@ Sources:
     https://github.com/ollama/ollama/pull/16428, https://github.com/ollama/ollama/issues/3427
 """
 
-import typing
-
-from agentic import _lazy
 from agentic.usage._stop import StopReason, StopWords, UnknownStopWord, unknown_words_raise
-from agentic.usage._usage import Usage, normalize
-
-if typing.TYPE_CHECKING:
-    from agentic.usage._collect import Collected, collect, report
-    from agentic.usage._prices import Cost, cost
+from agentic.usage._usage import Collected, Cost, Usage, collect, cost, normalize, report
 
 __all__ = [
     "Collected",
@@ -69,14 +62,3 @@ __all__ = [
     "report",
     "unknown_words_raise",
 ]
-
-__getattr__, __dir__ = _lazy.load_lazily(
-    __name__,
-    {
-        "Collected": "._collect",
-        "Cost": "._prices",
-        "collect": "._collect",
-        "cost": "._prices",
-        "report": "._collect",
-    },
-)

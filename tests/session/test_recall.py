@@ -21,7 +21,7 @@ from agentic.loop import Decision, Runner
 from agentic.messages import ContextSummary, Message, ToolCall, ToolError, ToolResult
 from agentic.session import RecallTool, Session
 from agentic.session._grep import find_matches, find_text
-from agentic.session._recall_index import hidden_pieces
+from agentic.session._search import hidden_pieces
 from agentic.testing import ScriptedDecider, ScriptedExecutor, conversations
 from agentic.tokens import CharCounter
 from agentic.tools import CompositeExecutor, Registry

@@ -15,8 +15,7 @@ from agentic.context.compactors import Digest
 from agentic.history import MemoryStore
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.session import RecallTool, Session
-from agentic.session._recall_index import Piece
-from agentic.session._search import search
+from agentic.session._search import Piece, search
 from agentic.tokens import CharCounter
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.truncate import Mode, Options, read_file
-from agentic.truncate._file import _read
+from agentic.truncate._buffers import _read
 
 RAW = st.lists(st.sampled_from([*b"\n\nab\xc3\xa9\xed\xa0\x80\xf0\x9f\x98\xff"]), max_size=60)
 

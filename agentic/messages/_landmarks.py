@@ -1,9 +1,10 @@
-"""What a conversation is at work on: the latest request, and the one that the work began with.
+"""What a history is at work on: where it begins, the summary at its start, and the task.
 
-Requests that follow each other belong to one exchange until a reply has answered them. A reply
-without calls answers, unless it is empty, asks back, or ends in an action. Agents that call tools
-in plain text end their replies so, and get the outputs as user messages: in a conversation without
-calls nothing else tells the two apart.
+The task is the latest request, and the one that the work began with. Requests that follow each
+other belong to one exchange until a reply has answered them. A reply without calls answers, unless
+it is empty, asks back, or ends in an action. Agents that call tools in plain text end their replies
+so, and get the outputs as user messages: in a conversation without calls nothing else tells the two
+apart.
 """
 
 import re
@@ -11,10 +12,12 @@ from collections.abc import Sequence
 
 import attrs
 
-from agentic.messages._message import Message
+from agentic.messages._message import ContextSummary, Message
+from agentic.messages._rounds import leading_system_count
 
-__all__ = ["Task", "find_task"]
+__all__ = ["Task", "find_summary", "find_task", "prefix_length", "read_summary"]
 
+_HEADING = re.compile(r"\[Context Summary - (\d{1,9}) previous messages\]\n")
 _MOST_QUESTIONS = 3
 """So many questions in a row keep an exchange open. Replies that always end in an offer ("Shall I
 ...?") would keep the first request of a day as the task."""
@@ -22,6 +25,46 @@ _QUESTION = re.compile(r"[?\uff1f][\s*_`)\"']*\Z")
 _ACTION = re.compile(r"(?:```|</\w{1,40}>)\s*\Z|^Action Input:", re.MULTILINE)
 _WINDOW = 4_000
 """How much of a reply's end is looked at, in characters."""
+
+
+def find_summary(messages: Sequence[Message]) -> ContextSummary | None:
+    """Return the summary that a history begins with, if it was compacted before.
+
+    >>> find_summary([ContextSummary("done", 3).to_message()]).messages_summarized
+    3
+    """
+    length = prefix_length(messages)
+    return messages[length - 1].summary if length else None
+
+
+def prefix_length(messages: Sequence[Message]) -> int:
+    """Count the system messages at the start, up to a summary if one is among them.
+
+    What follows the summary was kept by the compaction that made it, system messages included:
+    `leading_system_count` counts those too.
+
+    >>> prefix_length([Message("system", "Be brief."), Message("user", "Why?")])
+    1
+    """
+    length = leading_system_count(messages)
+    return next((i + 1 for i in range(length) if messages[i].summary), length)
+
+
+def read_summary(text: str) -> ContextSummary | None:
+    """Read the text of a summary message; None if it has not the heading of one.
+
+    Only look where nobody but the system speaks: what a user or a tool says may be forged.
+
+    >>> text = ContextSummary("- the parser is done", 12).to_message().content
+    >>> read_summary(text).content, read_summary(text).messages_summarized
+    ('- the parser is done', 12)
+    """
+    found = _HEADING.match(text)
+    if found is None:
+        return None
+    content = text[found.end() :]
+    # Below the heading `to_message` puts a mark, which is no part of the summary.
+    return ContextSummary(content.partition("\n\n")[2] or content, int(found.group(1)))
 
 
 @attrs.frozen
