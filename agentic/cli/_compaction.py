@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 import attrs
 import click
 
-from agentic.cli._output import clip, end_sentence, json_line, printable
-from agentic.cli._place import Place, place_argument, session_option
-from agentic.cli._warnings import print_warnings_on_stderr
+from agentic.cli._output import clip, end_sentence, json_line, print_warnings_on_stderr, printable
+from agentic.cli._place import SessionPlace, place_argument, session_option
 from agentic.context.budget import Compaction
 from agentic.errors import CompactionRefused
 from agentic.history import Diff
@@ -42,7 +41,7 @@ def context_command(*, name: str, session_id: str | None, as_json: bool) -> None
 
     Example: agentic context agent.yaml --session 2026-11-22-4f9c1a
     """
-    place = Place.at(name)
+    place = SessionPlace.at(name)
     given, status = _with_session(place, session_id, Session.status)
     if not as_json:
         click.echo(printable(render_context(status)))
@@ -71,7 +70,7 @@ def compact_command(
 
     Example: agentic compact agent.yaml --focus "what is still open"
     """
-    place = Place.at(name)
+    place = SessionPlace.at(name)
     given, done = _with_session(
         place, session_id, lambda session: session.summarize(focus, allow_growth=allow_growth)
     )
@@ -93,7 +92,7 @@ def diff_command(*, name: str, session_id: str | None, full: bool, as_json: bool
 
     Example: agentic diff agent.yaml --full
     """
-    place = Place.at(name)
+    place = SessionPlace.at(name)
     given, diff = _with_session(place, session_id, lambda session: session.store.diff())
     if as_json:
         plain = {
@@ -117,7 +116,7 @@ def restore_command(*, name: str, session_id: str | None, as_json: bool) -> None
 
     Example: agentic restore agent.yaml --session 2026-11-22-4f9c1a
     """
-    place = Place.at(name)
+    place = SessionPlace.at(name)
     given, diff = _with_session(place, session_id, Session.undo)
     if as_json:
         counts = {"restored": len(diff.dropped), "removed": len(diff.added)}
@@ -168,7 +167,7 @@ def describe_message(message: Message, width: int = 72) -> str:
 
 
 def _with_session(
-    place: Place, session_id: str | None, do: Callable[[Session], Coroutine[Any, Any, _T]]
+    place: SessionPlace, session_id: str | None, do: Callable[[Session], Coroutine[Any, Any, _T]]
 ) -> tuple[str, _T]:
     """Open a session, do something with it, and return its id and what that returned."""
 

@@ -1,14 +1,26 @@
-"""What a command prints: text that a terminal can show safely, JSON, and problems in a sentence."""
+"""What a command prints: text that a terminal can show safely, JSON, problems and warnings."""
 
+import contextlib
 import json
+import logging
 import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 
 from agentic.errors import AgenticError, NothingToRestore
 
-__all__ = ["clip", "describe_problem", "end_sentence", "escape", "json_line", "printable"]
+__all__ = [
+    "clip",
+    "describe_problem",
+    "end_sentence",
+    "escape",
+    "json_line",
+    "print_warnings",
+    "print_warnings_on_stderr",
+    "printable",
+]
 
 _BIDI = "\u202a-\u202e\u2066-\u2069"
 """What turns the order of characters round, so that a line shows something else than it says."""
@@ -87,3 +99,29 @@ def describe_problem(problem: BaseException) -> str:
 def _name(filename: object) -> str:
     name = filename.decode(errors="replace") if isinstance(filename, bytes) else str(filename)
     return name or "''"
+
+
+@contextlib.contextmanager
+def print_warnings(print_line: Callable[[str], None]) -> Iterator[None]:
+    """Print warnings meanwhile, unless the caller of the command has set up logging."""
+    before = logging.lastResort
+    logging.lastResort = _Printer(print_line)
+    try:
+        yield
+    finally:
+        logging.lastResort = before
+
+
+def print_warnings_on_stderr() -> contextlib.AbstractContextManager[None]:
+    """Print warnings like any problem of a command."""
+    return print_warnings(lambda line: click.echo(f"agentic: {line}", err=True))
+
+
+class _Printer(logging.Handler):
+    def __init__(self, print_line: Callable[[str], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._print_line = print_line
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(OSError):
+            self._print_line(printable(self.format(record)))

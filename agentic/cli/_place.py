@@ -17,7 +17,7 @@ import click
 from agentic import config
 from agentic.errors import ConfigError
 
-__all__ = ["Place", "find_agent", "place_argument", "session_option"]
+__all__ = ["SessionPlace", "find_agent", "place_argument", "session_option"]
 
 _DATABASES = {".sqlite", ".sqlite3", ".db"}
 _AGENTS = {".yaml", ".yml"}
@@ -37,7 +37,7 @@ session_option = click.option(
 
 
 @attrs.frozen
-class Place:
+class SessionPlace:
     """Where sessions are kept, and what agent they are of."""
 
     name: str
@@ -47,7 +47,7 @@ class Place:
     """The only one that is meant, where the place is a session file."""
 
     @classmethod
-    def at(cls, name: str, *, new: bool = False) -> "Place":
+    def at(cls, name: str, *, new: bool = False) -> "SessionPlace":
         """Find a place by what a user calls it; `new` takes one that is not there yet.
 
         Raises:

@@ -10,17 +10,16 @@ import attrs
 import click
 
 from agentic import limits, tokens
-from agentic.cli._output import describe_problem, json_line, printable
-from agentic.cli._warnings import print_warnings_on_stderr
+from agentic.cli._output import describe_problem, json_line, print_warnings_on_stderr, printable
 from agentic.context import budget, compactors
 from agentic.errors import ConfigError
 from agentic.replay import (
     ADAPTERS,
     POLICIES,
+    ContextLimits,
     Replayed,
     ReplayPolicy,
     Report,
-    Room,
     Transcript,
     TranscriptUnreadable,
     make_policy,
@@ -83,18 +82,18 @@ def replay_command(
     """
     click.get_current_context().with_resource(print_warnings_on_stderr())
     counter = tokens.for_model(model or "default")
-    room = Room(_limits(window, reserve, model), counter)
-    policies = [_policy(spec, room) for spec in dict.fromkeys(specs)]
+    context_limits = ContextLimits(_limits(window, reserve, model), counter)
+    policies = [_policy(spec, context_limits) for spec in dict.fromkeys(specs)]
     read, unread = _read(transcripts)
     if not read:
         return 1
     if html is not None:
         html.touch()  # a folder that is not there is told before the work, not after it
     report = Report(
-        replays=tuple(_replays(read, policies, room, providers)),
+        replays=tuple(_replays(read, policies, context_limits, providers)),
         descriptions=tuple(policy.description for policy in policies),
-        window=room.limits.context_window,
-        reserve=room.limits.reserve_tokens,
+        window=context_limits.limits.context_window,
+        reserve=context_limits.limits.reserve_tokens,
         counter=counter.description,
         providers=tuple(dict.fromkeys(providers)),
     )
@@ -117,7 +116,7 @@ def _limits(window: int | None, reserve: int | None, model: str | None) -> budge
     return budget.Policy(window, reserve_tokens=reserve)
 
 
-def _policy(spec: str, room: Room) -> ReplayPolicy:
+def _policy(spec: str, context_limits: ContextLimits) -> ReplayPolicy:
     """Make a policy by its name and options, or take that of an agent."""
     if spec.endswith(_AGENTS):
         return _policy_of_agent(Path(spec))
@@ -125,7 +124,7 @@ def _policy(spec: str, room: Room) -> ReplayPolicy:
     if name not in POLICIES:
         allowed = f"one of {', '.join(POLICIES)}, or an agent's YAML file"
         raise ConfigError("policy", name, allowed, "options follow as :option=value")
-    return make_policy(spec, room)
+    return make_policy(spec, context_limits)
 
 
 def _policy_of_agent(path: Path) -> ReplayPolicy:
@@ -190,13 +189,13 @@ def _named_apart(transcripts: list[Transcript]) -> list[Transcript]:
 def _replays(
     transcripts: Sequence[Transcript],
     policies: Sequence[ReplayPolicy],
-    room: Room,
+    context_limits: ContextLimits,
     providers: Sequence[str],
 ) -> Iterator[tuple[Transcript, tuple[Replayed, ...]]]:
     with _progress(sum(len(each.messages) for each in transcripts)) as passed:
         for transcript in transcripts:
             done = asyncio.run(
-                replay(transcript, policies, room, providers=providers, progress=passed)
+                replay(transcript, policies, context_limits, providers=providers, progress=passed)
             )
             yield transcript, tuple(done)
 

@@ -18,7 +18,7 @@ import attrs
 import click
 
 from agentic.cli._output import clip, escape, json_line, printable
-from agentic.cli._place import Place, place_argument, session_option
+from agentic.cli._place import SessionPlace, place_argument, session_option
 from agentic.cli._stdio import open_input
 from agentic.errors import MessageNotFound
 from agentic.history import JsonlSessions, SessionInfo
@@ -45,7 +45,7 @@ def sessions_command(
     Example: agentic sessions agent.yaml
     """
     _check_options(rename=bool(rename), delete=delete_id is not None, yes=yes, as_json=as_json)
-    place = Place.at(name)
+    place = SessionPlace.at(name)
     sessions = place.agent.sessions()
     if rename:
         asyncio.run(sessions.rename(*rename))
@@ -89,7 +89,7 @@ def redact_command(
 
     Example: agentic redact agent.yaml 12 "[a key was here]" --secret-file key.txt
     """
-    place = Place.at(name)
+    place = SessionPlace.at(name)
     secret = None if secret_file is None else _read_secret(secret_file)
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("redact asks first, which needs a terminal: add --yes")
@@ -120,7 +120,7 @@ def export_command(*, name: str, session_id: str | None, output: str) -> None:
 
     Example: agentic export agent.yaml --session monday > monday.jsonl
     """
-    place = Place.at(name)
+    place = SessionPlace.at(name)
     with _open_target(output) as target:
         asyncio.run(_export(place, session_id, target))
 
@@ -136,7 +136,7 @@ def import_command(*, name: str, file: str, session_id: str | None) -> None:
 
     Example: agentic import sqlite:sessions.db monday.jsonl
     """
-    place = Place.at(name, new=True)
+    place = SessionPlace.at(name, new=True)
     session_id = place.only(session_id)
     if session_id is None and file == "-":
         raise click.UsageError("what comes from stdin has no name: give it one by --session ID")
@@ -158,7 +158,7 @@ def _check_options(*, rename: bool, delete: bool, yes: bool, as_json: bool) -> N
         raise click.UsageError("--json is for the list: leave it out")
 
 
-async def _list(place: Place) -> Sequence[SessionInfo]:
+async def _list(place: SessionPlace) -> Sequence[SessionInfo]:
     return await place.agent.sessions().list()
 
 
@@ -214,7 +214,7 @@ def local_time(when: datetime) -> str:
 
 
 async def _redact(
-    place: Place, session_id: str, message: str, replacement: str, secret: str | None
+    place: SessionPlace, session_id: str, message: str, replacement: str, secret: str | None
 ) -> None:
     sessions = place.agent.sessions()
     try:
@@ -230,7 +230,7 @@ def _read_secret(file: BinaryIO) -> str:
     return file.read().decode("utf-8", "surrogateescape").removesuffix("\n").removesuffix("\r")
 
 
-async def _export(place: Place, session_id: str | None, target: BinaryIO) -> None:
+async def _export(place: SessionPlace, session_id: str | None, target: BinaryIO) -> None:
     found = await place.find(session_id)
     is_seen = target.isatty()
     async for line in place.agent.sessions().export(found):
@@ -261,7 +261,7 @@ def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-async def _import(place: Place, session_id: str, lines: list[bytes], file: str) -> None:
+async def _import(place: SessionPlace, session_id: str, lines: list[bytes], file: str) -> None:
     """Import into a folder that is thrown away, and if that is a session, into its place."""
     if _is_foreign(lines):
         raise click.ClickException(

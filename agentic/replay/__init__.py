@@ -4,14 +4,13 @@
 a `Report` compares the figures; `agentic replay` is the same on the command line.
 
     transcript = read_transcripts("session.jsonl")[0].mended()
-    room = Room(budget.Policy(32_000), CharCounter())
-    replayed = await replay(transcript, [make_policy("digest", room)], room)
+    context_limits = ContextLimits(budget.Policy(32_000), CharCounter())
+    replayed = await replay(transcript, [make_policy("digest", context_limits)], context_limits)
 """
 
 from agentic.replay._page import render_page
-from agentic.replay._policies import POLICIES, ReplayPolicy, Room, make_policy
-from agentic.replay._prompt_cache import PromptCache, cost_of
-from agentic.replay._records import Replayed
+from agentic.replay._policies import POLICIES, ContextLimits, ReplayPolicy, make_policy
+from agentic.replay._records import PromptCache, Replayed, cost_of
 from agentic.replay._replay import replay
 from agentic.replay._report import Report
 from agentic.replay._transcripts import Transcript, TranscriptUnreadable, read_transcripts
@@ -20,11 +19,11 @@ from agentic.replay._validity import ADAPTERS
 __all__ = [
     "ADAPTERS",
     "POLICIES",
+    "ContextLimits",
     "PromptCache",
     "ReplayPolicy",
     "Replayed",
     "Report",
-    "Room",
     "Transcript",
     "TranscriptUnreadable",
     "cost_of",

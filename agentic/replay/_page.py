@@ -14,11 +14,10 @@ from importlib import resources
 import attrs
 
 import agentic
-from agentic.replay._axes import Frame, Look
-from agentic.replay._chart import draw_all, draw_one, group_cuts
+from agentic.replay._chart import ChartSubject, Frame, draw_all, draw_one, group_cuts
 from agentic.replay._html import Markup, tag, text
 from agentic.replay._records import Cut, Replayed
-from agentic.replay._report import COLUMNS, Column, Report, Row, best_of, row_of
+from agentic.replay._report import COLUMNS, Column, PolicyRow, Report, best_of, row_of
 
 __all__ = ["render_page"]
 
@@ -185,11 +184,11 @@ def _section(report: Report, at: int) -> Markup:
     if not replayed[0].turns:
         body.append(tag("p", "No reply of an agent: there was nothing to send.", class_="quiet"))
         return tag("section", *body, class_="transcript", id=f"t{at}")
-    look = Look(report.window, report.reserve, f"{at}", transcript.name)
+    subject = ChartSubject(report.window, report.reserve, f"{at}", transcript.name)
     befores = [cut.before for each in replayed for cut in each.cuts]
-    top = look.top([each.peak for each in replayed], befores)
+    top = subject.top([each.peak for each in replayed], befores)
     if len(replayed) > 1:
-        body += _overviews(replayed, look, top)
+        body += _overviews(replayed, subject, top)
     if len(report.replays) > 1:
         rows = [row_of([each]) for each in replayed]
         body.append(_figures_table(rows, f"Figures of {transcript.name}"))
@@ -198,10 +197,10 @@ def _section(report: Report, at: int) -> Markup:
     return tag("section", *body, class_="transcript", id=f"t{at}")
 
 
-def _overviews(replayed: Sequence[Replayed], look: Look, top: float) -> Iterator[Markup]:
+def _overviews(replayed: Sequence[Replayed], subject: ChartSubject, top: float) -> Iterator[Markup]:
     """Draw all policies in one chart; a narrow page has no room for names beside the lines."""
-    yield tag("div", draw_all(replayed, look, top, _WHOLE), class_="all")
-    small = attrs.evolve(look, ident=f"{look.ident}-narrow")
+    yield tag("div", draw_all(replayed, subject, top, _WHOLE), class_="all")
+    small = attrs.evolve(subject, ident=f"{subject.ident}-narrow")
     names = [
         tag("li", tag("i", class_=f"chip p{at % 8}"), each.policy, data_policy=at)
         for at, each in enumerate(replayed)
@@ -222,7 +221,7 @@ def _links(report: Report, at: int) -> Iterator[Markup]:
 def _panel(report: Report, at: int, number: int, top: float) -> Markup:
     transcript, all_replayed = report.replays[at]
     replayed = all_replayed[number]
-    look = Look(report.window, report.reserve, f"{at}-{number}", transcript.name)
+    subject = ChartSubject(report.window, report.reserve, f"{at}-{number}", transcript.name)
     return tag(
         "figure",
         tag(
@@ -230,7 +229,7 @@ def _panel(report: Report, at: int, number: int, top: float) -> Markup:
             tag("h3", tag("i", class_=f"chip p{number % 8}"), replayed.policy),
             tag("p", report.descriptions[number], class_="quiet"),
         ),
-        draw_one(replayed, look, top, _PANEL, f"p{number % 8}"),
+        draw_one(replayed, subject, top, _PANEL, f"p{number % 8}"),
         *(tag("p", problem, class_="problem") for problem in replayed.problems),
         _cuts_table(replayed.cuts),
         class_="panel",
@@ -239,7 +238,7 @@ def _panel(report: Report, at: int, number: int, top: float) -> Markup:
     )
 
 
-def _figures_table(rows: Sequence[Row], caption: str) -> Markup:
+def _figures_table(rows: Sequence[PolicyRow], caption: str) -> Markup:
     """Show every figure of every policy, the best of each column marked."""
     best = {column.key: best_of(rows, column) for column in COLUMNS}
     head = [
@@ -265,7 +264,7 @@ def _figures_table(rows: Sequence[Row], caption: str) -> Markup:
     return tag("div", table, class_="wide", tabindex=0, role="region", aria_label=caption)
 
 
-def _figure(row: Row, column: Column, best: set[str]) -> Markup:
+def _figure(row: PolicyRow, column: Column, best: set[str]) -> Markup:
     value = getattr(row, column.key)
     if value is None:
         return tag("td", "-", class_="none", data_title=column.title)

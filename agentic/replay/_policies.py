@@ -24,11 +24,11 @@ from agentic.context.view import View
 from agentic.errors import ConfigError
 from agentic.tokens import Counter
 
-__all__ = ["POLICIES", "ReplayPolicy", "Room", "make_policy"]
+__all__ = ["POLICIES", "ContextLimits", "ReplayPolicy", "make_policy"]
 
 
 @attrs.frozen
-class Room:
+class ContextLimits:
     """What a context may take. Sizes in tokens."""
 
     limits: budget.Policy
@@ -56,12 +56,12 @@ class ReplayPolicy:
         return View.of(manager, strategies=self.strategies)
 
 
-def make_policy(spec: str, room: Room) -> ReplayPolicy:
+def make_policy(spec: str, context_limits: ContextLimits) -> ReplayPolicy:
     """Make the policy that is spelled `name` or `name:option=value,...`.
 
     >>> from agentic.tokens import CharCounter
-    >>> room = Room(budget.Policy(16_000), CharCounter())
-    >>> policy = make_policy("keep_last:keep_recent=6", room)
+    >>> context_limits = ContextLimits(budget.Policy(16_000), CharCounter())
+    >>> policy = make_policy("keep_last:keep_recent=6", context_limits)
     >>> policy.strategies[0].keep_recent, policy.description
     (6, 'Send the newest messages, by number.')
 
@@ -73,7 +73,7 @@ def make_policy(spec: str, room: Room) -> ReplayPolicy:
         allowed = f"one of {', '.join(POLICIES)}"
         raise ConfigError("policy", name, allowed, "options follow as :option=value")
     options = _options(name, given)
-    used, manager = POLICIES[name](room, **options)
+    used, manager = POLICIES[name](context_limits, **options)
     return ReplayPolicy(spec, tuple(used), manager, inspect.getdoc(POLICIES[name]) or "")
 
 
@@ -115,54 +115,67 @@ def _value(name: str, text: str, annotation: Any) -> Any:
 _Parts = tuple[Sequence[ContextStrategy], budget.Manager | None]
 
 
-def _none(_: Room) -> _Parts:
+def _none(_: ContextLimits) -> _Parts:
     """Send everything, as long as it is."""
     return [], None
 
 
-def _keep_last(_: Room, *, keep_recent: int = 20) -> _Parts:
+def _keep_last(_: ContextLimits, *, keep_recent: int = 20) -> _Parts:
     """Send the newest messages, by number."""
     return [KeepLast(keep_recent)], None
 
 
-def _trim_rounds(_: Room, *, max_rounds: int = 10) -> _Parts:
+def _trim_rounds(_: ContextLimits, *, max_rounds: int = 10) -> _Parts:
     """Send the task and the newest tool rounds, by number."""
     return [TrimRounds(max_rounds)], None
 
 
-def _fit_window(room: Room, *, low_watermark: float = 0.75) -> _Parts:
+def _fit_window(context_limits: ContextLimits, *, low_watermark: float = 0.75) -> _Parts:
     """Send the task and the newest rounds that fit."""
-    fit = FitContextWindow(room.available, room.counter, low_watermark=low_watermark)
+    fit = FitContextWindow(
+        context_limits.available, context_limits.counter, low_watermark=low_watermark
+    )
     return [fit], None
 
 
 def _clear_tool_outputs(
-    room: Room, *, keep_rounds: int = 3, low_watermark: float = 0.75, min_tokens: int | None = None
+    context_limits: ContextLimits,
+    *,
+    keep_rounds: int = 3,
+    low_watermark: float = 0.75,
+    min_tokens: int | None = None,
 ) -> _Parts:
     """Send every message, the oldest tool outputs as one line each."""
-    return [_clearing(room, room.available, keep_rounds, low_watermark, min_tokens)], None
+    return [
+        _clearing(context_limits, context_limits.available, keep_rounds, low_watermark, min_tokens)
+    ], None
 
 
-def _truncate_tool_outputs(_: Room, *, max_chars: int = 4_000) -> _Parts:
+def _truncate_tool_outputs(_: ContextLimits, *, max_chars: int = 4_000) -> _Parts:
     """Send every message, long tool outputs without their middle."""
     return [TruncateToolOutputs(max_chars)], None
 
 
-def _importance(_: Room, *, keep_recent: int = 10, min_score_threshold: float = 0.3) -> _Parts:
+def _importance(
+    _: ContextLimits, *, keep_recent: int = 10, min_score_threshold: float = 0.3
+) -> _Parts:
     """Send what scores: users, tools, failures, what is referenced later."""
     scored = Importance(keep_recent, min_score_threshold=min_score_threshold)
     return [scored], None
 
 
 def _digest(
-    room: Room, *, max_tokens: int | None = None, keep_recent_tokens: int | None = None
+    context_limits: ContextLimits,
+    *,
+    max_tokens: int | None = None,
+    keep_recent_tokens: int | None = None,
 ) -> _Parts:
     """Compact the history into a digest when it is over the window."""
-    return [], _manager(room, max_tokens, keep_recent_tokens)
+    return [], _manager(context_limits, max_tokens, keep_recent_tokens)
 
 
 def _tiers(
-    room: Room,
+    context_limits: ContextLimits,
     *,
     clear_at: float = 0.75,
     keep_rounds: int = 3,
@@ -170,29 +183,37 @@ def _tiers(
     keep_recent_tokens: int | None = None,
 ) -> _Parts:
     """Clear old tool outputs first, compact into a digest when that is not enough."""
-    clearing = _clearing(room, max(1, int(room.available * clear_at)), keep_rounds, 0.75, None)
-    return [clearing], _manager(room, max_tokens, keep_recent_tokens)
+    clearing = _clearing(
+        context_limits, max(1, int(context_limits.available * clear_at)), keep_rounds, 0.75, None
+    )
+    return [clearing], _manager(context_limits, max_tokens, keep_recent_tokens)
 
 
 def _clearing(
-    room: Room, tokens: int, keep_rounds: int, low_watermark: float, min_tokens: int | None
+    context_limits: ContextLimits,
+    tokens: int,
+    keep_rounds: int,
+    low_watermark: float,
+    min_tokens: int | None,
 ) -> ClearToolOutputs:
     return ClearToolOutputs(
         tokens,
-        room.counter,
+        context_limits.counter,
         keep_rounds=keep_rounds,
         low_watermark=low_watermark,
         min_tokens=min_tokens,
     )
 
 
-def _manager(room: Room, max_tokens: int | None, keep_recent_tokens: int | None) -> budget.Manager:
-    limits = room.limits
+def _manager(
+    context_limits: ContextLimits, max_tokens: int | None, keep_recent_tokens: int | None
+) -> budget.Manager:
+    limits = context_limits.limits
     if keep_recent_tokens is not None:
         limits = attrs.evolve(limits, keep_recent_tokens=keep_recent_tokens)
-    size = max_tokens or max(50, min(2_000, room.available // 4))
-    digest = compactors.Digest(max_tokens=size, counter=room.counter)
-    return budget.Manager(room.counter, digest, limits)
+    size = max_tokens or max(50, min(2_000, context_limits.available // 4))
+    digest = compactors.Digest(max_tokens=size, counter=context_limits.counter)
+    return budget.Manager(context_limits.counter, digest, limits)
 
 
 POLICIES: Mapping[str, Callable[..., _Parts]] = {
@@ -206,4 +227,4 @@ POLICIES: Mapping[str, Callable[..., _Parts]] = {
     "digest": _digest,
     "tiers": _tiers,
 }
-"""Every policy, as a function of the room and its options; its docstring says what it does."""
+"""Every policy, as a function of the limits and its options; its docstring says what it does."""

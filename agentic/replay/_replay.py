@@ -8,9 +8,8 @@ import attrs
 from agentic.context.view import View
 from agentic.messages import Message, split_rounds
 from agentic.replay._judge import POINTS, Point, points_of, text_of
-from agentic.replay._policies import ReplayPolicy, Room
-from agentic.replay._prompt_cache import PromptCache
-from agentic.replay._records import Cut, Replayed, SentRequest
+from agentic.replay._policies import ContextLimits, ReplayPolicy
+from agentic.replay._records import Cut, PromptCache, Replayed, SentRequest
 from agentic.replay._transcripts import Transcript
 from agentic.replay._validity import Validity, adapters_of
 from agentic.tokens import TokenCache
@@ -24,7 +23,7 @@ _KINDS = 8
 async def replay(
     transcript: Transcript,
     policies: Sequence[ReplayPolicy],
-    room: Room,
+    context_limits: ContextLimits,
     *,
     providers: Sequence[str] = (),
     points: int = POINTS,
@@ -38,7 +37,7 @@ async def replay(
     Args:
         transcript: the conversation; `Transcript.mended` closes what is open in it.
         policies: each makes its own requests, and keeps its own history.
-        room: what counts, and the window that requests are measured against.
+        context_limits: what counts, and the window that requests are measured against.
         providers: whose rules every request is checked by, of `ADAPTERS`.
         points: at how many places what is kept is judged.
         progress: told how many messages were passed since it was last told.
@@ -46,7 +45,7 @@ async def replay(
     Raises:
         ConfigError: a provider that is none.
     """
-    size = _Sizes(TokenCache(room.counter))
+    size = _Sizes(TokenCache(context_limits.counter))
     adapters = adapters_of(providers)
     runs = [_Run(policy, size, Validity(adapters)) for policy in policies]
     judged = {len(point.past): point for point in points_of(transcript.messages, points)}
@@ -62,7 +61,7 @@ async def replay(
         said += size.of(message)
         if progress:
             progress(1)
-    return [run.replayed(room.limits.context_window) for run in runs]
+    return [run.replayed(context_limits.limits.context_window) for run in runs]
 
 
 def _without_usage(message: Message) -> Message:

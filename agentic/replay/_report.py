@@ -9,13 +9,13 @@ import attrs
 from agentic.replay._records import Replayed
 from agentic.replay._transcripts import Transcript
 
-__all__ = ["COLUMNS", "Column", "Report", "Row", "best_of", "row_of"]
+__all__ = ["COLUMNS", "Column", "PolicyRow", "Report", "best_of", "row_of"]
 
 _GAP = "  "
 
 
 @attrs.frozen(kw_only=True)
-class Row:
+class PolicyRow:
     """One policy over one transcript or several. Sizes in tokens, shares from 0 to 1."""
 
     policy: str
@@ -30,7 +30,7 @@ class Row:
     evidence: float | None
 
     @property
-    def sendable(self) -> bool:
+    def can_be_sent(self) -> bool:
         """Whether every request could be sent."""
         return not (self.over or self.invalid)
 
@@ -50,7 +50,7 @@ class Report:
     providers: tuple[str, ...]
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[PolicyRow]:
         """Every policy added up over the transcripts."""
         by_policy = zip(*(replayed for _, replayed in self.replays), strict=True)
         return [row_of(each) for each in by_policy]
@@ -171,11 +171,11 @@ COLUMNS = (
 )
 
 
-def row_of(replayed: Sequence[Replayed]) -> Row:
+def row_of(replayed: Sequence[Replayed]) -> PolicyRow:
     """Add up one policy over transcripts: sums, the highest peak, means over transcripts."""
     sent = sum(each.sent for each in replayed)
     reused = sum(each.sent * (each.reused or 0) for each in replayed)
-    return Row(
+    return PolicyRow(
         policy=replayed[0].policy,
         turns=sum(each.turns for each in replayed),
         peak=max(each.peak for each in replayed),
@@ -189,17 +189,17 @@ def row_of(replayed: Sequence[Replayed]) -> Row:
     )
 
 
-def best_of(rows: Sequence[Row], column: Column) -> set[str]:
+def best_of(rows: Sequence[PolicyRow], column: Column) -> set[str]:
     """Name the policies with the best figure, as far as their requests could all be sent.
 
     None is best where all are equal, or where no policy could have been used at all.
     """
     valued = [(row, getattr(row, column.key)) for row in rows]
-    values = [value for row, value in valued if row.sendable and value is not None]
+    values = [value for row, value in valued if row.can_be_sent and value is not None]
     if column.better is None or not values or len({value for _, value in valued}) == 1:
         return set()
     best = column.better(values)
-    return {row.policy for row, value in valued if row.sendable and value == best}
+    return {row.policy for row, value in valued if row.can_be_sent and value == best}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -228,7 +228,7 @@ def _plain(replayed: Replayed) -> dict[str, Any]:
     }
 
 
-def _table(rows: Sequence[Row], bold: Callable[[str], str]) -> str:
+def _table(rows: Sequence[PolicyRow], bold: Callable[[str], str]) -> str:
     best = [best_of(rows, column) for column in COLUMNS]
     heads = ["policy", *(column.title for column in COLUMNS)]
     cells = [[row.policy, *(_cell(getattr(row, c.key), c.show) for c in COLUMNS)] for row in rows]

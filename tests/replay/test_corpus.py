@@ -9,9 +9,9 @@ import pytest
 from agentic.context import budget
 from agentic.replay import (
     POLICIES,
+    ContextLimits,
     Replayed,
     Report,
-    Room,
     Transcript,
     make_policy,
     read_transcripts,
@@ -32,10 +32,10 @@ def read(corpus: Path) -> list[Transcript]:
 
 def run(transcript: Transcript, specs: list[str], window: int) -> list[Replayed]:
     """Replay one."""
-    room = Room(budget.Policy(window), CharCounter())
-    policies = [make_policy(spec, room) for spec in specs]
+    context_limits = ContextLimits(budget.Policy(window), CharCounter())
+    policies = [make_policy(spec, context_limits) for spec in specs]
     providers = ["anthropic", "openai_chat"]
-    return asyncio.run(replay(transcript, policies, room, providers=providers))
+    return asyncio.run(replay(transcript, policies, context_limits, providers=providers))
 
 
 def test_a_long_session_under_four_policies_takes_seconds(corpus: Path) -> None:
@@ -59,8 +59,8 @@ def test_every_session_under_every_policy_is_accepted(corpus: Path) -> None:
     """No request is refused, none that claims to fit is over the window, and all of it is drawn."""
     replays = [(each, tuple(run(each, list(POLICIES), 8_000))) for each in read(corpus)]
 
-    room = Room(budget.Policy(8_000), CharCounter())
-    descriptions = tuple(make_policy(name, room).description for name in POLICIES)
+    context_limits = ContextLimits(budget.Policy(8_000), CharCounter())
+    descriptions = tuple(make_policy(name, context_limits).description for name in POLICIES)
     page = render_page(
         Report(
             replays=tuple(replays),

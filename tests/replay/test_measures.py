@@ -11,7 +11,7 @@ from agentic.errors import ConfigError
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.replay import ADAPTERS, PromptCache
 from agentic.replay._judge import Judgement, Point, argument_texts, points_of, text_of
-from agentic.replay._report import COLUMNS, Row, best_of
+from agentic.replay._report import COLUMNS, PolicyRow, best_of
 from agentic.replay._validity import Validity, adapters_of
 from agentic.tokens import CharCounter
 
@@ -123,9 +123,9 @@ def test_a_provider_that_is_none_is_told() -> None:
         adapters_of(["anthropic", "antropic"])
 
 
-def row(policy: str, *, cost: float, over: int = 0) -> Row:
+def row(policy: str, *, cost: float, over: int = 0) -> PolicyRow:
     """Make a row."""
-    return Row(
+    return PolicyRow(
         policy=policy,
         turns=3,
         peak=100,

@@ -13,9 +13,9 @@ from agentic.errors import ConfigError
 from agentic.messages import Message, Role, ToolCall, ToolResult
 from agentic.replay import (
     POLICIES,
+    ContextLimits,
     Replayed,
     ReplayPolicy,
-    Room,
     Transcript,
     cost_of,
     make_policy,
@@ -33,10 +33,10 @@ def run(
     messages: Sequence[Message], *specs: str, window: int = 4_000, providers: Sequence[str] = ()
 ) -> list[Replayed]:
     """Replay a conversation."""
-    room = Room(budget.Policy(window), COUNTER)
-    policies = [make_policy(spec, room) for spec in specs]
+    context_limits = ContextLimits(budget.Policy(window), COUNTER)
+    policies = [make_policy(spec, context_limits) for spec in specs]
     transcript = Transcript("t", "made", tuple(messages)).mended()
-    return asyncio.run(replay(transcript, policies, room, providers=providers))
+    return asyncio.run(replay(transcript, policies, context_limits, providers=providers))
 
 
 def test_without_a_policy_everything_is_sent_every_time(talk: Talk) -> None:
@@ -119,7 +119,7 @@ def test_a_compaction_that_fails_is_told_and_the_request_still_fits(talk: Talk) 
     policy = ReplayPolicy("broken", manager=budget.Manager(COUNTER, Broken(), limits))
     transcript = Transcript("t", "made", tuple(talk(20)))
 
-    [broken] = asyncio.run(replay(transcript, [policy], Room(limits, COUNTER)))
+    [broken] = asyncio.run(replay(transcript, [policy], ContextLimits(limits, COUNTER)))
 
     [problem] = broken.problems
     assert problem.endswith("compactions failed: OSError: the model is away")
@@ -209,17 +209,17 @@ def test_a_turn_costs_what_is_new_in_it(talk: Talk) -> None:
 def test_a_misspelt_policy_is_told_with_what_there_is(spec: str, told: str) -> None:
     """The name, the option or the value is named, and what would do."""
     with pytest.raises((ConfigError, ValueError), match=r"(must be|no option|no such)") as refused:
-        make_policy(spec, Room(budget.Policy(4_000), COUNTER))
+        make_policy(spec, ContextLimits(budget.Policy(4_000), COUNTER))
 
     assert told in str(refused.value)
 
 
 def test_options_reach_the_parts() -> None:
     """What is written after the colon is what the part has."""
-    room = Room(budget.Policy(4_000), COUNTER)
+    context_limits = ContextLimits(budget.Policy(4_000), COUNTER)
 
-    digest = make_policy("digest:max_tokens=300,keep_recent_tokens=500", room).manager
-    tiers = make_policy("tiers:keep_rounds=7,clear_at=0.5", room).strategies[0]
+    digest = make_policy("digest:max_tokens=300,keep_recent_tokens=500", context_limits).manager
+    tiers = make_policy("tiers:keep_rounds=7,clear_at=0.5", context_limits).strategies[0]
 
     assert digest is not None
     assert digest.compactor.max_tokens == 300  # type: ignore[union-attr]
