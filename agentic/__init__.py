@@ -1,5 +1,7 @@
 """Keep an agent's context small, valid and useful.
 
+Start with `truncate`, `bridges`, `context` or `loop`.
+
 A toolkit: import the one room you need (``from agentic import truncate``) and pay for nothing else.
 Rooms load when they are first used.
 """

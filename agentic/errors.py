@@ -1,5 +1,7 @@
 """The errors that callers can act on, as one tree.
 
+Start with `ConfigError`, `ProviderError` and `HistoryError`.
+
     AgenticError
     ├── ConfigError         fix the call; also a ValueError
     ├── ProviderError       the model's side

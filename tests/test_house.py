@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,20 @@ def test_every_module_says_what_it_knows_in_its_first_line(path: Path) -> None:
 
     assert first.endswith((".", ":"))
     assert not first.startswith("This module")
+
+
+@pytest.mark.parametrize("name", ["agentic", *ROOMS])
+def test_every_room_says_where_to_start(name: str) -> None:
+    """Its docstring begins with the few names that a newcomer needs."""
+    room = importlib.import_module(name)
+    if len(room.__all__) < 2 or name.startswith("agentic.compat"):
+        return  # it has nothing to choose from, or nothing for newcomers
+    paragraphs = (room.__doc__ or "").split("\n\n")
+
+    named = re.findall(r"`(\w+)`", paragraphs[1])
+    assert paragraphs[1].startswith("Start with "), name
+    assert 2 <= len(named) <= 5
+    assert set(named) <= set(room.__all__)
 
 
 _BY_ADAPTER = {"Decider", "IncrementalDecoder", "StreamedResponse"}

@@ -1,5 +1,7 @@
 """Agents from YAML: one file names the model, the tools, and what becomes of the conversation.
 
+Start with `load`, `find` and `AgentConfig`.
+
 Reading a file needs the extra: pip install 'agentic-weave[config]'. It runs no code; the Python
 files that it names are imported when their part is asked for, like any plugin.
 """

@@ -1,5 +1,7 @@
 """What the model sees: strategies make a view, the budget compacts the history.
 
+Start with `view`, `strategies` and `budget`.
+
 Strategies are pure and leave the history alone; a compaction rewrites it; `config` composes both.
 Each room loads when it is first used. Four plain functions serve those who keep their messages
 themselves, as `Message` or as dicts in the form of chat completions.

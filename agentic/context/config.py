@@ -1,5 +1,7 @@
 """A configuration that composes strategies, compactors and the budget, and a hook before each cut.
 
+Start with `ContextConfig`, `ContextManager` and `CompactDecision`.
+
 Nothing here decides where to cut: `strategies` and `budget` do. The names are open-agent-sdk's:
 `max_context_tokens` is `Policy.context_window`, and `target_tokens` is where a compaction is due,
 not the size that is cut to.

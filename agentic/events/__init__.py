@@ -1,5 +1,7 @@
 """What happens in an agent, as blinker signals.
 
+Start with `context_compaction_end`, `tool_execution_end` and `agent_end`.
+
 A receiver takes the sender and one keyword, `event`: the frozen record that is named after the
 signal. Plain and async receivers both work; connect named functions, since blinker holds them
 weakly:

@@ -1,5 +1,7 @@
 """Where a conversation is kept: the protocols, and stores in memory and in files.
 
+Start with `MemoryStore`, `JsonlStore`, `Store` and `Archive`.
+
 `history.sqlite` and `history.postgres` are addresses of their own: each loads a database driver.
 """
 

@@ -1,4 +1,7 @@
-"""How many tokens a model takes in and gives out, by its name or by whoever serves it."""
+"""How many tokens a model takes in and gives out, by its name or by whoever serves it.
+
+Start with `lookup` and `ModelLimits`.
+"""
 
 from agentic.limits._catalog import ModelLimits, Provider
 from agentic.limits._lookup import CONTEXT_LIMITS, get_context_limit, lookup

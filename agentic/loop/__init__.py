@@ -1,4 +1,7 @@
-"""The reference loop: a model decides, tools run, the history is kept, truncated and compacted."""
+"""The reference loop: a model decides, tools run, the history is kept, truncated and compacted.
+
+Start with `Runner`, `Decider`, `Decision` and `Result`.
+"""
 
 from agentic._protocols import Executor, Rewriter, Store
 from agentic.loop._protocols import Decider, Decision, Input, Request, Result, StreamingDecider

@@ -1,4 +1,7 @@
-"""Messages, the rounds they form, and the one JSON form that every store shares."""
+"""Messages, the rounds they form, and the one JSON form that every store shares.
+
+Start with `Message`, `ToolCall`, `ToolResult` and `split_rounds`.
+"""
 
 from agentic.messages._growth import RecentConversations, continues
 from agentic.messages._landmarks import Task, find_summary, find_task, prefix_length, read_summary

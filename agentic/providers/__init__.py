@@ -1,5 +1,7 @@
 """One adapter a provider: its messages, usage, stop reasons, errors and streams, in one vocabulary.
 
+Start with `connect`, or with one adapter, such as `anthropic` or `openai_chat`.
+
 Each is a package of the same parts: `_decoding` and `_encoding` of messages, `_replies`,
 `_streaming`, all of them pure and without any SDK, and in `_decider` a `Decider` that calls the
 official SDK's client, which the caller passes in. Adapters load when they are first used. `kit` is

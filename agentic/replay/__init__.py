@@ -1,5 +1,7 @@
 """Recorded conversations under policies, turn by turn: what is sent, what it costs, what is lost.
 
+Start with `read_transcripts`, `make_policy`, `replay` and `Report`.
+
 `read_transcripts` reads them, `make_policy` makes a policy, `replay` sends them anew under it, and
 a `Report` compares the figures; `agentic replay` is the same on the command line.
 

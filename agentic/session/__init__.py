@@ -1,4 +1,7 @@
-"""One agent's conversation across processes: its archive, its budget, its status, its memory."""
+"""One agent's conversation across processes: its archive, its budget, its status, its memory.
+
+Start with `Session` and `Status`.
+"""
 
 from agentic.context.view import Note, Prepared
 from agentic.session._recall import RecallTool

@@ -1,5 +1,7 @@
 """Fakes and contract suites: plain functions and classes, for any test runner.
 
+Start with `ScriptedDecider`, `ScriptedExecutor`, `check_store` and `check_adapter`.
+
 A suite takes a factory and raises an AssertionError that names the broken promise. Only
 `conversations`, a strategy for property tests, needs an extra:
 pip install 'agentic-weave[testing]'.

@@ -1,5 +1,7 @@
 """Tools: what a model may call, the schema it is shown, and the registry that carries a call out.
 
+Start with `tool`, `Registry` and `AllowlistPolicy`.
+
 Whatever a model writes, `Registry.execute` answers with a result that the model can read. Only
 `tool`, which reads a function's signature, needs the extra: pip install 'agentic-weave[tools]'.
 """

@@ -1,5 +1,7 @@
 r"""Keep the start, the end or both ends of a text within a number of lines and bytes.
 
+Start with `head`, `tail`, `middle` and `TailBuffer`.
+
     >>> from agentic import truncate
     >>> result = truncate.tail("one\ntwo\nthree", max_lines=2)
     >>> print(result.content)

@@ -1,5 +1,7 @@
 """What a model call used, what it cost, and why it stopped: one vocabulary for every provider.
 
+Start with `Usage`, `StopReason` and `normalize`.
+
 Which bucket is inside which, once and for all:
 
     total

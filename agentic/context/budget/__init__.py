@@ -1,4 +1,7 @@
-"""When a conversation is compacted, what stays, and what becomes of the rest."""
+"""When a conversation is compacted, what stays, and what becomes of the rest.
+
+Start with `Manager`, `Policy` and `Compaction`.
+"""
 
 from agentic._protocols import Compactor, GuidedCompactor
 from agentic.context.budget._attempt import Compaction, CompactionTarget

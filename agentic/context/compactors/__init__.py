@@ -1,5 +1,7 @@
 """Compactors: what turns old messages into the text of a summary.
 
+Start with `Digest`, `Model` and `first_of`.
+
 Anything with `async compact(messages) -> str` is one; `testing.check_compactor` proves yours.
 """
 

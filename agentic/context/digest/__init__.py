@@ -1,5 +1,7 @@
 """The hand-over note that needs no model: what was asked, what changed, where things stand.
 
+Start with `Digest` and `ToolTable`.
+
 `_sections.py` lists the sections, each of which is a module. A conversation is read once, turn by
 turn (`_turns.py`); every section takes in the turns and offers lines; `_fit.py` gives them room.
 """

@@ -1,4 +1,7 @@
-"""What to send of a conversation: `View` decides, `Prepared` is what it decided."""
+"""What to send of a conversation: `View` decides, `Prepared` is what it decided.
+
+Start with `View` and `Prepared`.
+"""
 
 from agentic.context.view._records import Check, Note, Prepared, Removal
 from agentic.context.view._request import begins_with

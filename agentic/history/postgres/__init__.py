@@ -1,5 +1,7 @@
 """Many conversations in one PostgreSQL database that many machines share.
 
+Start with `PostgresStore` and `PostgresSessions`.
+
 An address of its own, since it loads the database driver: `from agentic.history import postgres`,
 after `pip install 'agentic-weave[postgres]'`.
 """

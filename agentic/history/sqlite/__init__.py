@@ -1,5 +1,7 @@
 """Many conversations in one SQLite file that many processes share.
 
+Start with `SqliteStore` and `SqliteSessions`.
+
 An address of its own, since it loads the database driver: `from agentic.history import sqlite`.
 """
 

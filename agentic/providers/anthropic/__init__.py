@@ -1,5 +1,7 @@
 """Anthropic's Messages API, wherever it is served: messages, usage, stop reasons, streams.
 
+Start with `Decider`, `decode` and `encode`.
+
 Where each part of a conversation goes:
 
 - Leading system messages and the summary: the request's `system`, a text if it is one, a block

@@ -1,5 +1,7 @@
 """Amazon Bedrock, by the Converse and ConverseStream operations.
 
+Start with `Decider`, `decode` and `encode`.
+
 The operations are the same for every model; what a model takes of them is not. `encode_request` and
 `validate` know the rules of some families, once they know the model. `Decider` calls
 a `bedrock-runtime` client that the caller passes in, boto3's or one whose methods are coroutines:

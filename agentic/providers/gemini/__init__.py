@@ -1,5 +1,7 @@
 """Google's Gemini models, by the Gemini API (AI Studio) and by Vertex AI.
 
+Start with `Decider`, `decode` and `encode`.
+
 `Decider` calls a `google.genai.Client` (`pip install 'agentic-weave[gemini]'`); everything else
 needs no SDK: JSON data or the objects of google-genai come in, keys of the REST body come out.
 """

@@ -1,5 +1,7 @@
 """What an author of an adapter needs: reading a provider's data, and writing what it accepts.
 
+Start with `plain`, `at`, `native_payload` and `merge_consecutive`.
+
 - Reading: `plain` turns an SDK's object into a dict; `at`, `items_at` and `text_at` follow
   keys into it.
 - Payloads: `native_payload` decides whether a message may go back as it came.

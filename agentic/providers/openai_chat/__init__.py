@@ -1,5 +1,7 @@
 """OpenAI's Chat Completions, and every server that speaks it.
 
+Start with `Decider`, `decode` and `encode`.
+
 vLLM, llama.cpp, Ollama (/v1), LM Studio, LiteLLM, Azure, Groq, Mistral, DeepSeek, xAI, OpenRouter,
 Together, Cerebras, z.ai, Moonshot, Alibaba, Snowflake, Gemini's /openai and others: where they
 differ from OpenAI, the difference is read here, none is configured.

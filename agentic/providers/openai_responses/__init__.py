@@ -1,5 +1,7 @@
 """OpenAI's Responses API, and the servers that speak it.
 
+Start with `Decider`, `decode` and `encode`.
+
 Azure, DeepSeek, Bedrock's mantle, xAI, OpenRouter, LM Studio, vLLM and llama.cpp among them:
 differences are noted where they matter. The conversation lives with the caller: a `Decider` asks
 for nothing to be stored, and for the model's reasoning in a form that can be sent back. What

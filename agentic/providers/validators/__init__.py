@@ -1,5 +1,7 @@
 """Why a provider would refuse a request for its shape: a module for each, which loads when asked.
 
+Start with `Violation` and `find_unpaired`.
+
 No `Decider` needs them. An adapter's `validate` imports its own module at the first call.
 """
 
