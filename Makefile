@@ -9,7 +9,7 @@ READY := .venv/ready-$(notdir $(PYTHON))
 PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 MODEL := .venv-model/ready
 
-.PHONY: demo test test-all test-model lint unit bench picture docs format
+.PHONY: demo test test-all test-model lint unit bench picture docs messages format
 
 demo: $(READY)
 	$(BIN)/python examples/mono-like --window 8000 "read agentic/loop/_run.py \
@@ -48,6 +48,9 @@ picture: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/site/build.py
+
+messages: $(READY)
+	$(BIN)/python tests/test_messages.py
 
 format: $(READY)
 	$(BIN)/ruff check --fix
