@@ -56,6 +56,11 @@ class Terminal:
         text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "2024-01-15 10:30", text)
         return re.sub(r"\d\.\d s", "0.1 s", text)
 
+    @property
+    def _unwrapped(self) -> str:
+        """The lines as they were printed: a row that is full goes on in the next."""
+        return "".join(row if len(row) == COLUMNS else f"{row}\n" for row in self.lines)
+
     def type(self, text: str) -> None:
         """Press keys."""
         os.write(self._keyboard, text.encode())
@@ -73,8 +78,8 @@ class Terminal:
         self._wait(lambda: self.lines[-1] == ">")
 
     def shows(self, text: str) -> None:
-        """Wait until a text is somewhere on the screen."""
-        self._wait(lambda: text in "\n".join(self.lines))
+        """Wait until a text is somewhere on the screen, wherever the screen wraps it."""
+        self._wait(lambda: text in "\n".join(self.lines) or text in self._unwrapped)
 
     def _wait(self, is_there: Callable[[], bool], seconds: float = 20) -> None:
         deadline = time.monotonic() + seconds
