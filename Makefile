@@ -7,9 +7,11 @@ READY := .venv/ready-$(notdir $(PYTHON))
 # A page and a file stay whole, in their own order: by default those with the fewest tests come last,
 # and among them are the slowest.
 PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
+# All examples of every property; by default a property is tried with a few.
+FULL := --hypothesis-profile=full
 MODEL := .venv-model/ready
 
-.PHONY: demo test test-all test-model lint unit bench picture docs messages format
+.PHONY: demo quick test test-all test-model lint unit bench picture docs messages format
 
 demo: $(READY)
 	$(BIN)/python examples/mono-like --window 8000 "read agentic/loop/_run.py \
@@ -19,8 +21,17 @@ then run $(BIN)/python -m pydoc agentic.loop then find CancelledError in agentic
 
 test: $(READY) lint unit
 
+# What one wants to know every few minutes: without the processes, the servers, the real material,
+# and all examples but the first few of each property.
+quick: $(READY)
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest $(PARALLEL) -q -m "not slow and not corpus and not long and not model"
+
 test-all: $(READY) $(MODEL) lint
-	$(BIN)/pytest $(PARALLEL) -m "not model"
+	$(BIN)/pytest $(PARALLEL) $(FULL) -m "not model"
 	$(BIN)/pytest -m model
 	$(BIN)/python tests/fresh_clone.py
 
@@ -36,7 +47,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/pytest $(PARALLEL) --cov --cov-report=term
+	$(BIN)/pytest $(PARALLEL) $(FULL) --cov --cov-report=term
 
 bench: $(READY)
 	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done

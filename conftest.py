@@ -1,28 +1,81 @@
 """Runs every Python snippet of the README and the docs, each page in a folder of its own.
 
-Tests marked `corpus` run without coverage: it measures the project's own tests.
+A property is tried with a few examples, and with all of them by `--hypothesis-profile=full`, which
+`make test` passes. Coverage measures the project's own tests: not those marked `corpus`, and of a
+property its first examples.
 """
 
+import functools
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import coverage
 import pytest
 from hypothesis import settings
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
-settings.register_profile("agentic", settings(), deadline=None)  # a busy machine is no failure
-settings.load_profile("agentic")
+_MEMORY = Path("/dev/shm")  # noqa: S108  as large as the machine says, but 64 MB in a container
+if _MEMORY.is_dir() and "TMPDIR" not in os.environ and shutil.disk_usage(_MEMORY).free > 4 << 30:
+    # Tests of stores wait for the disk half of their time, and none of them cuts the power.
+    os.environ["TMPDIR"] = str(_MEMORY)
+    tempfile.tempdir = None
+
+QUICK_EXAMPLES = 10
+settings.register_profile("full", settings(), deadline=None)  # a busy machine is no failure
+settings.register_profile("quick", settings.get_profile("full"), max_examples=QUICK_EXAMPLES)
+settings.load_profile("quick")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Trace no test that reads real material: it would take four times as long."""
+    """Trace no test that reads real material, and let no property ask for more than its profile."""
     for item in items:
         if item.get_closest_marker("corpus"):
-            item.add_marker("no_cover")
+            item.add_marker("no_cover")  # it would take four times as long
+        if settings.get_current_profile_name() == "quick":
+            _limit_examples(item)
+
+
+def _limit_examples(item: pytest.Item) -> None:
+    """Lower what the decorator of a property asks for: it takes precedence over a profile."""
+    test = getattr(item, "obj", None)
+    asked = getattr(test, "_hypothesis_internal_use_settings", None)
+    if asked and asked.max_examples > QUICK_EXAMPLES:
+        test._hypothesis_internal_use_settings = settings(asked, max_examples=QUICK_EXAMPLES)
+
+
+_TRACED_EXAMPLES = 10
+"""How many examples of a property are traced: tracing takes longer than running."""
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Trace the first examples of a property; the others run as fast as without coverage."""
+    tracing = coverage.Coverage.current()
+    handle = getattr(getattr(item, "obj", None), "hypothesis", None)
+    if tracing is None or handle is None:
+        return (yield)
+    whole, examples = handle.inner_test, 0
+
+    @functools.wraps(whole)
+    def counted(*args: object, **kwargs: object) -> object:
+        nonlocal examples
+        examples += 1
+        if examples == _TRACED_EXAMPLES + 1:
+            tracing.stop()
+        return whole(*args, **kwargs)
+
+    handle.inner_test = counted
+    try:
+        return (yield)
+    finally:
+        handle.inner_test = whole
+        if examples > _TRACED_EXAMPLES:
+            tracing.start()
 
 
 @pytest.fixture(scope="module")
