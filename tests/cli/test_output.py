@@ -16,6 +16,8 @@ import pytest
 from agentic import history
 from agentic.messages import Message
 
+pytestmark = pytest.mark.slow
+
 AGENTIC = f"{shlex.quote(sys.executable)} -m agentic"
 EVIL = "red\x1b[2J\x9b2J\u202eder\u2066x"
 UNBUFFERED = pytest.mark.parametrize("unbuffered", ["", "1"])

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 AGENT = """\
 model: my_agent.py:Offline
 system_prompt: Be brief.

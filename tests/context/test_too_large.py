@@ -17,6 +17,8 @@ from agentic.messages import Media, Message, ToolCall, ToolResult, close_open_ro
 from agentic.testing import ScriptedExecutor
 from agentic.tokens import CharCounter, count_tokens
 
+pytestmark = pytest.mark.slow
+
 COUNTER = CharCounter()
 WINDOW = 2_000
 POLICY = budget.Policy(WINDOW)

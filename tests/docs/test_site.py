@@ -10,6 +10,8 @@ import pytest
 import agentic
 from agentic import truncate
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(agentic.__file__).parents[1]
 
 

@@ -9,6 +9,8 @@ import pytest
 
 import agentic
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(agentic.__file__).parents[1] / "docs" / "tutorial.md"
 FILES = re.compile(r"Write\s+`(\S+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
 SCREENS = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)

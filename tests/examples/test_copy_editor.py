@@ -11,6 +11,8 @@ import pytest
 from agentic import history
 from agentic.messages import Message, split_rounds
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "copy-editor"
 SPELLINGS = (
     ("lighthouse", "light-house", "light house"),

@@ -16,6 +16,8 @@ from agentic.history.sqlite import SqliteSessions
 from agentic.history.sqlite._locks import lock_session, unlock
 from agentic.messages import ContextSummary, Message
 
+pytestmark = pytest.mark.slow
+
 
 async def _keep(sessions: Any) -> str:
     async with sessions.open("monday") as store:

@@ -14,6 +14,8 @@ from agentic.history import MemoryStore
 from agentic.history._outputs import encode_output, make_ref
 from agentic.messages import Message, close_open_rounds
 
+pytestmark = pytest.mark.slow
+
 WRITER = Path(__file__).with_name("writer.py")
 _writer = runpy.run_path(str(WRITER))
 KILLS_A_SESSION = 5

@@ -14,6 +14,8 @@ from agentic.history.sqlite import SqliteSessions
 from agentic.messages import Message
 from agentic.testing import check_sessions
 
+pytestmark = pytest.mark.slow
+
 HELLO = Message("user", "hello")
 
 

@@ -15,6 +15,8 @@ from agentic.session import Session
 from agentic.testing import ScriptedDecider
 from agentic.tokens import CharCounter
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from agentic.loop import Runner
 

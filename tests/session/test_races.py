@@ -9,6 +9,8 @@ import pytest
 from agentic.history import JsonlStore, MemoryStore
 from agentic.history.sqlite import SqliteStore
 
+pytestmark = pytest.mark.slow
+
 RACES = runpy.run_path(str(Path(__file__).with_name("races.py")))
 STORES: dict[str, Callable[[Path], Any]] = {
     "memory": lambda _: MemoryStore(),

@@ -15,6 +15,8 @@ from agentic.context.compactors import Digest
 from agentic.messages import Message
 from agentic.providers import openai_chat
 
+pytestmark = pytest.mark.slow
+
 _WINDOW = 4_000
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from agentic.cli import main
 
+pytestmark = pytest.mark.slow
+
 ROUGH = '''
 import asyncio
 import subprocess

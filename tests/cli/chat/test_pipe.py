@@ -13,6 +13,8 @@ import pytest
 from agentic import history
 from agentic.messages import ContextSummary, Message
 
+pytestmark = pytest.mark.slow
+
 
 def test_replies_are_the_output_and_nothing_else_is(agentic: Any, agent: Path) -> None:
     """So that a reply can be piped on."""

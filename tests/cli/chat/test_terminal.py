@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("agent")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("agent")]
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 

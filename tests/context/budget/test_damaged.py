@@ -22,6 +22,8 @@ from agentic.messages import (
 from agentic.testing import conversations
 from agentic.tokens import CharCounter, count_tokens
 
+pytestmark = pytest.mark.slow
+
 LETTERS = CharCounter(1.0)
 MANY = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 CONVERSATIONS = conversations(max_rounds=12).map(lambda found: [attrs.evolve(m) for m in found])

@@ -31,3 +31,13 @@ def databases(server: Any) -> list[str]:
 def dsn(server: Any, databases: list[str]) -> str:
     """The address of an empty database."""
     return str(server.empty(databases[0]))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave a server of its own out of what `make quick` runs."""
+    for item in items:
+        if (
+            "server" in getattr(item, "fixturenames", ())
+            and Path(__file__).parent in item.path.parents
+        ):
+            item.add_marker("slow")
