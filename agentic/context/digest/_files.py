@@ -147,6 +147,7 @@ class Files(Section[File]):
         if file.origin == target:
             file.origin = ""
         file.is_changed = bool(file.origin or file.edits or file.state)
+        self.known.pop(target, None)  # in its place the file would be as old as what was there
         self.known[target] = file
 
     def _undo(self, path: str, what: str) -> None:
@@ -166,6 +167,7 @@ class Files(Section[File]):
                 file.is_stashed = True
             else:
                 del self.known[path]
+                self.known.pop(file.origin, None)
                 self.known[file.origin or path] = File()
 
     def _named(self, path: str, what: str) -> list[str]:

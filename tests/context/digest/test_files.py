@@ -150,6 +150,15 @@ def test_read_files_are_not_the_changed_ones(called: Make) -> None:
     assert [line.text for line in section.read_lines()] == ["src/: b.py"]
 
 
+def test_a_file_that_takes_anothers_place_is_the_newest(called: Make) -> None:
+    """Also if something was known of that name before, such as that it was put back."""
+    files = Files()
+    for command in ("mv src/b.py a.py", "git checkout a.py", "echo > c.py", "mv a.py src/b.py"):
+        files.take(called("bash", command=command))
+
+    assert [line.short for line in files.lines()] == ["src/: b.py", "c.py"]
+
+
 @given(st.lists(st.sampled_from(SHELL)), st.data())
 def test_restored_record_goes_on(called: Make, commands: list[str], data: st.DataObject) -> None:
     """Two generations say what one would have said."""
