@@ -1,11 +1,14 @@
-"""A check of a conversation, and a compaction on its way."""
+"""A compaction on its way: the conversation as it was, the summary, and what becomes of both."""
 
 from collections.abc import Awaitable, Callable
 
 import attrs
 
 from agentic import events
+from agentic._lazy import asyncio
+from agentic._protocols import Compactor
 from agentic.context.budget._plan import Plan
+from agentic.errors import CompactionRefused
 from agentic.events import CompactionReason
 from agentic.messages import (
     ContextSummary,
@@ -17,7 +20,7 @@ from agentic.messages import (
 from agentic.tokens import MessageSizes, TokenCache, describe_largest
 from agentic.usage import Usage
 
-__all__ = ["Attempt", "Check", "Compaction", "CompactionTarget"]
+__all__ = ["Attempt", "Compaction", "CompactionTarget", "Snapshot", "summarize"]
 
 _NO_USAGE = Usage()
 _LOW_GAIN = 0.1
@@ -73,10 +76,10 @@ class CompactionTarget:
 
 
 @attrs.frozen
-class Check:
+class Snapshot:
     """A conversation and its size, as they were when it was checked.
 
-    A sizes grows with every conversation that begins like this one, also while a compactor is at
+    The sizes grow with every conversation that begins like this one, also while a compactor is at
     work: nothing of it is looked at later but the sizes of these messages.
     """
 
@@ -115,7 +118,7 @@ class Check:
 class Attempt:
     """A compaction on its way."""
 
-    check: Check
+    snapshot: Snapshot
     plan: Plan
     reason: CompactionReason
     target: CompactionTarget
@@ -125,32 +128,32 @@ class Attempt:
     @property
     def summarized(self) -> list[Message]:
         """What the compactor gets: former summaries, then what is dropped."""
-        return [self.check.messages[i] for i in (*self.plan.former, *self.plan.dropped)]
+        return [self.snapshot.messages[i] for i in (*self.plan.former, *self.plan.dropped)]
 
     def replace(self, content: SummaryText) -> Compaction:
         """Put the summary in the place of what it stands for, unless it is larger than that."""
-        check = self.check
+        snapshot = self.snapshot
         summary = self._describe(content)
-        own_tokens = check.token_cache.count_message(summary.to_message())
+        own_tokens = snapshot.token_cache.count_message(summary.to_message())
         edited = self.plan.edited
         stays = [i for i in (*self.plan.leading, *self.plan.kept) if i not in edited]
-        after = check.overhead_tokens + own_tokens + sum(map(check.sizes.size, stays))
-        after += sum(map(check.token_cache.count_message, edited.values()))
-        if after >= check.estimate and not self.allow_growth:
-            replaced = own_tokens + check.estimate - after
-            return Compaction(messages=check.messages, declined=_compared(own_tokens, replaced))
-        late = check.messages[check.length :]
-        after += sum(map(check.token_cache.count_message, late))
-        tokens_after = round(after * check.tokens / max(1, check.estimate))
-        low = check.tokens - tokens_after < _LOW_GAIN * check.tokens
+        after = snapshot.overhead_tokens + own_tokens + sum(map(snapshot.sizes.size, stays))
+        after += sum(map(snapshot.token_cache.count_message, edited.values()))
+        if after >= snapshot.estimate and not self.allow_growth:
+            replaced = own_tokens + snapshot.estimate - after
+            return Compaction(messages=snapshot.messages, declined=_compared(own_tokens, replaced))
+        late = snapshot.messages[snapshot.length :]
+        after += sum(map(snapshot.token_cache.count_message, late))
+        tokens_after = round(after * snapshot.tokens / max(1, snapshot.estimate))
+        low = snapshot.tokens - tokens_after < _LOW_GAIN * snapshot.tokens
         summary = attrs.evolve(
             summary,
             token_count=own_tokens,
-            tokens_before=check.tokens,
+            tokens_before=snapshot.tokens,
             tokens_after=tokens_after,
             low_gains=summary.low_gains + 1 if low else 0,
         )
-        pick = check.messages.__getitem__
+        pick = snapshot.messages.__getitem__
         return Compaction(
             messages=[
                 *map(pick, self.plan.leading),
@@ -161,17 +164,17 @@ class Attempt:
             summary=summary,
             changed=True,
             dropped=tuple(map(pick, self.plan.dropped)),
-            tokens_before=check.tokens,
+            tokens_before=snapshot.tokens,
             tokens_after=tokens_after,
             reason=self.reason,
-            overhead_tokens=check.overhead_tokens,
+            overhead_tokens=snapshot.overhead_tokens,
         )
 
     def _describe(self, content: SummaryText) -> ContextSummary:
         """Return what the summary stands for; its sizes are not known yet."""
-        former = find_summary(self.check.messages)
+        former = find_summary(self.snapshot.messages)
         covered = former.messages_summarized if former else 0
-        start = prefix_length(self.check.messages)
+        start = prefix_length(self.snapshot.messages)
         # What was kept earlier (a pin, a request) may come before what was dropped then, or among
         # it. Before the very first message that ever went, everything is still here: there a
         # position is an index. Behind the very last, as many are missing as were summarized.
@@ -194,7 +197,7 @@ class Attempt:
             events.ContextCompactionStart,
             run_id=self.target.run_id,
             reason=self.reason,
-            tokens_before=self.check.tokens,
+            tokens_before=self.snapshot.tokens,
             messages=len(self.plan.dropped),
         )
 
@@ -221,3 +224,41 @@ def _compared(own_tokens: int, replaced: int) -> str:
         return f"the summary would be as large as what it replaces ({replaced:,} tokens)"
     sizes = f"{own_tokens:,} > {replaced:,} tokens"
     return f"the summary would be larger than what it replaces ({sizes})"
+
+
+async def summarize(
+    compactor: Compactor,
+    messages: list[Message],
+    instructions: str | None,
+    timeout_seconds: float | None,
+) -> SummaryText:
+    """Ask for a summary; it has no notes if the answer is a plain str.
+
+    Raises:
+        CompactionRefused: there is no text in the answer, or the compactor was cancelled.
+        TimeoutError: it took too long; it was told to stop and is not waited for.
+    """
+    guided = getattr(compactor, "compact_with", None)
+    if instructions and guided:
+        task = asyncio.ensure_future(guided(messages, instructions))
+    else:
+        task = asyncio.ensure_future(compactor.compact(messages))
+    try:
+        finished, _ = await asyncio.wait({task}, timeout=timeout_seconds)
+    finally:
+        task.cancel()
+        task.add_done_callback(_retrieve)
+    if not finished:
+        raise TimeoutError(f"the compactor took longer than {timeout_seconds} s")
+    if task.cancelled():
+        raise CompactionRefused("the compactor was cancelled")
+    content = task.result()
+    if not isinstance(content, str) or not content.strip():
+        raise CompactionRefused(f"the compactor answered {content!r:.80}, which is no summary")
+    return SummaryText(content.strip(), SummaryText(content).notes)
+
+
+def _retrieve(task: "asyncio.Future[str]") -> None:
+    """Take note of an error that comes after the end, lest asyncio log it as nobody's."""
+    if not task.cancelled():
+        task.exception()

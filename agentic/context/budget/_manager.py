@@ -6,11 +6,15 @@ from agentic import usage
 from agentic._lazy import asyncio
 from agentic._protocols import Compactor
 from agentic._validate import is_whole, must_be_async, must_count
-from agentic.context.budget._attempt import Attempt, Check, Compaction, CompactionTarget
-from agentic.context.budget._compactor import summarize
-from agentic.context.budget._plan import plan
-from agentic.context.budget._policy import Policy
-from agentic.context.budget._trigger import find_trigger
+from agentic.context.budget._attempt import (
+    Attempt,
+    Compaction,
+    CompactionTarget,
+    Snapshot,
+    summarize,
+)
+from agentic.context.budget._plan import Plan, plan
+from agentic.context.budget._policy import Policy, find_trigger
 from agentic.errors import CompactionRefused, ConfigError, HistoryChanged
 from agentic.events import CompactionReason
 from agentic.messages import Message, RecentConversations, check_messages, find_summary
@@ -131,38 +135,34 @@ class Manager:
         either. What is appended to `messages` meanwhile follows the kept ones.
         """
         _check_sizes(size, overhead_tokens)
-        check_messages(messages[-1:])  # a sizes looks at all that are new
+        check_messages(messages[-1:])  # the cache looks at all that are new
         if self._token_cache is None:
-            tokens = size or 0
-            return Compaction(
-                messages=messages,
-                tokens_before=tokens,
-                tokens_after=tokens,
-                fits=self._fits(tokens),
-                overhead_tokens=overhead_tokens,
-            )
+            return self._uncounted(messages, size or 0, overhead_tokens)
         sizes = self._token_cache.sizes(messages)
-        check = Check(
+        snapshot = Snapshot(
             messages, self._token_cache, sizes, len(messages), sizes.total, overhead_tokens, size
         )
         if self.compactor is None:
-            return self._unchanged(check)
-        reason = CompactionReason.FORCE if force else self.due(messages, size=check.tokens)
+            return self._unchanged(snapshot)
+        reason = CompactionReason.FORCE if force else self.due(messages, size=snapshot.tokens)
         if reason is None:
-            return self._unchanged(check)
-        found = plan(
-            messages,
-            check.corrected_sizes(),
-            self.policy,
-            by_window=reason is CompactionReason.WINDOW,
-            overhead=check.scale * overhead_tokens,
-        )
+            return self._unchanged(snapshot)
+        found = self._plan(snapshot, reason)
         if not found.dropped:
-            return self._nothing_to_drop(check, reason)
+            return self._nothing_to_drop(snapshot, reason)
         target = target or CompactionTarget(self, "", _keep_nowhere)
         grows = force if allow_growth is None else allow_growth
-        attempt = Attempt(check, found, reason, target, grows)
+        attempt = Attempt(snapshot, found, reason, target, grows)
         return await self._compact(attempt, self.compactor, instructions)
+
+    def _plan(self, snapshot: Snapshot, reason: CompactionReason) -> Plan:
+        return plan(
+            snapshot.messages,
+            snapshot.corrected_sizes(),
+            self.policy,
+            by_window=reason is CompactionReason.WINDOW,
+            overhead=snapshot.scale * snapshot.overhead_tokens,
+        )
 
     def _waits(self, messages: list[Message], tokens: int) -> bool:
         """Whether an attempt now would most likely end like the last one."""
@@ -201,7 +201,7 @@ class Manager:
                 await attempt.announce()
                 done = await self._carry_out(attempt, compactor, instructions)
             except asyncio.CancelledError as cancelled:
-                done = self._unchanged(attempt.check, attempt.reason, cancelled)
+                done = self._unchanged(attempt.snapshot, attempt.reason, cancelled)
                 await attempt.conclude(attrs.evolve(done, usage=spent.usage))
                 raise
         done = attrs.evolve(done, usage=spent.usage)
@@ -218,45 +218,55 @@ class Manager:
             )
             done = attempt.replace(content)
             if not done.changed:
-                return self._useless(attempt.check, attempt.reason, done.declined)
-            stored = await attempt.target.replace(attempt.check.messages, done.messages)
+                return self._useless(attempt.snapshot, attempt.reason, done.declined)
+            stored = await attempt.target.replace(attempt.snapshot.messages, done.messages)
         except HistoryChanged as error:  # what was tried here says nothing of the new history
-            return self._unchanged(attempt.check, attempt.reason, error)
+            return self._unchanged(attempt.snapshot, attempt.reason, error)
         except Exception as error:  # noqa: BLE001  a compactor is anybody's code
-            return self._failed(attempt.check, attempt.reason, error)
+            return self._failed(attempt.snapshot, attempt.reason, error)
         return attrs.evolve(done, messages=stored, fits=self._fits(done.tokens_after))
 
     def _unchanged(
         self,
-        check: Check,
+        snapshot: Snapshot,
         reason: CompactionReason | None = None,
         error: BaseException | None = None,
     ) -> Compaction:
         return Compaction(
-            messages=check.messages,
-            tokens_before=check.tokens,
-            tokens_after=check.tokens,
+            messages=snapshot.messages,
+            tokens_before=snapshot.tokens,
+            tokens_after=snapshot.tokens,
             reason=reason,
-            fits=self._fits(check.tokens),
+            fits=self._fits(snapshot.tokens),
             error=error,
-            overhead_tokens=check.overhead_tokens,
+            overhead_tokens=snapshot.overhead_tokens,
         )
 
-    def _nothing_to_drop(self, check: Check, reason: CompactionReason) -> Compaction:
-        # No back-off: with the next message there may be something to drop.
-        return self._unchanged(check, reason, CompactionRefused("the policy keeps all of it"))
+    def _uncounted(self, messages: list[Message], tokens: int, overhead_tokens: int) -> Compaction:
+        """Return the compaction that is none, where nobody can count."""
+        return Compaction(
+            messages=messages,
+            tokens_before=tokens,
+            tokens_after=tokens,
+            fits=self._fits(tokens),
+            overhead_tokens=overhead_tokens,
+        )
 
-    def _useless(self, check: Check, reason: CompactionReason, problem: str) -> Compaction:
+    def _nothing_to_drop(self, snapshot: Snapshot, reason: CompactionReason) -> Compaction:
+        # No back-off: with the next message there may be something to drop.
+        return self._unchanged(snapshot, reason, CompactionRefused("the policy keeps all of it"))
+
+    def _useless(self, snapshot: Snapshot, reason: CompactionReason, problem: str) -> Compaction:
         """Decline a summary that was made. Only to whoever forced it is that an error."""
         growth = _AFTER_FAILURE if reason is CompactionReason.FORCE else _AFTER_USELESS
-        self.hold_off(check.messages, Backoff(check.tokens, growth))
+        self.hold_off(snapshot.messages, Backoff(snapshot.tokens, growth))
         if reason is CompactionReason.FORCE:
-            return self._unchanged(check, reason, CompactionRefused(problem))
-        return attrs.evolve(self._unchanged(check, reason), declined=problem)
+            return self._unchanged(snapshot, reason, CompactionRefused(problem))
+        return attrs.evolve(self._unchanged(snapshot, reason), declined=problem)
 
-    def _failed(self, check: Check, reason: CompactionReason, error: Exception) -> Compaction:
-        self.hold_off(check.messages, Backoff(check.tokens, _AFTER_FAILURE))
-        return self._unchanged(check, reason, error)
+    def _failed(self, snapshot: Snapshot, reason: CompactionReason, error: Exception) -> Compaction:
+        self.hold_off(snapshot.messages, Backoff(snapshot.tokens, _AFTER_FAILURE))
+        return self._unchanged(snapshot, reason, error)
 
     def _fits(self, tokens: int) -> bool:
         return not self.policy.context_window or tokens <= self.policy.available_tokens

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from agentic.context.budget._policy import Policy
-from agentic.context.budget._trigger import is_long
+from agentic.context.budget._policy import Policy, is_long
 from agentic.messages import (
     Message,
     Round,

@@ -1,4 +1,7 @@
-"""The numbers of a budget. Sizes in tokens, except where a name says messages or seconds."""
+"""The numbers of a budget, and which of them a conversation has reached.
+
+Sizes are in tokens, except where a name says messages or seconds.
+"""
 
 from typing import Any, ClassVar
 
@@ -6,8 +9,10 @@ import attrs
 
 from agentic._validate import seconds, whole
 from agentic.errors import ConfigError
+from agentic.events import CompactionReason
+from agentic.messages import Message, find_summary, prefix_length
 
-__all__ = ["Policy"]
+__all__ = ["Policy", "find_trigger", "is_long"]
 
 # Defaults of pi-mono (reserve 16,384, keep 20,000), bounded by shares so that a small window keeps
 # room for both; of supyagent for the six recent messages.
@@ -134,3 +139,34 @@ class Policy:
                 f"less than max_tokens ({self.max_tokens})",
                 "what stays would be compacted again",
             )
+
+
+def find_trigger(policy: Policy, messages: list[Message], tokens: int) -> CompactionReason | None:
+    """Name what asks for a compaction of a conversation of this size; None if nothing does.
+
+    >>> talk = [Message("user", "Why?")] * 12
+    >>> find_trigger(Policy(0, max_messages=12), talk, 60)
+    <CompactionReason.MESSAGES: 'messages'>
+    >>> find_trigger(Policy(0, max_messages=12, max_tokens=60), talk, 60)
+    <CompactionReason.TOKENS: 'tokens'>
+    """
+    over = policy.context_window and tokens > policy.available_tokens
+    in_all = len(messages) - prefix_length(messages)
+    former = find_summary(messages)
+    fresh = in_all - (former.messages_kept if former else 0)
+    # Where a summary took more room than the plan left to it, K may still be reached. Without a new
+    # message another compaction would only drop what this one was told to keep.
+    long = is_long(policy, in_all) and fresh > 0
+    if long and policy.max_tokens is not None and tokens >= policy.max_tokens:
+        # The limit that is reached first says what stays, also where one step passes both.
+        by_window = over and policy.max_tokens > policy.available_tokens
+        return CompactionReason.WINDOW if by_window else CompactionReason.TOKENS
+    if over:
+        return CompactionReason.WINDOW
+    many = policy.max_messages is not None and fresh >= policy.max_messages
+    return CompactionReason.MESSAGES if long and many else None
+
+
+def is_long(policy: Policy, number: int) -> bool:
+    """Return whether so many messages, leading ones aside, are enough for K and N to count."""
+    return number >= policy.min_recent_messages + policy.trigger_margin

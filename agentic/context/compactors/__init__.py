@@ -8,12 +8,11 @@ Anything with `async compact(messages) -> str` is one; `testing.check_compactor`
 import typing
 
 from agentic import _lazy
-from agentic.context.compactors._first_of import first_of
 from agentic.context.digest import message_ref
 
 if typing.TYPE_CHECKING:
+    from agentic.context.compactors._combined import first_of, with_digest
     from agentic.context.compactors._model import Ask, Model
-    from agentic.context.compactors._with_digest import with_digest
     from agentic.context.digest import Digest, ToolKind, ToolTable
 
 __all__ = [
@@ -35,6 +34,7 @@ __getattr__, __dir__ = _lazy.load_lazily(
         "Model": "._model",
         "ToolKind": "agentic.context.digest",
         "ToolTable": "agentic.context.digest",
-        "with_digest": "._with_digest",
+        "first_of": "._combined",
+        "with_digest": "._combined",
     },
 )

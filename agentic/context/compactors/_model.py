@@ -12,9 +12,7 @@ from typing import TypeAlias
 import attrs
 
 from agentic._validate import must_count, whole
-from agentic.context.compactors._clip import clip
-from agentic.context.compactors._prompt import write_prompt
-from agentic.context.compactors._transcript import entries
+from agentic.context.compactors._prompt import clip, entries, write_prompt
 from agentic.errors import CompactionRefused, ConfigError, ContextOverflow
 from agentic.messages import Message
 from agentic.tokens import CharCounter, Counter

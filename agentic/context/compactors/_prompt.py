@@ -1,8 +1,17 @@
-"""What a model is asked when it is to summarize a conversation."""
+"""What a model is asked when it is to summarize a conversation, which is data in the prompt.
 
-from collections.abc import Sequence
+It is one JSON object a line, in which nothing can pose as an instruction: a line break inside a
+text is escaped, so that no text can end the line it stands in, nor open a section of the prompt
+around it. Of a text that is too long both ends are there, and how much is missing between them.
+"""
 
-__all__ = ["SECTIONS", "write_prompt"]
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from agentic.messages import Media, Message, split_rounds
+
+__all__ = ["clip", "entries", "write_prompt"]
 
 SECTIONS = (
     ("Goal", "what the user wants, in the user's words where they are short"),
@@ -30,6 +39,8 @@ _UPDATE = """\
 There is a summary of what came before, between the marks below. Update it: what still holds stays
 in its words, what is new is added, what is over or was overturned goes."""
 _FOCUS = "Look at this in particular, without leaving out the rest: {instructions}"
+_WORD_SEARCH = 24
+"""How far a cut moves to the next blank, in characters: most words are shorter."""
 
 
 def write_prompt(
@@ -52,3 +63,70 @@ def _marked(name: str, text: str) -> str:
     while f"{name}-{number}>" in text:
         number += 1
     return f"<{name}-{number}>\n{text}\n</{name}-{number}>"
+
+
+def entries(messages: Sequence[Message], max_output_chars: int) -> Iterator[str]:
+    """Write each message as a line; tool outputs are shortened, orphaned results left out.
+
+    System messages that the conversation starts with are passed over, summaries among them: what
+    was summarized before is not told again.
+
+    >>> list(entries([Message("user", "Is it green?")], 500))
+    ['{"user": "Is it green?"}']
+    """
+    started = False
+    for found in split_rounds(messages):
+        started = started or found.messages[0].role != "system"
+        if not started or found.messages[0].summary is not None:
+            continue
+        for message in found.sendable:
+            entry = _entry(message, max_output_chars)
+            if entry:
+                text = json.dumps(entry, ensure_ascii=False, default=str)
+                yield text.encode("utf-8", "replace").decode()
+
+
+def _entry(message: Message, max_output_chars: int) -> dict[str, Any]:
+    entry: dict[str, Any] = {message.role: message.content} if message.content.strip() else {}
+    if message.tool_results:
+        results = [clip(each.text, max_output_chars) for each in message.tool_results]
+        entry = {"results": results}
+    if message.media:
+        entry["attached"] = [clip(_attached(part), max_output_chars) for part in message.media]
+    if message.tool_calls:
+        entry["calls"] = [f"{call.name} {call.arguments}" for call in message.tool_calls]
+        entry["calls"] = [clip(call, max_output_chars) for call in entry["calls"]]
+    return entry
+
+
+def _attached(part: Media) -> str:
+    """Name a picture by its address, by which it may be found again; bytes say nothing."""
+    is_address = part.url and not part.url.startswith("data:")
+    return f"{part.media_type} {part.url}" if is_address else part.media_type
+
+
+def clip(text: str, limit: int) -> str:
+    """Cut the middle out of a text, and say there how much is missing.
+
+    Two thirds of the limit, in characters, go to the start. The marker comes on top.
+
+    >>> clip("Please rename the parser and do not touch the tests", 24)
+    'Please rename [... 33 characters left out ...] tests'
+    """
+    if len(text) <= limit:
+        return text
+    tail_size = limit // 3
+    head = _back_to_word(text[: limit - tail_size])
+    tail = _on_to_word(text[len(text) - tail_size :])
+    missing = len(text) - len(head) - len(tail)
+    return f"{head} [... {missing} characters left out ...] {tail}"
+
+
+def _back_to_word(start: str) -> str:
+    cut = max(start.rfind(" "), start.rfind("\n"))
+    return start[:cut] if len(start) - cut <= _WORD_SEARCH else start
+
+
+def _on_to_word(end: str) -> str:
+    spaces = [found for found in (end.find(" "), end.find("\n")) if found >= 0]
+    return end[min(spaces) + 1 :] if spaces and min(spaces) <= _WORD_SEARCH else end

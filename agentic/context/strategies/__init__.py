@@ -6,17 +6,13 @@ Start with `FitContextWindow`, `ClearToolOutputs`, `TrimRounds` and `Chain`.
 import typing
 
 from agentic import _lazy
-from agentic.context.strategies._chain import Chain
 from agentic.context.strategies._fit_window import FitContextWindow
-from agentic.context.strategies._strategy import ContextStrategy, Fit, SyncSummarizer
-from agentic.context.strategies._truncate_tool_outputs import TruncateToolOutputs
+from agentic.context.strategies._strategy import Chain, ContextStrategy, Fit, SyncSummarizer
+from agentic.context.strategies._tool_outputs import ClearToolOutputs, TruncateToolOutputs
 
 if typing.TYPE_CHECKING:
-    from agentic.context.strategies._clear_tool_outputs import ClearToolOutputs
     from agentic.context.strategies._importance import Importance
-    from agentic.context.strategies._keep_last import KeepLast
-    from agentic.context.strategies._trim_rounds import TrimRounds
-    from agentic.context.strategies._truncate_messages import truncate_messages
+    from agentic.context.strategies._keep_newest import KeepLast, TrimRounds, truncate_messages
 
 __all__ = [
     "Chain",
@@ -35,10 +31,9 @@ __all__ = [
 __getattr__, __dir__ = _lazy.load_lazily(
     __name__,
     {
-        "ClearToolOutputs": "._clear_tool_outputs",
         "Importance": "._importance",
-        "KeepLast": "._keep_last",
-        "TrimRounds": "._trim_rounds",
-        "truncate_messages": "._truncate_messages",
+        "KeepLast": "._keep_newest",
+        "TrimRounds": "._keep_newest",
+        "truncate_messages": "._keep_newest",
     },
 )

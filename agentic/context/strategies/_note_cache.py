@@ -14,7 +14,7 @@ from agentic.errors import ConfigError
 from agentic.messages import ContextSummary, Message, SummaryText
 from agentic.tokens import Counter
 
-__all__ = ["Note", "NoteCache", "check_writer"]
+__all__ = ["DigestNote", "NoteCache", "check_writer"]
 
 _log = logging.getLogger(__name__)
 _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
@@ -43,7 +43,7 @@ def check_writer(writer: SyncSummarizer, room: int) -> None:
 
 
 @attrs.frozen(eq=False)
-class Note:
+class DigestNote:
     """A message that stands for others."""
 
     message: Message
@@ -69,7 +69,7 @@ class NoteCache:
         """What a note may take, its heading with a number of six digits included."""
         return self.writer.max_tokens + self.count(_message(SummaryText(""), 999_999))
 
-    def write(self, former: Note | None, gone: Sequence[Message]) -> Note | None:
+    def write(self, former: DigestNote | None, gone: Sequence[Message]) -> DigestNote | None:
         """Write what is left out now, and what was before; None if the writer failed."""
         before = [former.message] if former else []
         messages = [*before, *gone]
@@ -101,18 +101,20 @@ class NoteCache:
             return None
         return text
 
-    def _note(self, text: str, former: Note | None, messages: Sequence[Message]) -> Note:
+    def _note(
+        self, text: str, former: DigestNote | None, messages: Sequence[Message]
+    ) -> DigestNote:
         number = sum(each.summary.messages_summarized if each.summary else 1 for each in messages)
         said = SummaryText(text)
         if not text.strip() and former and former.message.summary:
             said = SummaryText(former.message.summary.content, former.message.summary.notes)
         message = _message(said, number)
-        return Note(message, self.count(message) if text.strip() else 0)
+        return DigestNote(message, self.count(message) if text.strip() else 0)
 
 
 @attrs.frozen(eq=False)
 class _Written:
-    note: Note
+    note: DigestNote
     messages: list["weakref.ref[Message]"]
 
     def is_of(self, messages: Sequence[Message]) -> bool:

@@ -1,24 +1,27 @@
-"""Clearing old tool outputs when the conversation grows over a budget.
+"""Old tool outputs cleared when the conversation grows over a budget, or long ones shortened.
 
-A deterministic fold over the rounds from the start of the history, with a low-water mark: over the
-budget, the oldest outputs are cleared down to the mark, and then the start of the view stays as it
-is until the budget is full again, so that the provider's prompt cache survives.
+Clearing is a deterministic fold over the rounds from the start of the history, with a low-water
+mark: over the budget, the oldest outputs are cleared down to the mark, and then the start of the
+view stays as it is until the budget is full again, so that the provider's prompt cache survives.
 """
 
 import operator
+import re
 from collections import deque
 from typing import Any
 
 import attrs
 
 from agentic._validate import all_are, must_be, share, whole
-from agentic.context.strategies._cleared import cleared
 from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.context.strategies._strategy import Fit
-from agentic.messages import Message, RecentConversations, Round, ToolCall, ToolResult
+from agentic.messages import Message, RecentConversations, Round, ToolCall, ToolError, ToolResult
 from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter
 
-__all__ = ["ClearToolOutputs"]
+__all__ = ["ClearToolOutputs", "TruncateToolOutputs"]
+_MAX_FAILURE_CHARS = 200
+_KEPT_REF = re.compile(r"out-[0-9a-f]{16}")
+"""How a store names an output that it keeps; any other reference is a place of the tool's own."""
 
 
 def _names(names: Any) -> frozenset[str]:
@@ -124,7 +127,7 @@ class ClearToolOutputs:
         call = calls[result.call_id]
         if not result.output or {result.name, call.name} & self.keep_tools:
             return result
-        short = cleared(result, call, self.recall)
+        short = _cleared(result, call, self.recall)
         count = self._token_cache.count_text
         return short if count(short.text) < count(result.text) else result
 
@@ -198,3 +201,126 @@ class _Fold:
     @property
     def _freeing(self) -> int:
         return sum(clearing.tokens for clearing in self.ready)
+
+
+@attrs.define(eq=False)
+class _Shortened:
+    """One conversation as it was last seen, and the same with its outputs shortened."""
+
+    messages: list[Message] = attrs.field(factory=list)
+    view: list[Message] = attrs.field(factory=list)
+    edits: int = 0
+
+
+@attrs.frozen(eq=False)
+class TruncateToolOutputs:
+    """Keep the beginning and the end of each tool output longer than `max_chars` characters.
+
+    Messages stay, orphaned results excepted, as do ids, errors and former notices. A notice says
+    how much is missing and, where the result has a reference or `recall` is there, how to read all.
+
+    >>> from agentic.messages import ToolCall
+    >>> call = Message("assistant", tool_calls=[ToolCall("c1", "run")])
+    >>> answer = Message("tool", tool_results=[ToolResult("c1", "run", "x" * 1_200)])
+    >>> TruncateToolOutputs(1_000).compact([call, answer])[1].tool_results[0].notice
+    '[Characters 501-700 of 1,200 are left out.]'
+    """
+
+    max_chars: int = attrs.field(validator=whole(1, remedy="pass how many characters to keep"))
+    recall: str | None = attrs.field(
+        default=None, kw_only=True, validator=must_be(str, optional=True)
+    )
+    """The name of a tool that reads a session's own past back, for the notices to name; None where
+    the model has none. A View sets it, where it knows of such a tool."""
+    _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
+    _recent: RecentConversations[_Shortened] = attrs.field(
+        factory=RecentConversations, init=False, repr=False
+    )
+
+    def for_conversation(self, *, recall: str | None = None) -> "TruncateToolOutputs":
+        """Return this for one conversation: with a memory of its own, naming the recall tool."""
+        return attrs.evolve(self, recall=self.recall or recall)
+
+    def compact(self, messages: list[Message], /) -> list[Message]:
+        """Return the view: the same list if every output is short enough."""
+        return self._shortened(self._known.of(messages).view(messages, 0, set()))
+
+    def _shortened(self, messages: list[Message]) -> list[Message]:
+        known = self._recent.find(messages)
+        seen = known or _Shortened()
+        fresh = messages[len(seen.messages) :]
+        shown = [self._shorten(message) for message in fresh]
+        seen.edits += sum(after is not before for after, before in zip(shown, fresh, strict=True))
+        seen.messages += fresh
+        seen.view += shown
+        if known is None and messages:
+            self._recent.add(seen)
+        return seen.view.copy() if seen.edits else messages
+
+    def _shorten(self, message: Message) -> Message:
+        if all(len(result.output) <= self.max_chars for result in message.tool_results):
+            return message
+        return message.replace(tool_results=[self._clip(each) for each in message.tool_results])
+
+    def _clip(self, result: ToolResult) -> ToolResult:
+        length = len(result.output)
+        if length <= self.max_chars:
+            return result
+        head = (self.max_chars + 1) // 2
+        tail = length - (self.max_chars - head)
+        notice = f"[Characters {head + 1:,}-{tail:,} of {length:,} are left out.]"
+        if place := place_of(result, self.recall):
+            notice = f"{notice[:-1]} All of it: {place}]"
+        return attrs.evolve(
+            result,
+            output=result.output[:head] + result.output[tail:],
+            notice="\n".join(part for part in (result.notice, notice) if part),
+        )
+
+
+def _cleared(result: ToolResult, call: ToolCall, recall: str | None = None) -> ToolResult:
+    r"""Return a result without its output, and a notice of what the output was.
+
+    The failure stays, its message clipped: how a call ended is worth more than what it printed.
+    `recall` names the tool that reads a session's own past back, if the model has one.
+
+    >>> call = ToolCall("c1", "read", '{"path": "a.py"}')
+    >>> _cleared(ToolResult("c1", output="one\ntwo", ref="spill/c1"), call).notice
+    '[Cleared: read gave 7 characters in 2 lines. Read them again: spill/c1]'
+    >>> _cleared(ToolResult("c1", output="one\ntwo"), call, "recall").notice
+    '[Cleared: read gave 7 characters in 2 lines. Read them again: recall(ref="c1")]'
+    """
+    size = f"{_plural(len(result.output), 'character')} in {_plural(_lines(result.output), 'line')}"
+    notice = f"[Cleared: {result.name or call.name} gave {size}. {_again(result, recall)}]"
+    return attrs.evolve(result, output="", notice=notice, error=_clipped(result.error))
+
+
+def place_of(result: ToolResult, recall: str | None) -> str:
+    """Return where the whole of an output can be read: a call of the tool, or its reference.
+
+    >>> place_of(ToolResult("c1", output="one"), "recall")
+    'recall(ref="c1")'
+    """
+    if recall and (result.ref is None or _KEPT_REF.fullmatch(result.ref)):
+        return f'{recall}(ref="{result.ref or result.call_id}")'
+    return result.ref or ""
+
+
+def _again(result: ToolResult, recall: str | None) -> str:
+    """Return how to read an output again; the history holds it under its call's id in any case."""
+    place = place_of(result, recall)
+    return f"Read them again: {place}" if place else "Call it again if you need them."
+
+
+def _clipped(failure: ToolError | None) -> ToolError | None:
+    if failure is None or len(failure.message) <= _MAX_FAILURE_CHARS:
+        return failure
+    return attrs.evolve(failure, message=f"{failure.message[: _MAX_FAILURE_CHARS - 3]}...")
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n"))
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
