@@ -61,7 +61,7 @@ class Round:
         return tuple([call for call in calls if not _take(answers, call.id)])
 
     @property
-    def sendable(self) -> tuple[Message, ...]:
+    def sound_messages(self) -> tuple[Message, ...]:
         """What a view may hold of it: all of it, or nothing if a result in it is an orphan.
 
         Where a message is pinned and calls are answered, only the orphaned results are removed.

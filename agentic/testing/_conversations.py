@@ -151,7 +151,7 @@ def _after_accidents(draw: _Draw, parts: _Parts, max_rounds: int) -> list[Messag
 
 def _without_pins_on_orphans(messages: list[Message]) -> list[Message]:
     for found in split_rounds(messages):
-        if found.orphaned and found.sendable:
+        if found.orphaned and found.sound_messages:
             for at in found.positions:
                 messages[at] = attrs.evolve(messages[at], pinned=False)
     return messages

@@ -110,7 +110,7 @@ class TokenCache:
     def size_of(self, found: Round, sizes: MessageSizes) -> int:
         """Return the size of what may be sent of a round."""
         if found.orphaned:
-            return sum(map(self.count_message, found.sendable))
+            return sum(map(self.count_message, found.sound_messages))
         return sum(map(sizes.size, found.positions))
 
     def count_text(self, text: str) -> int:

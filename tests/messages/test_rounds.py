@@ -324,10 +324,10 @@ def test_a_pinned_round_loses_only_its_orphans() -> None:
     (kept,) = split_rounds([pinned, mixed])
     (lone,) = split_rounds([Message("tool", tool_results=mixed.tool_results, pinned=True)])
 
-    assert plain.sendable == ()
-    assert kept.sendable == (pinned, mixed.replace(tool_results=mixed.tool_results[:1]))
-    assert kept.sendable[0] is pinned
-    assert lone.sendable == ()
+    assert plain.sound_messages == ()
+    assert kept.sound_messages == (pinned, mixed.replace(tool_results=mixed.tool_results[:1]))
+    assert kept.sound_messages[0] is pinned
+    assert lone.sound_messages == ()
 
 
 @given(messages=conversations(), data=st.data())
@@ -343,11 +343,11 @@ def test_leaving_rounds_out_joins_no_others(messages: list[Message], data: st.Da
 
 @given(messages=conversations())
 def test_what_is_sendable_holds_no_orphan(messages: list[Message]) -> None:
-    """A sound round is sendable as it is."""
+    """A view may hold a sound round as it is."""
     for found in split_rounds(messages):
         if not found.orphaned:
-            assert found.sendable is found.messages
-        assert not any(again.orphaned for again in split_rounds(found.sendable))
+            assert found.sound_messages is found.messages
+        assert not any(again.orphaned for again in split_rounds(found.sound_messages))
 
 
 def test_a_result_moves_back_to_its_call() -> None:

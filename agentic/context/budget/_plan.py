@@ -51,7 +51,7 @@ def plan(
     leading = tuple(i for i in range(start) if not messages[i].summary)
     apart = {*leading, *former}
     rounds = [found for found in split if found.positions[0] not in apart]
-    sound = [found for found in rounds if found.sendable]
+    sound = [found for found in rounds if found.sound_messages]
     request = set(find_task(messages)[-1:])
     always = [found for found in sound if found.pinned or request.intersection(found.positions)]
     fixed = _positions(always)
@@ -63,7 +63,7 @@ def plan(
         i: message
         for found in always
         if found.orphaned
-        for i, message in zip(found.positions, found.sendable, strict=True)
+        for i, message in zip(found.positions, found.sound_messages, strict=True)
     }
     return Plan(leading, tuple(sorted(kept)), dropped, tuple(former), edited)
 

@@ -79,7 +79,7 @@ def entries(messages: Sequence[Message], max_output_chars: int) -> Iterator[str]
         started = started or found.messages[0].role != "system"
         if not started or found.messages[0].summary is not None:
             continue
-        for message in found.sendable:
+        for message in found.sound_messages:
             entry = _entry(message, max_output_chars)
             if entry:
                 text = json.dumps(entry, ensure_ascii=False, default=str)

@@ -186,7 +186,7 @@ class WindowFold:
         task = cut.task
         for message in found.messages:
             task = task.after(message, len(self.rounds))
-        if not found.sendable:
+        if not found.sound_messages:
             return attrs.evolve(cut, task=task, ragged=True)
         leading = cut.leading and found.messages[0].role == "system"
         first, last = found.positions[0], found.positions[-1]
@@ -287,7 +287,7 @@ class WindowFold:
                 place: message
                 for index in (*cut.retained, *range(cut.start, len(self.rounds)))
                 if (found := self.rounds[index].found).orphaned
-                for place, message in zip(found.positions, found.sendable, strict=True)
+                for place, message in zip(found.positions, found.sound_messages, strict=True)
             }
             if len(kept) == len(messages) and not edited:
                 return messages

@@ -96,7 +96,7 @@ class Importance:
         always = {*rounds.pinned, *rounds.task.requests[-1:]}
         weighed = {}
         for index, found in enumerate(rounds.rounds):
-            if not found.sendable:  # it is in no view, and refers to nothing
+            if not found.sound_messages:  # it is in no view, and refers to nothing
                 continue
             stays = (
                 index in always

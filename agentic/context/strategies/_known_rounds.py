@@ -61,7 +61,7 @@ class Sorted:
         early = sorted(index for index in always if index < start)
         late = range(start, len(self.rounds))
         kept = [self.rounds[index] for index in (*early, *late) if index not in drop]
-        positions = [at for found in kept if found.sendable for at in found.positions]
+        positions = [at for found in kept if found.sound_messages for at in found.positions]
         if self.ragged:
             positions.sort()
         if self.edited:
@@ -80,7 +80,7 @@ class Sorted:
         start, room = len(self.rounds), keep
         while start > after and room > 0:
             found = self.rounds[start - 1]
-            size = len(found.sendable)
+            size = len(found.sound_messages)
             if size > room and not stretch:
                 break
             start, room = start - 1, room - size
@@ -94,11 +94,11 @@ class Sorted:
         for message in found.messages:
             self.task = self.task.after(message, index)
         if found.orphaned:
-            sendable = found.sendable
-            if not sendable:
+            sound = found.sound_messages
+            if not sound:
                 self.orphans += 1
                 return
-            self.edited |= zip(found.positions, sendable, strict=True)
+            self.edited |= zip(found.positions, sound, strict=True)
         if opener.role == "system" and len(self.leading) == index:
             self.leading.append(index)
         if found.pinned:

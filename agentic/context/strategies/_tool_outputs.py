@@ -172,7 +172,7 @@ class _Fold:
         self.shown += messages[len(self.shown) :]
         for found in fresh:
             self.rounds += 1
-            if not found.sendable:
+            if not found.sound_messages:
                 continue
             self.tokens += self.strategy._token_cache.size_of(found, sizes)  # noqa: SLF001
             if found.messages[0].tool_calls and not found.pinned:

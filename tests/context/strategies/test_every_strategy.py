@@ -84,7 +84,7 @@ def shape(found: Round) -> tuple[object, ...]:
     """Return what a round is apart from the outputs that a strategy may shorten."""
     return tuple(
         (each.role, each.content, each.tool_calls, [result.call_id for result in each.tool_results])
-        for each in found.sendable
+        for each in found.sound_messages
     )
 
 
@@ -151,7 +151,7 @@ def test_a_pinned_round_loses_only_its_orphans(
     pinned = [attrs.evolve(m, pinned=m.pinned or at in pins) for at, m in enumerate(messages)]
     sound = pinned.copy()
     for found in split_rounds(pinned):
-        for at, message in zip(found.positions, found.sendable, strict=False):
+        for at, message in zip(found.positions, found.sound_messages, strict=False):
             sound[at] = message
 
     view = EACH[name](n).compact(pinned)
