@@ -64,7 +64,7 @@ def seconds(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None
             attribute.name,
             value,
             "a number of seconds above 0, or None",
-            "pass None to wait for ever",
+            "pass None to wait forever",
         )
 
 

@@ -106,7 +106,7 @@ def _texts(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         text = "" if node in silent else _text(node)
         words = re.findall(r"[^\W\d_]{2,}", text.replace("{…}", " "))
-        enough = len(words) >= (1 if node in said else 3)
+        enough = len(words) >= (1 if node in said else 2 if "{…}" in text else 3)
         if enough and " " in text.strip() and not _CODE.search(text):
             yield text
 

@@ -90,7 +90,7 @@ class _LazyGroup(click.Group):
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
-    epilog="Exit status: 0 all went well, 1 a problem, told on stderr, 2 a mistaken command line, "
+    epilog="Exit status: 0 success, 1 an error, reported on stderr, 2 a wrong command line, "
     "130 Ctrl-C, 141 the reader of the output left.",
 )
 @click.version_option(agentic.__version__, package_name="agentic", message="agentic %(version)s")

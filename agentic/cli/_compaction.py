@@ -57,8 +57,8 @@ def context_command(*, name: str, session_id: str | None, as_json: bool) -> None
 @click.command("compact")
 @place_argument
 @session_option
-@click.option("--focus", metavar="TEXT", help="What the summary is to dwell on.")
-@click.option("--allow-growth", is_flag=True, help="Take a summary larger than what it replaces.")
+@click.option("--focus", metavar="TEXT", help="What the summary should focus on.")
+@click.option("--allow-growth", is_flag=True, help="Accept a summary larger than what it replaces.")
 @_json_option
 def compact_command(
     *, name: str, session_id: str | None, focus: str | None, allow_growth: bool, as_json: bool
@@ -85,7 +85,7 @@ def compact_command(
 @click.command("diff")
 @place_argument
 @session_option
-@click.option("--full", is_flag=True, help="Print every message whole.")
+@click.option("--full", is_flag=True, help="Print every message in full.")
 @_json_option
 def diff_command(*, name: str, session_id: str | None, full: bool, as_json: bool) -> None:
     """Show what the latest compaction of a session dropped (-) and brought in (+).

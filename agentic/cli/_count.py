@@ -33,7 +33,9 @@ class _Counted:
 
 @click.command("count")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("-m", "--model", default="default", help="Whose tokens to count, such as gpt-5.")
+@click.option(
+    "-m", "--model", default="default", help="The model whose tokens are counted, such as gpt-5."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def count_command(*, files: tuple[str, ...], model: str, as_json: bool) -> int:
     """Count the tokens of each FILE, or of stdin, and of all of them.

@@ -32,7 +32,7 @@ session_option = click.option(
     "--session",
     "session_id",
     metavar="ID",
-    help="Which session of the place; by default the one that changed last.",
+    help="The session; by default the one that changed last.",
 )
 
 

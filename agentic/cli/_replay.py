@@ -40,9 +40,16 @@ _AGENTS = (".yaml", ".yml")
 @click.argument("transcripts", nargs=-1, required=True, metavar="TRANSCRIPT...")
 @click.option("-w", "--window", type=click.IntRange(1), help="The model's window, in tokens.")
 @click.option(
-    "-r", "--reserve", type=click.IntRange(0), help="Tokens of it that stay free for the reply."
+    "-r",
+    "--reserve",
+    type=click.IntRange(0),
+    help="Tokens of the window to keep free for the reply.",
 )
-@click.option("-m", "--model", help="Whose tokens to count, and whose window without --window.")
+@click.option(
+    "-m",
+    "--model",
+    help="The model whose tokens are counted, and whose window applies without --window.",
+)
 @click.option(
     "-p",
     "--policy",
@@ -58,9 +65,13 @@ _AGENTS = (".yaml", ".yml")
     multiple=True,
     default=_CHECKED,
     type=click.Choice(ADAPTERS),
-    help="Whose rules every request is checked by; repeat it for several.",
+    help="A provider whose rules every request must follow; repeat it for several.",
 )
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page here.")
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the report to this HTML file.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def replay_command(
     *,

@@ -69,7 +69,7 @@ def sessions_command(
     "--secret-file",
     type=click.File("rb"),
     metavar="FILE",
-    help="Remove also what this file holds, wherever the session has it; - is standard input.",
+    help="Also remove the content of this file wherever the session has it; - is standard input.",
 )
 @click.option("--yes", is_flag=True, help="Redact without asking.")
 def redact_command(
@@ -92,7 +92,7 @@ def redact_command(
     place = SessionPlace.at(name)
     secret = None if secret_file is None else _read_secret(secret_file)
     if not yes and not sys.stdin.isatty():
-        raise click.UsageError("redact asks first, which needs a terminal: add --yes")
+        raise click.UsageError("redact asks for confirmation, which needs a terminal: add --yes")
     found = asyncio.run(place.find(session_id))
     asked = printable(f"Replace message {message} of session {found} for good?")
     if not yes and not click.confirm(asked, err=True):
@@ -110,7 +110,7 @@ def redact_command(
     "--output",
     default="-",
     metavar="FILE",
-    help="Write there, to a file that is not there yet; - is stdout.",
+    help="The file to write, which must not exist yet; - is stdout.",
 )
 def export_command(*, name: str, session_id: str | None, output: str) -> None:
     """Write a session as JSON lines, with its title and the tool outputs that it keeps.
@@ -139,7 +139,7 @@ def import_command(*, name: str, file: str, session_id: str | None) -> None:
     place = SessionPlace.at(name, new=True)
     session_id = place.only(session_id)
     if session_id is None and file == "-":
-        raise click.UsageError("what comes from stdin has no name: give it one by --session ID")
+        raise click.UsageError("input from stdin has no name: pass --session ID")
     session_id = Path(file).stem if session_id is None else session_id
     with open_input(file) as source:
         lines = source.readlines()
@@ -153,9 +153,9 @@ def _check_options(*, rename: bool, delete: bool, yes: bool, as_json: bool) -> N
     if rename and delete:
         raise click.UsageError("--rename and --delete exclude each other")
     if yes and not delete:
-        raise click.UsageError("--yes answers what --delete asks: add --delete ID")
+        raise click.UsageError("--yes needs --delete ID")
     if as_json and (rename or delete):
-        raise click.UsageError("--json is for the list: leave it out")
+        raise click.UsageError("--json works with the list only: leave it out")
 
 
 async def _list(place: SessionPlace) -> Sequence[SessionInfo]:
@@ -167,7 +167,7 @@ def _is_meant(session_id: str, *, yes: bool) -> bool:
     if yes:
         return True
     if not sys.stdin.isatty():
-        raise click.UsageError("--delete asks before it deletes, which needs a terminal: add --yes")
+        raise click.UsageError("--delete asks for confirmation, which needs a terminal: add --yes")
     return click.confirm(printable(f"Delete session {session_id} with everything in it?"), err=True)
 
 
@@ -265,7 +265,7 @@ async def _import(place: SessionPlace, session_id: str, lines: list[bytes], file
     """Import into a folder that is thrown away, and if that is a session, into its place."""
     if _is_foreign(lines):
         raise click.ClickException(
-            f"{file} is no export of a session, which agentic export writes; agentic replay reads "
+            f"{file} is not a session written by agentic export; agentic replay reads "
             "conversations of other programs"
         )
     with tempfile.TemporaryDirectory() as folder:

@@ -245,7 +245,7 @@ class _Enough:
         over = self.lines is not None and self.newlines_read > self.lines
         over = over or (self.newlines_read == self.lines and not block.endswith(b"\n"))
         if over or (self.size is not None and self.size_read > self.size):
-            return "the rest was not read, so how much is missing is not known"
+            return "the rest was not read, so it is not known how much is missing"
         if full and not select.select([source], [], [], _PATIENCE_SECONDS)[0]:
             return "what may follow was not waited for"
         return ""

@@ -100,7 +100,7 @@ def _compose(text: str) -> yaml.Node | None:
         said = error.problem or error.context or "not understood"
         raise _no_yaml(text, mark.index if mark else 0, said, error.note) from error
     except (ValueError, OverflowError) as error:  # such as "\UFFFFFFFF"
-        raise _no_yaml(text, loader.index, "an escape that is no character") from error
+        raise _no_yaml(text, loader.index, "an escape that is not a character") from error
 
 
 def _no_yaml(text: str, index: int, problem: str, remedy: str | None = None) -> Unreadable:

@@ -32,18 +32,18 @@ __all__ = [
     "write_private",
 ]
 
-_NO_LOCKS = "the file system keeps no locks: choose a place on a local disk"
+_NO_LOCKS = "the file system does not support locks: choose a path on a local disk"
 _REMEDIES = {
     errno.EACCES: "write access is missing: change the permissions, or choose another place",
     errno.EDQUOT: "the disk quota is used up: free some space",
-    errno.EEXIST: "a file stands where a folder is needed: move it, or choose another path",
+    errno.EEXIST: "a file is where a folder is needed: move it, or choose another path",
     errno.EFBIG: "the file may not grow further: raise the limit, or begin a new session",
-    errno.EISDIR: "a folder stands where the file belongs: choose a path inside it",
+    errno.EISDIR: "a folder is where the file should be: choose a path inside it",
     errno.ENOLCK: _NO_LOCKS,
     errno.ENOSYS: _NO_LOCKS,
     errno.ENOTSUP: _NO_LOCKS,
     errno.ENOSPC: "the disk is full: free some space",
-    errno.ENOTDIR: "a file stands where a folder is needed: move it, or choose another path",
+    errno.ENOTDIR: "a file is where a folder is needed: move it, or choose another path",
     errno.EROFS: "the place is read-only: choose another one",
 }
 """What to do about an error of the system, by its number."""

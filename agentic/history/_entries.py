@@ -146,14 +146,14 @@ class _UnknownError(ValueError):
 
 def _read(plain: Any) -> Entry | None:
     if not isinstance(plain, dict):
-        raise ValueError("the line holds no JSON object")  # noqa: TRY004  any text that will not do
+        raise ValueError("the line is not a JSON object")  # noqa: TRY004  any text that will not do
     try:
         return _read_known(plain)
     except _UnknownError:
         if plain.get("optional") is True:
             return None
         if type(plain.get("v")) is not int:
-            raise ValueError("the line is no entry of a session") from None
+            raise ValueError("the line is not an entry of a session") from None
         raise
 
 

@@ -104,7 +104,7 @@ async def read_export(lines: Lines, name: str) -> Exported:
         _read(found, text.removesuffix(b"\n"), name, offset)
         offset += len(text)
     if not found.entries and not found.outputs:
-        raise HistoryCorrupt(name, 0, "there is no entry in it")
+        raise HistoryCorrupt(name, 0, "it contains no entry")
     return found
 
 

@@ -291,7 +291,7 @@ class JsonlSessions:
 
 
 def _there_already(path: Path) -> HistoryConflict:
-    return HistoryConflict(str(path), "is there already: choose another id, or delete it first")
+    return HistoryConflict(str(path), "already exists: choose another id, or delete it first")
 
 
 def _rewind(file: BinaryIO) -> int:

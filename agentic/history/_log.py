@@ -153,7 +153,7 @@ class Log:
         finally:
             reader.detach()
         if foreign:
-            raise HistoryCorrupt(str(self.path), 0, "it is no session, choose another file")
+            raise HistoryCorrupt(str(self.path), 0, "it is not a session: choose another file")
 
     def _move_aside(self, file: io.FileIO, end: int) -> None:
         """Copy a torn last line to a file of its own, then cut it off."""

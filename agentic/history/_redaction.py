@@ -37,7 +37,7 @@ Plain: TypeAlias = dict[str, Any]
 _DEPTHS = 3
 """How often a text may have been put into JSON that was put into a text: arguments are, twice."""
 _NAMES = {"role", "id", "call_id", "name", "ref", "kind", "media_type", "timestamp", "created_at"}
-"""Fields whose strings are no text."""
+"""Fields whose strings are not text."""
 _LINE_CHARACTERS = 8
 """A shorter line, such as `else:`, tells nothing and stands everywhere."""
 _WORD = re.compile(r"[\w.+%$!~^-]{6,}")

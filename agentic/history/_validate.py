@@ -124,7 +124,7 @@ def check_title(given: object) -> str:
             "title",
             given,
             f"one line of text, up to {_TITLE_CHARACTERS} characters",
-            'shorten it; "" takes a title away',
+            'shorten it; "" removes a title',
         )
     return given
 

@@ -138,14 +138,14 @@ def _unfit(call: ToolCall, offered: Collection[str]) -> ToolError | None:
         call.parse()
     except ValueError as error:
         problem = f"{call.name} was not run, since its arguments are not a JSON object: {error}"
-        return ToolError(f"{problem}. Call it again with these mended", "bad_arguments")
+        return ToolError(f"{problem}. Correct them and call it again", "bad_arguments")
     return None
 
 
 def _result(call: ToolCall, given: object) -> ToolResult:
     if isinstance(given, ToolResult):
         return attrs.evolve(given, call_id=call.id, name=call.name)
-    raise TypeError(f"the executor gave a {type(given).__name__} where a ToolResult belongs")
+    raise TypeError(f"the executor gave a {type(given).__name__} instead of a ToolResult")
 
 
 def _describe(error: BaseException) -> str:

@@ -139,7 +139,7 @@ class Request:
                 "Request.user_message",
                 value,
                 "a text that is not blank",
-                "pass what the user asks; to have a history answered, pass its last user message "
+                "pass the user's request; to continue a history, pass its last user message "
                 "here and the messages before it as history",
             )
 

@@ -72,7 +72,7 @@ def counted_tokens(answer: Any, field: str, provider: str) -> int:
     """
     found = at(plain(answer), field)
     if isinstance(found, bool) or not isinstance(found, int):
-        raise RequestFailed(provider, None, "the answer holds no count of tokens")
+        raise RequestFailed(provider, None, "the reply has no token count")
     return found
 
 

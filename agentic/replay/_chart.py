@@ -334,7 +334,7 @@ def _beyond(sizes: Sequence[int], scale: Scale) -> Iterator[Markup]:
     early = scale.x(leaves) < (scale.left + scale.right) / 2
     yield tag(
         "text",
-        f"goes on to {max(sizes):,} \u2191",
+        f"continues to {max(sizes):,} \u2191",
         class_="beyond",
         x=scale.right - 4 if early else scale.left + 4,
         y=scale.upper + 24,

@@ -94,12 +94,12 @@ def _parse(line: bytes, number: int) -> Any:
     try:
         return json.loads(line.decode("utf-8", "surrogatepass"))
     except UnicodeDecodeError as problem:
-        found = f"byte {line[problem.start]:#04x} is no UTF-8 text"
+        found = f"byte {line[problem.start]:#04x} is not UTF-8 text"
         raise Damage(number, found) from problem
     except RecursionError as problem:
         raise Damage(number, "the JSON is nested too deeply") from problem
     except ValueError as problem:
-        raise Damage(number, f"{_shown(line)} is no JSON ({problem})") from problem
+        raise Damage(number, f"{_shown(line)} is not JSON ({problem})") from problem
 
 
 def _shown(line: bytes) -> str:

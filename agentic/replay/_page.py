@@ -96,7 +96,7 @@ def _header(report: Report) -> Markup:
         "header",
         tag("div", tag("p", "agentic replay", class_="brand"), theme, class_="bar"),
         tag("h1", _subject(report)),
-        tag("p", f"Sent anew, turn by turn, under {policies}.", class_="lead"),
+        tag("p", f"Replayed under {policies}.", class_="lead"),
         tag("dl", *listed, class_="facts"),
     )
 

@@ -175,7 +175,7 @@ def _recognize(values: Sequence[Value]) -> _Format:
         raise Damage(None, "found a conversation with no message in it")
     first = values[0]
     keys = ", ".join(repr(key) for key in list(first.data)[:8]) or "no keys"
-    raise Damage(first.line, f"found an object with {keys}, which is no message")
+    raise Damage(first.line, f"found an object with {keys}, which is not a message")
 
 
 def _count(number: int, one: str, many: str) -> str:

@@ -48,10 +48,10 @@ def refusal_of(view: list[Message], adapters: Sequence[ModuleType] = ()) -> str:
 
     >>> from agentic.messages import ToolResult
     >>> refusal_of([Message("tool", tool_results=[ToolResult("c1", "run")])])
-    'a call and its result are torn apart'
+    'a call is separated from its result'
     """
     if close_open_rounds(view) is not view:
-        return "a call and its result are torn apart"
+        return "a call is separated from its result"
     for adapter in adapters:
         for found in adapter.validate(adapter.encode_request(view)):
             return f"{adapter.NAME}: {found.problem}"

@@ -267,8 +267,8 @@ def _find(query: str, texts: list[str], most: int, seconds: float | None) -> lis
     found: list[tuple[int, int]] | str = marshal.loads(done.stdout)  # noqa: S302  from ourselves
     if isinstance(found, str):
         raise Unsearchable(
-            f"{query!r} is no regular expression ({found}): correct it, or search plain text with "
-            "regex=false"
+            f"{query!r} is not a valid regular expression ({found}): correct it, or search "
+            "plain text with regex=false"
         )
     return found
 

@@ -216,7 +216,7 @@ class Session:
         for name in _OURS:
             if name in options:
                 remedy = "leave it out, or create a loop.Runner yourself"
-                message = f"{name} is what the session brings itself; {remedy}"
+                message = f"{name} is provided by the session itself; {remedy}"
                 raise ConfigError(name, options[name], "left out", remedy, message)
         self.system_prompt = options.pop("system_prompt", self.system_prompt)
         self.executor = self.executor if executor is None else executor
@@ -259,7 +259,7 @@ class Session:
         return CompactionTarget(self, "", self._ledger.compact)
 
     async def _beside(self) -> dict[str, Any]:
-        """Return what is sent beside the messages."""
+        """Return what is sent besides the messages."""
         return {"system_prompt": self.system_prompt, "tools": await self._list_tools()}
 
     async def _list_tools(self) -> Sequence[ToolDefinition]:

@@ -86,8 +86,8 @@ class ContextMeter:
     def measure(self, view: list[Message], *, overhead_tokens: int = 0) -> int:
         """Measure what is about to be sent.
 
-        `overhead_tokens` is an estimate of what is sent beside the messages (the system prompt, the
-        tools' schemas). It counts until the first report, which knows better.
+        `overhead_tokens` is an estimate of what is sent besides the messages (the system prompt,
+        the tools' schemas). It counts until the first report, which knows better.
         """
         sums = self._token_cache.sizes(view).sums
         if self._still_starts(view):

@@ -134,7 +134,7 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def describe_largest(messages: Sequence[Message], *, overhead_tokens: int = 0) -> str:
-    """Name what most of a request is, `overhead_tokens` being what is sent beside the messages.
+    """Name what most of a request is, `overhead_tokens` being what is sent besides the messages.
 
     Sizes are estimated: four characters a token.
 
@@ -143,7 +143,7 @@ def describe_largest(messages: Sequence[Message], *, overhead_tokens: int = 0) -
     >>> describe_largest([Message("user", "Why? " * 100), Message("assistant", "Because.")])
     'the latest request'
     """
-    sizes = collections.Counter({"what is sent beside the messages": overhead_tokens})
+    sizes = collections.Counter({"what is sent besides the messages": overhead_tokens})
     rounds, leading = split_rounds(messages), leading_system_count(messages)
     task = find_task(messages)
     for found in rounds:

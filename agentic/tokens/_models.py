@@ -114,7 +114,7 @@ def for_model(model: str) -> ModelCounter:
     >>> counter.count("Hello, world!"), counter.description
     (4, 'exact: o200k_base by quicktok')
     >>> for_model("anthropic/claude-sonnet-4-5").description
-    'estimated: no vocabulary of this model is at hand; o200k_base times 1.3'
+    'estimated: no vocabulary for this model is available; o200k_base times 1.3'
 
     A provider's own count is better still where it has an endpoint for it: the Deciders'
     `count_tokens`, and the usage of the last reply, which `ContextMeter` builds on.
@@ -158,9 +158,9 @@ def _made(model: str, counter: Counter, by: str) -> ModelCounter:
 def _estimated(model: str, scale: float, encoding: str = "") -> ModelCounter:
     counter = EstimateCounter(scale)
     if encoding:
-        said = f"no tokenizer of {encoding} is at hand (pip install 'agentic-weave[context]')"
+        said = f"no tokenizer of {encoding} is installed (pip install 'agentic-weave[context]')"
     else:
-        said = f"no vocabulary of this model is at hand; o200k_base times {scale}"
+        said = f"no vocabulary for this model is available; o200k_base times {scale}"
     return ModelCounter(model, counter, is_exact=False, description=f"estimated: {said}")
 
 

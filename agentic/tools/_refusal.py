@@ -82,11 +82,11 @@ def bad_arguments(name: str, problems: Iterable[str]) -> ToolError:
     >>> print(bad_arguments("read", ["path is missing"]).message)
     read was not run, since its arguments do not fit:
     - path is missing
-    Call it again with these mended.
+    Correct them and call it again.
     """
     lines = bounded("\n".join(f"- {problem}" for problem in problems))
     message = f"{name} was not run, since its arguments do not fit:\n{lines}"
-    return ToolError(f"{message}\nCall it again with these mended.", "bad_arguments")
+    return ToolError(f"{message}\nCorrect them and call it again.", "bad_arguments")
 
 
 def raised(error: BaseException) -> ToolError:

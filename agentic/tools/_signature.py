@@ -95,7 +95,7 @@ class Signature:
         for name in itertools.islice(unknown, _MAX_UNKNOWN):
             hint = _refusal.suggest(name, names)
             allowed = ", ".join(names) or "no arguments"
-            yield f"{_brief.repr(name)} is no parameter. {hint}allowed: {allowed}"
+            yield f"{_brief.repr(name)} is not a parameter. {hint}allowed: {allowed}"
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:
@@ -255,7 +255,7 @@ def _convert(value: object, annotation: Any) -> Any:
         problem, _, place = str(error).partition(" - at `$")
         raise InvalidArguments(problem, place.rstrip("`")) from error
     except UnicodeEncodeError as error:
-        raise InvalidArguments("holds half a character (a lone surrogate)", "") from error
+        raise InvalidArguments("contains half a character (a lone surrogate)", "") from error
     except RecursionError as error:
         raise InvalidArguments("is nested too deeply", "") from error
 

@@ -65,7 +65,7 @@ def test_what_is_there_is_not_overwritten(agentic: Any, place: Path) -> None:
     assert (to_file.status, to_file.err) == (1, "agentic: taken.jsonl: file exists\n")
     assert Path("taken.jsonl").read_text() == "mine"
     assert to_session.status == 1
-    assert "is there already" in to_session.err
+    assert "already exists" in to_session.err
 
 
 def test_an_export_that_fails_leaves_no_file(agentic: Any, place: Path) -> None:
@@ -79,7 +79,7 @@ def test_an_export_that_fails_leaves_no_file(agentic: Any, place: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "stdin", "status", "said"),
     [
-        (["kept"], b"", 2, "what comes from stdin has no name: give it one by --session ID"),
+        (["kept"], b"", 2, "input from stdin has no name: pass --session ID"),
         (["kept", "gone.jsonl"], b"", 1, "gone.jsonl: no such file or directory"),
         (["kept", "-s", "x"], b"no JSON\n", 1, "cannot be read at byte 0"),
         (["kept", "-s", "../x"], b"", 1, "session_id must be 1 to 128 of"),
@@ -88,7 +88,12 @@ def test_an_export_that_fails_leaves_no_file(agentic: Any, place: Path) -> None:
         (["kept", "-s", "x"], b"", 1, "there is no message in stdin: nothing is imported"),
         (["new.db", "-s", "x"], b"", 1, "there is no message in stdin: nothing is imported"),
         (["new.db", "-s", "x"], b'{"v":1}\n', 1, "an entry of type None"),
-        (["kept", "-s", "x"], b'{"role":"user"}\n', 1, "stdin is no export of a session, which"),
+        (
+            ["kept", "-s", "x"],
+            b'{"role":"user"}\n',
+            1,
+            "stdin is not a session written by agentic export",
+        ),
         (["kept", "-s", "x"], b'[{"role":"user"}]', 1, "agentic replay reads conversations of"),
         ([], b"", 2, "Missing argument 'PLACE'"),
     ],

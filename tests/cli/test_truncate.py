@@ -116,7 +116,7 @@ def test_one_byte_is_one_byte() -> None:
 
 
 def test_json_has_the_text_the_measure_and_the_notice(agentic: Any) -> None:
-    """A program reads all of it at once; bytes that are no text are U+FFFD there."""
+    """A program reads all of it at once; bytes that are not text are U+FFFD there."""
     done = agentic("truncate", "--json", "-n", "1", stdin=b"one\n\xff\n")
 
     said = json.loads(done.out)
@@ -159,8 +159,8 @@ def test_the_start_of_an_endless_pipe_ends_at_once() -> None:
     assert said["content"] == "y\ny"
     assert said["total_lines"] is None
     assert said["notice"] == (
-        "Only the first 2 lines are shown: the rest was not read, so how much is missing is not "
-        "known."
+        "Only the first 2 lines are shown: the rest was not read, so it is not known how much "
+        "is missing."
     )
 
 

@@ -72,7 +72,7 @@ def _problems(text: str) -> list[config.Problem]:
             "tool_timeout_seconds: 0",
             (
                 ":1: tool_timeout_seconds must be a number of seconds above 0, or null, got 0; "
-                "pass null to wait for ever"
+                "pass null to wait forever"
             ),
         ),
         ("system_prompt: [a]", ':1: system_prompt must be a text, got ["a"]; write it in quotes'),
@@ -324,7 +324,7 @@ def test_a_mistake_is_told_with_its_file_line_and_key(text: str, said: str) -> N
             'name: x\nmodel: "\\UFFFFFFFF"',
             2,
             (
-                ":2: not the YAML of an agent: an escape that is no character; check this line "
+                ":2: not the YAML of an agent: an escape that is not a character; check this line "
                 "and the one before; a text with special characters needs quotes"
             ),
         ),
@@ -332,7 +332,7 @@ def test_a_mistake_is_told_with_its_file_line_and_key(text: str, said: str) -> N
             'name: x\nmodel: "\\U00110000"',
             2,
             (
-                ":2: not the YAML of an agent: an escape that is no character; check this line "
+                ":2: not the YAML of an agent: an escape that is not a character; check this line "
                 "and the one before; a text with special characters needs quotes"
             ),
         ),

@@ -195,7 +195,7 @@ def test_an_import_while_somebody_begins_the_session_is_refused(tmp_path: Path) 
         async with sessions.open("b") as store:
             await store.append(HELLO)
 
-    with pytest.raises(HistoryConflict, match="is there already"):
+    with pytest.raises(HistoryConflict, match="already exists"):
         asyncio.run(sessions.import_("b", lines()))  # type: ignore[arg-type]
 
     assert asyncio.run(sessions.open("b").full()) == [HELLO]

@@ -101,7 +101,7 @@ def test_the_file_is_private_and_its_folders_are_made(tmp_path: Path) -> None:
 
 def test_a_folder_in_the_way_is_said(tmp_path: Path) -> None:
     """The error names the path, the cause and the remedy."""
-    with pytest.raises(HistoryNotWritten, match="a folder stands where the file belongs"):
+    with pytest.raises(HistoryNotWritten, match="a folder is where the file should be"):
         asyncio.run(JsonlStore(tmp_path).append(HELLO))
 
 
@@ -110,7 +110,7 @@ def test_a_file_in_the_way_of_a_folder_is_said(path: Path) -> None:
     path.touch()
 
     for below in (path / "a.jsonl", path / "b" / "a.jsonl"):
-        with pytest.raises(HistoryNotWritten, match="a file stands where a folder is needed"):
+        with pytest.raises(HistoryNotWritten, match="a file is where a folder is needed"):
             asyncio.run(JsonlStore(below).append(HELLO))
 
 
@@ -287,7 +287,7 @@ def test_a_store_serves_one_event_loop_after_another(path: Path) -> None:
     ("line", "problem"),
     [
         (b"not json", "Expecting value"),
-        (b'"text"', "no JSON object"),
+        (b'"text"', "not a JSON object"),
         (b'{"v":1,"type":"message"}', "a JSON object"),
         (b'{"v":1,"type":"replace"}', "without messages"),
         (b'{"v":1,"type":"bookmark"}', "type 'bookmark' in version 1"),

@@ -442,7 +442,7 @@ def test_a_file_in_the_way_of_a_folder_is_said(path: Path) -> None:
     """The same, one level up."""
     path.touch()
 
-    with pytest.raises(HistoryNotWritten, match="a file stands where a folder is needed"):
+    with pytest.raises(HistoryNotWritten, match="a file is where a folder is needed"):
         asyncio.run(SqliteStore(path / "a.db").append(HELLO))
 
 

@@ -59,7 +59,7 @@ def test_an_executor_must_give_a_result(given: object) -> None:
     """Anything else is an error that the model reads; the round is closed."""
     result = _run_one(lambda _: [given] if isinstance(given, str) else given)
 
-    assert "where a ToolResult belongs" in result.text
+    assert "instead of a ToolResult" in result.text
 
 
 def test_a_result_for_another_call_answers_the_one_that_was_made() -> None:

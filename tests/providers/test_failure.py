@@ -116,5 +116,5 @@ def test_a_block_that_succeeds_raises_nothing() -> None:
 @pytest.mark.parametrize("answer", [None, {}, {"input_tokens": None}, {"input_tokens": True}])
 def test_a_count_that_is_missing_is_no_zero(answer: object) -> None:
     """An empty context would never be compacted."""
-    with pytest.raises(RequestFailed, match="no count"):
+    with pytest.raises(RequestFailed, match="no token count"):
         counted_tokens(answer, "input_tokens", "acme")

@@ -114,7 +114,7 @@ def test_a_refused_request_is_found_where_it_stands(name: str) -> None:
     validity.note(1)
     validity.conclude([Message("user", "Anew.")])
 
-    assert validity.refusals == dict.fromkeys((1, 2), "a call and its result are torn apart")
+    assert validity.refusals == dict.fromkeys((1, 2), "a call is separated from its result")
 
 
 def test_a_provider_that_is_none_is_told() -> None:

@@ -93,9 +93,7 @@ def test_a_request_torn_after_a_sound_one_is_refused(damage: str, talk: Talk) ->
 
     refusals = looked_at(views, adapters_of(["anthropic"]))
 
-    assert refusals == dict.fromkeys(
-        range(1, len(views), 2), "a call and its result are torn apart"
-    )
+    assert refusals == dict.fromkeys(range(1, len(views), 2), "a call is separated from its result")
 
 
 def test_an_id_that_comes_back_far_away_is_the_encoders_to_keep_apart() -> None:

@@ -228,7 +228,7 @@ def test_a_pattern_that_is_none_is_told(pattern: str) -> None:
     failure = _ask([Message("user", "port")], query=pattern, regex=True)
 
     assert failure.kind == "bad_arguments"
-    assert "is no regular expression" in failure.message
+    assert "is not a valid regular expression" in failure.message
     assert "regex=false" in failure.message
 
 
@@ -265,7 +265,7 @@ def test_a_pattern_is_checked_without_text() -> None:
     """Nothing to search is no reason to take any pattern."""
     store = asyncio.run(_filled([Message("user", "port")], [Message("user", "port")]))
 
-    assert "is no regular expression" in _recall(store, query="(", regex=True).message
+    assert "is not a valid regular expression" in _recall(store, query="(", regex=True).message
 
 
 def test_recall_does_not_find_itself() -> None:

@@ -489,7 +489,7 @@ def test_a_part_that_will_not_do_is_refused_at_once(options: dict[str, Any]) -> 
 @pytest.mark.parametrize("name", ["store", "budget", "strategies"])
 def test_what_the_session_brings_is_not_given_to_its_runner(name: str) -> None:
     """Two stores, or two budgets, cannot be meant."""
-    with pytest.raises(ConfigError, match="what the session brings itself"):
+    with pytest.raises(ConfigError, match="is provided by the session itself"):
         _session().runner(ScriptedDecider(), **{name: None})
 
 

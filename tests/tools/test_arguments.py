@@ -83,14 +83,14 @@ MISFITS = [
     ('{"path": "a", "limit": 0}', 'given 0; allowed: {"type": "integer", "minimum": 1'),
     ('{"path": "a", "limit": true}', "limit: Expected `int`, got `bool`"),
     ('{"path": "a", "mode": "json"}', """given 'json'; allowed: {"enum": ["lines", "text"]"""),
-    ('{"path": "a", "mode": "\\ud800"}', "mode: holds half a character"),
+    ('{"path": "a", "mode": "\\ud800"}', "mode: contains half a character"),
     ('{"path": "a", "spans": [{"start": 1}, {"start": "x"}]}', "spans[1].start: Expected `int`"),
     ('{"path": "a", "spans": [{}]}', "spans[0]: Object missing required field `start`"),
     ('{"path": "a", "spans": [{}]}', '"properties": {"start": {"type": "integer"}'),
     ('{"path": "a", "spans": [{"start": 1, "end": -1}]}', "'end' must be >= 0: -1"),
-    ('{"paht": "a"}', "'paht' is no parameter. Did you mean path? allowed: path, limit, mode"),
-    ('{"path": "a", "zzz": 1}', "'zzz' is no parameter. allowed: path, limit"),
-    ('{"path": "a", "\\ud800": 1}', "is no parameter"),
+    ('{"paht": "a"}', "'paht' is not a parameter. Did you mean path? allowed: path, limit, mode"),
+    ('{"path": "a", "zzz": 1}', "'zzz' is not a parameter. allowed: path, limit"),
+    ('{"path": "a", "\\ud800": 1}', "is not a parameter"),
     ('{"path": "a", "scale": ' + "9" * 400 + "}", "scale: Number out of range"),
 ]
 
@@ -180,7 +180,7 @@ def test_a_huge_mistake_has_a_short_answer(arguments: str) -> None:
     message = _problem(arguments)
 
     assert len(message) < 2_300
-    assert message.endswith("\nCall it again with these mended.")
+    assert message.endswith("\nCorrect them and call it again.")
 
 
 json_values = st.recursive(

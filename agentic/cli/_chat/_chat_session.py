@@ -146,7 +146,7 @@ async def _staying(work: Coroutine[Any, Any, _T]) -> _T:
         return await work
     except SystemExit as left:
         raise click.ClickException(
-            f"sys.exit({left.code!r}) was called where a reply was due: the chat goes on."
+            f"sys.exit({left.code!r}) was called instead of a reply: the chat continues."
         ) from left
 
 

@@ -93,7 +93,7 @@ def _serve(talk: ChatSession, loop: asyncio.Runner, lines: Iterator[str]) -> boo
             break
         except SystemExit:
             _settle(loop)
-            talk.screen.warn("sys.exit() was called where a reply was due: the chat goes on.")
+            talk.screen.warn("sys.exit() was called instead of a reply: the chat continues.")
             continue
         except KeyboardInterrupt:
             _settle(loop)
@@ -145,7 +145,7 @@ async def print_resume_hint(talk: ChatSession, name: str) -> None:
         return
     if await talk.session.store.full():
         again = shlex.join(["agentic", "chat", name, "--session", talk.session.session_id])
-        talk.screen.note(f"To go on: {again}")
+        talk.screen.note(f"To continue: {again}")
 
 
 def _new_id() -> str:
@@ -247,7 +247,9 @@ SLASHES: Mapping[str, _Slash] = {
     "/summarize": _Slash("/summarize [FOCUS]", "summarize the older messages now", _summarize),
     "/undo": _Slash("/undo", "take the latest summary back", _undo),
     "/history": _Slash("/history [N]", "the latest N messages", _history),
-    "/model": _Slash("/model [NAME]", "who replies; with a name, go on with that model", _model),
+    "/model": _Slash(
+        "/model [NAME]", "the model that replies; with a name, switch to that one", _model
+    ),
     "/help": _Slash("/help", "this list", _help),
     "/quit": _Slash("/quit", "leave; the session is kept", _quit),
 }

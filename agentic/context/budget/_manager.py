@@ -122,7 +122,7 @@ class Manager:
             messages: the history.
             size: the view's size in tokens as a `ContextMeter` measured it. Without it the messages
                 are counted and `overhead_tokens` is added.
-            overhead_tokens: what is sent beside the messages: system prompt, tools' schemas.
+            overhead_tokens: what is sent besides the messages: system prompt, tools' schemas.
             force: compact now, whatever the triggers and the waiting say.
             instructions: what the summary should look at, for a `GuidedCompactor`.
             allow_growth: take a summary that is larger than what it replaces, too. By default only

@@ -167,14 +167,14 @@ class Model:
     def _check(self, answer: object, tokens_before: int) -> str:
         """Take an answer, or say what is wrong with it."""
         if not isinstance(answer, str):
-            raise CompactionRefused(f"the model answered {answer!r:.80}, which is no text")
+            raise CompactionRefused(f"the model answered {answer!r:.80}, which is not text")
         text = _THOUGHT.sub("", answer).strip()
         if not text:
-            raise CompactionRefused("the model answered with nothing")
+            raise CompactionRefused("the model returned an empty reply")
         if _REFUSAL.match(text):
             raise CompactionRefused(f"the model refused: {text:.80}")
         if self.counter.count(text) > max(tokens_before, _SMALL_TOKENS):
-            raise CompactionRefused("the summary is longer than what it stands for")
+            raise CompactionRefused("the summary is longer than what it replaces")
         return self._cut(text)
 
     def _cut(self, text: str) -> str:

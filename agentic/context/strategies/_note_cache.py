@@ -89,11 +89,11 @@ class NoteCache:
         try:
             text = self.writer.write(messages, counter=self.counter)
             if not isinstance(text, str):
-                raise TypeError(f"it gave {text!r:.80}, which is no text")  # noqa: TRY301  logged below
+                raise TypeError(f"it gave {text!r:.80}, which is not text")  # noqa: TRY301  logged below
         except Exception:  # noqa: BLE001  whatever it is, the view goes on without the note
             _log.warning(
-                "%r wrote nothing of %d messages that leave the view; they are given to it again "
-                "at the next cut",
+                "%r wrote no note about %d messages that leave the view; they are passed to it "
+                "again at the next cut",
                 type(self.writer).__name__,
                 len(messages),
                 exc_info=True,

@@ -107,7 +107,7 @@ An append takes milliseconds; what takes longer waits for somebody who holds a t
 ANSWER_SECONDS = 60.0
 """How long a silent server is waited for, which is longer than it takes to give up by itself."""
 _STATES = {
-    "22P05": "its encoding lacks a character: use a database in UTF8",
+    "22P05": "its encoding does not have this character: use a UTF8 database",
     "25006": "it is read-only: connect to the primary server",
     "42501": "a right is missing: ask its owner for CREATE SCHEMA agentic AUTHORIZATION your_role",
     "53100": "the server's disk is full: free some space",

@@ -189,7 +189,7 @@ class PostgresSessions:
             connection = await link.to_write()
             await lock_session(connection, session_id, name)
             if await Rows.find(connection, session_id, name):
-                problem = "is there already: choose another id, or delete it first"
+                problem = "already exists: choose another id, or delete it first"
                 raise HistoryConflict(name, problem)
             async with without_limit(connection), connection.transaction():
                 rows = await Rows.add(

@@ -220,7 +220,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def _is_damage(problem: sqlite3.Error) -> bool:
-    # the driver's own complaint about bytes that are no text has no code
+    # the driver's own complaint about bytes that are not text has no code
     return _code(problem) in _DAMAGE or "decode to UTF-8" in str(problem)
 
 

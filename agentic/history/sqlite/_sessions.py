@@ -206,7 +206,7 @@ class SqliteSessions:
         name = self._name(session_id)
         with locked_session(self.path, session_id, name), self._writing() as connection:
             if Rows.find(connection, session_id, name):
-                problem = "is there already: choose another id, or delete it first"
+                problem = "already exists: choose another id, or delete it first"
                 raise HistoryConflict(name, problem)
             rows = Rows.add(connection, session_id, name, created_at)
             rows.ask(rows.set_title(found.title))

@@ -53,7 +53,7 @@ CALL_IDS = NameRule(re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), 64)
 _UNKNOWN = "SDK_UNKNOWN_MEMBER"
 """What boto3 gives in place of a block that it does not know, and refuses to send."""
 _NO_OUTPUT = "(no output)"
-_OPENING = "(The conversation goes on.)"
+_OPENING = "(The conversation continues.)"
 _GONE = "No longer available. Do not call it."
 
 

@@ -182,7 +182,7 @@ def _dict(data: Any) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> Any:
-    """Return the arguments; what is no JSON object, or too deep, stays the text of the model."""
+    """Return the arguments; what is not a JSON object, or too deep, stays the text of the model."""
     found = parse_object(text)
     return text if found is None or is_deep(found) else found
 

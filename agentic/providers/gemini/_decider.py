@@ -132,7 +132,7 @@ class Decider:
         with contextlib.suppress(ValueError, RecursionError):
             if isinstance(found := json.loads(body), dict):
                 return found
-        raise RequestFailed(NAME, None, f"the answer is no JSON object: {body[:200]!r}")
+        raise RequestFailed(NAME, None, f"the answer is not a JSON object: {body[:200]!r}")
 
 
 def _body(request: Input) -> dict[str, Any]:

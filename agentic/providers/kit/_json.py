@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 UNPARSED = "unparsed_arguments"
-"""The key of a text that is no JSON object, in the object that is sent in its place."""
+"""The key of a text that is not a JSON object, in the object that is sent in its place."""
 
 
 def replace_surrogates(data: Any) -> Any:
@@ -101,5 +101,5 @@ def _finite(text: str) -> float:
 
 
 def _refuse(number: str) -> float:
-    message = f"{number} is no JSON"
+    message = f"{number} is not JSON"
     raise ValueError(message)

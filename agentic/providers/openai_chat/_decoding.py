@@ -174,7 +174,7 @@ def _text_of(content: Any, separator: str = "\n") -> str:
 
 
 def _part_text(part: Any) -> str:
-    """Read a part of text or of refusal; Mistral's references are no text."""
+    """Read a part of text or of refusal; Mistral's references are not text."""
     return text_at(part, "text") or text_at(part, "refusal")
 
 

@@ -1,7 +1,7 @@
 """From our messages and tools to the wire's.
 
 Any text will do for the arguments of a call at OpenAI, but vLLM and llama.cpp parse what is sent
-back, and refuse the whole conversation for one that is no JSON object:
+back, and refuse the whole conversation for one that is not a JSON object:
 https://github.com/vllm-project/vllm/issues/43995, https://github.com/ggml-org/llama.cpp/issues/25510.
 """
 

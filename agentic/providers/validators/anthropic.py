@@ -123,15 +123,15 @@ def _prefill(messages: list[Any], model: str) -> Iterator[Violation]:
     kind = text_at(block, "type")
     text = content if isinstance(content, str) else text_at(block, "text")
     if text != text.rstrip():
-        problem = "the reply to go on with ends in white space"
+        problem = "the reply to continue ends in white space"
         yield Violation("prefill", position, problem, _TRAILING)
     if kind in {"thinking", "redacted_thinking"}:
-        problem = "the reply to go on with ends in thinking"
+        problem = "the reply to continue ends in thinking"
         yield Violation("thinking", position, problem, _LAST_THOUGHT)
     # A turn that the server paused ends so, and goes back to be continued.
     paused = kind.endswith(("_tool_result", "_tool_use")) or kind == "compaction"
     if _WITHOUT_PREFILL.search(model) and not paused:
-        problem = f"{model} does not go on with a reply: the last message is to be the user's"
+        problem = f"{model} cannot continue a reply: the last message must be the user's"
         yield Violation("prefill", position, problem, _PREFILL)
 
 
@@ -242,7 +242,7 @@ def _refused_call(position: int, block: Any) -> Iterator[Violation]:
         problem = f"the call {call_id!r} names no tool"
         yield Violation("name", position, problem, _SCHEMA)
     if not isinstance(at(block, "input"), Mapping):
-        problem = f"the input of the call {call_id!r} is no object"
+        problem = f"the input of the call {call_id!r} is not an object"
         yield Violation("arguments", position, problem, _SCHEMA)
 
 

@@ -67,7 +67,7 @@ def _contents(_: Any, messages: list[Any]) -> Iterator[Violation]:
             yield Violation("empty_content", position, problem, _BLANK_SOURCE)
         if _documents_in(blocks) and all(at(block, "text") is None for block in blocks):
             source = "https://github.com/archestra-ai/archestra/pull/4220"
-            yield Violation("media", position, "a document stands without a text", source)
+            yield Violation("media", position, "a document has no text next to it", source)
 
 
 def _first_message(body: Any, messages: list[Any]) -> Iterator[Violation]:
@@ -83,11 +83,11 @@ def _roles(_: Any, messages: list[Any]) -> Iterator[Violation]:
     for position, message in enumerate(messages):
         role = at(message, "role")
         if not isinstance(role, str) or role not in _ROLES:
-            problem = f"{role!r} is no role"
+            problem = f"{role!r} is not a role"
             yield Violation("role", position, problem, f"{_API}Message.html")
         elif role == before == "assistant":
             source = "https://github.com/langchain-ai/langchain-aws/issues/130"
-            yield Violation("alternation", position, "a second assistant in a row", source)
+            yield Violation("alternation", position, "two assistant messages in a row", source)
         before = role
 
 
@@ -148,7 +148,7 @@ def _tools(body: Any, messages: list[Any]) -> Iterator[Violation]:
     blocks = [block for message in messages for block in items_at(message, "content")]
     if isinstance(at(body, "toolConfig"), dict) and not tools:
         source = "https://github.com/Portkey-AI/gateway/issues/1124"
-        yield Violation("tools", None, "toolConfig holds no tool", source)
+        yield Violation("tools", None, "toolConfig has no tools", source)
     elif not tools and any(at(block, "toolUse") or at(block, "toolResult") for block in blocks):
         source = "https://github.com/strands-agents/harness-sdk/issues/998"
         problem = "there are calls or results, and toolConfig is missing"
@@ -156,7 +156,7 @@ def _tools(body: Any, messages: list[Any]) -> Iterator[Violation]:
     for tool in tools:
         name = at(tool, "toolSpec", "name")
         if isinstance(at(tool, "toolSpec"), dict) and not TOOL_NAMES.accept(name):
-            problem = f"{name!r} is no name of a tool"
+            problem = f"{name!r} is not a valid tool name"
             yield Violation("name", None, problem, f"{_API}ToolSpecification.html")
 
 
@@ -166,7 +166,7 @@ def _families(body: Any, messages: list[Any]) -> Iterator[Violation]:
         if refuses_two_kinds(model) and is_two_kinds(message):
             # The same for calls: https://github.com/quarkiverse/quarkus-langchain4j/issues/1983
             source = "https://github.com/strands-agents/harness-sdk/issues/1223"
-            problem = "words stand beside calls or results, which this model refuses in one turn"
+            problem = "text is next to calls or results, which this model refuses in one turn"
             yield Violation("part", position, problem, source)
         if wants_results_first(model) and says_before_results(message):
             source = "https://github.com/nulib/dc-api-v2/pull/296"
@@ -199,11 +199,11 @@ def _call(call: dict[str, Any], role: str, position: int) -> Iterator[Violation]
     if role != "assistant":
         yield Violation("role", position, f"a {role} makes the call {call_id!r}", source)
     if not CALL_IDS.accept(call_id):
-        yield Violation("id", position, f"{call_id!r} is no id of a call", source)
+        yield Violation("id", position, f"{call_id!r} is not a valid call id", source)
     if not TOOL_NAMES.accept(name):
-        yield Violation("name", position, f"{name!r} is no name of a tool", source)
+        yield Violation("name", position, f"{name!r} is not a valid tool name", source)
     if not isinstance(call.get("input"), dict):
-        problem = f"the input of {call_id!r} is no object"
+        problem = f"the input of {call_id!r} is not an object"
         yield Violation("arguments", position, problem, "https://github.com/vercel/ai/pull/19023")
 
 
@@ -211,11 +211,11 @@ def _result(result: dict[str, Any], position: int) -> Iterator[Violation]:
     call_id = text_at(result, "toolUseId")
     if not CALL_IDS.accept(call_id):
         source = f"{_API}ToolResultBlock.html"
-        yield Violation("id", position, f"{call_id!r} is no id of a call", source)
+        yield Violation("id", position, f"{call_id!r} is not a valid call id", source)
     for part in items_at(result, "content"):
         if isinstance(part, dict) and "json" in part and not isinstance(part["json"], dict):
             source = "https://github.com/sigoden/aichat/issues/1542"
-            problem = f"the json of the result of {call_id!r} is no object"
+            problem = f"the json of the result of {call_id!r} is not an object"
             yield Violation("arguments", position, problem, source)
         yield from _document(part, position)
 
@@ -225,4 +225,4 @@ def _document(block: Any, position: int) -> Iterator[Violation]:
         name = text_at(block, "document", "name")
         if not _DOCUMENT_NAME.fullmatch(name):
             source = "https://github.com/anomalyco/opencode/issues/19964"
-            yield Violation("media", position, f"{name!r} is no name of a document", source)
+            yield Violation("media", position, f"{name!r} is not a valid document name", source)

@@ -178,7 +178,7 @@ def _tool_violations(request: Any) -> Iterator[Violation]:
         for declared in list_of(tool, "functionDeclarations"):
             name = text_of(declared, "name")
             if not TOOL_NAMES.accept(name):
-                problem = f"{name!r} is no name for a function"
+                problem = f"{name!r} is not a valid function name"
                 yield Violation("name", None, problem, _NAME)
 
 
@@ -186,7 +186,7 @@ def _part_violations(position: int, parts: list[Any]) -> Iterator[Violation]:
     """Check each part of the content at a position."""
     for part in parts:
         if not part:
-            yield Violation("empty_content", position, "a part holds nothing", _PART)
+            yield Violation("empty_content", position, "a part is empty", _PART)
         kinds = [kind for kind in _KINDS if has_field(part, kind)]
         if len(kinds) > 1:
             problem = f"one part is {' and '.join(kinds)}"
@@ -204,5 +204,5 @@ def _function_violations(position: int, part: Any) -> Iterator[Violation]:
             yield Violation("name", position, f"a {kind} has no name", source)
         value = field(function, holder)
         if value is not None and not isinstance(value, Mapping):
-            problem = f"the {holder} of {text_of(function, 'name')!r} is no JSON object"
+            problem = f"the {holder} of {text_of(function, 'name')!r} is not a JSON object"
             yield Violation("arguments", position, problem, source)

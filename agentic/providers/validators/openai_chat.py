@@ -130,10 +130,10 @@ def _call(position: int, call: Any) -> Iterator[Violation]:
     if not isinstance(function, dict) or custom_of(call) is not None:
         return
     if not TOOL_NAMES.accept(text_at(function, "name")):
-        problem = f"{text_at(function, 'name')!r} is no name of a function"
+        problem = f"{text_at(function, 'name')!r} is not a valid function name"
         yield _violation("name", position, problem, _BAD_NAME)
     if not isinstance(function.get("arguments"), str):
-        problem = f"the arguments of {text_at(call, 'id')!r} are no text"
+        problem = f"the arguments of {text_at(call, 'id')!r} are not text"
         yield _violation("arguments", position, problem)
 
 
@@ -168,7 +168,7 @@ def _tools(tools: Any) -> Iterator[Violation]:
     for tool in items_at({"tools": tools}, "tools"):
         function = at(tool, "function")
         if isinstance(function, dict) and not TOOL_NAMES.accept(text_at(function, "name")):
-            problem = f"{text_at(function, 'name')!r} is no name of a tool"
+            problem = f"{text_at(function, 'name')!r} is not a valid tool name"
             yield _violation("name", None, problem, _BAD_NAME)
 
 

@@ -74,7 +74,7 @@ def validate(request: Mapping[str, Any], /) -> list[Violation]:
     items = items_at(given)
     found = list(_check_tools(at(body, "tools")))
     if not given and not elsewhere:
-        problem = "there is no input, and no response or conversation to go on from"
+        problem = "there is no input, and no response or conversation to continue from"
         found.append(Violation("first_message", None, problem, _EMPTY_SOURCE))
     found += chain.from_iterable(_check_item(i, item, model) for i, item in enumerate(items))
     found += [*_duplicates(items), *_thinking(items, openais=is_openais(model))]
@@ -123,7 +123,7 @@ def _thinking(items: list[Any], *, openais: bool) -> Iterator[Violation]:
         follower = next(after, None)
         next_ = items[position + 1] if follower is not None else None
         if follower is None or not _is_products(follower) or _is_of_another(item, next_):
-            problem = f"the reasoning {own!r} stands without the item that followed it"
+            problem = f"the reasoning {own!r} is without the item that followed it"
             yield Violation("thinking", position, problem, _REASONING_SOURCE)
 
 
@@ -186,7 +186,7 @@ def _order(items: list[Any]) -> Iterator[Violation]:
         elif kind in _ANSWERS.values():
             waiting.discard(call_id)
         elif waiting:
-            problem = f"an item stands between the calls {sorted(waiting)} and their outputs"
+            problem = f"an item is between the calls {sorted(waiting)} and their outputs"
             yield Violation("order", position, problem, _ORDER_SOURCE)
 
 
@@ -251,7 +251,7 @@ def _call_id(position: int, item: Mapping[str, Any]) -> Iterator[Violation]:
 
 def _function(position: int, item: Mapping[str, Any]) -> Iterator[Violation]:
     if not isinstance(at(item, "arguments"), str):
-        problem = "the arguments of a function call are no text"
+        problem = "the arguments of a function call are not text"
         yield Violation("arguments", position, problem, _ARGUMENTS_SOURCE)
     if not TOOL_NAMES.accept(at(item, "name")):
         problem = f"the name {at(item, 'name')!r} of a called function is refused"

@@ -219,7 +219,7 @@ def _is_whole(where: str, arguments: str) -> None:
     try:
         json.loads(arguments or "{}")
     except ValueError as problem:
-        promise = f"fragments of a call are put together, but {arguments!r:.60} is no JSON"
+        promise = f"fragments of a call are put together, but {arguments!r:.60} is not JSON"
         raise broken(where, promise) from problem
 
 

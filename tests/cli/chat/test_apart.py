@@ -129,7 +129,7 @@ def test_who_leaves_does_not_end_the_chat(chat: Chat, request_: str) -> None:
     assert b"Traceback" not in done.stderr
     if request_ == "exit":
         assert done.returncode == 1
-        assert b"sys.exit(3) was called where a reply was due: the chat goes on.\n" in done.stderr
+        assert b"sys.exit(3) was called instead of a reply: the chat continues.\n" in done.stderr
 
 
 @pytest.mark.parametrize("request_", ["interrupt", "tool interrupt"])

@@ -31,7 +31,7 @@ Summarization Triggers (N messages OR K tokens)
   Tokens:   162 / 128,000 (0%)
            [░░░░░░░░░░░░░░░░░░░░]
 >
-To go on: agentic chat agent.yaml --session work
+To continue: agentic chat agent.yaml --session work
 """
 STOPPED = """
 New session work. /help lists the commands.
@@ -47,7 +47,7 @@ still here
    m2 user       say still here
    m3 assistant  still here
 >
-To go on: agentic chat agent.yaml --session work
+To continue: agentic chat agent.yaml --session work
 """
 RESUMED = """
 Resuming session work
@@ -77,7 +77,7 @@ Summarization Triggers (N messages OR K tokens)
 > /undo
 In the context again: 4 messages.
 >
-To go on: agentic chat agent.yaml --session work
+To continue: agentic chat agent.yaml --session work
 """
 
 

@@ -89,10 +89,10 @@ def compact(compactor: Any, messages: list[Message], **options: Any) -> Compacti
         (_hang_on, TimeoutError, "took longer than 0.05 s"),
         (_cancel_itself, CompactionRefused, "the compactor was cancelled"),
         (_raise_cancelled, CompactionRefused, "the compactor was cancelled"),
-        (answer(""), CompactionRefused, "which is no summary"),
-        (answer(" \n\t"), CompactionRefused, "which is no summary"),
-        (answer(None), CompactionRefused, "which is no summary"),
-        (answer(b"bytes"), CompactionRefused, "which is no summary"),
+        (answer(""), CompactionRefused, "which is not a summary"),
+        (answer(" \n\t"), CompactionRefused, "which is not a summary"),
+        (answer(None), CompactionRefused, "which is not a summary"),
+        (answer(b"bytes"), CompactionRefused, "which is not a summary"),
     ],
 )
 def test_what_gives_no_good_summary_changes_nothing(

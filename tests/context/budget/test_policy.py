@@ -92,7 +92,7 @@ def test_zero_is_refused_where_it_would_compact_for_ever(name: str) -> None:
 def test_a_timeout_that_is_no_time_is_refused(seconds: Any) -> None:
     """A compactor must have some time, or all of it."""
     with pytest.raises(
-        ConfigError, match=r"timeout_seconds must be .*, got .*None to wait for ever"
+        ConfigError, match=r"timeout_seconds must be .*, got .*None to wait forever"
     ):
         Policy(8_000, timeout_seconds=seconds)
 

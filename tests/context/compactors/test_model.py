@@ -216,16 +216,16 @@ def test_a_message_larger_than_the_window_is_clipped() -> None:
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        ("", "answered with nothing"),
-        (" \n ", "answered with nothing"),
-        ("<think>Hm.</think>\n", "answered with nothing"),
-        (None, "which is no text"),
-        ({"text": "hi"}, "which is no text"),
+        ("", "returned an empty reply"),
+        (" \n ", "returned an empty reply"),
+        ("<think>Hm.</think>\n", "returned an empty reply"),
+        (None, "which is not text"),
+        ({"text": "hi"}, "which is not text"),
         ("I'm sorry, but I can't help with that.", "refused"),
         ("I cannot assist with this request.", "refused"),
         ("Sorry, that is not possible.", "refused"),
         ("As an AI language model, I must not.", "refused"),
-        ("long " * 5_000, "longer than what it stands for"),
+        ("long " * 5_000, "longer than what it replaces"),
     ],
 )
 def test_what_is_no_summary_is_a_failure(answer: Any, told: str) -> None:

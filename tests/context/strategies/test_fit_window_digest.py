@@ -223,7 +223,7 @@ def test_a_digest_that_fails_costs_nothing_but_its_note(
         fit = strategy.fit(messages)
         assert fit.tokens == count_tokens(fit.messages, LETTERS) <= 1_000
         assert len(set(map(id, fit.messages))) == len(fit.messages)
-    assert "they are given to it again" in caplog.text
+    assert "they are passed to it again" in caplog.text
 
     digest.answer = "note"
     messages += say(8)

@@ -253,7 +253,7 @@ def test_an_answer_of_another_kind_is_a_failed_request(google: Any) -> None:
     """A proxy's, for example."""
     google.answers = [["not a response"]]
 
-    with pytest.raises(RequestFailed, match="no JSON object"):
+    with pytest.raises(RequestFailed, match="not a JSON object"):
         asyncio.run(google.decider().decide(_input()))
 
 
@@ -314,7 +314,7 @@ def test_vertex_ai_is_asked_in_the_same_words(google: Any) -> None:
     assert asyncio.run(decider.decide(_input())).reply == "Hello."
     assert asyncio.run(decider.count_tokens(_input(system_prompt="Be brief."))) == 31
     assert set(google.requests[1]) == {"contents", "systemInstruction"}
-    with pytest.raises(RequestFailed, match="no count"):
+    with pytest.raises(RequestFailed, match="no token count"):
         asyncio.run(decider.count_tokens(_input()))
 
 

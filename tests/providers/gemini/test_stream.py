@@ -32,7 +32,7 @@ END = {"finishReason": "STOP"}
 
 
 def test_texts_become_one_part_and_signed_ones_stay_apart() -> None:
-    """Thoughts are no text of the reply; the last event has the usage."""
+    """Thoughts are not text of the reply; the last event has the usage."""
     whole = _assemble(
         _event({"text": "Hm, ", "thought": True}) | {"usageMetadata": {"promptTokenCount": 9}},
         _event({"text": "yes.", "thought": True}),

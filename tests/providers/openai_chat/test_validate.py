@@ -37,7 +37,7 @@ BROKEN: dict[str, tuple[str, list[Any]]] = {
     "no id": ("id", [_asking(id=""), {**ANSWER, "tool_call_id": ""}]),
     "a long id": ("id", [_asking(id="x" * 41), {**ANSWER, "tool_call_id": "x" * 41}]),
     "a name with a dot": ("name", [_asking(function=_function(name="a.b")), ANSWER]),
-    "arguments that are no text": (
+    "arguments that are not text": (
         "arguments",
         [_asking(function=_function(arguments={})), ANSWER],
     ),

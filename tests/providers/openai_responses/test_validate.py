@@ -58,7 +58,7 @@ BROKEN: dict[str, tuple[str, int | None, list[Any]]] = {
     ),
     "an id of another kind": ("id", 0, [{**CALL, "id": "item_1"}, OUTPUT]),
     "a long id": ("id", 0, [{**SAID, "id": "msg_" + "x" * 64}]),
-    "arguments that are no text": ("arguments", 0, [{**CALL, "arguments": {}}, OUTPUT]),
+    "arguments that are not text": ("arguments", 0, [{**CALL, "arguments": {}}, OUTPUT]),
     "a name with a dot": ("name", 0, [{**CALL, "name": "files.read"}, OUTPUT]),
     "an output without output": ("empty_content", 1, [CALL, {**OUTPUT, "output": None}]),
     "reasoning at the end": ("thinking", 1, [ASKED, REASONING]),
