@@ -11,7 +11,7 @@ PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 FULL := --hypothesis-profile=full
 MODEL := .venv-model/ready
 
-.PHONY: demo quick test test-all test-model lint unit bench picture docs messages format
+.PHONY: demo quick test test-all test-model lint unit bench picture docs messages mutants format
 
 demo: $(READY)
 	$(BIN)/python examples/mono-like --window 8000 "read agentic/loop/_run.py \
@@ -62,6 +62,12 @@ docs: $(READY)
 
 messages: $(READY)
 	$(BIN)/python tests/test_messages.py
+
+# By hand: minutes to hours. One room: make mutants ONLY='agentic.truncate*'
+mutants: $(READY)
+	$(BIN)/python -m pip install --quiet --group mutation
+	$(BIN)/mutmut run $(ONLY)
+	$(BIN)/mutmut results
 
 format: $(READY)
 	$(BIN)/ruff check --fix

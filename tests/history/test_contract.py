@@ -11,7 +11,7 @@ from agentic.history import Archive, Diff, JsonlStore, MemoryStore, OutputStore,
 from agentic.history._replace import compare
 from agentic.history.sqlite import SqliteStore
 from agentic.messages import Message, ToolCall, close_open_rounds, from_plain, to_plain
-from agentic.testing._store import check_store
+from agentic.testing import check_store
 
 
 def test_the_store_in_memory_keeps_its_promises() -> None:

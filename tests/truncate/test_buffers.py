@@ -5,7 +5,7 @@ import stat
 import tracemalloc
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import example, given
@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from agentic import truncate
 from agentic.errors import ConfigError
-from agentic.truncate import HeadBuffer, Result, TailBuffer
-from agentic.truncate._buffers import Buffer, MiddleBuffer
+from agentic.truncate import HeadBuffer, MiddleBuffer, Result, TailBuffer
 
 Cut = Callable[..., Result]
+Buffer: TypeAlias = HeadBuffer | TailBuffer | MiddleBuffer
 CASES: list[tuple[type[Buffer], Cut]] = [
     (HeadBuffer, truncate.head),
     (TailBuffer, truncate.tail),
