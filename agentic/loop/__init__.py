@@ -1,4 +1,4 @@
-"""The reference loop: a model decides, tools run, the history is kept, truncated and compacted.
+"""The reference loop: ask a model, run its tools, and keep the history truncated and compacted.
 
 Start with `Runner`, `Decider`, `Decision` and `Result`.
 """

@@ -1,4 +1,4 @@
-"""Carrying out the calls of one turn, so that each gets exactly one result."""
+"""Running the tool calls of one turn, so that each call gets exactly one result."""
 
 import logging
 import time
@@ -26,11 +26,13 @@ class CallOutcome:
     result: ToolResult
     seconds: float = 0.0
     announced: bool = True
-    """False for a call that was refused before anybody was told that it would run."""
+    """False for a call that was refused before any event announced it."""
 
 
 def make_unique(calls: Iterable[ToolCall], used: set[str]) -> tuple[ToolCall, ...]:
-    """Return every call an id that is not in `used`, and add it there.
+    """Return the calls, with a new id for each call whose id is empty or in `used`.
+
+    The ids of the returned calls are added to `used`.
 
     >>> used = {"call_0"}
     >>> [call.id for call in make_unique([ToolCall("call_1", "read")], used)]
@@ -47,7 +49,7 @@ def make_unique(calls: Iterable[ToolCall], used: set[str]) -> tuple[ToolCall, ..
 
 
 def refuse(calls: Iterable[ToolCall], reason: str, *, announced: int = 0) -> list[CallOutcome]:
-    """Answer calls that are not carried out, though the first ones may have been announced."""
+    """Answer calls that are not run; the first `announced` of them were already announced."""
     failure = ToolError(reason, "not_run")
     return [
         CallOutcome(
@@ -59,11 +61,11 @@ def refuse(calls: Iterable[ToolCall], reason: str, *, announced: int = 0) -> lis
 
 @attrs.define(eq=False)
 class ToolBatch:
-    """The calls of one turn, running at the same time."""
+    """The calls of one turn, run concurrently."""
 
     calls: Sequence[ToolCall]
     announced: int = attrs.field(init=False, default=0)
-    """Of how many it was told that they are about to run."""
+    """How many of the calls have been announced by an event."""
     _tasks: "list[asyncio.Task[CallOutcome]]" = attrs.field(init=False, factory=list)
     _started: float = attrs.field(init=False, default=0.0)
 
@@ -73,21 +75,22 @@ class ToolBatch:
         return bool(self._tasks)
 
     def start(self, executor: Executor, offered: Collection[str]) -> None:
-        """Start them all; a call of a tool that was not offered goes no further than here."""
+        """Start all calls; a call to a tool that was not offered never reaches the executor."""
         self._started = time.monotonic()
         self._tasks = [
             asyncio.create_task(_execute(executor, call, offered)) for call in self.calls
         ]
 
     async def wait(self, timeout_seconds: float | None) -> None:
-        """Wait until all have ended, or the time is over."""
+        """Wait until all calls have ended or the timeout has passed."""
         await asyncio.wait(self._tasks, timeout=timeout_seconds)
 
     def collect(self, unfinished: ToolError) -> list[CallOutcome]:
-        """Stop what has not ended, and give the answers in the order of the calls.
+        """Stop the calls that are still running, and return the outcomes in the order of the calls.
 
-        What has not ended, or was cancelled by others, fails as `unfinished` says. It is not waited
-        for: a tool that ignores its cancellation would hold up the run for ever.
+        A call that has not ended, or that was cancelled from elsewhere, fails with `unfinished`. It
+        is not awaited after its cancellation: a tool that ignores the cancellation would block the
+        run forever.
         """
         return [
             self._answer(call, task, unfinished)
@@ -106,9 +109,9 @@ class ToolBatch:
 
 
 def _failure(task: "asyncio.Task[CallOutcome]", unfinished: ToolError) -> ToolError | None:
-    """Return why a task that ended has no answer; None if it has one."""
+    """Return why a task that ended has no result, or None if it has one."""
     if task.cancelled():
-        # Whoever cancels a run may have cancelled its tools with it.
+        # Whatever cancelled the run may have cancelled its tools as well.
         from_within = ToolError("the tool was cancelled from within")
         return unfinished if unfinished.kind == "interrupted" else from_within
     error = task.exception()
@@ -122,14 +125,14 @@ async def _execute(executor: Executor, call: ToolCall, offered: Collection[str])
         return CallOutcome(call, ToolResult(call.id, call.name, error=unfit))
     try:
         result = _result(call, await executor.execute(call))
-    except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
+    except (Exception, SystemExit) as error:  # noqa: BLE001  a tool may raise anything
         _log.info("tool %s raised, call %s", call.name, call.id, exc_info=True)
         result = ToolResult(call.id, call.name, error=ToolError(_describe(error)))
     return CallOutcome(call, result, time.monotonic() - started)
 
 
 def _unfit(call: ToolCall, offered: Collection[str]) -> ToolError | None:
-    """Return what is wrong with a call before any executor sees it."""
+    """Return what is wrong with a call, checked before an executor sees it."""
     if call.name not in offered:
         names = ", ".join(offered) or "none"
         problem = f"there is no tool {call.name[:128]!r}. The tools you may call: {names}"
@@ -151,5 +154,5 @@ def _result(call: ToolCall, given: object) -> ToolResult:
 def _describe(error: BaseException) -> str:
     try:
         return f"{type(error).__name__}: {error}"[:_MAX_FAILURE_CHARS]
-    except Exception:  # noqa: BLE001  an error whose words raise in their turn
+    except Exception:  # noqa: BLE001  the error's own __str__ may raise
         return type(error).__name__

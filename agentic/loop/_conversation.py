@@ -1,7 +1,7 @@
-"""The history of a run: in memory, in the store, as events, and through a View to the model.
+"""The history of a run: kept in memory and in the store, reported as events, sent through a View.
 
-What must not be left half done, such as storing the results of a turn, is finished even where the
-run is cancelled.
+An operation that must not stop halfway, such as storing the results of a turn, is completed even if
+the run is cancelled.
 """
 
 from collections.abc import Coroutine, Sequence
@@ -22,7 +22,7 @@ from agentic.usage import Usage
 __all__ = ["Conversation", "EventSender", "RunContext", "shield"]
 
 _GRACE_SECONDS = 10.0
-"""How long work goes on after a cancellation: enough for all but a store that is stalled."""
+"""How long such an operation may go on after a cancellation: enough unless the store is stalled."""
 
 
 @attrs.frozen
@@ -39,21 +39,21 @@ class EventSender:
 
 @attrs.define(eq=False)
 class Conversation:
-    """A history that is stored before it is told of, and never half, cancelled or not."""
+    """A history whose changes are stored completely, even if cancelled, and only then reported."""
 
     store: Store | None
     event_sender: EventSender
     history: list[Message] = attrs.field(init=False, factory=list)
     _revision: int | None = attrs.field(init=False, default=None)
-    """Of the store with exactly these messages; None where it cannot tell."""
+    """The store's revision that has exactly these messages; None if the store has no revisions."""
     put_off: "asyncio.CancelledError | None" = attrs.field(init=False, default=None)
-    """A cancellation that came during `replace`."""
+    """A cancellation that arrived during `replace`."""
 
     async def open(self, given: Sequence[Message]) -> None:
-        """Load what was said before; `given` begins a new session.
+        """Load the stored history; `given` is the start of a new session.
 
         Raises:
-            ConfigError: a history was given, and the store holds one already.
+            ConfigError: a history was given, but the store already holds another one.
         """
         await self._load()
         if given and self.history and self.history != list(given[: len(self.history)]):
@@ -63,21 +63,21 @@ class Conversation:
                 "left out where the store holds another conversation",
                 "leave it out, or give the Runner an empty store",
             )
-        # What is there already was stored by a run that failed in the middle of this.
+        # A run that failed while appending has already stored the first of these messages.
         cancelled = await shield(self._append(*given[len(self.history) :]))
         if cancelled is not None:
             raise cancelled
         self.history = close_open_rounds(self.history)
 
     async def refresh(self) -> None:
-        """Take in what others have appended: a tool of this run, another task."""
+        """Load what others have appended: a tool of this run, or another task."""
         if self._revision is not None and self._revision != await self._find_revision():
             await self._load()
 
     async def append(self, message: Message, *, started: bool = False) -> None:
-        """Add a message. `started` says that its beginning was told of before.
+        """Append a message. `started` means that `message_start` was already sent for it.
 
-        A cancellation passes when the message is stored and told of.
+        A cancellation is raised after the message is stored and reported.
         """
         try:
             if not started:
@@ -91,12 +91,12 @@ class Conversation:
             raise cancelled
 
     async def replace(self, known: list[Message], messages: list[Message]) -> list[Message]:
-        """Put messages in the place of the known ones, before what others appended meanwhile.
+        """Replace the known messages; those that others appended meanwhile stay after the new ones.
 
-        Return the history as it is then.
+        Return the resulting history.
 
-        A cancellation meanwhile is kept in `put_off`: raised here, it would say that nothing has
-        changed.
+        A cancellation during the replacement is kept in `put_off`: if it were raised here, the
+        caller would conclude that nothing has changed.
         """
         self.put_off = await shield(self._replace(known, messages))
         return self.history
@@ -122,12 +122,14 @@ class Conversation:
         self._revision = None if revision is None else revision + 1
 
     async def _load(self) -> None:
-        """Load the history, and know of everything that is written after this."""
+        """Load the history, so that every later write by others is noticed."""
         if self.store is None:
             return
         self._revision = await self._find_revision()
         loaded = list(await self.store.load())
-        # A store on disk makes new objects, whose texts would all be counted again.
+        # A store on disk creates new objects, and the token cache would count their texts again. So
+        # the
+        # messages that are equal stay the objects that they were.
         pairs = enumerate(zip(self.history, loaded, strict=False))
         shorter = min(len(self.history), len(loaded))
         same = next((at for at, (known, new) in pairs if known != new), shorter)
@@ -140,28 +142,28 @@ class Conversation:
 
 @attrs.define(eq=False)
 class RunContext:
-    """Asks a View what to send of a conversation, and stores its compactions."""
+    """Asks a View what to send, and stores the compactions that it makes."""
 
     conversation: Conversation
     view: View
     summary: ContextSummary | None = attrs.field(init=False, default=None)
     """The latest summary of this run."""
     usage: Usage = attrs.field(init=False, factory=Usage)
-    """What the summaries of this run used."""
+    """The usage of this run's summaries."""
 
     async def prepare(self, system_prompt: str, tools: Sequence[ToolDefinition]) -> Prepared:
-        """Return what to send, after compacting the history if that is due."""
+        """Return what to send, after compacting the history if a compaction is due."""
         await self.conversation.refresh()
         prepared = await self._prepare(system_prompt, tools)
         if prepared.compaction is not None:
             await self.conversation.refresh()
             if self.conversation.history is not prepared.history:
-                # Others wrote while the summary was made.
+                # Other writers appended while the summary was made.
                 prepared = await self._prepare(system_prompt, tools)
         return prepared
 
     async def shrink(self, sent: Sequence[Message]) -> Prepared | None:
-        """Return a strictly smaller request than one that a provider refused; None if none is."""
+        """Return a strictly smaller request than a refused one, or None if there is none."""
         prepared = await self.view.shrink(sent, target=self._target())
         self._take_in(prepared)
         return prepared
@@ -192,8 +194,8 @@ class RunContext:
 async def shield(work: Coroutine[Any, Any, None]) -> "asyncio.CancelledError | None":
     """Finish `work` even if the caller is cancelled meanwhile, unless it then takes too long.
 
-    Gives the cancellation, for the caller to raise once it has told of what was done. Work that
-    fails raises: its own error, or the cancellation if there was one.
+    Return the cancellation, so that the caller can report what was done and then raise it. If
+    `work` fails, raise the cancellation if there was one, otherwise the error.
     """
     task = asyncio.create_task(work)
     cancelled: asyncio.CancelledError | None = None

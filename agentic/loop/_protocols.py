@@ -1,4 +1,4 @@
-"""What goes into a run and comes out of it, and what the loop asks of a model on the way."""
+"""The input and the result of a run, and the protocol of the model that decides its turns."""
 
 from collections.abc import AsyncIterator, Iterable
 from typing import Protocol
@@ -22,22 +22,22 @@ _INCOMPLETE = {
 
 @attrs.frozen(kw_only=True)
 class Input:
-    """What a model is to decide on.
+    """What a model bases its decision on.
 
     `history` is complete: it ends with the current request, or with the results of the last turn.
-    The other fields repeat parts of it for deciders that need no more.
+    The other fields repeat parts of it, for deciders that need only those.
     """
 
     system_prompt: str
     user_message: str
     """The text of the current request."""
     history: tuple[Message, ...]
-    """The view: everything to send, the system prompt excepted."""
+    """The view: everything to send except the system prompt."""
     tools: tuple[ToolDefinition, ...]
     tool_calls: tuple[ToolCall, ...]
-    """The calls of the last turn; none in the first."""
+    """The calls of the last turn; empty in the first turn."""
     tool_results: tuple[ToolResult, ...]
-    """Their results."""
+    """The results of `tool_calls`."""
     turn: int
     """1 for the first decision of a run."""
 
@@ -60,7 +60,7 @@ def _stop(reason: StopReason | str) -> StopReason:
 
 @attrs.frozen
 class Decision:
-    """What a model decided: a reply, calls of tools, or both.
+    """What a model decided: a reply, tool calls, or both.
 
     >>> Decision("Done.").stop_reason
     <StopReason.STOP: 'stop'>
@@ -68,14 +68,14 @@ class Decision:
     <StopReason.TOOL: 'tool'>
 
     Raises:
-        ConfigError: a field that holds what it cannot mean.
+        ConfigError: a field has a value of the wrong type or kind.
     """
 
     reply: str = attrs.field(default="", validator=must_be(str))
     tool_calls: tuple[ToolCall, ...] = attrs.field(default=(), converter=_calls)
-    """An id may be empty or used before: the loop makes it a new one."""
+    """An id may be empty or already used: the loop then assigns a new one."""
     usage: Usage | None = attrs.field(default=None, validator=must_be(Usage, optional=True))
-    """What the call used; None where the provider does not say."""
+    """The usage of this call; None if the provider does not report it."""
     stop_reason: StopReason = attrs.field(
         default=attrs.Factory(
             lambda self: StopReason.TOOL if self.tool_calls else StopReason.STOP, takes_self=True
@@ -85,7 +85,7 @@ class Decision:
     native: ProviderPayload | None = attrs.field(
         default=None, validator=must_be(ProviderPayload, optional=True)
     )
-    """The provider's own items, to be sent back to it as they are."""
+    """The provider's own items, sent back to it unchanged."""
     stop_word: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     """The provider's own word for `stop_reason`."""
     reasoning: str = attrs.field(default="", kw_only=True, validator=must_be(str))
@@ -93,23 +93,27 @@ class Decision:
 
 
 class Decider(Protocol):
-    """A model, or whatever decides in its place."""
+    """A model, or anything that decides in its place."""
 
     async def decide(self, request: Input, /) -> Decision:
         """Decide on the next step.
 
         Raises:
-            ContextOverflow: the request is larger than the window: the loop compacts and retries.
-            Exception: anything else ends the run, with all that is complete stored.
+            ContextOverflow: the request is larger than the window. The loop compacts and
+                retries.
+            Exception: any other error ends the run; every complete message is stored.
         """
         ...
 
 
 class StreamingDecider(Decider, Protocol):
-    """A decider whose reply can be watched as it comes. The loop prefers `stream` to `decide`."""
+    """A decider whose reply can be watched as it arrives. The loop prefers `stream` to `decide`."""
 
     def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Return pieces of the reply as they come, and the Decision last; raises as `decide`."""
+        """Yield pieces of the reply as they arrive, then the Decision.
+
+        Raises what `decide` raises.
+        """
         ...
 
 
@@ -122,15 +126,16 @@ class Request:
     """One user request.
 
     Raises:
-        ConfigError: a text with nothing in it, a history that does not consist of messages.
+        ConfigError: a text is empty or blank, or the history contains other objects than messages.
     """
 
     user_message: str = attrs.field(validator=must_be(str))
-    """With more than white space in it: a provider refuses an empty message."""
+    """Must not be blank: providers refuse an empty message."""
     system_prompt: str = attrs.field(default="", validator=must_be(str))
-    """Instead of the Runner's, for this run."""
+    """Replaces the Runner's system prompt for this run."""
     history: tuple[Message, ...] = attrs.field(default=(), converter=_messages)
-    """What was said before, for a Runner without a store; with one, the start of a new session."""
+    """The earlier conversation, if the Runner has no store; otherwise the start of a new
+    session."""
 
     @user_message.validator
     def _check_user_message(self, _: object, value: str) -> None:
@@ -146,12 +151,12 @@ class Request:
 
 @attrs.frozen(kw_only=True)
 class Result:
-    """What became of a run."""
+    """The outcome of a run."""
 
     reply: str
-    """The last text of the model."""
+    """The last text from the model."""
     history: tuple[Message, ...] = attrs.field(repr=lambda history: f"<{len(history)} messages>")
-    """The whole history after the run, compacted if it was."""
+    """The complete history after the run; it begins with a summary if it was compacted."""
     summary: ContextSummary | None
     """The latest summary, if this run compacted."""
     tool_calls: tuple[ToolCall, ...]
@@ -159,17 +164,17 @@ class Result:
     tool_results: tuple[ToolResult, ...] = attrs.field(
         repr=lambda results: f"<{len(results)} results>"
     )
-    """Their results, as they stand in the history."""
+    """The results of `tool_calls`, as stored in the history."""
     usage: Usage
-    """The sum over the run: of its decisions, and of its summaries as far as they report it."""
+    """The total of the run: its decisions, and its summaries as far as they report usage."""
     stop_reason: StopReason
-    """Why the last reply ended; MAX_TOKENS says that it was cut off."""
+    """Why the last reply ended; MAX_TOKENS means that it was cut off."""
     exhausted: bool
-    """Whether the turn limit ended the run."""
+    """Whether the run ended because of the turn limit."""
 
     @property
     def incomplete(self) -> str:
-        """Why the reply is no complete answer, in words; empty if it is one.
+        """Why the reply is not a complete answer, as a sentence; empty if it is complete.
 
         >>> Result(reply="", history=(), summary=None, tool_calls=(), tool_results=(),
         ...        usage=Usage(), stop_reason=StopReason.STOP, exhausted=False).incomplete

@@ -1,4 +1,4 @@
-"""One run: from the user's message to the reply."""
+"""One run, from the user's message to the final reply."""
 
 import contextlib
 import inspect
@@ -35,25 +35,25 @@ _WITHHELD = "the reply was withheld or broken off by the provider, so this call 
 _TURN_LIMIT = "the limit of turns was reached, so this call was not run"
 
 _COMPLETE = {StopReason.STOP, StopReason.TOOL, StopReason.OTHER}
-"""Replies whose calls are whole."""
+"""With any other stop reason, the arguments of a call may be cut off, so no call is run."""
 
 
 @attrs.frozen(kw_only=True)
 class Setup:
-    """What a run is carried out with."""
+    """The parts and limits that a run uses."""
 
     decide: Callable[[Input], Awaitable[Decision]]
     stream: Callable[[Input], AsyncIterator[str | Decision]] | None
-    """Preferred to `decide`."""
+    """Used instead of `decide` if it is present."""
     executor: Executor | None
     system_prompt: str
     truncation: truncate.Options | None
     output_bytes: int | None
-    """What the outputs of a turn may take together; None for any amount."""
+    """The most bytes that the outputs of a turn may take together; None for no limit."""
     max_turns: int
     tool_timeout_seconds: float | None
     put_output: Callable[[str], Awaitable[str]] | None
-    """Keeps the whole of an output that is cut, and gives its reference."""
+    """Stores the whole of an output that was cut, and returns a reference to it."""
 
 
 @attrs.define(eq=False)
@@ -66,22 +66,22 @@ class Run:
     conversation: Conversation
     context: RunContext
     used_ids: set[str]
-    """Of every call that a new one must not be taken for."""
+    """The ids of all earlier calls, which a new call must not reuse."""
     sent: list[Message] = attrs.field(init=False, factory=list)
     """The view of the latest request."""
     tools: tuple[ToolDefinition, ...] = attrs.field(init=False, default=())
     answers: list[CallOutcome] = attrs.field(init=False, factory=list)
-    """Every call of the run with its result."""
+    """Every call of the run, with its result."""
     latest: list[CallOutcome] = attrs.field(init=False, factory=list)
-    """Those of the latest turn."""
+    """The calls of the latest turn, with their results."""
     decision: Decision = attrs.field(init=False, factory=Decision)
     usage: Usage = attrs.field(init=False, factory=Usage)
-    """Of the decisions; the view has that of the summaries."""
+    """The usage of the decisions; that of the summaries is in `context`."""
     turn: int = attrs.field(init=False, default=0)
     exhausted: bool = attrs.field(init=False, default=False)
 
     async def serve(self) -> Result:
-        """Do the whole run."""
+        """Carry out the whole run."""
         try:
             await self._open()
             await self._serve()
@@ -111,14 +111,14 @@ class Run:
         self.exhausted = True
 
     def _goes_on(self) -> bool:
-        """Whether the model has results to read."""
+        """Return whether the model has tool results to read."""
         complete = self.decision.stop_reason in {*_COMPLETE, StopReason.MAX_TOKENS}
         return bool(self.latest) and complete
 
     async def _take_turn(self) -> None:
         await self._list_tools()
         prepared = await self.context.prepare(self.setup.system_prompt, self.tools)
-        self.sent = prepared.messages.copy()  # the history grows, and what was sent stays
+        self.sent = prepared.messages.copy()  # the history grows, but this list must not
         await self.event_sender.send(
             events.turn_start,
             events.TurnStart,
@@ -144,7 +144,7 @@ class Run:
         self.tools = () if executor is None else tuple(await executor.list_tools())
 
     async def _decide(self) -> Decision:
-        """Ask, and ask once more with less if the request was too large."""
+        """Ask the model; if the request was too large, ask once more with a smaller one."""
         await self.event_sender.send(events.message_start, events.MessageStart, role="assistant")
         try:
             return await self._ask()
@@ -197,12 +197,12 @@ class Run:
             tool_calls=calls,
             usage=decision.usage,
             timestamp=_now(),
-            # A payload with other ids than ours would contradict the results that we send.
+            # The payload holds the provider's ids. If ours differ, it would not match the results.
             native=decision.native if calls == decision.tool_calls else None,
         )
 
     async def _settle(self, reply: Message) -> list[CallOutcome]:
-        """Store the reply, and after it a result for each of its calls, whatever happens."""
+        """Store the reply and then a result for each of its calls, whatever happens."""
         calls, refusal = reply.tool_calls, self._refusal()
         batch, unfinished = ToolBatch(calls), _CANCELLED
         answers: list[CallOutcome] = []
@@ -223,7 +223,7 @@ class Run:
         return answers
 
     def _refusal(self) -> str:
-        """Return why no call of this turn may run; empty if they may."""
+        """Return why no call of this turn may run; empty if they may run."""
         if self.decision.stop_reason not in _COMPLETE:
             return _CUT_OFF if self.decision.stop_reason is StopReason.MAX_TOKENS else _WITHHELD
         if self.setup.executor is None:
@@ -239,13 +239,14 @@ class Run:
         batch.start(executor, [tool.name for tool in self.tools])
 
     async def _store(self, answers: list[CallOutcome]) -> list[CallOutcome]:
-        """Store the results, cut to their limits, and tell of them."""
+        """Store the results, cut to their limits, and report them."""
         given = [answer.result for answer in answers]
         shortened = shorten(given, self.setup.truncation, self.setup.output_bytes)
         cancelled = None
         if self.setup.put_output is not None:
-            # Before the message, so that no reference stands for nothing; to its end, so that a
-            # cancellation leaves no call unanswered.
+            # Done before the message is stored, so that no reference points to something missing,
+            # and
+            # shielded, so that a cancellation leaves no call without a result.
             cancelled = await shield(keep_whole(shortened, self.setup.put_output))
         answers = [
             attrs.evolve(answer, result=one.result)

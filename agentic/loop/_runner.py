@@ -1,4 +1,4 @@
-"""The Runner: what an agent is made of, checked before the first request."""
+"""The Runner: the parts of an agent, checked before the first request."""
 
 import uuid
 from typing import Any, Protocol, runtime_checkable
@@ -20,21 +20,22 @@ from agentic.loop._run import Run, Setup
 __all__ = ["Runner", "ViewMaker"]
 
 _BATCH = 4
-"""The outputs of a turn may take as much as this many of the longest single output."""
+"""By default, the outputs of a turn may together take this many times `truncation.max_bytes`."""
 
 _busy_stores: set[int] = set()
-"""The ids of the stores that a run is writing to; the run keeps its store alive meanwhile."""
+"""The ids of the stores that a run is writing to. They are not reused meanwhile, because the run
+keeps its store alive."""
 
 
 @runtime_checkable
 class ViewMaker(Protocol):
-    """Makes the Views of conversations, as a budget in place of a Manager.
+    """Creates the View of a conversation: a budget that takes the place of a Manager.
 
-    `context.config.ContextConfig` is one.
+    `context.config.ContextConfig` is an example.
     """
 
     def make_view(self, *, strategies: Any = ()) -> View:
-        """Return the View of one conversation, which applies these strategies, too.
+        """Return the View of one conversation, which also applies these strategies.
 
         `strategies` are those of the Runner.
         """
@@ -43,40 +44,42 @@ class ViewMaker(Protocol):
 
 @attrs.define(eq=False)
 class Runner:
-    """Runs user requests: asks the decider, runs the tools it calls, until it has replied.
+    """Runs user requests: asks the decider and runs the tools that it calls, until it replies.
 
-    Every part but the decider is optional. One Runner serves one conversation if it has a store;
-    without one, each run stands alone.
+    Every part except the decider is optional. A Runner with a store serves one conversation.
+    Without a store, each run is a conversation of its own.
 
     Raises:
-        ConfigError: a part that lacks what it is used for, or a limit that is no limit.
+        ConfigError: a part lacks a method that is needed, or a limit is out of range.
     """
 
     decider: Decider = attrs.field()
     executor: Executor | None = attrs.field(default=None)
     store: Store | None = attrs.field(default=None)
-    """Where the conversation is kept. With a budget that compacts it must be a Rewriter. An
-    OutputStore also keeps the whole of each output that is cut."""
+    """Where the conversation is stored. It must be a Rewriter if the budget compacts. If it is also
+    an OutputStore, it keeps the whole of each output that was cut."""
     budget: Manager | ViewMaker | None = attrs.field(default=None)
     """When and how the history is compacted: a Manager, or anything with `make_view()`."""
     truncation: truncate.Options | None = attrs.field(
         default=None, validator=must_be(truncate.Options, optional=True)
     )
-    """How each tool output is cut before it enters the history; None leaves it whole."""
+    """How each tool output is cut before it enters the history; None means that it is not cut."""
     strategies: Chain = attrs.field(default=Chain(()), converter=as_chain)
-    """What makes the view from the history, in this order: objects with `compact`, or callables."""
+    """Applied to the history, in this order, to make the view: objects with `compact`, or
+    callables."""
     max_turns: int = attrs.field(default=50, validator=whole(1))
-    """How many decisions a run may take."""
+    """The most decisions that a run may take."""
     tool_timeout_seconds: float | None = attrs.field(default=120.0, validator=seconds)
-    """How long the tools of a turn may take; None waits for ever."""
+    """How long the tools of a turn may take together; None means no limit."""
     turn_output_bytes: int | None = attrs.field(default=None, validator=whole(1, optional=True))
-    """What the outputs of a turn may take together. Unset, four times `truncation.max_bytes`, if
-    that is a limit."""
+    """The most bytes that the outputs of a turn may take together. The default is four times
+    `truncation.max_bytes`, if that is set."""
     system_prompt: str = attrs.field(default="", validator=must_be(str))
     _view: View = attrs.field(init=False, repr=False)
-    """Of the conversation in the store."""
+    """The View of the conversation in the store."""
     _used_ids: set[str] = attrs.field(init=False, repr=False, factory=set)
-    """Of the calls seen in the store by this Runner, those compacted away since included."""
+    """The ids of all calls that this Runner has seen in the store. Compaction may since have
+    removed some of these calls."""
 
     @decider.validator
     def _check_decider(self, _: object, value: object) -> None:
@@ -128,7 +131,7 @@ class Runner:
 
     @property
     def output_budget(self) -> int | None:
-        """What the outputs of a turn may take together, in bytes; None for any amount."""
+        """The most bytes that the outputs of a turn may take together; None for no limit."""
         if self.turn_output_bytes is not None or self.truncation is None:
             return self.turn_output_bytes
         longest = self.truncation.max_bytes
@@ -138,10 +141,12 @@ class Runner:
         """Serve one request.
 
         Raises:
-            ConfigError: neither a Request nor a text, or a history beside that of the store.
-            ContextOverflow: the request stays too large, after one forced compaction.
-            HistoryError: the store cannot be read or written; HistoryConflict: it is in use.
-            Exception: whatever the decider raised. All that is complete is stored before.
+            ConfigError: `request` is neither a Request nor a text, or it has a history that differs
+                from the stored one.
+            ContextOverflow: the request is still too large after one forced compaction.
+            HistoryError: the store cannot be read or written.
+            HistoryConflict: another run is using the store.
+            Exception: whatever the decider raised, after every complete message is stored.
         """
         if isinstance(request, str):
             request = Request(request)
@@ -185,7 +190,7 @@ class Runner:
         """Serve one request from a script that has no event loop.
 
         Raises:
-            ConfigError: an event loop is running already.
+            ConfigError: an event loop is already running.
         """
         try:
             running = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Keeping the outputs of tools within their limits before they enter the history."""
+"""Cutting the outputs of tools to their limits before they enter the history."""
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,31 +19,31 @@ _NO_LIMITS = truncate.Options(max_lines=None, max_bytes=None)
 
 @attrs.frozen
 class Shortened:
-    """A result as it enters the history, and what was done to it."""
+    """A result and what was cut from it."""
 
     given: ToolResult
-    """As the tool gave it."""
+    """The result as the tool returned it."""
     output: truncate.Result
     failure: truncate.Result
-    """Of the failure's message, empty where there is none."""
+    """The cut of the error's message; empty if there is no error."""
     ref: str | None = None
-    """Where the whole of it can be read."""
+    """Where the whole result can be read."""
 
     @property
     def truncation(self) -> truncate.Result | None:
-        """What was cut first; None if the result is as the tool gave it."""
+        """The first cut that was made; None if the result is unchanged."""
         return next((cut for cut in (self.output, self.failure) if cut.truncated), None)
 
     @property
     def whole(self) -> str:
-        """What is to be kept of a result that was cut: the output, the failure if that was, too."""
+        """The text to keep of a result that was cut: the output, and the error if that was cut."""
         if not self.failure.truncated:
             return self.given.output
         return attrs.evolve(self.given, notice="").text
 
     @property
     def result(self) -> ToolResult:
-        """The shorter result; its notice says what is missing and, if anywhere, where it is."""
+        """The shorter result. Its notice states what is missing and, if it was kept, where."""
         if self.truncation is None:
             return self.given
         cuts = (self.output, self.failure)
@@ -59,7 +59,7 @@ class Shortened:
 
 
 def truncate_result(result: ToolResult, options: truncate.Options) -> ToolResult:
-    r"""Truncate a result's output and failure; the notice beside them says what is missing.
+    r"""Truncate a result's output and error; its notice states what is missing.
 
     >>> long = ToolResult("c1", "run", "one\ntwo\nthree")
     >>> truncate_result(long, truncate.Options(max_lines=1)).output
@@ -75,9 +75,9 @@ def truncate_result(result: ToolResult, options: truncate.Options) -> ToolResult
 def shorten(
     results: Sequence[ToolResult], options: truncate.Options | None, turn_output_bytes: int | None
 ) -> list[Shortened]:
-    """Keep each result within the options, and all of them within the budget of the turn.
+    """Cut each result to the options, and all of them together to the budget of the turn.
 
-    What the small ones leave of the budget is shared by the large ones, in equal parts of at least
+    Small results stay whole. The large ones share the rest of the budget in equal parts of at least
     one byte.
     """
     options = options or _NO_LIMITS
@@ -96,17 +96,17 @@ def shorten(
 
 
 async def keep_whole(shortened: list[Shortened], put: Callable[[str], Awaitable[str]]) -> None:
-    """Keep what was cut, and put the references into the list.
+    """Store what was cut, and put the references into the list.
 
-    A result that names a place of its own keeps it. What cannot be kept goes on without a
-    reference: a run does not end for it.
+    A result that already has a reference keeps it. If storing fails, the result has no reference:
+    that is no reason to end a run.
     """
     for position, one in enumerate(shortened):
         if one.truncation is None or one.ref is not None:
             continue
         try:
             shortened[position] = attrs.evolve(one, ref=_reference(await put(one.whole)))
-        except (Exception, asyncio.CancelledError):  # noqa: BLE001  a store is anybody's code
+        except (Exception, asyncio.CancelledError):  # noqa: BLE001  a store may raise anything
             name = one.given.name
             _log.exception("an output of %s was not kept; its notice names no place", name)
 
@@ -118,7 +118,7 @@ def _reference(given: object) -> str:
 
 
 def _shorten_one(result: ToolResult, options: truncate.Options) -> Shortened:
-    """Cut what is over the limits; an output and a failure share the bytes."""
+    """Cut what is over the limits; an output and an error share the allowed bytes."""
     texts = (result.output, result.error.message if result.error else "")
     output, failure = map(options.apply, texts)
     if options.max_bytes is not None:
@@ -134,7 +134,7 @@ def _bytes_of(result: ToolResult) -> int:
 
 
 def _fair_share(sizes: Sequence[int], budget: int) -> int | None:
-    """Return the most that each may take so that all fit; None if they fit as they are.
+    """Return the most bytes that each may take so that all fit, or None if they fit already.
 
     >>> _fair_share([10, 100, 200], 150)
     70
