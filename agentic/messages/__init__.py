@@ -1,4 +1,4 @@
-"""Messages, the rounds they form, and the one JSON form that every store shares.
+"""Messages, the rounds that they form, and the JSON form that every store uses.
 
 Start with `Message`, `ToolCall`, `ToolResult` and `split_rounds`.
 """

@@ -1,11 +1,11 @@
-"""Messages as an adapter's `decode` makes them, and the mark that they are untouched since.
+"""Messages made by an adapter's `decode`, and the mark that they have not been changed since.
 
-Nothing is validated, which takes most of the time of `Message(...)` and of its parts: an adapter
-has just made every value itself, of the right type and for the right role.
+The functions here skip validation, which takes most of the time of `Message(...)`. An adapter has
+just made each value itself, with the right type and for the right role.
 
-The mark is a weak reference from a message's payload to that very message, outside of the fields of
-both. Every edit and every copy makes another Message object, to which the reference does not point,
-so that no code has to remember to drop the mark.
+The mark is a weak reference from a message's payload to that very message object. It is not a field
+of either. Every edit and every copy creates another Message object, to which the reference does not
+point, so no code has to remember to remove the mark.
 """
 
 from collections.abc import Callable, Iterable
@@ -58,7 +58,7 @@ def decoded_message(
     tool_results: Iterable[ToolResult] = (),
     media: Iterable[Media] = (),
 ) -> Message:
-    """Return the message that says what a payload says, marked as untouched."""
+    """Return the message that a payload was decoded as, marked as unchanged."""
     message = object.__new__(Message)
     _set_role(message, role)
     _set_content(message, content)
@@ -66,7 +66,7 @@ def decoded_message(
     _set_calls(message, tuple(tool_calls))
     _set_results(message, tuple(tool_results))
     _set_media(message, tuple(media))
-    _set_pinned(message, False)  # noqa: FBT003  a slot takes its value by position
+    _set_pinned(message, False)  # noqa: FBT003  a slot's setter takes its value by position
     _set_summary(message, None)
     _set_usage(message, None)
     _set_timestamp(message, None)
@@ -79,7 +79,7 @@ def decoded_message(
 
 
 def decoded_native(provider: str, payload: Any, *, joins_previous: bool = False) -> ProviderPayload:
-    """Return the place of a payload, not marked yet."""
+    """Return the ProviderPayload for a payload, not yet marked."""
     native = object.__new__(ProviderPayload)
     _set_provider(native, provider)
     _set_payload(native, payload)
@@ -88,7 +88,7 @@ def decoded_native(provider: str, payload: Any, *, joins_previous: bool = False)
 
 
 def decoded_call(call_id: str, name: str, arguments: str) -> ToolCall:
-    """Return a call that a payload makes."""
+    """Return a call decoded from a payload."""
     call = object.__new__(ToolCall)
     _set_call_id(call, call_id)
     _set_call_name(call, name)
@@ -100,7 +100,7 @@ def decoded_call(call_id: str, name: str, arguments: str) -> ToolCall:
 def decoded_result(
     call_id: str, name: str, output: str, error: ToolError | None = None
 ) -> ToolResult:
-    """Return a result that a payload gives."""
+    """Return a result decoded from a payload."""
     result = object.__new__(ToolResult)
     _set_result_id(result, call_id)
     _set_result_name(result, name)
@@ -113,7 +113,7 @@ def decoded_result(
 
 
 def is_untouched(message: Message, provider: str) -> bool:
-    """Return whether this is the very message that an adapter decoded its payload as."""
+    """Return whether this is the very object that an adapter decoded its payload as."""
     native = message.native
     if native is None or native.provider != provider:
         return False
@@ -122,10 +122,10 @@ def is_untouched(message: Message, provider: str) -> bool:
 
 
 def payload_facts(message: Message, provider: str, read: Callable[[Any], _T]) -> _T | None:
-    """Return what `read` says of an untouched message's payload; None for any other message.
+    """Return `read(payload)` for an unchanged message, and None for any other message.
 
-    It is asked once for each payload, which is not to be edited in place. An adapter always asks
-    with the same function.
+    `read` is called once for each payload and its value is kept, so the payload must not be edited
+    in place, and an adapter must always pass the same function.
     """
     if not is_untouched(message, provider):
         return None

@@ -1,7 +1,7 @@
 """Recognizing a conversation that has grown since it was last seen.
 
-Two lists are compared by identity first, a few nanoseconds a message, so that what is worked out
-about a conversation need not be worked out again at every turn. Messages that are equal but other
+This allows results about a conversation to be kept from turn to turn. Two lists are compared by
+identity first, which takes a few nanoseconds per message. Messages that are equal but different
 objects, as after a resume, are compared by their fields once.
 """
 
@@ -19,7 +19,7 @@ _CONVERSATIONS = 4
 class _Seen(Protocol):
     @property
     def messages(self) -> list[Message]:
-        """The conversation as far as it was seen."""
+        """The conversation as it was last seen."""
         ...
 
 
@@ -27,7 +27,7 @@ _S = TypeVar("_S", bound=_Seen)
 
 
 def continues(messages: list[Message], earlier: list[Message]) -> bool:
-    """Whether a conversation begins with every message of an earlier one.
+    """Return whether a conversation begins with all messages of an earlier one.
 
     >>> question, reply = Message("user", "Why?"), Message("assistant", "So.")
     >>> continues([question, reply], [question])
@@ -36,23 +36,24 @@ def continues(messages: list[Message], earlier: list[Message]) -> bool:
     seen = len(earlier)
     if len(messages) < seen:
         return False
-    # The last message differs first where a conversation was compacted or started anew.
+    # Compare the last message first: it differs if the conversation was compacted or restarted.
     return not seen or (messages[seen - 1] == earlier[-1] and messages[:seen] == earlier)
 
 
 @attrs.define(eq=False)
 class RecentConversations(Generic[_S]):
-    """What one object knows of the latest few conversations, so that they can take turns on it."""
+    """Results about the latest few conversations, so that one object can serve them in turn."""
 
     _known: list[_S] = attrs.field(factory=list, init=False)
 
     def find(self, messages: list[Message]) -> _S | None:
-        """Return what is known of the conversation that `messages` continues."""
+        """Return the entry of the conversation that `messages` continues."""
         for known in self._known:
             if known.messages and continues(messages, known.messages):
                 seen = len(known.messages)
                 if known.messages[-1] is not messages[seen - 1]:
-                    # Equal, but loaded or built anew: from now on these are the ones to look for.
+                    # Equal but different objects, as after a load. From now on, look for these by
+                    # identity.
                     known.messages[:] = messages[:seen]
                 self._known.remove(known)
                 self._known.insert(0, known)
@@ -60,6 +61,6 @@ class RecentConversations(Generic[_S]):
         return None
 
     def add(self, known: _S) -> None:
-        """Remember one more conversation, and forget the one not seen for longest."""
+        """Add a conversation, and forget the one that was used least recently."""
         self._known.insert(0, known)
         del self._known[_CONVERSATIONS:]

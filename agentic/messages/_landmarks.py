@@ -1,10 +1,10 @@
-"""What a history is at work on: where it begins, the summary at its start, and the task.
+"""The landmarks of a history: the system messages and the summary at its start, and the task.
 
-The task is the latest request, and the one that the work began with. Requests that follow each
-other belong to one exchange until a reply has answered them. A reply without calls answers, unless
-it is empty, asks back, or ends in an action. Agents that call tools in plain text end their replies
-so, and get the outputs as user messages: in a conversation without calls nothing else tells the two
-apart.
+The task consists of the latest request and of the request that the present work began with.
+Consecutive requests belong to one exchange until a reply answers them. A reply without calls counts
+as an answer unless it is empty, ends in a question, or ends in an action. The last case exists for
+agents that call tools in plain text and receive the outputs as user messages: if a conversation has
+no tool calls, nothing else distinguishes such a reply from an answer.
 """
 
 import re
@@ -19,16 +19,16 @@ __all__ = ["Task", "find_summary", "find_task", "prefix_length", "read_summary"]
 
 _HEADING = re.compile(r"\[Context Summary - (\d{1,9}) previous messages\]\n")
 _MOST_QUESTIONS = 3
-"""So many questions in a row keep an exchange open. Replies that always end in an offer ("Shall I
-...?") would keep the first request of a day as the task."""
+"""At most so many questions in a row keep an exchange open. Without a limit, replies that always
+end in an offer ("Shall I ...?") would keep the first request of a day as the task."""
 _QUESTION = re.compile(r"[?\uff1f][\s*_`)\"']*\Z")
 _ACTION = re.compile(r"(?:```|</\w{1,40}>)\s*\Z|^Action Input:", re.MULTILINE)
 _WINDOW = 4_000
-"""How much of a reply's end is looked at, in characters."""
+"""How much of the end of a reply is searched for a question or an action, in characters."""
 
 
 def find_summary(messages: Sequence[Message]) -> ContextSummary | None:
-    """Return the summary that a history begins with, if it was compacted before.
+    """Return the summary at the start of a history, or None if it was never compacted.
 
     >>> find_summary([ContextSummary("done", 3).to_message()]).messages_summarized
     3
@@ -38,10 +38,10 @@ def find_summary(messages: Sequence[Message]) -> ContextSummary | None:
 
 
 def prefix_length(messages: Sequence[Message]) -> int:
-    """Count the system messages at the start, up to a summary if one is among them.
+    """Return the number of system messages at the start, up to and including a summary.
 
-    What follows the summary was kept by the compaction that made it, system messages included:
-    `leading_system_count` counts those too.
+    Without a summary, all of them count. System messages after a summary are not counted here,
+    because a compaction kept them; `leading_system_count` counts them too.
 
     >>> prefix_length([Message("system", "Be brief."), Message("user", "Why?")])
     1
@@ -51,9 +51,9 @@ def prefix_length(messages: Sequence[Message]) -> int:
 
 
 def read_summary(text: str) -> ContextSummary | None:
-    """Read the text of a summary message; None if it has not the heading of one.
+    """Parse the text of a summary message; return None if it lacks the heading of a summary.
 
-    Only look where nobody but the system speaks: what a user or a tool says may be forged.
+    Call this only for system messages: the text of a user or a tool may be a forgery.
 
     >>> text = ContextSummary("- the parser is done", 12).to_message().content
     >>> read_summary(text).content, read_summary(text).messages_summarized
@@ -63,13 +63,13 @@ def read_summary(text: str) -> ContextSummary | None:
     if found is None:
         return None
     content = text[found.end() :]
-    # Below the heading `to_message` puts a mark, which is no part of the summary.
+    # `to_message` writes the mark below the heading; it is not part of the summary.
     return ContextSummary(content.partition("\n\n")[2] or content, int(found.group(1)))
 
 
 @attrs.frozen
 class Task:
-    """The task of a conversation, as far as it was read. Requests are named by what `after` gets.
+    """The task of a conversation so far. Its requests are identified by the name given to `after`.
 
     >>> task = Task().after(Message("user", "Fix it."), 0).after(Message("user", "Today!"), 1)
     >>> task.requests
@@ -79,23 +79,23 @@ class Task:
     """
 
     opening: int | None = None
-    """The request that the present work began with."""
+    """The request that the present work began with; None before the first request."""
     latest: int | None = None
     _answered: bool = False
-    """Whether the last reply answered what was asked."""
+    """Whether the last reply answered the request."""
     _questions: int = 0
-    """How many questions in a row were asked back."""
+    """How many replies in a row ended in a question."""
     _calls: bool = False
     """Whether the conversation has tool calls."""
 
     @property
     def requests(self) -> tuple[int, ...]:
-        """The request that the work began with and the latest one, or the one that is both."""
+        """The names of the opening and the latest request; one name if both are the same."""
         found = (self.opening, self.latest)
         return tuple(dict.fromkeys(each for each in found if each is not None))
 
     def after(self, message: Message, name: int) -> "Task":
-        """Return the task after one more message, which is named if it is a request."""
+        """Return the task after one more message; `name` identifies it if it is a request."""
         if message.summary is not None:
             return self
         if message.role == "user":
@@ -110,7 +110,7 @@ class Task:
         return self._after_reply(message) if message.role == "assistant" else self
 
     def _after_reply(self, reply: Message) -> "Task":
-        if reply.tool_calls:  # the work goes on, whatever was said before
+        if reply.tool_calls:  # the work continues, whatever earlier replies looked like
             return attrs.evolve(self, answered=False, questions=0, calls=True)
         end = reply.content[-_WINDOW:]
         if not end.strip() or (not self._calls and _ACTION.search(end)):
@@ -121,9 +121,9 @@ class Task:
 
 
 def find_task(messages: Sequence[Message]) -> tuple[int, ...]:
-    """Return the positions of the task: the request that the work began with, and the latest one.
+    """Return the positions of the task's requests: the opening one and the latest one.
 
-    A summary is never the task, and neither is a request that was answered.
+    A summary is never part of the task, nor is a request that was answered.
 
     >>> find_task([Message("user", "Fix it."), Message("assistant", "Done."), Message("user", "?")])
     (2,)

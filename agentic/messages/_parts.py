@@ -1,4 +1,4 @@
-"""What a message is made of besides its text: calls, results, media, a provider's own items.
+"""The parts of a message besides its text: calls, results, media, the provider's own items.
 
 `extra` holds the fields of the JSON form that this version does not know, so that a store never
 loses what a newer version wrote.
@@ -27,7 +27,7 @@ __all__ = [
 
 
 def check_text(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:
-    """Refuse what is no text, as an attrs validator."""
+    """Raise unless the value is a str; used as an attrs validator."""
     if not isinstance(value, str):
         owner = type(instance).__name__
         raise ConfigError(
@@ -39,29 +39,29 @@ def check_text(instance: object, attribute: "attrs.Attribute[str]", value: objec
 
 
 def extra_fields() -> Any:
-    """Declare the attrs field for what this version does not know."""
+    """Return the attrs field that holds the fields unknown to this version."""
     return attrs.field(factory=dict, kw_only=True, repr=False, hash=False)
 
 
 @attrs.frozen
 class ToolCall:
-    """A tool that the model asked for."""
+    """A tool call that the model asked for."""
 
     id: str = attrs.field(validator=check_text)
-    """Names the call within the conversation; its result carries the same id."""
+    """Identifies the call within the conversation; its result has the same id."""
     name: str = attrs.field(validator=check_text)
     arguments: str = attrs.field(default="{}", validator=check_text)
-    """The JSON text exactly as the model wrote it, valid or not."""
+    """The JSON text exactly as the model wrote it, whether or not it is valid."""
     extra: Mapping[str, Any] = extra_fields()
 
     def parse(self) -> dict[str, Any]:
-        """Read the arguments; no text at all means no arguments.
+        """Return the arguments as a dict; an empty text means no arguments.
 
         >>> ToolCall("c1", "read", '{"path": "a.py"}').parse()
         {'path': 'a.py'}
 
         Raises:
-            ValueError: the text is not JSON, or not an object.
+            ValueError: the text is not JSON, or the JSON is not an object.
         """
         if not self.arguments.strip():
             return {}
@@ -72,19 +72,19 @@ class ToolCall:
             raise ValueError(message) from problem
         if not isinstance(value, dict):
             message = f"the arguments are a JSON {type(value).__name__}, not an object"
-            raise ValueError(message)  # noqa: TRY004  one exception for every text that will not do
+            raise ValueError(message)  # noqa: TRY004  one exception type for every unusable text
         return value
 
 
 @attrs.frozen
 class ToolError:
-    """Why a call has no proper output, in words that the model can act on."""
+    """Why a call has no proper output, worded for the model."""
 
     message: str = attrs.field(validator=check_text)
     kind: str = attrs.field(default="raised", validator=check_text)
-    """One word for programs. The tool ran and raised: `raised`; how it ended is unknown: `timeout`,
-    `interrupted`; it was not run: `not_found`, `not_allowed`, `bad_arguments`, `schema_changed`,
-    `not_run`."""
+    """One word for programs. `raised`: the tool ran and raised. `timeout`, `interrupted`: it is
+    unknown how it ended. `not_found`, `not_allowed`, `bad_arguments`, `schema_changed`, `not_run`:
+    it was not run."""
 
 
 def _failure(value: ToolError | str | None) -> ToolError | None:
@@ -100,22 +100,22 @@ class ToolResult:
     """The answer to one call."""
 
     call_id: str = attrs.field(default="", validator=check_text)
-    """The id of the call; a tool may leave it and the name to whoever runs it."""
+    """The id of the call. A tool may leave this and `name` empty: the caller fills them in."""
     name: str = attrs.field(default="", validator=check_text)
     output: str = attrs.field(default="", validator=check_text)
-    """What the tool said, perhaps truncated."""
+    """What the tool returned, possibly truncated."""
     error: ToolError | None = attrs.field(
         default=None, converter=_failure, validator=must_be(ToolError, optional=True)
     )
     notice: str = attrs.field(default="", validator=check_text)
-    """What is missing from `output`. Rendered after it, never truncated with it."""
+    """Says what is missing from `output`. It is rendered after the output and never truncated."""
     ref: str | None = attrs.field(default=None, converter=_reference)
     """Where the whole output can be read: a path, or a reference into the archive."""
     extra: Mapping[str, Any] = extra_fields()
 
     @property
     def text(self) -> str:
-        r"""What the model reads: the output, the error, the notice.
+        r"""What the model reads: the output, the error and the notice.
 
         >>> ToolResult("c1", "run", "1 passed", notice="[Showing the last line.]").text
         '1 passed\n[Showing the last line.]'
@@ -126,7 +126,7 @@ class ToolResult:
 
 @attrs.frozen
 class Media:
-    """An image, a sound or a document: its bytes, or where they are."""
+    """An image, a sound or a document, as bytes or as a location."""
 
     media_type: str = attrs.field(validator=check_text)
     """As in a Content-Type header: image/png, audio/wav, application/pdf."""
@@ -141,25 +141,25 @@ class Media:
 
 
 class Marked:
-    """The place of marks that are no fields: never compared, copied, pickled or stored."""
+    """A place for marks that are not fields: never compared, copied, pickled or stored."""
 
     __slots__ = ("_decoded_as", "_facts")
 
 
 @attrs.frozen
 class ProviderPayload(Marked):
-    """The ordered items of the provider that a message was decoded from.
+    """The ordered provider items that a message was decoded from.
 
-    An encoder sends them back byte for byte while the message's typed fields still say the same.
+    An encoder sends them back byte for byte as long as the message's typed fields are unchanged.
     """
 
     provider: str = attrs.field(validator=check_text)
     payload: Any = attrs.field(hash=False)
-    """JSON data, in the provider's own shape. Treat it as read-only: a message that an adapter has
-    decoded goes back as its payload without a look at what stands there, so that an edit in place
-    is sent and not seen."""
+    """JSON data in the provider's own form. Treat it as read-only: the payload of a decoded message
+    is sent back without being inspected, so an edit in place would be sent unnoticed."""
     joins_previous: bool = attrs.field(
         default=False, kw_only=True, validator=must_be(bool), hash=False
     )
-    """Whether the provider's item began in the message before: both stay or go together. A user's
-    item may hold the results of tools, which are a tool message, and words, which are another."""
+    """Whether the provider's item began in the previous message: then both are kept or dropped
+    together. For example, one user item may hold tool results, which become a tool message, and
+    text, which becomes a user message."""

@@ -1,9 +1,9 @@
-"""The JSON form of a message, the one that every store shares.
+"""The JSON form of a message, which every store uses.
 
-A message is an object with `v`, the version of the form, and every field that is not at its
-default. Bytes are base64, times ISO 8601. Fields that this version does not know are kept: they
-come back from `to_plain` where they stood. A message that lists one under `must_understand` is
-refused: the field changes what the message means.
+A message is an object with `v`, the version of the form, and every field that does not have its
+default value. Bytes are base64, times are ISO 8601. Fields that this version does not know are
+kept: `to_plain` writes them back where they were. If a message lists an unknown field under
+`must_understand`, it is refused, because that field changes what the message means.
 """
 
 import base64
@@ -35,7 +35,7 @@ _LISTS: dict[str, type[attrs.AttrsInstance]] = {
 }
 _TIMES = {"created_at", "timestamp"}
 _OPEN = {Media, Message, ToolCall, ToolResult}
-"""These keep what they do not know in `extra`; the others leave it to what holds them."""
+"""These keep unknown fields in their own `extra`; other records leave them to the enclosing one."""
 _ALL: list[type[attrs.AttrsInstance]] = [Message, *_RECORDS.values(), *_LISTS.values()]
 _NAMES: dict[type[attrs.AttrsInstance], frozenset[str]] = {
     cls: frozenset(field.name for field in attrs.fields(cls)) - {"extra"} for cls in _ALL
@@ -54,14 +54,14 @@ def to_plain(message: Message) -> dict[str, Any]:
 
 
 def from_plain(plain: Mapping[str, Any]) -> Message:
-    """Read the JSON form of a message, keeping fields that this version does not know.
+    """Build a message from its JSON form, keeping the fields that this version does not know.
 
     >>> from_plain({"v": 1, "role": "user", "content": "hello", "mood": "curious"}).extra
     {'mood': 'curious'}
 
     Raises:
-        ConfigError: no object, a newer version of the form, a field that cannot be read, or one
-            that must be understood and is not known.
+        ConfigError: `plain` is not an object, is of a newer version, or has a field that cannot be
+            read or that must be understood but is unknown.
     """
     if not isinstance(plain, Mapping):
         raise ConfigError("plain", plain, "a JSON object", "pass what to_plain() returned")
@@ -124,12 +124,12 @@ def _plain_value(name: str, value: Any) -> Any:
 
 
 def _read_record(cls: type[Any], plain: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Build a record, and give what it has no place for."""
+    """Return a record, and the fields that it cannot hold."""
     names = _NAMES[cls]
     unknown = {key: value for key, value in plain.items() if key not in names}
     known: dict[str, Any] = {}
     for key in names & plain.keys():
-        if plain[key] is None and key != "payload":  # null is a payload like any other JSON
+        if plain[key] is None and key != "payload":  # a payload may be any JSON value, so also null
             continue
         known[key], rest = _read_value(key, plain[key])
         if rest:

@@ -1,8 +1,8 @@
-"""Which messages belong together: the one place where pairing is decided.
+"""Which messages belong together: the only place where calls and results are paired.
 
-A tool result answers a call of the nearest *run* before it: assistant messages with nothing between
-them. Only the first result for a call counts. A result that answers nothing is an orphan: providers
-refuse a request that holds one, so an orphan is never sent.
+A tool result answers a call of the nearest *run* before it. A run is an unbroken sequence of
+assistant messages. Only the first result for a call counts. A result that answers no call is an
+orphan. It is never sent, because providers refuse a request that contains one.
 """
 
 import operator
@@ -33,17 +33,17 @@ _INTERRUPTED = ToolError(
 
 @attrs.frozen
 class Round:
-    """Messages that stay or go together, in the order of the conversation."""
+    """Messages that are kept or dropped together, in the order of the conversation."""
 
     messages: tuple[Message, ...]
     positions: tuple[int, ...]
-    """Where each message stands in the list that was split."""
+    """The position of each message in the list that was split."""
     orphaned: bool = False
-    """Whether some result in it answers no call."""
+    """Whether one of its results answers no call."""
 
     @property
     def pinned(self) -> bool:
-        """Whether any of its messages is pinned, so that all of them stay."""
+        """Whether any of its messages is pinned; then all of them are kept."""
         return any(message.pinned for message in self.messages)
 
     @property
@@ -53,7 +53,7 @@ class Round:
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
-        """The calls that have no result."""
+        """The calls without a result."""
         calls = self.tool_calls
         if not calls:
             return ()
@@ -62,9 +62,9 @@ class Round:
 
     @property
     def sound_messages(self) -> tuple[Message, ...]:
-        """What a view may hold of it: all of it, or nothing if a result in it is an orphan.
+        """The messages that a view may contain: all of them, or none if the round has an orphan.
 
-        Where a message is pinned and calls are answered, only the orphaned results are removed.
+        If a message is pinned and calls are answered, only the orphaned results are removed.
         """
         if not self.orphaned:
             return self.messages
@@ -72,10 +72,10 @@ class Round:
 
     @property
     def repaired(self) -> tuple[Message, ...]:
-        """The messages as a provider accepts them: every call answered, and no orphan."""
+        """The messages in a form that a provider accepts: every call answered, and no orphan."""
         sound = [*_without_orphans(self)] if self.orphaned else [*self.messages]
         for made_up in _made_up_results(self):
-            # What the user says beside the results stays after all of them.
+            # The user's text from the same provider item stays after all results.
             end = next((i for i, m in enumerate(sound) if m.role == "user"), len(sound))
             sound.insert(end, made_up)
         return tuple(sound)
@@ -84,7 +84,8 @@ class Round:
 def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
     """Split a conversation into rounds, ordered by their first message. No message is left out.
 
-    With a `start`, only what begins there: `count_settled` returns a place where a split may go on.
+    With `start`, only the messages from that position on are split. `count_settled` returns a
+    position at which splitting can resume.
 
     >>> call, result = ToolCall("c1", "read"), ToolResult("c1", "read", "text")
     >>> conversation = [
@@ -96,7 +97,7 @@ def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
     [(0,), (1, 2)]
 
     Raises:
-        ConfigError: a negative `start`, or something that is no Message.
+        ConfigError: `start` is negative, or an item is not a Message.
     """
     if start < 0:
         raise ConfigError("start", start, "a position >= 0", "pass 0 for the whole")
@@ -111,7 +112,7 @@ def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
 def count_settled(messages: Sequence[Message], rounds: Sequence[Round]) -> int:
     """Return how many messages are in rounds that no later message can change.
 
-    `rounds` are those of the end of the conversation. Only calls in the last run of assistant
+    `rounds` are the rounds at the end of the conversation. Only calls in the last run of assistant
     messages can still be answered.
 
     >>> waiting = [Message("user", "Go."), Message("assistant", tool_calls=[ToolCall("c1", "run")])]
@@ -131,10 +132,11 @@ def count_settled(messages: Sequence[Message], rounds: Sequence[Round]) -> int:
 
 
 def close_open_rounds(messages: list[Message]) -> list[Message]:
-    """Repair a history so that a provider accepts it: every call answered, right after it, once.
+    """Repair a history so that a provider accepts it: every call is answered once, right after it.
 
-    A call without a result gets one that says so; a result that other messages have parted from its
-    call moves back to it; an orphan is left out. A sound history comes back as the same list.
+    A call without a result gets one that says so. A result that was separated from its call by
+    other messages moves back to it. An orphan is left out. A sound history is returned as the same
+    list.
 
     >>> cut_off = [Message("assistant", tool_calls=[ToolCall("c1", "run")])]
     >>> close_open_rounds(cut_off)[1].tool_results[0].error.kind
@@ -146,11 +148,11 @@ def close_open_rounds(messages: list[Message]) -> list[Message]:
 
 
 def reopen_rounds(messages: list[Message]) -> list[Message]:
-    """Take out the results that `close_open_rounds` made up; it makes them up again.
+    """Remove the results that `close_open_rounds` made up; it can make them up again.
 
-    Calls that only such a result kept apart are then one round, closed at its end.
-    They are known by their error, which nothing else writes, whatever became of their message. A
-    history without any comes back as the same list.
+    Calls that were separated only by such a result then form one round, which is closed at its end.
+    Made-up results are recognized by their error, which nothing else writes, even if their message
+    was edited or stored. A history without any is returned as the same list.
 
     >>> cut_off = [Message("assistant", tool_calls=[ToolCall("c1", "run")])]
     >>> reopen_rounds(close_open_rounds(cut_off)) == cut_off
@@ -173,7 +175,7 @@ def _is_made_up(result: ToolResult) -> bool:
 
 
 def leading_system_count(messages: Sequence[Message]) -> int:
-    """Count the system messages that a conversation starts with, a summary among them included.
+    """Count the system messages at the start of a conversation, including a summary.
 
     >>> leading_system_count([Message("system", "Be brief."), Message("user", "Why?")])
     1
@@ -198,26 +200,26 @@ class _OpenRound:
 
 @attrs.define
 class _Splitter:
-    """Takes the messages of a conversation in order, and puts each into a round.
+    """Puts the messages of a conversation into rounds, one after the other.
 
-    The messages of a run are rounds of their own until a result comes: its round begins with the
-    message that it answers, and goes on to the end of the run. So an open call is in no other
-    call's round, and leaving out what stands between two runs joins no rounds.
+    Each message of a run is a round of its own until a result arrives. The round of a result begins
+    with the message that it answers and extends to the end of the run. So an earlier open call
+    is not in that round, and leaving out what is between two runs does not merge rounds.
     """
 
     rounds: list[_OpenRound] = attrs.field(factory=list)
     in_run: bool = False
-    """Whether the last message was an assistant's."""
+    """Whether the last message was an assistant message."""
     run_start: int = 0
-    """Where in `rounds` those of the latest run begin."""
+    """The index in `rounds` of the first round of the latest run."""
     run_length: int = 0
-    """How many they are."""
+    """How many rounds the latest run has."""
     waiting: dict[str, list[int]] = attrs.field(factory=dict)
-    """The positions of the latest run's calls without a result, by their ids."""
+    """The positions of the latest run's unanswered calls, by call id."""
     results_at: int | None = None
-    """The position of the last message, if that held results."""
+    """The position of the last message if it holds results."""
     shared: list[tuple[int, int]] = attrs.field(factory=list)
-    """The positions of the results and of the words of items that hold both."""
+    """For each provider item with both: the positions of its results and of its text."""
 
     def add(self, position: int, message: Message) -> None:
         results_at, self.results_at = self.results_at, None
@@ -226,7 +228,7 @@ class _Splitter:
             return
         self.in_run = False
         waiting = self.waiting
-        # Of calls with one id, the latest comes first.
+        # If several calls have the same id, the latest is answered first.
         answered = [
             waiting[each.call_id].pop()
             for each in message.tool_results
@@ -243,9 +245,10 @@ class _Splitter:
             self.shared.append((results_at, position))
 
     def join_items(self) -> None:
-        """Put what came from one item of a provider into one round.
+        """Put the messages that came from one provider item into one round.
 
-        Beside an orphan, which is never sent, the user's words stay on their own.
+        If the results include an orphan, which is never sent, the user's text stays a round of its
+        own.
         """
         for results, words in self.shared:
             joined = next(found for found in self.rounds if results in found.positions)
@@ -266,7 +269,7 @@ class _Splitter:
                 self.waiting[call.id] = [position]
 
     def _join_rounds(self, first: int) -> _OpenRound:
-        """Make one round of those of the run from this position on."""
+        """Merge the rounds of the run, from the one that holds position `first` on, into one."""
         if self.run_length == 1:
             return self.rounds[self.run_start]
         at, end = self.run_start, self.run_start + self.run_length
@@ -282,7 +285,7 @@ class _Splitter:
 
 
 def _without_orphans(found: Round) -> Iterator[Message]:
-    """Yield the messages of a round, edited where a result answers no call."""
+    """Yield the messages of a round without the results that answer no call."""
     waiting = _numbers([call.id for call in found.tool_calls])
     for message in found.messages:
         fitting = [result for result in message.tool_results if _take(waiting, result.call_id)]
@@ -293,14 +296,14 @@ def _without_orphans(found: Round) -> Iterator[Message]:
 
 
 def _made_up_results(found: Round) -> Iterator[Message]:
-    """Yield a message that answers the open calls of a round, if it has any."""
+    """Yield a message that answers the open calls of a round, if there are any."""
     if calls := found.open_calls:
         made_up = [ToolResult(call.id, call.name, error=_INTERRUPTED) for call in calls]
         yield Message("tool", tool_results=made_up)
 
 
 def _numbers(ids: Iterable[str]) -> dict[str, int]:
-    """Count each id. There are few, mostly one: a `Counter` takes several times as long."""
+    """Count each id. There is mostly one, and a `Counter` would be several times slower."""
     numbers: dict[str, int] = {}
     for each in ids:
         numbers[each] = numbers.get(each, 0) + 1
