@@ -1,4 +1,4 @@
-"""What to send of a conversation: `View` decides, `Prepared` is what it decided.
+"""What to send of a conversation: a `View` decides, and returns a `Prepared`.
 
 Start with `View` and `Prepared`.
 """

@@ -1,7 +1,8 @@
-"""What each part removed from the latest request, found by comparing what it got and what it gave.
+"""What each part removed from the latest request, found by comparing its input and its output.
 
-Parts return the objects that they leave alone, so messages are compared by identity. A message
-that a part wrote anew, with a shorter output, has the role and the calls of the one it replaces.
+A part returns the messages that it leaves alone as the same objects, so messages are compared by
+identity. A message that a part rewrote, for example with a shorter output, has the same role and
+the same calls as the original.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ _REFUSED = "a provider would refuse a result that answers no call"
 
 @attrs.frozen(eq=False)
 class Stage:
-    """What one part did."""
+    """The input and the output of one part."""
 
     part: str
     reason: str
@@ -32,7 +33,7 @@ class Stage:
 def explain(
     branch: Branch, view: list[Message], stages: Sequence[Stage], token_cache: TokenCache | None
 ) -> list[Removal]:
-    """Return what the compaction replaced, what was repaired, then what each stage removed."""
+    """Return what the compaction replaced, what was repaired, and what each stage removed."""
     removals = list(_compacted(branch, token_cache))
     repaired = stages[0].before if stages else view
     places: list[int | None] = branch.positions
@@ -72,7 +73,7 @@ def _compacted(branch: Branch, token_cache: TokenCache | None) -> Iterator[Remov
 
 
 def _where(found: "list[_Change]") -> str:
-    """Return where the whole can be found: the references that stand in place of it, if any."""
+    """Return where the whole can be found: in the list itself, and at any references."""
     refs = [
         result.ref
         for _, message, _ in found
@@ -83,13 +84,13 @@ def _where(found: "list[_Change]") -> str:
 
 
 _Change = tuple[int | None, Message, Message | None]
-"""Where a message is in the owner's list, the message, and what stands in its place."""
+"""The message's position in the owner's list, the message, and what replaces it."""
 
 
 def _compare(
     stage: Stage, places: Sequence[int | None]
 ) -> tuple[list[_Change], list[_Change], list[int | None]]:
-    """Return what is gone, what was written anew, and where the messages that stayed come from."""
+    """Return what is gone, what was rewritten, and the original positions of what stayed."""
     kept = {id(message) for message in stage.after}
     known = {id(message) for message in stage.before}
     written = [m for m in stage.after if id(m) not in known and reopen_rounds([m])]
@@ -111,7 +112,7 @@ def _compare(
 
 
 def _keys(message: Message) -> Iterator[object]:
-    """Yield what a rewritten message shares with the original: its ids, or one of its results."""
+    """Yield keys that a rewritten message shares with the original: ids, or the ids of results."""
     if message.summary is not None:
         yield ("summary", message.summary.created_at)
     ids = [call.id for call in message.tool_calls]

@@ -1,11 +1,11 @@
 """Which of the owner's messages a compaction replaced, and whether that still holds.
 
-The owner of a conversation may only append to a list of its own. Such a list never contains the
-summary, so what a compaction did to it is remembered here, as positions in the owner's list. A
-*generation* is one such memory. It holds for every list that begins with the messages up to the
-last one that its summary covers: for one that has grown, and for one that was rewound, forked or
-edited behind that message. Former generations are kept for a while, so that returning to a former
-branch costs no second summary.
+The owner of a conversation may be able only to append to its own list. That list never contains the
+summary, so this module remembers what a compaction did, as positions in the list. A *generation* is
+one such memory. It holds for every list that begins with the same messages, up to the last one that
+its summary covers: for a list that has grown, and for one that was rewound, forked or edited after
+that message. Earlier generations are kept for a while, so that returning to an earlier branch costs
+no second summary.
 """
 
 import hashlib
@@ -21,32 +21,32 @@ from agentic.messages import Message, from_plain, prefix_length, read_summary, t
 __all__ = ["Branch", "Generation", "Lineage", "digest_of", "same_to_provider"]
 
 _MOST_GENERATIONS = 8
-"""A branch is seldom returned to after several more summaries; each one holds a summary's text."""
+"""Each one holds the text of a summary, and few return to a branch after several more summaries."""
 
 
 @attrs.define(eq=False)
 class Generation:
-    """One compaction, in terms of the owner's list."""
+    """One compaction, as positions in the owner's list."""
 
     cut: int
-    """Everything from this position on is kept: one more than the last message that is covered."""
+    """Everything from this position on is kept; it follows the last message that is covered."""
     kept: tuple[int, ...]
-    """The positions before the cut whose messages stay, ascending."""
+    """The positions before the cut whose messages are kept, in ascending order."""
     lead: int
-    """How many of these come before the summary."""
+    """How many of the kept messages come before the summary."""
     summary: Message | None
-    """What stands for the rest; None if the rest was left out without a summary."""
+    """What replaces the other messages; None if they were left out without a summary."""
     reason: str = attrs.field(default="", kw_only=True)
     """What triggered the compaction."""
     prefix: list[Message] | None = attrs.field(default=None, kw_only=True)
-    """The owner's messages before the cut; None after a restart, when only `digest` knows them."""
+    """The owner's messages before the cut; None after a restart, which preserves only `digest`."""
     digest: str = attrs.field(default="", kw_only=True)
-    """`digest_of(prefix)`; empty until somebody asks."""
+    """`digest_of(prefix)`; empty until it is first needed."""
     shown: str = attrs.field(default="", kw_only=True)
-    """A hash of the summary's text as it was sent last, if that was not the whole of it."""
+    """A hash of the summary's text as it was last sent; empty if all of it was sent."""
 
     def starts(self, given: list[Message]) -> bool:
-        """Return whether a list still begins with what this compaction was made of."""
+        """Return whether a list still begins with the messages that were compacted."""
         if len(given) < self.cut:
             return False
         start = given[: self.cut]
@@ -55,16 +55,16 @@ class Generation:
                 return False
         elif start != self.prefix and not all(map(same_to_provider, start, self.prefix)):
             return False
-        # From now on these objects are the ones to look for: comparing identities is fast.
+        # Look for these objects from now on, because comparing identities is fast.
         self.prefix = start
         return True
 
     def leaves(self, position: int | None) -> bool:
-        """Return whether the message at a position stays; there may be none."""
+        """Return whether the message at a position is kept; True for None."""
         return position is None or position >= self.cut or position in self.kept
 
     def apply(self, given: list[Message]) -> list[Message]:
-        """Return the history that this compaction makes of a list."""
+        """Return the list with this compaction applied."""
         kept = [given[position] for position in self.kept]
         summary = [] if self.summary is None else [self.summary]
         return [*kept[: self.lead], *summary, *kept[self.lead :], *given[self.cut :]]
@@ -95,7 +95,7 @@ class Generation:
 
     @classmethod
     def from_plain(cls, plain: Any) -> "Generation":
-        """Read the JSON form."""
+        """Build a generation from its JSON form."""
         return cls(
             plain["covered"],
             tuple(plain["kept"]),
@@ -107,7 +107,7 @@ class Generation:
         )
 
     def is_summary(self, text: str) -> bool:
-        """Return whether a text is that of the summary message, as it was made or sent."""
+        """Return whether this is the text of the summary message, whole or as last sent."""
         if self.summary is None:
             return False
         return text == self.summary.content or (self.shown != "" and self.shown == _hash_text(text))
@@ -115,29 +115,29 @@ class Generation:
 
 @attrs.frozen(eq=False)
 class Branch:
-    """A list as it was followed once."""
+    """An owner's list at one moment, and what the compaction in force makes of it."""
 
     given: list[Message]
     """The owner's list itself, which may grow."""
     read: list[Message]
-    """The same, with summaries that came back as plain system messages recognized."""
+    """The same list, with summaries that came back as plain system messages recognized."""
     generation: Generation | None
-    """The compaction that holds for it; None if none does."""
+    """The compaction that holds for the list; None if there is none."""
     history: list[Message]
-    """What the compaction makes of it; the list itself without one."""
+    """The list with that compaction applied; the list itself without one."""
 
     @property
     def positions(self) -> list[int | None]:
-        """Where each message of the history is in the owner's list; None for the summary."""
+        """The position of each message of the history in the owner's list; None for the summary."""
         if self.generation is None:
             return list(range(len(self.read)))
         return self.generation.positions(len(self.read))
 
     def describe(self, after: list[Message]) -> Generation:
-        """Return what a compaction of the history did, in positions of the owner's list.
+        """Return what a compaction of the history did, as positions in the owner's list.
 
-        `after` holds the messages of the history that stay, and perhaps a new summary. Of a message
-        that occurs several times the newest occurrences stay.
+        `after` holds the messages of the history that are kept, and possibly a new summary. If a
+        message occurs several times, its newest occurrences are kept.
         """
         places = self.positions
         waiting: dict[int, list[int]] = {}
@@ -159,24 +159,24 @@ class Branch:
 
 @attrs.define(eq=False)
 class Lineage:
-    """The owner's list as it was seen last, and the compactions that may hold for it."""
+    """The owner's list as it was last seen, and the compactions that may hold for it."""
 
     _generations: list[Generation] = attrs.field(factory=list, init=False)
-    """The latest first."""
+    """The latest one first."""
     _seen: list[Message] = attrs.field(factory=list, init=False)
-    """The owner's list, to be compared by identity."""
+    """A copy of the owner's list, to be compared by identity."""
     _recognized: dict[int, Message] = attrs.field(factory=dict, init=False)
-    """The summaries that came back as plain system messages, by their positions in the list."""
+    """The summaries that came back as plain system messages, by position in the list."""
     _latest_request: int | None = attrs.field(default=None, init=False)
-    """The position of the latest message of the user's."""
+    """The position of the latest user message."""
     _holding: Generation | None = attrs.field(default=None, init=False)
-    """The generation that held for the list as it was seen last."""
+    """The generation in force for the list as it was last seen."""
 
     def follow(self, given: list[Message]) -> Branch:
-        """Return what a list stands for.
+        """Return the branch of a list: which compaction holds for it, and the resulting history.
 
         Raises:
-            ConfigError: something in the list is not a Message.
+            ConfigError: an item of the list is not a Message.
         """
         unchanged = self._see(given)
         read = given
@@ -189,7 +189,7 @@ class Lineage:
             (
                 each
                 for each in deepest_first
-                # In a list that was rewound, the latest request may be a covered one.
+                # After a rewind, the latest request may be one that a summary covers.
                 if each.leaves(self._latest_request)
                 and ((each is self._holding and each.cut <= unchanged) or each.starts(read))
             ),
@@ -200,16 +200,16 @@ class Lineage:
 
     @property
     def latest(self) -> Generation | None:
-        """The compaction that was made last; None if there is none."""
+        """The latest compaction; None if there is none."""
         return self._generations[0] if self._generations else None
 
     def add(self, generation: Generation) -> None:
-        """Remember a compaction."""
+        """Add a compaction, and forget the oldest beyond the limit."""
         self._generations.insert(0, generation)
         del self._generations[_MOST_GENERATIONS:]
 
     def remember_sent(self, view: Sequence[Message]) -> None:
-        """Take note of how a summary is sent: its owner may go on with that text, and no more."""
+        """Remember the text that a summary was sent as: the owner may keep no more of it."""
         at = prefix_length(view) - 1
         if at < 0 or view[at].summary is None:
             return
@@ -220,7 +220,7 @@ class Lineage:
                 each.shown = "" if is_whole else _hash_text(view[at].content)
 
     def _see(self, given: list[Message]) -> int:
-        """Look at what is new in a list, and return how much of its start is as it was."""
+        """Read the new messages of a list, and return how many at its start are unchanged."""
         unchanged = len(self._seen)
         if given[:unchanged] != self._seen:
             pairs = zip(given, self._seen, strict=False)
@@ -239,7 +239,7 @@ class Lineage:
         return unchanged
 
     def _forget(self, length: int) -> None:
-        """Forget all but the start of the list."""
+        """Forget all but the first `length` messages of the list."""
         del self._seen[length:]
         for position in [each for each in self._recognized if each >= length]:
             del self._recognized[position]
@@ -247,10 +247,9 @@ class Lineage:
         self._latest_request = next((at for at in late if self._seen[at].role == "user"), None)
 
     def _as_summary(self, message: Message) -> Message:
-        """Return a system message that is a summary of ours as one.
+        """Return a system message that holds one of our summaries with its `summary` set.
 
-        Nobody but a system speaks here: a summary is never looked for in what a user or a tool
-        said, who could forge one.
+        Only system messages are examined: a user or a tool could forge a summary.
         """
         if message.role != "system" or message.summary is not None:
             return message
@@ -264,7 +263,7 @@ class Lineage:
 
 
 def same_to_provider(one: Message, other: Message) -> bool:
-    """Return whether two messages say the same to a provider, whatever objects they came from.
+    """Return whether two messages are the same to a provider, whatever objects they came from.
 
     >>> same_to_provider(Message("user", "Why?"), Message("user", "Why?", id="m1"))
     True
@@ -273,7 +272,7 @@ def same_to_provider(one: Message, other: Message) -> bool:
 
 
 def digest_of(messages: Iterable[Message]) -> str:
-    """Return a hash of what messages say to a provider: SHA-256, the first 128 bits in hex.
+    """Return a hash of what a provider would see of messages: SHA-256, the first 128 bits in hex.
 
     >>> digest_of([Message("user", "Why?")]) == digest_of([Message("user", "Why?", id="m1")])
     True
@@ -286,7 +285,7 @@ def digest_of(messages: Iterable[Message]) -> str:
 
 
 def _sent(message: Message) -> list[Any]:
-    # Reasoning is not compared: checkpointers and proxies strip it from the same reply.
+    # Reasoning is left out: checkpointers and proxies strip it, and the reply is still the same.
     return [
         message.role,
         message.content,
@@ -301,12 +300,12 @@ def _hash_text(text: str) -> str:
 
 
 def _hash_bytes(data: bytes) -> str:
-    """Return a short hash of some bytes; nothing for none."""
+    """Return a short hash of some bytes, or an empty string for none."""
     return hashlib.sha256(data).hexdigest()[:16] if data else ""
 
 
 def _split(kept: Sequence[int], length: int) -> tuple[int, tuple[int, ...]]:
-    """Return where the unbroken end of the kept positions begins, and those before it."""
+    """Return where the unbroken end of the kept positions begins, and the positions before it."""
     ordered = sorted(kept)
     cut = length
     while ordered and ordered[-1] == cut - 1:

@@ -1,4 +1,4 @@
-"""How large the next request is, from the usage that replies carry wherever it is known."""
+"""The size of the next request, based on the usage in replies wherever it is known."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,39 +15,39 @@ __all__ = ["ReplyMeter"]
 
 @attrs.define(eq=False)
 class ReplyMeter:
-    """A meter of one conversation that reads usage from the replies in its history.
+    """A meter for one conversation that reads usage from the replies in its history.
 
-    A reply is about the request that was made before it, if the history has only grown since.
+    A reply belongs to the request made before it, provided that the history has only grown since.
     """
 
     counter: Counter
     _context_meter: ContextMeter = attrs.field(init=False)
     _fresh: bool = attrs.field(default=True, init=False)
-    """Whether no request was made yet: then the replies of an earlier process are looked for."""
+    """Whether no request was made yet: then the history may hold replies of an earlier process."""
     _history: list[Message] = attrs.field(factory=list, init=False)
-    """The history of the latest request, whose reply is awaited."""
+    """The history of the latest request, whose reply has not been seen."""
     _sent: list[Message] = attrs.field(factory=list, init=False)
-    """What was sent of it; nothing if the reply was read already."""
+    """What was sent of it; empty once the reply has been read."""
     _reported: tuple[Message, Usage] | None = attrs.field(default=None, init=False)
-    """A reply that was reported, and is not in the history yet."""
+    """A reply that was reported but is not yet in the history."""
     _stored: Mapping[str, Any] | None = attrs.field(default=None, init=False)
-    """What a former process had measured, until a view shows whether it still holds."""
+    """The measurements of an earlier process, until a view shows whether they still hold."""
 
     def __attrs_post_init__(self) -> None:
         self._context_meter = ContextMeter(self.counter)
 
     def sent(self, history: list[Message], view: list[Message]) -> None:
-        """Remember a request."""
+        """Record a request."""
         self._settle()
         self._history, self._sent = history.copy(), view.copy()
 
     def report(self, reply: Message, usage: Usage | None) -> None:
-        """Remember the reply to the latest request."""
+        """Record the reply to the latest request."""
         if usage is not None:
             self._reported = reply, normalize(usage)
 
     def read_replies(self, history: list[Message], view: list[Message]) -> None:
-        """Take in what is new in a history, before its view is measured."""
+        """Read the new replies of a history, before its view is measured."""
         if self._fresh:
             self._fresh = False
             self._resume(history, view)
@@ -69,27 +69,27 @@ class ReplyMeter:
         return self._context_meter.measure(view, overhead_tokens=overhead_tokens)
 
     def estimate_within(self, tokens: int, overhead_tokens: int) -> int:
-        """Return the size, by the counter, that a newly cut view may have to measure `tokens`."""
+        """Return how large, by the counter, a newly cut view may be to measure `tokens`."""
         return self._context_meter.estimate_within(tokens, overhead_tokens=overhead_tokens)
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the JSON form: the calibration, and a hash of what the last report was about."""
+        """Return the JSON form: the calibration, and a hash of the view in the last report."""
         self._settle()
         return self._context_meter.to_plain(digest_of)
 
     def read_plain(self, plain: Mapping[str, Any]) -> None:
-        """Take over what a former process had measured."""
+        """Restore the measurements of an earlier process."""
         self._stored = plain
 
     def _settle(self) -> None:
-        """Pass the reply to the latest request on to the meter, if it was reported."""
+        """Report the reply to the latest request to the meter, if there is one."""
         if self._reported is not None and self._sent:
             self._context_meter.report(self._sent, *self._reported)
             self._sent = []
         self._reported = None
 
     def _resume(self, history: list[Message], view: list[Message]) -> None:
-        """Find the latest report about the start of a history that others began."""
+        """Use the latest reply in a history that was begun elsewhere."""
         if self._stored is not None:
             self._context_meter.read_plain(self._stored, view, digest_of)
         at = _latest_reply(history)
@@ -101,9 +101,9 @@ class ReplyMeter:
 
 
 def _latest_reply(history: list[Message]) -> int | None:
-    """Return where the latest reply is that carries the usage of a request like this one.
+    """Return the position of the latest reply whose usage is about a request like this one.
 
-    A reply that a compaction kept was about another request.
+    A reply that a compaction kept is left out: its request was a different one.
     """
     summary = find_summary(history)
     start = prefix_length(history) + (summary.messages_kept if summary else 0)

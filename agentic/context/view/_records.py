@@ -1,4 +1,4 @@
-"""What a View reports: a prepared request, notes about it, and what was removed on the way."""
+"""The records that a View returns: a prepared request, notes about it, and what was removed."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ __all__ = ["Check", "Note", "Prepared", "Removal"]
 
 @attrs.frozen
 class Note:
-    """Something that whoever sends a request should know about it."""
+    """Something that the sender of a request should know about it."""
 
     kind: Literal[
         "summary_ignored",
@@ -24,53 +24,53 @@ class Note:
         "over_window",
     ]
     text: str
-    """The same as a sentence."""
+    """The note as a sentence."""
 
 
 @attrs.frozen(kw_only=True)
 class Prepared:
-    """What to send, and what became of the history on the way. Sizes in tokens."""
+    """What to send, and what happened to the history. Sizes are in tokens."""
 
     messages: list[Message]
-    """What to send; the system prompt is not among them unless the history begins with it."""
+    """What to send. It includes the system prompt only if the history begins with it."""
     history: list[Message]
-    """The history from now on: the same list that was given, unless it was compacted. An owner who
-    can rewrite the history stores it; one who only appends may ignore it."""
+    """The history from now on: the list that was passed, unless it was compacted. An owner who can
+    rewrite the history stores it; an owner who only appends may ignore it."""
     compaction: Compaction | None = None
-    """What a trigger did; None where nothing was due."""
+    """What a trigger did; None if no compaction was due."""
     tokens: int = 0
-    """The size of the request, with system prompt and tools, as far as anything measures it."""
+    """The size of the request, with system prompt and tools, if there is a counter."""
     fits: bool = True
-    """Whether that is within the window less the reserve."""
+    """Whether the size is within the window less the reserve."""
     notes: tuple[Note, ...] = ()
 
 
 @attrs.frozen(kw_only=True)
 class Removal:
-    """Something of the history that the latest request did not contain, or contained in part."""
+    """A part of the history that is missing from the latest request, or shortened in it."""
 
     part: str
-    """What removed it: `compaction`, `repair` (an orphaned result), a strategy's name,
-    `summary share`, or `window`."""
+    """What removed it: `compaction`, `repair` (for an orphaned result), a strategy's name, `summary
+    share`, or `window`."""
     reason: str
-    """Why, as a sentence."""
+    """The reason, as a sentence."""
     positions: tuple[int, ...]
-    """Where the messages are in the list that was given to `prepare`."""
+    """The positions of the messages in the list that was passed to `prepare`."""
     shortened: bool = False
-    """Whether the messages are still there with shorter texts, rather than left out."""
+    """Whether the messages were sent with shorter texts, rather than left out."""
     tokens: int = 0
-    """How much the request is shorter for it, by the counter."""
+    """How much shorter this makes the request, in tokens by the counter."""
     where: str = ""
-    """Where the whole can be found."""
+    """Where the whole can be read."""
 
 
 @attrs.frozen(kw_only=True)
 class Check:
-    """How near a history is to its next compaction. Sizes in tokens."""
+    """How close a history is to its next compaction. Sizes are in tokens."""
 
     tokens: int
     """The size of the next request."""
     overhead_tokens: int
-    """The part of it that is sent beside the messages."""
+    """The part of it that is not messages: system prompt and tools."""
     due: str | None
-    """The trigger that compacts before it: window, tokens or messages; None if none does."""
+    """The trigger that would compact first: window, tokens or messages; None if none would."""

@@ -1,7 +1,7 @@
-"""How a request is made of a history, and how large it is: nothing is compacted here.
+"""How a request is made from a history, and how large it is. Nothing is compacted here.
 
-The history is repaired as a provider accepts it, taken through the strategies, and cut to the
-window. Each message is looked at once, whatever the number of turns.
+The history is repaired so that a provider accepts it, passed through the strategies, and cut to the
+window. Each message is examined only once, whatever the number of turns.
 """
 
 import json
@@ -30,32 +30,32 @@ _SHARE = "summary share"
 
 @attrs.frozen(eq=False)
 class Draft:
-    """A history and the request that would be made of it. Sizes in tokens."""
+    """A history and the request that it would become. Sizes are in tokens."""
 
     branch: Branch
     system_prompt: str
     tools: Sequence[ToolDefinition]
     view: list[Message]
-    """What is sent."""
+    """The messages to send."""
     stages: tuple[Stage, ...]
-    """How it was made of the history."""
+    """The steps that made it from the history."""
     overhead_tokens: int
-    """What is sent beside the messages."""
+    """The size of what is sent besides the messages."""
     tokens: int
     fits: bool
-    """Whether it is within the window less the reserve."""
+    """Whether the size is within the window less the reserve."""
     notes: tuple[Note, ...] = ()
 
 
 def begins_with(history: Sequence[Message], system_prompt: str) -> bool:
-    """Return whether a history begins with this system prompt already."""
+    """Return whether a history already begins with this system prompt."""
     first = history[0] if history else None
     return first is not None and (first.role, first.content) == ("system", system_prompt)
 
 
 @attrs.define(eq=False)
 class _Overhead:
-    """Counts system prompts and tools, each once. Sizes in tokens.
+    """Counts system prompts and tools, each only once. Sizes are in tokens.
 
     >>> from agentic.tokens import CharCounter
     >>> _Overhead(TokenCache(CharCounter(1))).count("Be brief.", (), [])
@@ -64,7 +64,7 @@ class _Overhead:
 
     token_cache: TokenCache
     _tools: tuple[ToolDefinition, ...] = attrs.field(default=(), init=False)
-    """Those that were counted last."""
+    """The tools that were counted last."""
     _tools_tokens: int = attrs.field(default=0, init=False)
 
     def count(
@@ -73,7 +73,7 @@ class _Overhead:
         tools: Sequence[ToolDefinition],
         history: Sequence[Message],
     ) -> int:
-        """Return the size of both, without a system prompt with which the history begins.
+        """Return the size of both, not counting a system prompt that the history begins with.
 
         Raises:
             ConfigError: the system prompt is not a str.
@@ -97,17 +97,17 @@ class _Overhead:
 
 @attrs.define(eq=False)
 class _Repair:
-    """`close_open_rounds` of one conversation, at the cost of what is new in it."""
+    """`close_open_rounds` for one conversation, at the cost of its new messages only."""
 
     _settled: list[Message] = attrs.field(factory=list, init=False)
     """The messages of the rounds that no later message can change."""
     _closed: list[Message] = attrs.field(factory=list, init=False)
-    """The same, repaired."""
+    """The settled messages after the repair."""
     _sound: bool = attrs.field(default=True, init=False)
-    """Whether there was nothing to repair in them."""
+    """Whether the settled messages needed no repair."""
 
     def close(self, messages: list[Message]) -> list[Message]:
-        """Return the messages with every call answered; the same list if they are sound."""
+        """Return the messages with every call answered; the same list if nothing needs repair."""
         if not continues(messages, self._settled):
             self._settled, self._closed, self._sound = [], [], True
         known = len(self._settled)
@@ -127,7 +127,7 @@ class _Repair:
 
 @attrs.define(eq=False)
 class RequestBuilder:
-    """Drafts the requests of one conversation. What is new costs, nothing else."""
+    """Drafts the requests of one conversation. The cost depends only on what is new."""
 
     policy: Policy
     counter: Counter | None
@@ -137,7 +137,7 @@ class RequestBuilder:
     token_cache: TokenCache | None = attrs.field(init=False)
     meter: ReplyMeter | None = attrs.field(init=False)
     window: WindowFitter | None = attrs.field(default=None, init=False)
-    """None if there is no window, or nothing counts."""
+    """None if there is no window or no counter."""
     _parts: tuple[Part, ...] = attrs.field(init=False)
     _overhead: _Overhead | None = attrs.field(init=False)
     _repair: _Repair = attrs.field(factory=_Repair, init=False)
@@ -154,7 +154,7 @@ class RequestBuilder:
     def draft(
         self, history: Sequence[Message], system_prompt: str, tools: Sequence[ToolDefinition]
     ) -> Draft:
-        """Return the request of a history through the strategies; it may be over the window."""
+        """Return a draft: the history after the strategies. It may be larger than the window."""
         branch = self.lineage.follow(history if isinstance(history, list) else list(history))
         overhead = 0
         if self._overhead is not None:
@@ -171,7 +171,7 @@ class RequestBuilder:
         return Draft(branch, system_prompt, tools, view, tuple(stages), overhead, tokens, fits)
 
     def cut(self, draft: Draft) -> Draft:
-        """Return the draft with a view that fits into the window, as far as one can be made."""
+        """Return the draft with a view cut to the window, as far as possible."""
         notes: list[Note] = []
         if any(each.part == _SHARE and each.after is not each.before for each in draft.stages):
             text = "the summary is over its share of the window: it is shown in part"
@@ -186,13 +186,13 @@ class RequestBuilder:
         return attrs.evolve(draft, notes=tuple(notes))
 
     def with_view(self, draft: Draft, view: list[Message], reason: str) -> Draft:
-        """Return the draft with another view, cut for a reason."""
+        """Return the draft with a view that was cut, and the reason for the cut."""
         tokens = self._measure(view, draft.overhead_tokens)
         stages = (*draft.stages, Stage("window", reason, draft.view, view))
         return attrs.evolve(draft, view=view, stages=stages, tokens=tokens, fits=self._fits(tokens))
 
     def room(self, draft: Draft) -> int | None:
-        """Return what the messages may take, by the counter, if they are over the window."""
+        """Return the tokens, by the counter, that the messages may take; None if the draft fits."""
         if draft.fits or self.meter is None:
             return None
         available = self.policy.available_tokens

@@ -1,4 +1,4 @@
-"""When the history of one conversation is compacted, by which Manager, and how code waits."""
+"""When the history of one conversation is compacted, by which Manager, from async and sync code."""
 
 import concurrent.futures
 from collections.abc import Coroutine, Sequence
@@ -18,33 +18,34 @@ __all__ = ["CompactionScheduler", "is_loop_running", "run", "run_elsewhere"]
 _T = TypeVar("_T")
 
 _GROWN = 1.25
-"""How much longer a history must be than when its summary was taken back before N or K counts."""
+"""After a summary was undone, the history must grow to this multiple of its length before the
+`max_messages` and `max_tokens` triggers apply again."""
 _DIGEST_TOKENS = 2_500
-"""The size of a digest that is made in place of a summary, where there is no window."""
+"""The size of a digest that is made instead of a summary, if there is no window."""
 _DIGEST_SHARE = 0.7
-"""Of what a summary may take: the digest's heading and mark count, too."""
+"""The part of a summary's share that a digest may take: its heading and mark need the rest."""
 _AHEAD = 0.85
-"""`prepare_ahead` summarizes from this share of each limit on. One more turn seldom crosses the
-rest; a summary made much earlier would leave much of the window unused."""
+"""`prepare_ahead` summarizes once this share of a limit is reached. A single turn seldom adds the
+rest, and a summary made much earlier would leave much of the window unused."""
 
 
 @attrs.define(eq=False)
 class CompactionScheduler:
-    """Compacts the history of one conversation when a trigger asks for it."""
+    """Compacts the history of one conversation when a trigger fires."""
 
     sender: object
-    """Whose events a compaction sends, where the owner has none."""
+    """The sender of a compaction's events if the owner has none."""
     manager: Manager
     builder: RequestBuilder
     automatic: bool
-    """Whether the policy's triggers compact. If not, only a call does."""
+    """Whether the policy's triggers cause compactions. If not, only explicit calls do."""
     recall: str | None
     backoff: Backoff | None = attrs.field(default=None, init=False)
-    """That of a former process, until its history is seen."""
+    """The back-off of an earlier process, until its history is seen."""
     held_off_below: int = attrs.field(default=0, init=False)
-    """With fewer messages than this, N and K do not trigger."""
+    """With fewer messages than this, `max_messages` and `max_tokens` do not trigger."""
     _early: Manager | None = attrs.field(default=None, init=False)
-    """The same with lower limits, for `prepare_ahead`."""
+    """The manager with lower limits, for `prepare_ahead`."""
 
     def due(
         self,
@@ -54,9 +55,9 @@ class CompactionScheduler:
         tokens: int | None = None,
         upcoming: Sequence[Message] = (),
     ) -> str | None:
-        """Return the trigger that compacts before a request is made of this draft.
+        """Return the trigger that causes a compaction before this draft is sent, or None.
 
-        `tokens` and `upcoming` say how large it will be with messages that are yet to come.
+        `tokens` is the size including the `upcoming` messages, which are not yet in the history.
         """
         if not self.automatic:
             return None
@@ -72,7 +73,7 @@ class CompactionScheduler:
         return (manager or self.manager).due(history, size=size)
 
     def hold_off(self, history: Sequence[Message]) -> None:
-        """Let N and K wait until a history has grown by a quarter; the window does not wait."""
+        """Suspend all triggers but the window until a history has grown by a quarter."""
         self.held_off_below = int(_GROWN * len(history)) + 1
 
     async def compact(
@@ -87,7 +88,7 @@ class CompactionScheduler:
     ) -> Compaction:
         """Compact a draft's history: see `View.compact`."""
         lineage = self.builder.lineage
-        # A copy: the owner may append while the summary is made.
+        # A copy, because the owner may append while the summary is made.
         branch = lineage.follow(list(draft.branch.given))
 
         async def remember(_: list[Message], messages: list[Message]) -> list[Message]:
@@ -110,24 +111,24 @@ class CompactionScheduler:
         return done
 
     def compact_sync(self, draft: Draft) -> tuple[Compaction, tuple[Note, ...]]:
-        """Compact for code that does not await; a note says so if only a digest could be made."""
+        """Compact for sync code; a note says so if only a digest could be made."""
         if not is_loop_running():
             return run(self.compact(draft, None)), ()
         manager, notes = self.waiting_for_nothing()
         return run_elsewhere(self.compact(draft, None, manager=manager)), notes
 
     def early(self) -> Manager | None:
-        """Return a Manager whose limits are reached earlier; None if there is no room for that."""
+        """Return a Manager with lower limits, or None if the limits cannot be lowered."""
         if self._early is None:
             self._early = _with_lower_limits(self.manager)
         return self._early
 
     def waiting_for_nothing(self) -> tuple[Manager, tuple[Note, ...]]:
-        """Return a Manager that waits for nothing, and a note if it is not the usual one."""
+        """Return a Manager that never waits, and a note if it is not the configured one."""
         compactor = self.manager.compactor
         if compactor is None or hasattr(compactor, "write"):
             return self.manager, ()
-        from agentic.context.compactors import Digest  # noqa: PLC0415  few need it
+        from agentic.context.compactors import Digest  # noqa: PLC0415  rarely needed
 
         window = self.builder.window
         most = _DIGEST_TOKENS if window is None else window.summary_tokens(0)
@@ -138,7 +139,7 @@ class CompactionScheduler:
 
 
 def is_loop_running() -> bool:
-    """Return whether this thread is inside an event loop."""
+    """Return whether an event loop is running in this thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -147,12 +148,12 @@ def is_loop_running() -> bool:
 
 
 def run(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine to its end in an event loop of its own."""
+    """Run a coroutine to its end in a new event loop."""
     done: list[_T] = []
 
     async def keep() -> None:
-        # Not returned: asyncio.run writes the repr of its task's result, whatever its size, when
-        # it puts the signal handler back (CPython 3.11, signal._int_to_enum).
+        # Not returned: asyncio.run formats the repr of its task's result, however large, when it
+        # restores the signal handler (CPython 3.11, signal._int_to_enum).
         done.append(await work)
 
     asyncio.run(keep())
@@ -160,7 +161,7 @@ def run(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 def run_elsewhere(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine to its end in a thread of its own, where no event loop is running."""
+    """Run a coroutine to its end in a new thread, because an event loop is running in this one."""
     with concurrent.futures.ThreadPoolExecutor(1) as thread:
         return thread.submit(run, work).result()
 

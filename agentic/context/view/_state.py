@@ -1,4 +1,4 @@
-"""What a View remembers, as plain JSON: it survives a process, beside whoever's list it is."""
+"""What a View remembers, as plain JSON, to be stored with the owner's list."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ _VERSION = 1
 def write_state(
     latest: Branch | None, builder: RequestBuilder, scheduler: CompactionScheduler
 ) -> dict[str, Any]:
-    """Return the JSON form; `latest` is what the latest request was made of."""
+    """Return the JSON form; `latest` is the branch that the latest request was made from."""
     state: dict[str, Any] = {"v": _VERSION}
     backoff = scheduler.manager.backoff(latest.history) if latest and latest.history else None
     if backoff is not None:
@@ -37,10 +37,10 @@ def write_state(
 def read_state(
     state: Mapping[str, Any], builder: RequestBuilder, scheduler: CompactionScheduler
 ) -> None:
-    """Take over what `write_state` wrote.
+    """Restore what `write_state` returned.
 
     Raises:
-        ConfigError: the state is of a newer version, or not one of ours.
+        ConfigError: the state is of another version, or was not returned by `write_state`.
     """
     known: Any = state
     version = known.get("v") if isinstance(known, Mapping) else None

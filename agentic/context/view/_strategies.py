@@ -1,4 +1,4 @@
-"""The strategies of one conversation: each with a memory of its own, and with a name to be told."""
+"""The strategies of one conversation, each with its own memory and a name for reports."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
@@ -29,7 +29,7 @@ def as_chain(given: Iterable[Strategy] | Chain) -> Chain:
     ()
 
     Raises:
-        ConfigError: no strategies, or something that is none among them.
+        ConfigError: something in `given` is not a strategy.
     """
     if isinstance(given, Chain):
         return given
@@ -39,18 +39,18 @@ def as_chain(given: Iterable[Strategy] | Chain) -> Chain:
 
 
 def for_conversation(part: Any, recall: str | None) -> Any:
-    """Return a part as one conversation uses it.
+    """Return a part adapted to one conversation.
 
-    A strategy or compactor may have `for_conversation(*, recall)`: it returns one that remembers
-    nothing of other conversations, and names the recall tool, if there is one, in what it writes.
-    Others are used as they are.
+    A strategy or compactor may have `for_conversation(*, recall)`. It returns one that knows
+    nothing of other conversations, and that mentions the recall tool, if there is one, in the text
+    it writes. Other parts are used as they are.
     """
     adapt = getattr(part, "for_conversation", None)
     return part if adapt is None else adapt(recall=recall)
 
 
 def parts_of(chain: Chain) -> tuple[Part, ...]:
-    """Return the strategies of a chain, those of chains in it included, in their order."""
+    """Return the strategies of a chain in order, including those of nested chains."""
     parts: list[Part] = []
     for strategy in chain.strategies:
         if isinstance(strategy, Chain):
@@ -66,13 +66,13 @@ def parts_of(chain: Chain) -> tuple[Part, ...]:
 def _closed(
     strategy: Callable[[list[Message]], list[Message]],
 ) -> Callable[[list[Message]], list[Message]]:
-    """Return a plain callable that leaves what a provider accepts: it may know nothing of rounds.
+    """Return a plain callable as a strategy whose view is repaired: it may know nothing of rounds.
 
-    A `ContextStrategy` promises as much by itself, and is spared the cost.
+    A `ContextStrategy` guarantees a valid view itself and is spared the cost.
     """
 
     def make_view(messages: list[Message]) -> list[Message]:
-        view: Any = strategy(messages.copy())  # it may change the list that it is given
+        view: Any = strategy(messages.copy())  # it may modify its argument
         if not isinstance(view, list) or not all(isinstance(each, Message) for each in view):
             raise ConfigError(
                 "the strategy's view", view, "a list of messages", "return what is to be sent"

@@ -1,8 +1,9 @@
-"""What to send of a history, and what is remembered of it between two turns.
+"""What to send of a history, and what is remembered about it between two turns.
 
 There is one View per conversation, whoever owns the list of messages. An owner who can rewrite the
-list stores `Prepared.history` after a compaction. An owner who only appends goes on appending: the
-View recognizes the list by how it begins, and puts the compaction in place again at every turn.
+list stores `Prepared.history` after a compaction. An owner who can only append simply goes on
+appending: the View recognizes the list by its beginning, and applies the compaction again at every
+turn.
 """
 
 import logging
@@ -45,7 +46,8 @@ __all__ = ["View"]
 _log = logging.getLogger(__name__)
 
 _AFTER_OVERFLOW = 0.75
-"""The most that a second request may have of the first one's size."""
+"""The largest size of a second request, as a share of the refused one's. The provider counts
+differently, so a request that is only just smaller may be refused again."""
 
 
 def _lock() -> "asyncio.Lock":
@@ -54,7 +56,7 @@ def _lock() -> "asyncio.Lock":
 
 @attrs.define(eq=False)
 class View:
-    """Decides what is sent of one conversation. Not to be shared between conversations.
+    """Decides what is sent of one conversation. Do not share it between conversations.
 
     >>> from agentic.context import budget, compactors
     >>> from agentic.tokens import EstimateCounter
@@ -70,24 +72,26 @@ class View:
 
     policy: Policy = attrs.field(validator=must_be(Policy))
     counter: Counter | None = attrs.field(default=None, kw_only=True)
-    """Without one nothing is measured or compacted: only the strategies work."""
+    """Without a counter, nothing is measured or compacted: only the strategies are applied."""
     compactor: Compactor | None = attrs.field(default=None, kw_only=True)
-    """Without one nothing is compacted: what is over the window is left out of the view."""
+    """Without a compactor, nothing is compacted: what exceeds the window is left out of the
+    view."""
     strategies: Chain = attrs.field(default=Chain(()), kw_only=True, converter=as_chain)
-    """What makes the view from the history, in this order: objects with `compact`, or callables."""
+    """Applied to the history, in this order, to make the view: objects with `compact`, or
+    callables."""
     recall: str | None = attrs.field(
         default=None, kw_only=True, validator=must_be(str, optional=True)
     )
-    """The name of a tool that reads the conversation's past, if the model has one: placeholders and
-    digests name it then."""
+    """The name of a tool that reads the conversation's past, if the model has one. Placeholders and
+    digests then mention it."""
     automatic: bool = attrs.field(default=True, kw_only=True, validator=must_be(bool))
-    """Whether the policy's triggers compact. If not, only `compact` does."""
+    """Whether the policy's triggers cause compactions. If not, only `compact` does."""
     _state: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, alias="state")
     """What `state()` returned for this conversation, perhaps in another process."""
     _builder: RequestBuilder = attrs.field(init=False, repr=False)
     _scheduler: CompactionScheduler = attrs.field(init=False, repr=False)
     _latest: Draft | None = attrs.field(default=None, init=False, repr=False)
-    """What the latest request was made of."""
+    """The draft of the latest request."""
     _turns: "asyncio.Lock" = attrs.field(factory=_lock, init=False, repr=False)
     _summaries: "asyncio.Lock" = attrs.field(factory=_lock, init=False, repr=False)
     _threads: Any = attrs.field(factory=threading.RLock, init=False, repr=False)
@@ -105,10 +109,10 @@ class View:
 
     @classmethod
     def of(cls, manager: Any, **options: Any) -> "View":
-        """Return the View of a conversation that is compacted as a Manager says.
+        """Return the View of a conversation, with a Manager's policy, counter and compactor.
 
-        `options` are the View's other ones. Something with a Manager's fields and methods will do,
-        too: it is used as it is.
+        `options` are the other options of a View. Any object with a Manager's fields and methods is
+        accepted too, and is used as it is.
         """
         view = cls(manager.policy, counter=manager.counter, compactor=manager.compactor, **options)
         if type(manager) is not Manager:
@@ -123,25 +127,26 @@ class View:
         tools: Sequence[ToolDefinition] = (),
         target: CompactionTarget | None = None,
     ) -> Prepared:
-        """Return what to send of a history, after compacting it if that is due.
+        """Return what to send of a history, after compacting it if a compaction is due.
 
         Args:
-            history: the owner's list. What is appended to it meanwhile is sent, too.
-            system_prompt: what is sent before the messages; here it is only measured.
-            tools: what is sent beside them; only measured, too.
-            target: an owner who can rewrite the history, and stores a compaction before anybody is
-                told about it. Without one the View remembers the compaction.
+            history: the owner's list. Messages appended to it during the call are sent, too.
+            system_prompt: the system prompt that is sent; it is only measured here.
+            tools: the tools that are sent; also only measured.
+            target: an owner who can rewrite the history, and who stores a compaction before any
+            event reports it. If None, the View remembers the compaction.
 
-        A compactor that fails changes nothing: see `Prepared.notes`. Two calls at once take turns.
+        If the compactor fails, the history is unchanged: see `Prepared.notes`. Concurrent calls
+        take turns.
 
         Raises:
-            ConfigError: something in the history is not a Message.
+            ConfigError: an item of the history is not a Message.
         """
         async with self._turns:
             draft, compaction = self._builder.draft(history, system_prompt, tools), None
             if self._scheduler.due(draft):
                 async with self._summaries:
-                    # Meanwhile somebody else may have made the summary.
+                    # While this call waited, another one may have made the summary.
                     draft = self._builder.draft(history, system_prompt, tools)
                     if self._scheduler.due(draft):
                         compaction = await self._scheduler.compact(draft, target)
@@ -160,11 +165,11 @@ class View:
         system_prompt: str = "",
         tools: Sequence[ToolDefinition] = (),
     ) -> Prepared:
-        """Return what `prepare` returns, for code that does not await.
+        """Return what `prepare` returns, for sync code.
 
-        A turn without a summary creates no event loop, thread or coroutine. A summary is made in an
-        event loop of its own. Where one is running already, a compactor that has to wait would
-        block it: a `Digest` is made instead, and a note says so.
+        A turn without a summary creates no event loop, thread or coroutine. A summary is made in a
+        new event loop. If a loop is already running, a compactor that has to wait would block it: a
+        `Digest` is made instead, and a note says so.
         """
         with self._threads:
             draft, compaction = self._builder.draft(history, system_prompt, tools), None
@@ -188,9 +193,9 @@ class View:
     ) -> Compaction | None:
         """Make the summary that will be due soon, so that no `prepare` has to wait for it.
 
-        Run it as a task while the user reads or types. It returns None if no limit is near. What is
-        appended to the history meanwhile stays behind the summary, and a `prepare` that needs the
-        summary before it is done waits for this one.
+        Run it as a task while the user reads or types. It returns None if no limit is near.
+        Messages that are appended meanwhile follow the summary. A `prepare` that needs the summary
+        before it is ready waits for it.
         """
         early = self._scheduler.early()
         if early is None or self._summaries.locked():
@@ -212,10 +217,10 @@ class View:
         force: bool = True,
         allow_growth: bool = False,
     ) -> Compaction:
-        """Compact the history now, or with `force=False` if a trigger asks for it.
+        """Compact the history now or, with `force=False`, only if a trigger fires.
 
-        `instructions` say what the summary should look at, for a `GuidedCompactor`. A summary that
-        is larger than what it replaces is only used if `allow_growth` says so.
+        `instructions` tell a `GuidedCompactor` what to focus on. A summary that is larger than what
+        it replaces is used only if `allow_growth` is true.
         """
         async with self._summaries:
             draft = self._builder.draft(history, system_prompt, tools)
@@ -234,15 +239,15 @@ class View:
     ) -> Prepared | None:
         """Return a strictly smaller request than one that a provider refused as too large.
 
-        The history that the latest request was made of is compacted once more; what is then still
-        over three quarters of the refused size is left out. None if there is nothing smaller.
+        The history of the latest request is compacted once more. Then whatever exceeds three
+        quarters of the refused size is left out. Return None if no smaller request is possible.
         """
         return await self._shrink(sent, target, self._scheduler.manager)
 
     def shrink_sync(self, sent: Sequence[Message]) -> Prepared | None:
-        """Return what `shrink` returns, for code that does not await.
+        """Return what `shrink` returns, for sync code.
 
-        Where an event loop is running, a compactor that has to wait gives way to a `Digest`.
+        If an event loop is running, a `Digest` takes the place of a compactor that has to wait.
         """
         with self._threads:
             if is_loop_running():
@@ -274,17 +279,18 @@ class View:
         return self._finish(draft, compaction)
 
     def hold_off(self, history: Sequence[Message]) -> None:
-        """Let N and K wait until the history has grown by a quarter: its summary was taken back.
+        """Suspend the `max_messages` and `max_tokens` triggers until the history has grown.
 
-        The window does not wait.
+        Call it when a summary was undone: the triggers wait until the history is a quarter longer.
+        The window trigger stays active.
         """
         self._scheduler.hold_off(history)
 
     def report(self, reply: Message, usage: Usage | None = None) -> None:
-        """Take in what the provider said of the latest request: its reply, and the usage.
+        """Record the provider's reply to the latest request, and its usage.
 
-        By default the usage is the one that the reply carries. Replies in the history that carry
-        their usage are read by themselves: reporting such a one changes nothing.
+        The default is the usage that the reply carries. Replies in the history that carry their
+        usage are read automatically; reporting them changes nothing.
         """
         if self._builder.meter is not None:
             self._builder.meter.report(reply, usage or reply.usage)
@@ -297,9 +303,9 @@ class View:
         tools: Sequence[ToolDefinition] = (),
         upcoming: Sequence[Message] = (),
     ) -> Check:
-        """Return how large the next request would be, and which trigger would compact before it.
+        """Return the size of the next request, and which trigger would compact before it.
 
-        With `upcoming` messages, the trigger is that of the request after these were appended.
+        If `upcoming` messages are given, the trigger is for the request after they are appended.
         Nothing is changed or sent.
         """
         draft = self._builder.draft(history, system_prompt, tools)
@@ -315,13 +321,13 @@ class View:
         system_prompt: str = "",
         tools: Sequence[ToolDefinition] = (),
     ) -> list[Message]:
-        """Return what of a history the model sees for sure, however strictly the window cuts."""
+        """Return the messages that the model is certain to see, however the window is cut."""
         draft = self._builder.draft(history, system_prompt, tools)
         window, room = self._builder.window, self._builder.room(draft)
         return draft.view if window is None or room is None else window.certain(draft.view, room)
 
     def explain(self) -> list[Removal]:
-        """Return what the latest request does not contain, or contains in part, and why."""
+        """Return what is missing from the latest request or shortened in it, and why."""
         if self._latest is None:
             return []
         latest = self._latest
@@ -329,18 +335,18 @@ class View:
 
     @property
     def covered(self) -> int:
-        """How many messages of the owner's list stand before the cut of the latest request.
+        """The number of messages in the owner's list before the cut of the latest request.
 
-        The compaction in force replaced them, but for those that it kept. 0 if none is in force.
+        The compaction in force replaced them, except for those it kept. 0 if there is none.
         """
         generation = self._latest.branch.generation if self._latest else None
         return 0 if generation is None else generation.cut
 
     def state(self) -> dict[str, Any]:
-        """Return what this View remembers, as plain JSON of a few kilobytes.
+        """Return what this View remembers, as plain JSON of a few kilobytes. Pass it to a new View.
 
-        It holds the summary with its notes, how many messages of the owner's list that covers and a
-        hash of them, the calibration and the back-off, and no other message. Pass it to a new View.
+        It contains the summary with its notes, how many messages of the owner's list it covers, a
+        hash of those messages, the calibration and the back-off. It contains no other messages.
         """
         branch = self._latest.branch if self._latest else None
         return write_state(branch, self._builder, self._scheduler)
@@ -348,7 +354,7 @@ class View:
     def _finish(
         self, draft: Draft, compaction: Compaction | None, notes: Sequence[Note] = ()
     ) -> Prepared:
-        """Remember what is sent, and return it."""
+        """Record what is sent, and return it."""
         self._latest = draft
         self._builder.lineage.remember_sent(draft.view)
         if self._builder.meter is not None:
@@ -363,7 +369,7 @@ class View:
         )
 
     def _changes(self, target: CompactionTarget | None) -> list[dict[str, Any]]:
-        """Return what to tell: a strategy changed the view, the window cut it."""
+        """Return the events to send: one for each step that changed the view."""
         stages = () if self._latest is None else self._latest.stages
         return [
             {
@@ -386,7 +392,7 @@ def _nothing(draft: Draft) -> Compaction:
 
 def _failures(compaction: Compaction | None) -> list[Note]:
     error = None if compaction is None else compaction.error
-    if error is None or isinstance(error, HistoryChanged):  # somebody else's summary came first
+    if error is None or isinstance(error, HistoryChanged):  # another summary was stored first
         return []
     text = f"nothing was summarized ({type(error).__name__}: {error})"
     return [Note("summary_failed", text)]

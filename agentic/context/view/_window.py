@@ -1,8 +1,8 @@
-"""How a view is cut to the window: the share of a summary, and the recent messages that fit.
+"""How a view is cut to the window: the summary's share, and the recent messages that fit.
 
-What is tried, in this order: the whole view; the view without its oldest rounds; the recent
-messages with shorter tool outputs; whatever fits. A cut is kept from turn to turn as long as it
-is good enough, so that the provider's prompt cache survives.
+These are tried in order: the whole view; the view without its oldest rounds; the recent messages
+with shorter tool outputs; whatever fits. A cut is kept from turn to turn as long as it is good
+enough, so that the provider's prompt cache stays valid.
 """
 
 import operator
@@ -19,20 +19,21 @@ from agentic.tokens import Counter, TokenCache
 __all__ = ["WindowFitter"]
 
 _OUTPUT_CHARS = tuple(1 << power for power in range(15, 7, -1))
-"""What is tried for the outputs of recent messages that do not fit: powers of two, so that the
-choice changes seldom and the provider's prompt cache survives."""
+"""The limits tried, in characters, for the outputs of recent messages that do not fit. They are
+powers of two, so that the choice seldom changes and the provider's prompt cache stays valid."""
 _STILL_GOOD = 0.8
-"""A cut is kept while its size is at least this share of what is allowed."""
+"""A cut is kept while its size is at least this share of the allowed size."""
 _FOR_SURE = 0.75 * _STILL_GOOD
-"""A view that is over what is allowed may be cut to this share of it: see `FitContextWindow`."""
+"""A view that is too large may be cut to this share of the allowed size: see `FitContextWindow`."""
 
 
 @attrs.define(eq=False)
 class _SummaryShare:
-    r"""A strategy that shortens a summary of more than `max_tokens`, and says so in it.
+    r"""A strategy that shortens a summary of more than `max_tokens`, and states this in it.
 
-    Its beginning and its end stay. Heading and mark always do, also where they alone are more than
-    `max_tokens`: a model that does not know of its past is worse off than one with less room.
+    Its beginning and end are kept. The heading and the mark are always kept, even if they alone
+    exceed `max_tokens`: a model that does not know about its past is worse off than one with less
+    room.
 
     >>> from agentic.messages import ContextSummary
     >>> from agentic.tokens import CharCounter
@@ -45,10 +46,10 @@ class _SummaryShare:
     max_tokens: int
     token_cache: TokenCache
     _shown: tuple[Message, Message] | None = attrs.field(default=None, init=False)
-    """The latest summary, and the same as it is shown."""
+    """The latest summary, and its shortened form."""
 
     def compact(self, messages: list[Message], /) -> list[Message]:
-        """Return the view: the same list if the summary is short enough, or there is none."""
+        """Return the view: the same list if there is no summary or it is short enough."""
         at = prefix_length(messages) - 1
         if at < 0 or messages[at].summary is None:
             return messages
@@ -65,8 +66,8 @@ class _SummaryShare:
         return self._shown[1]
 
     def _shorten(self, message: Message) -> Message:
-        """Find the most of the summary that fits, by halving."""
-        assert message.summary is not None  # noqa: S101  its caller looked
+        """Keep as much of the summary as fits, found by bisection."""
+        assert message.summary is not None  # noqa: S101  the caller checked
         least, most = 0, len(message.summary.content.encode("utf-8", "surrogatepass"))
         best = _with_bytes(message, 0)
         while least < most:
@@ -84,20 +85,20 @@ class _SummaryShare:
 
 @attrs.define(eq=False)
 class WindowFitter:
-    """Cuts the views of one conversation to a policy's window. Sizes in tokens, by the counter."""
+    """Cuts the views of one conversation to a policy's window. Sizes are by the counter."""
 
     policy: Policy
     counter: Counter
     token_cache: TokenCache
     recall: str | None = None
-    """The name of the tool that reads again what was cut, if the model has it."""
+    """The name of the tool with which the model can read what was cut, if it has one."""
     _share: _SummaryShare | None = attrs.field(default=None, init=False)
     _fit: FitContextWindow | None = attrs.field(default=None, init=False)
 
     def shorten_summary(self, view: list[Message], overhead_tokens: int) -> list[Message]:
-        """Return the view with a summary of at most its share of what is available.
+        """Return the view with its summary cut to its share of the available tokens.
 
-        The same list if it is short enough, if there is none, or without a window.
+        Return the same list if the summary is short enough, or if there is no summary or no window.
         """
         if not self.policy.context_window:
             return view
@@ -107,12 +108,12 @@ class WindowFitter:
         return self._share.compact(view)
 
     def summary_tokens(self, overhead_tokens: int) -> int:
-        """Return the most that a summary may take beside so much."""
+        """Return the most tokens that a summary may take, given the overhead."""
         policy = self.policy
         return max(0, int(policy.summary_share * (policy.available_tokens - overhead_tokens)))
 
     def cut(self, view: list[Message], room: int) -> tuple[list[Message], list[Note]]:
-        """Return what fits into a room, the recent messages rather than older ones."""
+        """Return a view of at most `room` tokens, dropping the oldest messages first."""
         if self._fit is None or not _STILL_GOOD * room <= self._fit.max_tokens <= room:
             self._fit = FitContextWindow(room, self.counter)
         recent = _recent(view, self.policy.min_recent_messages)
@@ -123,7 +124,7 @@ class WindowFitter:
         return self._shorten_outputs(view, room, recent)
 
     def certain(self, view: list[Message], room: int) -> list[Message]:
-        """Return what of a view is in a request for sure, cut as strictly as `cut` may cut."""
+        """Return what a request is certain to contain, even after the strictest possible cut."""
         room = max(1, int(_FOR_SURE * room))
         recent = _recent(view, self.policy.min_recent_messages)
         fit = FitContextWindow(room, self.counter, low_watermark=1.0).fit(view)
@@ -134,7 +135,7 @@ class WindowFitter:
     def _shorten_outputs(
         self, view: list[Message], room: int, recent: list[int]
     ) -> tuple[list[Message], list[Note]]:
-        """Truncate the outputs of recent messages until all of those fit, or as many as can."""
+        """Truncate the outputs of recent messages until these messages fit, or as many as can."""
         strategy = FitContextWindow(room, self.counter, low_watermark=1.0)
         fit, shorter = strategy.fit(view), view
         for chars in _OUTPUT_CHARS:
@@ -152,7 +153,7 @@ class WindowFitter:
 
 
 def _recent(view: list[Message], least: int) -> list[int]:
-    """Return the positions of the newest messages, in whole rounds, at least so many of them."""
+    """Return the positions of the newest messages: at least `least`, in whole rounds."""
     positions: list[int] = []
     for found in reversed(split_rounds(view)):
         if len(positions) >= least or found.messages[0].summary:
@@ -168,7 +169,7 @@ def _holds(messages: list[Message], wanted: list[Message]) -> bool:
 def _truncate_outputs(
     view: list[Message], recent: list[int], strategy: TruncateToolOutputs
 ) -> list[Message]:
-    """Shorten the outputs of these messages, pinned ones excepted."""
+    """Shorten the outputs of these messages, except for pinned ones."""
     shorter = strategy.compact([view[at] for at in recent])
     changed = view.copy()
     for at, message in zip(recent, shorter, strict=True):
@@ -187,9 +188,9 @@ def _left_out(fit: Fit, recent: list[int]) -> Note:
 
 
 def _with_bytes(message: Message, number: int) -> Message:
-    """Return the message with so much of its summary; the record of the compaction stays whole."""
+    """Return the message with this many bytes of its summary; its `summary` record stays whole."""
     summary = message.summary
-    assert summary is not None  # noqa: S101  its caller looked
+    assert summary is not None  # noqa: S101  the caller checked
     cut = truncate.middle(summary.content, max_lines=None, max_bytes=max(1, number))
     notice = f"[Shortened to fit: not all of this summary of {cut.total_bytes:,} bytes is shown.]"
     shorter = f"{cut.content}\n{notice}" if number else notice
