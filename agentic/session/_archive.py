@@ -1,4 +1,4 @@
-"""The archive of a session, read so that a summary which cannot be right is passed over."""
+"""The archive of a session, which ignores a summary that cannot be right."""
 
 import logging
 from collections.abc import Sequence
@@ -23,59 +23,59 @@ _log = logging.getLogger(__name__)
 
 @attrs.define(eq=False)
 class Ledger:
-    """An archive like the one behind it, with all of its abilities."""
+    """A wrapper around an archive, with all abilities of that archive."""
 
     store: Archive
     ignored: ContextSummary | None = attrs.field(default=None, init=False)
-    """The summary that the latest `load` passed over."""
+    """The summary that the latest `load` ignored."""
     _trusted: ContextSummary | None = attrs.field(default=None, init=False)
-    """One that is known to stand for messages of this archive."""
+    """A summary that was checked: it covers messages of this archive."""
     _told: ContextSummary | None = attrs.field(default=None, init=False)
-    """One that the log tells of already."""
+    """A summary that the log has already reported."""
     _loaded: list[Message] = attrs.field(factory=list, init=False, repr=False)
-    """What the store gave last, or was given by a replace."""
+    """What the store last returned, or what a replace passed to it."""
     _hidden: int = attrs.field(default=0, init=False)
-    """How many messages more the store's list has than the one that was given on."""
+    """How many messages longer the store's list is than the one that was returned."""
     _history: list[Message] = attrs.field(factory=list, init=False, repr=False)
-    """What `history` returned last; it grows with what is appended here."""
+    """What `history` last returned; messages that are appended here are added to it."""
     _revision: int | None = attrs.field(default=None, init=False)
-    """Of the store with exactly that history; None where it cannot tell, or was not asked."""
+    """The store's revision with exactly that history; None if unknown or not supported."""
 
     async def append(self, message: Message) -> None:
-        """Keep a message, after all others."""
+        """Store a message after all others."""
         before = self._revision
         await self.store.append(message)
-        # Meanwhile the history may have been loaded anew, with this message or without it.
+        # Meanwhile the history may have been reloaded, with or without this message.
         if before is not None and before == self._revision:
             self._revision = before + 1
             self._history.append(message)
             if message.role == "tool" and reopen_rounds(self._history) is not self._history:
-                self._revision = None  # it may take the place of a result that was made up
+                self._revision = None  # it may replace a result that was made up
 
     async def history(self) -> list[Message]:
-        """Return the history, which is not to be changed.
+        """Return the history, which must not be modified.
 
-        It is loaded when somebody else wrote to the store, and else costs nothing.
+        It is loaded only if somebody else wrote to the store. Otherwise this costs nothing.
         """
         revision = await self._find_revision()
         if revision is None or revision != self._revision:
-            # Whatever is written from here on makes another revision.
+            # Found before the load, so that any later write results in another revision.
             self._history = await self.load()
             self._revision = revision
         return self._history
 
     async def compact(self, known: list[Message], messages: list[Message]) -> list[Message]:
-        """Put messages in the place of the known ones, before what others appended meanwhile.
+        """Replace the known messages; those that others appended meanwhile stay after the new ones.
 
-        Return the history as it is then.
+        Return the resulting history.
         """
         await replace_known(self, known, messages)
         return (await self.history()).copy()
 
     async def load(self) -> list[Message]:
-        """Return the history; every message there is where its summary points past them.
+        """Return the history, or every message of the archive if the summary points past its end.
 
-        A summary that comes from elsewhere is compared with the archive, once.
+        A summary from elsewhere is compared with the archive once.
         """
         history = self._with_known_objects(await self.store.load())
         summary = find_summary(history)
@@ -83,7 +83,7 @@ class Ledger:
         if summary is None or summary == self._trusted:
             return history
         full = await self.store.full()
-        # Loaded once more, and last: what `replaces` counts in is what was loaded last.
+        # Load again, so that this is the latest load: `replaces` counts in what was loaded last.
         again = self._with_known_objects(await self.store.load())
         if len(again) != len(history) or not begins_with(again, history):
             return await self.load()  # the archive may have more than the history
@@ -102,10 +102,10 @@ class Ledger:
         return given
 
     def _with_known_objects(self, history: list[Message]) -> list[Message]:
-        """Put the messages of the last load in the place of their equals.
+        """Return the history with the objects of the last load in place of equal messages.
 
-        A store on disk makes new ones each time; whoever knows a conversation by its objects, as
-        every counter and strategy does, would compare all of their fields.
+        A store on disk creates new objects each time. Counters and strategies recognize a
+        conversation by its objects; with new ones they would compare all fields.
         """
         pairs = enumerate(zip(self._loaded, history, strict=False))
         shorter = min(len(self._loaded), len(history))
@@ -115,7 +115,7 @@ class Ledger:
         return history
 
     async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
-        """Make these messages the history, or put them in the place of its first ones."""
+        """Make these messages the history, or replace its first `replaces` messages with them."""
         if replaces is None:
             await self.store.replace(messages)
         else:
@@ -131,15 +131,15 @@ class Ledger:
         return await self.store.full()
 
     async def restore(self) -> None:
-        """Take the latest replace back."""
+        """Undo the latest replace."""
         await self.store.restore()
 
     async def diff(self) -> Diff:
-        """Return what the latest replace dropped and brought in."""
+        """Return what the latest replace removed and what it added."""
         return await self.store.diff()
 
     def __getattr__(self, name: str) -> Any:
-        # What not every archive can do: here exactly where the store behind can.
+        # Optional abilities: present here exactly if the wrapped store has them.
         if name in {"put", "get", "revision"}:
             return getattr(self.store, name)
         raise AttributeError(name)
@@ -154,5 +154,5 @@ def _points_past(summary: ContextSummary, full: Sequence[Message]) -> bool:
 
 
 def _countable(full: Sequence[Message]) -> int:
-    """Count what a summary may stand for: all but the system messages at the start."""
+    """Return how many messages a summary may cover: all except system messages at the start."""
     return len(full) - leading_system_count(full)

@@ -1,10 +1,10 @@
-"""Where a text or a pattern occurs in texts; run as a program, it can be stopped.
+"""Where a text or a pattern occurs in texts. It can run as a program, so that it can be stopped.
 
-A regular expression may take longer than the universe lasts, compiling it may take seconds, and
-nothing stops a thread that is inside either. So a pattern that a model wrote is compiled and tried
-in a process of its own, which is killed when its time is over. The program reads (pattern, texts,
-most) from stdin in marshal's form, which keeps lone surrogates, and writes the places to stdout, or
-what is wrong with the pattern as a text. It imports nothing of this package.
+A regular expression may backtrack practically forever, compiling one may take seconds, and a thread
+inside either cannot be stopped. So a pattern written by a model is compiled and tried in a process
+of its own, which is killed after a time limit. The program reads (pattern, texts, most) from stdin
+in marshal format, which preserves lone surrogates. It writes the matches to stdout or, if the
+pattern is invalid, a text that says why. It imports nothing from this package.
 """
 
 import itertools
@@ -16,27 +16,27 @@ from collections.abc import Iterable, Iterator
 __all__ = ["LINE_CHARS", "find_matches", "find_text", "shown_from"]
 
 LINE_CHARS = 300
-"""What is shown of a longer line."""
+"""The most characters shown of a line."""
 
 
 def find_matches(pattern: str, texts: list[str], most: int) -> list[tuple[int, int]]:
-    r"""Return the first places that match, each as (number of the text, offset in it).
+    r"""Return the first matches, each as (number of the text, offset in it).
 
-    Case is ignored. A match that is shown with the one before is left out: one beside it on its
-    line, or on the next line.
+    Case is ignored. A match that is already shown with the one before is left out: one close to it
+    on the same line, or one on the next line.
 
     >>> find_matches("o", ["two\ntoo\nfour", "One"], 9)
     [(0, 2), (0, 9), (1, 0)]
 
     Raises:
-        re.error: no regular expression.
+        re.error: the pattern is not a regular expression.
     """
     compiled = re.compile(pattern, re.IGNORECASE | re.MULTILINE)
     return _first(most, (_matches(compiled, text) for text in texts))
 
 
 def find_text(query: str, texts: list[str], most: int) -> list[tuple[int, int]]:
-    """Return the first places that hold a text, as `find_matches` gives them.
+    """Return the first places that contain a text, in the form that `find_matches` returns.
 
     >>> find_text("TWO", ["one two"], 9)
     [(0, 4)]
@@ -59,7 +59,7 @@ def _matches(compiled: re.Pattern[str], text: str) -> Iterator[int]:
 
 def _occurrences(query: str, text: str) -> Iterator[int]:
     lowered, wanted, start = text.lower(), query.lower(), 0
-    if len(lowered) != len(text):  # some capitals have two characters for their small letter
+    if len(lowered) != len(text):  # some capitals have a lower-case form of two characters
         yield from _matches(re.compile(re.escape(query), re.IGNORECASE), text)
         return
     while (at := lowered.find(wanted, start)) >= 0:
@@ -68,7 +68,7 @@ def _occurrences(query: str, text: str) -> Iterator[int]:
 
 
 def shown_from(at: int) -> int:
-    """Return where the part of a line begins that is shown for a place in it, if not before.
+    """Return where the shown part of a line begins for a match, if not at the line's start.
 
     >>> shown_from(5_000)
     4900
@@ -77,7 +77,7 @@ def shown_from(at: int) -> int:
 
 
 def _shown_until(text: str, at: int) -> int:
-    """Find where the part of a text ends that is shown for a place: in its line, or the next."""
+    """Return where the text shown for a match ends: in its line, or in the next."""
     near = shown_from(at)
     line = max(near, text.rfind("\n", near, at) + 1)
     line_end = text.find("\n", at, line + LINE_CHARS + 1)
@@ -91,7 +91,7 @@ def _shown_until(text: str, at: int) -> int:
 if __name__ == "__main__":
     found: list[tuple[int, int]] | str
     try:
-        found = find_matches(*marshal.load(sys.stdin.buffer))  # noqa: S302  our parent wrote it
+        found = find_matches(*marshal.load(sys.stdin.buffer))  # noqa: S302  from our parent process
     except (re.error, OverflowError, RecursionError) as problem:
         found = str(problem)
     sys.stdout.buffer.write(marshal.dumps(found))

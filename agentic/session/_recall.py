@@ -1,4 +1,4 @@
-"""The tool by which a model finds again what is out of its sight, and reads it."""
+"""The tool with which a model searches and reads what it no longer sees."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar
@@ -31,13 +31,13 @@ __all__ = ["RecallTool"]
 _NAME = "recall"
 _SHOWN_BYTES = 12_000
 _PAGE_LINES = 1_500
-"""Below the 2,000 lines that a tool's output may have, as the characters are below the bytes."""
+"""Less than the 2,000 lines that a tool's output may have, so that no page is cut."""
 _NEAR = 5
 _NEAR_AMONG = 1_000
-"""How many of the newest references a misspelt one is compared with."""
+"""A misspelt reference is compared with at most this many of the newest references."""
 _MATCHES = (8, 30)
 _CHARS = (6_000, 12_000)
-"""By default, and at most. The most is below the 51,200 bytes that a tool's output may have."""
+"""The default and the maximum. The maximum is below the 51,200 bytes of a tool's output."""
 _QUERY_CHARS = 1_000
 _MOST_SKIPPED = 10_000
 _DESCRIPTION = """\
@@ -77,10 +77,10 @@ _TYPES: dict[str, type] = {"query": str, "ref": str, "regex": bool, "offset": in
 
 @attrs.frozen(eq=False)
 class RecallTool:
-    """Searches the archive of a session and reads from it. Put it into a `tools.Registry`.
+    """Searches a session's archive and reads from it. Put it into a `tools.Registry`.
 
-    It searches what the model does not see whole; what it gave itself it does not find again. A
-    search reads the archive, and kept outputs from the newest on until enough is found.
+    It searches everything that the model does not see in full, except for its own outputs. A search
+    reads the archive, then kept outputs from the newest to the oldest until it has found enough.
 
     >>> import asyncio
     >>> from agentic.history import MemoryStore
@@ -94,7 +94,7 @@ class RecallTool:
     > The port is 8417.
 
     Raises:
-        ConfigError: a store that is no Archive.
+        ConfigError: the store is not an Archive.
     """
 
     name: ClassVar[str] = _NAME
@@ -102,10 +102,10 @@ class RecallTool:
 
     store: Archive = attrs.field()
     seen: Callable[[], Awaitable[list[Message]]] | None = None
-    """Gives what the model sees; by default the history as the store has it."""
+    """Returns what the model sees; by default the history in the store."""
     regex_seconds: float = attrs.field(default=5.0, kw_only=True)
-    """What the regular expression of one search may take. It is tried in a process of its own,
-    which is killed then: nothing else stops one that backtracks for ever."""
+    """The time limit for the regular expression of one search. It is tried in a process of its own,
+    which is then killed: nothing else stops an expression that backtracks forever."""
 
     @store.validator
     def _check_store(self, _: object, value: object) -> None:
@@ -121,7 +121,7 @@ class RecallTool:
         seconds(self, attribute, value)
 
     async def run(self, arguments: Mapping[str, Any], /) -> ToolResult | ToolError:
-        """Search or read, as a model asks."""
+        """Search or read, as the model's arguments ask."""
         try:
             asked = _check_arguments(arguments)
             full = await self.store.full()
@@ -163,7 +163,7 @@ class RecallTool:
         )
 
     async def _find(self, ref: str, full: list[Message]) -> Piece:
-        """Find what a reference stands for."""
+        """Return the piece that a reference stands for."""
         names = call_names(full)
         if place := _at_place(ref, full, names):
             return place
@@ -172,7 +172,8 @@ class RecallTool:
             return Piece(ref, f"{message.role}, m{number}", _whole_message(message))
         results = [each for message in full for each in message.tool_results]
         for result in reversed(results):
-            # What this tool gave names a place, but is only a page of it.
+            # An output of this tool carries the reference of what it quotes, but is only a page of
+            # it.
             kept = kept_ref(result) if result.name != self.name else ""
             if ref and ref in {result.call_id, kept}:
                 label = call_name(result, names)
@@ -183,7 +184,7 @@ class RecallTool:
         raise InvalidRecall(_unknown(ref, full, results))
 
     async def _whole(self, piece: Piece) -> str:
-        """Return the text of a piece, from the store where that has more of it."""
+        """Return the text of a piece, from the store if the store has more of it."""
         get = getattr(self.store, "get", None)
         if not piece.kept or get is None:
             return piece.text
@@ -195,7 +196,7 @@ class RecallTool:
 
 
 def _at_place(ref: str, full: list[Message], names: dict[str, str]) -> Piece | None:
-    """Return the message, or the result in one, that a reference numbers."""
+    """Return the message that a reference numbers, or the result in that message."""
     numbers = PLACE_REF.fullmatch(ref)
     number = int(numbers[1]) if numbers else 0
     if not numbers or not 0 < number <= len(full):
@@ -211,7 +212,7 @@ def _at_place(ref: str, full: list[Message], names: dict[str, str]) -> Piece | N
 
 
 def _also(ref: str, full: list[Message]) -> str:
-    """Return where the result of a call is whose id means a message, too."""
+    """Return a hint if the reference is also the id of a call: where that call's result is."""
     numbers = PLACE_REF.fullmatch(ref)
     if not numbers or int(numbers[1]) > len(full):
         return ""
@@ -223,7 +224,7 @@ def _also(ref: str, full: list[Message]) -> str:
 
 
 def _show(asked: "RecallArguments", places: list[Match]) -> ToolResult:
-    """Render the places that were asked for, as many as there is room for."""
+    """Render the matches, as many as there is room for."""
     wanted = places[asked.offset : asked.offset + asked.within(_MATCHES)]
     shown: list[str] = []
     left = _SHOWN_BYTES
@@ -261,7 +262,7 @@ def _nothing(asked: "RecallArguments", found: int) -> str:
 
 
 def _page(text: str, offset: int, limit: int) -> str:
-    """Cut a page out of a text, after a whole line where that leaves at least half of it."""
+    """Return a page of a text; it ends after a whole line if that leaves at least half of it."""
     page = text[offset : offset + limit]
     *lines, rest = page.split("\n", _PAGE_LINES)
     if len(lines) == _PAGE_LINES:
@@ -277,7 +278,7 @@ def _whole_message(message: Message) -> str:
 
 
 def _unknown(ref: str, full: list[Message], results: list[ToolResult]) -> str:
-    """Return what references there are, and which ones are like this one."""
+    """Return which references exist, and which ones are similar to this one."""
     elsewhere = next((each for each in reversed(results) if each.ref == ref), None)
     if elsewhere is not None:
         return (
@@ -286,7 +287,7 @@ def _unknown(ref: str, full: list[Message], results: list[ToolResult]) -> str:
         )
     newest = results[-_NEAR_AMONG:]
     known = {each.call_id for each in newest} | {each.ref for each in newest if each.ref}
-    import difflib  # noqa: PLC0415  only a wrong reference needs it
+    import difflib  # noqa: PLC0415  only needed for a wrong reference
 
     near = difflib.get_close_matches(ref[:200], sorted(known), _NEAR)
     like = f" Like it are: {', '.join(near)}." if near else ""
@@ -298,12 +299,12 @@ def _unknown(ref: str, full: list[Message], results: list[ToolResult]) -> str:
 
 
 class InvalidRecall(Exception):
-    """What the model asked for cannot be done; the text says why and what to do."""
+    """A request of the model that cannot be carried out; the text says why and what to do."""
 
 
 @attrs.frozen(kw_only=True)
 class RecallArguments:
-    """The arguments of a call, checked."""
+    """The validated arguments of a call."""
 
     query: str = ""
     ref: str = ""
@@ -312,19 +313,19 @@ class RecallArguments:
     limit: int | None = None
 
     def within(self, bounds: tuple[int, int]) -> int:
-        """Return how much to show: the default, or what was asked, up to the most."""
+        """Return how much to show: the default, or what was asked for, up to the maximum."""
         usual, most = bounds
         return usual if self.limit is None else min(self.limit, most)
 
 
 def _check_arguments(arguments: Mapping[str, Any]) -> RecallArguments:
-    """Read the arguments of a call; null says nothing.
+    """Validate the arguments of a call; null means that an argument is absent.
 
     >>> _check_arguments({"query": "port", "limit": None}).within(_MATCHES)
     8
 
     Raises:
-        InvalidRecall: one of them cannot be meant.
+        InvalidRecall: an argument is invalid.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
     for name, value in given.items():

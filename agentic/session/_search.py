@@ -1,9 +1,13 @@
-"""What a model no longer sees in full, newest first, and searching it within bounds.
+"""What a model no longer sees in full, newest first, and a bounded search in it.
 
-Each piece has a reference to read it by: `out-` and 16 hex digits for an output that the store
-keeps whole, `text-` and 12 for a message that a digest quotes in part, the id of a tool call for
-its result, `m17` for the 17th message of the archive, or `m17.2` for the second result in it. A
-search is bounded in time, in how much it finds, and in what is shown of it.
+Each piece has a reference by which it can be read:
+
+- `out-` and 16 hex digits: an output that the store keeps whole
+- `text-` and 12 hex digits: a message that a digest quotes in part
+- the id of a tool call: its result
+- `m17`: the 17th message of the archive; `m17.2`: the second result in it
+
+The search time, the number of matches and the text shown of each are limited.
 """
 
 import marshal
@@ -40,34 +44,34 @@ __all__ = [
 
 KEPT_REF = re.compile(r"out-[0-9a-f]{16}")
 PLACE_REF = re.compile(r"m([0-9]{1,9})(?:\.([0-9]{1,9}))?")
-"""The number of a message, and that of a result in it; no call's id, also if one looks like it."""
+"""The number of a message, and optionally that of a result in it. Never taken as a call's id, even
+if a call has an id of this form."""
 _TEXT_REF = re.compile(r"text-[0-9a-f]{12}")
 _FIRST_BATCH = 1 << 18
 _LARGEST_BATCH = 1 << 24
-"""Characters searched at once: few at first, since what is wanted is most often new."""
+"""How many characters are searched at once: few at first, since what is wanted is mostly recent."""
 _LEAST_SECONDS = 0.1
-"""What a process is given to start, whatever is left of the time."""
+"""A process always gets this long to start, however little time is left."""
 _SIMPLER = "use plain text, or a simpler expression"
 
 
 @attrs.frozen
 class Piece:
-    """Something that can be read again."""
+    """A text that can be read by its reference."""
 
     ref: str
     label: str
-    """What it is, in a few words."""
+    """A short description."""
     text: str
-    """As the history holds it."""
+    """The text as the history contains it."""
     kept: bool = False
-    """Whether the store has more of it under this reference."""
+    """Whether the store has more of the text under this reference."""
 
 
 def hidden_pieces(full: Sequence[Message], seen: Sequence[Message], own: str) -> Iterator[Piece]:
-    """Yield what is in the archive and not, whole, in what the model sees; newest first.
+    """Yield what is in the archive but not entirely visible to the model, newest first.
 
-    Calls of the tool named `own` and their results are left out: they repeat what is found
-    elsewhere.
+    Calls of the tool named `own` and their results are left out: they only repeat other messages.
     """
     sight = _Sight(
         own, call_names(full), Counter(key for message in seen for key in _keys(message))
@@ -78,17 +82,17 @@ def hidden_pieces(full: Sequence[Message], seen: Sequence[Message], own: str) ->
 
 @attrs.define(eq=False)
 class _Sight:
-    """What the model sees, while the archive is gone through from its end."""
+    """What the model sees, used while the archive is read from its end."""
 
     own: str
     names: dict[str, str]
     visible: Counter[Any]
-    """Each thing as often as it is seen."""
+    """How many times each thing is visible."""
     newer: set[str] = attrs.field(factory=set)
-    """References that mean something later in the archive."""
+    """References that already belong to something newer."""
 
     def hidden(self, message: Message, number: int) -> Iterator[Piece]:
-        """Yield what is out of sight in one message."""
+        """Yield the parts of one message that the model does not see."""
         for position in range(len(message.tool_results), 0, -1):
             yield from self._hidden_result(message, number, position)
             self.newer.add(message.tool_results[position - 1].call_id)
@@ -103,11 +107,11 @@ class _Sight:
         kept, name = kept_ref(result), call_name(result, self.names)
         if (_take(self.visible, _gave(result)) and not kept) or name == self.own:
             return
-        if kept and kept in self.newer:  # the same output once more
+        if kept and kept in self.newer:  # an older copy of the same output
             return
         if kept:
             self.newer.add(kept)
-        # A call's id that a later call has, too, means that one.
+        # If a newer call has the same id, the id refers to that one.
         taken = result.call_id in self.newer or PLACE_REF.fullmatch(result.call_id)
         by_id = "" if taken else result.call_id
         alone = len(message.tool_results) == 1 and not message_text(message)
@@ -116,7 +120,7 @@ class _Sight:
 
 
 def message_text(message: Message, own: str = "") -> str:
-    r"""Return what a message says, and its calls as the model wrote them.
+    r"""Return the text of a message, with its calls as the model wrote them.
 
     >>> message_text(Message("assistant", "I look.", tool_calls=[ToolCall("c1", "ls", "{}")]))
     'I look.\nls({})'
@@ -126,12 +130,12 @@ def message_text(message: Message, own: str = "") -> str:
 
 
 def result_text(result: ToolResult) -> str:
-    """Return a result without its notice, which tells of what is missing."""
+    """Return a result without its notice, which only describes what is missing."""
     return attrs.evolve(result, notice="").text
 
 
 def number_of(ref: str, full: Sequence[Message]) -> int:
-    """Return the number of the newest message that a digest names so; 0 if there is none.
+    """Return the number of the newest message that a digest gave this name; 0 if there is none.
 
     >>> number_of("text-16b0eae8ab6a", [Message("user", "Why is the build red?")])
     1
@@ -142,17 +146,17 @@ def number_of(ref: str, full: Sequence[Message]) -> int:
 
 
 def call_names(messages: Sequence[Message]) -> dict[str, str]:
-    """Return the name of the tool by the id of the call."""
+    """Return the tools' names by call id."""
     return {call.id: call.name for message in messages for call in message.tool_calls}
 
 
 def call_name(result: ToolResult, names: dict[str, str]) -> str:
-    """Return the name of the tool, which a foreign history may have at the call only."""
+    """Return the name of the tool; an imported history may have it only in the call."""
     return result.name or names.get(result.call_id, "a tool")
 
 
 def kept_ref(result: ToolResult) -> str:
-    """Return the reference under which a store keeps the whole output; nothing if none does."""
+    """Return the reference under which a store keeps the whole output, or an empty string."""
     return result.ref if result.ref and KEPT_REF.fullmatch(result.ref) else ""
 
 
@@ -180,22 +184,23 @@ def _take(visible: Counter[Any], key: Any) -> bool:
 
 
 class Unsearchable(Exception):
-    """A regular expression that is none, or did not come to its end; the text says what to do."""
+    """An invalid regular expression, or one that took too long; the text says what to do."""
 
 
 @attrs.frozen
 class Match:
-    """Where something was found."""
+    """A place where something was found."""
 
     piece: Piece
     line: int
-    """Counted from 1."""
+    """The line number, counted from 1."""
     lines: int
-    """How many the piece has."""
+    """The number of lines in the piece."""
     offset: int
-    """Of the first line shown, in characters."""
+    """The offset of the first line shown, in characters."""
     shown: str
-    """The line before, the line itself after a mark, the line after; long ones in part."""
+    """The line before, the line itself with a mark, and the line after; long lines are
+    shortened."""
 
 
 async def search(
@@ -206,12 +211,13 @@ async def search(
     regex_seconds: float | None,
     most: int,
 ) -> list[Match]:
-    """Find up to `most` places, in the order of the pieces. Reads no further than it must.
+    """Return up to `most` matches, in the order of the pieces. Reads no further than necessary.
 
-    `regex_seconds` is what the query may take as a regular expression; without, it is plain text.
+    If `regex_seconds` is given, the query is a regular expression and may take this long. Otherwise
+    it is plain text.
 
     Raises:
-        Unsearchable: a regular expression is none, takes too long, or cannot be tried here.
+        Unsearchable: the regular expression is invalid, takes too long, or cannot be tried here.
     """
     left = regex_seconds
     places: list[Match] = []
@@ -224,7 +230,7 @@ async def search(
         places += [_place(*batch[at], start) for at, start in found]
         if len(places) >= most:
             break
-    if not batch:  # a pattern is told to be none even where there is nothing to search
+    if not batch:  # an invalid pattern is reported even if there is nothing to search
         await asyncio.to_thread(_find, query, [], most, left)
     return places
 
@@ -232,7 +238,7 @@ async def search(
 async def _batches(
     pieces: Iterable[Piece], read: Callable[[Piece], Awaitable[str]]
 ) -> AsyncIterator[list[tuple[Piece, str]]]:
-    """Yield pieces with their texts, in ever larger batches."""
+    """Yield pieces with their texts, in batches of increasing size."""
     batch: list[tuple[Piece, str]] = []
     size, enough = 0, _FIRST_BATCH
     for piece in pieces:
@@ -247,13 +253,13 @@ async def _batches(
 
 
 def _find(query: str, texts: list[str], most: int, seconds: float | None) -> list[tuple[int, int]]:
-    """Find a text here, or a pattern in a process that is killed after so many seconds."""
+    """Search a text here, or a pattern in a process that is killed after the time limit."""
     if seconds is None:
         return _grep.find_text(query, texts, most)
-    import subprocess  # noqa: PLC0415  most sessions never search by a pattern
+    import subprocess  # noqa: PLC0415  most sessions never search with a pattern
 
     try:
-        done = subprocess.run(  # noqa: S603  our own file, run by this very interpreter
+        done = subprocess.run(  # noqa: S603  this package's own file, run by this interpreter
             [sys.executable, "-I", "-S", _grep.__file__],
             input=marshal.dumps((query, texts, most)),
             capture_output=True,
@@ -264,7 +270,7 @@ def _find(query: str, texts: list[str], most: int, seconds: float | None) -> lis
         raise Unsearchable(f"the regular expression takes too long: {_SIMPLER}") from late
     except (OSError, TypeError, subprocess.CalledProcessError) as problem:
         raise Unsearchable(f"regular expressions cannot be tried here: {_SIMPLER}") from problem
-    found: list[tuple[int, int]] | str = marshal.loads(done.stdout)  # noqa: S302  from ourselves
+    found: list[tuple[int, int]] | str = marshal.loads(done.stdout)  # noqa: S302  from our own file
     if isinstance(found, str):
         raise Unsearchable(
             f"{query!r} is not a valid regular expression ({found}): correct it, or search "
@@ -293,7 +299,7 @@ def _line_end(text: str, start: int) -> int:
 
 
 def _around(line: str, at: int) -> str:
-    r"""Return a line whole, or the part of a long one around a place.
+    r"""Return a short line whole, or the part of a long line around a match.
 
     >>> _around("short", 2)
     'short'

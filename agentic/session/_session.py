@@ -1,6 +1,7 @@
-"""One agent's conversation, from the first process that holds it to the last.
+"""One agent's conversation, across all processes that hold it.
 
-The archive keeps everything; a compaction changes what stands for it. What is sent is a view.
+The archive keeps every message. A compaction changes only the history, which is what a view of the
+conversation is made from.
 """
 
 import contextlib
@@ -34,10 +35,10 @@ _OURS = ("budget", "store", "strategies")
 
 @attrs.define(eq=False)
 class Session:
-    """A store with a budget: what to send, when to summarize, how to take that back.
+    """A store with a budget: decides what to send, when to summarize, and can undo a summary.
 
-    Everything ever said stays in the store. A summary that fails, or one that cannot be right,
-    fails no conversation: it is reported in `Prepared.notes`, in the log and as an event.
+    Every message stays in the store. A summary that fails, or that cannot be right, does not
+    interrupt the conversation: it is reported in `Prepared.notes`, in the log and as an event.
 
     >>> import asyncio
     >>> from agentic.context import budget, compactors
@@ -57,28 +58,29 @@ class Session:
     1 message in history
 
     Raises:
-        ConfigError: a part that lacks what it is used for.
+        ConfigError: a part lacks a method that is needed.
     """
 
     session_id: str = attrs.field(validator=must_be(str))
-    """What people and `greeting` call it; the store knows by itself where it is kept."""
+    """The name that people and `greeting` use; the store is identified independently of it."""
     store: Archive = attrs.field()
-    """Best an OutputStore, too: then the whole of every output that is cut stays within reach."""
+    """Preferably also an OutputStore: then the whole of every output that is cut stays readable."""
     counter: Counter = attrs.field(kw_only=True)
     policy: Policy = attrs.field(kw_only=True, validator=must_be(Policy))
     compactor: Compactor = attrs.field(kw_only=True)
     auto_summarize: bool = attrs.field(default=True, kw_only=True, validator=must_be(bool))
-    """Whether the policy's triggers summarize. If not, only `summarize` does; what would be over
-    the window is then left out of the view, and nothing of the history."""
+    """Whether the policy's triggers summarize. If not, only `summarize` does. What exceeds the
+    window is then left out of the view, and the history is unchanged."""
     strategies: Chain = attrs.field(default=Chain(()), kw_only=True, converter=as_chain)
-    """What makes the view from the history, in this order: objects with `compact`, or callables."""
+    """Applied to the history, in this order, to make the view: objects with `compact`, or
+    callables."""
     system_prompt: str = attrs.field(default="", kw_only=True, validator=must_be(str))
-    """Sent before the conversation by requests and Runners that are given no other. What was sent
-    last is part of the size."""
+    """The default system prompt of requests and Runners. The one that was sent last is included in
+    the size."""
     executor: Executor | None = attrs.field(default=None, kw_only=True)
-    """Serves the calls of Runners that are given no other. Its schemas are part of the size."""
+    """The default executor of Runners. Its schemas are included in the size."""
     recall: bool = attrs.field(default=False, kw_only=True, validator=must_be(bool))
-    """Whether the model is given `recall_tool()`: what is cut says then how to read it."""
+    """Whether the model has `recall_tool()`: what is cut then says how to read it."""
     _ledger: Ledger = attrs.field(init=False, repr=False)
     _view: View = attrs.field(init=False, repr=False)
     _entered: contextlib.AsyncExitStack = attrs.field(
@@ -112,27 +114,27 @@ class Session:
         )
 
     async def append(self, message: Message) -> None:
-        """Keep a message, after all others; once this returns, it is not lost.
+        """Store a message after all others; once this returns, the message is not lost.
 
         Raises:
             HistoryConflict: another process is writing this session.
-            HistoryError: the message is not stored.
+            HistoryError: the message could not be stored.
         """
         await self._ledger.append(message)
 
     async def build_messages_for_llm(self, system_prompt: str | None = None) -> list[Message]:
-        """Return what to send: `prepare`, with its notes in the log only."""
+        """Return the messages that `prepare` returns; its notes go only to the log."""
         prepared = await self.prepare(system_prompt)
         return prepared.messages
 
     async def prepare(self, system_prompt: str | None = None) -> Prepared:
-        """Return what to send, after a summary if one is due, and say what became of it.
+        """Return what to send, after making a summary if one is due, with notes on what happened.
 
-        The system prompt, then the summary, shortened if it is over 30 % of what is available, then
-        the newest rounds that fit the window less the reserve. At least the policy's
-        `min_recent_messages` are among them; where they do not fit, their tool outputs are
-        truncated until they do. Beside them stay the latest user message, the request that the work
-        began with if there is room for it, and what is pinned.
+        It contains the system prompt; the summary, shortened if it exceeds 30 % of the available
+        tokens; then the newest rounds that fit the window less the reserve. These include at least
+        the policy's `min_recent_messages`: if they do not fit, their tool outputs are truncated
+        until they do. The latest user message, the request that the work began with (if there is
+        room for it), and pinned messages are also included.
         """
         if system_prompt is not None:
             self.system_prompt = system_prompt
@@ -144,12 +146,12 @@ class Session:
             prepared = attrs.evolve(prepared, messages=messages)
         notes = (*self._ignored(), *prepared.notes)
         for note in notes:
-            if note.kind != "summary_ignored":  # which is told when it is found
+            if note.kind != "summary_ignored":  # reported when it was found
                 _log.warning("session %s: %s", self.session_id, note.text)
         return attrs.evolve(prepared, notes=notes)
 
     async def status(self) -> Status:
-        """Return how near the next summary is. Counts only what was never counted before."""
+        """Return how near the next summary is. Only new messages are counted."""
         history = await self._ledger.history()
         found = self._view.check(history, upcoming=EXCHANGE, **await self._beside())
         return make_status(
@@ -163,7 +165,7 @@ class Session:
         )
 
     async def greeting(self) -> str:
-        """Return what is resumed; nothing for a new session. Reads the whole archive."""
+        """Describe what is resumed, reading the whole archive; empty for a new session."""
         full = await self._ledger.full()
         if not full:
             return ""
@@ -175,31 +177,32 @@ class Session:
     async def summarize(
         self, focus: str | None = None, *, allow_growth: bool = False
     ) -> Compaction:
-        """Summarize now: all but the policy's `min_recent_messages` newest, in whole rounds.
+        """Summarize now: everything but the policy's `min_recent_messages` newest, in whole rounds.
 
-        `focus` says what to look at, for a compactor that can be told. One that fails changes
-        nothing, and the error is in the Compaction; so does a summary that is larger than what it
-        replaces, unless `allow_growth` takes that too.
+        `focus` tells a compactor that supports it what to concentrate on. If the compactor fails,
+        nothing changes and the error is in the Compaction. The same holds if the summary is larger
+        than what it replaces, unless `allow_growth` is true.
         """
         return await self._compact(force=True, instructions=focus, allow_growth=allow_growth)
 
     async def compact_if_due(self) -> Compaction:
-        """Summarize if a trigger asks for it, as the next request would.
+        """Summarize if a trigger fires, as the next request would.
 
-        At the end of an exchange this keeps what `Status.will_trigger` promised before it, and the
-        next request waits for no summary. One that fails changes nothing, and the error is in the
-        Compaction; with none due `reason` is None.
+        If it is called at the end of an exchange, the prediction of `Status.will_trigger` comes
+        true, and the next request need not wait for a summary. If the compactor fails, nothing
+        changes and the error is in the Compaction. If no summary is due, `reason` is None.
         """
         return await self._compact(force=False)
 
     async def undo(self) -> Diff:
-        """Take the latest summary back, and return what it had dropped; again for the one before.
+        """Undo the latest summary, and return what it had removed. Another call undoes the one before.
 
-        N and K then wait until the history has grown by a quarter, or the next request would
-        summarize again. The window does not wait.
+        Afterwards the `max_messages` and `max_tokens` triggers are suspended until the history has
+        grown by a quarter; otherwise the next request would summarize again. The window trigger
+        stays active.
 
         Raises:
-            NothingToRestore: there is none left.
+            NothingToRestore: there is no summary left to undo.
         """
         diff = await self._ledger.diff()
         await self._ledger.restore()
@@ -207,11 +210,11 @@ class Session:
         return diff
 
     def runner(self, decider: Decider, executor: Executor | None = None, **options: Any) -> Runner:
-        """Make a Runner of this session: its store, its budget, its strategies.
+        """Return a Runner with the store, the budget and the strategies of this session.
 
-        `options` are the Runner's others. Give the executor `recall_tool()`: placeholders
-        and digests then name it. Without executor or `system_prompt` they are those of the session;
-        what is given here is what the session measures from now on.
+        `options` are the Runner's other options. Include `recall_tool()` in the executor:
+        placeholders and digests then mention it. `executor` and `system_prompt` default to those of
+        the session. Those that are passed here are included in the session's size from now on.
         """
         for name in _OURS:
             if name in options:
@@ -230,9 +233,9 @@ class Session:
         )
 
     def recall_tool(self) -> RecallTool:
-        """Return the tool by which the model finds again what is out of its sight.
+        """Return the tool with which the model searches and reads what it no longer sees.
 
-        Make the session with `recall=True`, so that what is cut says how to read it.
+        Create the session with `recall=True`, so that what is cut says how to read it.
         """
         return RecallTool(self._ledger, self._load_seen)
 
@@ -263,17 +266,17 @@ class Session:
         return {"system_prompt": self.system_prompt, "tools": await self._list_tools()}
 
     async def _list_tools(self) -> Sequence[ToolDefinition]:
-        """Return the tools; none if they cannot be listed, which the log says."""
+        """Return the tools, or none if they cannot be listed, which is logged."""
         if self.executor is None:
             return ()
         try:
             return tuple(await self.executor.list_tools())
-        except Exception as error:  # noqa: BLE001  an executor is anybody's code, a request none of it
+        except Exception as error:  # noqa: BLE001  a failing executor must not fail the request
             _log.warning("the tools are not counted: %s: %s", type(error).__name__, error)
             return ()
 
     async def _load_seen(self) -> list[Message]:
-        """Return what the model sees for sure, whatever is cut for the window."""
+        """Return the messages that the model is certain to see, however the window is cut."""
         return self._view.certain(await self._ledger.history(), **await self._beside())
 
     def _ignored(self) -> list[Note]:
@@ -286,7 +289,7 @@ class Session:
 
 @attrs.frozen(eq=False)
 class _Shared:
-    """Gives a Runner the View of the session: what either measures, both know."""
+    """Passes the session's View to a Runner, so that both share what they measured."""
 
     view: View
 

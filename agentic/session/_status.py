@@ -1,4 +1,4 @@
-"""How near a session is to its next summary, as numbers and as a screen. Sizes in tokens."""
+"""How near a session is to its next summary, as numbers and as a screen. Sizes are in tokens."""
 
 import attrs
 
@@ -10,42 +10,42 @@ __all__ = ["EXCHANGE", "EXCHANGE_TOKENS", "Status", "make_status", "render_conte
 _CELLS = 20
 _PERCENT_A_CELL = 5
 EXCHANGE = (Message("user"), Message("assistant"))
-"""The user's message and the reply."""
+"""The messages of one exchange: the user's message and the reply."""
 EXCHANGE_TOKENS = 8
-"""The least that they take: the overhead of two messages."""
+"""The least that they add: the overhead of two messages."""
 
 
 @attrs.frozen(kw_only=True)
 class Status:
-    """Where a session stands, relative to what triggers a summary."""
+    """The state of a session, relative to the triggers of a summary."""
 
     summary: ContextSummary | None
-    """The one in the view; None if there is none, or if it was ignored."""
+    """The summary in the view; None if there is none or if it was ignored."""
     messages: int
-    """Messages since the summary."""
+    """The number of messages since the summary."""
     max_messages: int | None
-    """N; None where the number of messages triggers nothing."""
+    """The limit on messages; None if the number of messages triggers nothing."""
     tokens: int
-    """The size of the view, with the system prompt and the tools that are sent beside it: as the
-    provider counted it where replies carry their usage, and else by the counter."""
+    """The size of the view, with the system prompt and the tools: as the provider counted it if
+    replies carry their usage, otherwise by the counter."""
     max_tokens: int | None
-    """K; None where only the window triggers."""
+    """The limit on tokens; None if only the window triggers."""
     will_trigger: bool
-    """Whether the next exchange, one user message and one reply, is sure to trigger a summary: on
-    its way, or at its end by `Session.compact_if_due`."""
+    """Whether the next exchange, one user message and one reply, is certain to trigger a summary:
+    during the exchange, or at its end by `Session.compact_if_due`."""
     ignored_summary: ContextSummary | None = None
-    """A summary that points past the history, which is shown without it."""
+    """A summary that points past the end of the history, and is not shown."""
     auto_summarize: bool = True
-    """Whether triggers summarize; if not, only `Session.summarize` does."""
+    """Whether triggers summarize. If not, only `Session.summarize` does."""
 
     @property
     def messages_percent(self) -> float:
-        """The share of N, perhaps over 100; 0 without N."""
+        """The messages as a percentage of `max_messages`, possibly over 100; 0 without a limit."""
         return _percent(self.messages, self.max_messages)
 
     @property
     def tokens_percent(self) -> float:
-        """The share of K, perhaps over 100; 0 without K."""
+        """The tokens as a percentage of `max_tokens`, possibly over 100; 0 without a limit."""
         return _percent(self.tokens, self.max_tokens)
 
 
@@ -59,7 +59,7 @@ def make_status(
     will_trigger: bool,
     ignored: ContextSummary | None,
 ) -> Status:
-    """Compare a session with its policy, given the messages after its summary and its size."""
+    """Return the status, given a session's policy, the messages after its summary and its size."""
     return Status(
         summary=summary,
         messages=messages - (summary.messages_kept if summary else 0),
@@ -73,7 +73,7 @@ def make_status(
 
 
 def render_context(status: Status) -> str:
-    """Draw the screen of `/context`.
+    """Return the text of the `/context` screen.
 
     >>> print(render_context(Status(
     ...     summary=None, messages=28, max_messages=30, tokens=95_000, max_tokens=128_000,
