@@ -195,7 +195,7 @@ class Session:
         return await self._compact(force=False)
 
     async def undo(self) -> Diff:
-        """Undo the latest summary, and return what it had removed. Another call undoes the one before.
+        """Undo the latest summary, and return what it had removed; again, undo the one before.
 
         Afterwards the `max_messages` and `max_tokens` triggers are suspended until the history has
         grown by a quarter; otherwise the next request would summarize again. The window trigger

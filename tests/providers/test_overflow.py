@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from agentic.errors import ContextOverflow, RequestFailed
 from agentic.providers import overflow
 from agentic.providers.overflow import Overflow, is_context_overflow, read_overflow
-from agentic.providers.overflow._error_text import read_said, spell
+from agentic.providers.overflow._error_text import read_error_text, spell
 from agentic.providers.overflow._hosted import CLOUDS, LABS
 from agentic.providers.overflow._other_errors import OTHER_ERRORS
 from agentic.providers.overflow._self_hosted import SELF_HOSTED
-from agentic.providers.overflow._wordings import Row
+from agentic.providers.overflow._wordings import Wording
 
 ROWS = (*LABS, *CLOUDS, *SELF_HOSTED)
 TOO_LONG = "prompt is too long: 208310 tokens > 200000 maximum"
@@ -29,7 +29,7 @@ PLAIN = st.recursive(
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.server)
-def test_each_row_finds_its_own_message(row: Row) -> None:
+def test_each_row_finds_its_own_message(row: Wording) -> None:
     """The row's wording is in the message, and the sizes are the ones that it names."""
     assert row.wording.search(spell(row.says))
     assert read_overflow(row.says) == row.sizes
@@ -37,7 +37,7 @@ def test_each_row_finds_its_own_message(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.server)
-def test_a_message_is_found_however_it_is_wrapped(row: Row) -> None:
+def test_a_message_is_found_however_it_is_wrapped(row: Wording) -> None:
     """In a body, a body within a text, a log line of an SDK, a part of a stream: the same."""
     body = {"error": {"message": row.says, "type": "invalid_request_error", "code": 400}}
     wrapped = [
@@ -54,7 +54,7 @@ def test_a_message_is_found_however_it_is_wrapped(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", OTHER_ERRORS, ids=lambda row: row.server)
-def test_what_only_looks_like_an_overflow_is_none(row: Row) -> None:
+def test_what_only_looks_like_an_overflow_is_none(row: Wording) -> None:
     """A rate limit, a body, an output limit: no row of the other table outvotes it."""
     assert row.wording.search(spell(row.says))
     assert read_overflow(row.says) is None
@@ -62,7 +62,7 @@ def test_what_only_looks_like_an_overflow_is_none(row: Row) -> None:
 
 
 @pytest.mark.parametrize("other", OTHER_ERRORS, ids=lambda row: row.server)
-def test_no_row_is_taken_for_another_error(other: Row) -> None:
+def test_no_row_is_taken_for_another_error(other: Wording) -> None:
     """Nothing in the negative table is found in a real overflow."""
     assert [row.server for row in ROWS if other.wording.search(spell(row.says))] == []
 
@@ -172,7 +172,7 @@ def test_exceptions_of_the_sdks_are_read() -> None:
     ]
 
     assert [read_overflow(error) for error in raised] == [Overflow(208_310, 200_000)] * 5
-    assert [read_said(error).status for error in raised] == [400, 400, 400, 400, None]
+    assert [read_error_text(error).status for error in raised] == [400, 400, 400, 400, None]
 
 
 def test_an_exception_that_repeats_the_request_is_read_by_its_body() -> None:
@@ -217,7 +217,7 @@ def test_a_text_is_read_no_further_than_a_page(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
 
     assert len(spell(text)) <= 8_001
-    assert all(len(part) <= 8_001 for part in read_said({"error": [text] * 100}).texts)
+    assert all(len(part) <= 8_001 for part in read_error_text({"error": [text] * 100}).texts)
     assert is_context_overflow(f"{TOO_LONG} {'word ' * 200_000}")
     assert is_context_overflow(f"{'word ' * 200_000} {TOO_LONG}")
 

@@ -12,11 +12,11 @@ from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.messages import leading_system_count
 from agentic.providers._failure import counted_tokens, known_window, provider_errors
-from agentic.providers.anthropic._cache import mark_for_cache
 from agentic.providers.anthropic._decoding import NAME
 from agentic.providers.anthropic._encoding import TOOL_NAMES, encode_request
 from agentic.providers.anthropic._replies import decode_response, reply_blocks, usage
 from agentic.providers.anthropic._streaming import StreamedResponse, stream_error
+from agentic.providers.anthropic._turns import mark_for_cache
 from agentic.providers.kit import at, plain, text_at
 from agentic.usage import Usage, normalize
 

@@ -20,7 +20,7 @@ import attrs
 from agentic.messages import Media, Message, ProviderPayload, Role, ToolError, ToolResult
 from agentic.providers.kit import Decoded, at, items_at, plain, text_at
 from agentic.providers.kit._ids import KnownIds
-from agentic.providers.kit._payloads import (
+from agentic.providers.kit._messages import (
     decoded_call,
     decoded_message,
     decoded_native,

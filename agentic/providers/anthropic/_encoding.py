@@ -42,8 +42,7 @@ from agentic.providers.kit import (
     replace_surrogates,
     text_at,
 )
-from agentic.providers.kit._messages import text_with_media
-from agentic.providers.kit._payloads import payload_facts
+from agentic.providers.kit._messages import payload_facts, text_with_media
 from agentic.tools import ToolDefinition
 
 if TYPE_CHECKING:

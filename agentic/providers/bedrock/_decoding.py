@@ -14,7 +14,7 @@ from agentic.providers.bedrock._json import as_json, input_text
 from agentic.providers.bedrock._media import read_media
 from agentic.providers.kit import Decoded, at, items_at, text_at
 from agentic.providers.kit._ids import KnownIds
-from agentic.providers.kit._payloads import (
+from agentic.providers.kit._messages import (
     decoded_call,
     decoded_message,
     decoded_native,

@@ -30,8 +30,7 @@ from agentic.providers.kit import (
     text_at,
 )
 from agentic.providers.kit._json import UNPARSED
-from agentic.providers.kit._messages import text_with_media
-from agentic.providers.kit._payloads import payload_facts
+from agentic.providers.kit._messages import payload_facts, text_with_media
 from agentic.tools import ToolDefinition
 
 if TYPE_CHECKING:
@@ -287,7 +286,7 @@ def _written(messages: Sequence[Message]) -> Iterator[tuple[Any, bool]]:
     """
     sent = [_Sent(message, _payload(message)) for message in messages]
     kept = [one.payload for one in sent]
-    writer = _Writer(_CallIds(_call_ids(kept)), DocumentNames.beside(kept))
+    writer = _MessageWriter(_CallIds(_call_ids(kept)), DocumentNames.beside(kept))
     for one in sent:
         part = writer.write(one)
         if part is not None:
@@ -348,7 +347,7 @@ def _text_blocks(text: str) -> list[dict[str, Any]]:
 
 
 @attrs.define
-class _Writer:
+class _MessageWriter:
     """Writes the messages of one request, in order."""
 
     ids: _CallIds

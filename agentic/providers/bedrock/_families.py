@@ -3,7 +3,7 @@
 Explicit caching: https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html (read on
 2026-11-22). Claude takes a `cachePoint` after tools, system and in messages, Nova after system and
 in messages only (https://github.com/NousResearch/hermes-agent/issues/97281); any other model
-refuses the request. At most four of them. Why these places: `agentic.providers.anthropic._cache`.
+refuses the request. At most four of them. Why these places: `agentic.providers.anthropic._turns`.
 """
 
 import re

@@ -41,7 +41,7 @@ from agentic.providers.gemini._fields import (
     text_of,
 )
 from agentic.providers.kit import Decoded, plain
-from agentic.providers.kit._payloads import (
+from agentic.providers.kit._messages import (
     decoded_call,
     decoded_message,
     decoded_native,

@@ -42,8 +42,7 @@ from agentic.providers.gemini._decoding import (
 )
 from agentic.providers.gemini._fields import field, has_field, parts_of, text_of
 from agentic.providers.kit import NameRule, arguments_as_object, native_payload, replace_surrogates
-from agentic.providers.kit._messages import media_note, text_with_media
-from agentic.providers.kit._payloads import is_untouched
+from agentic.providers.kit._messages import is_untouched, media_note, text_with_media
 from agentic.tools import ToolDefinition
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     as_they_came = _as_they_came(messages)
     if as_they_came is not None:
         return as_they_came
-    writer = _Writer()
+    writer = _ContentWriter()
     for are_results, group in groupby(map(_sent, messages), lambda sent: sent.is_results):
         if are_results:
             writer.add_results(list(group))
@@ -188,11 +187,11 @@ def _decode(payload: Any) -> Message | None:
 
 
 @attrs.define
-class _Writer:
+class _ContentWriter:
     """The contents so far, and what the next one has to fit."""
 
     contents: list[Any] = attrs.field(factory=list)
-    _calls: "list[_Asked]" = attrs.field(factory=list)
+    _calls: "list[_SentCall]" = attrs.field(factory=list)
     """The calls of the latest model contents that follow each other."""
     _used_ids: set[str] = attrs.field(factory=set)
     _open_share: Any = None
@@ -219,7 +218,7 @@ class _Writer:
         else:
             content = _native_content(sent)
         earlier = self._calls if self._follows_model() else []
-        self._calls = [*earlier, *_asked(sent.message, content, len(earlier))]
+        self._calls = [*earlier, *_sent_calls(sent.message, content, len(earlier))]
         self._used_ids |= {call.wire_id for call in self._calls}
         if self._joins(sent):
             before = self.contents[-1]
@@ -290,7 +289,7 @@ def _native_content(sent: _Sent) -> Any:
 
 
 @attrs.frozen
-class _Asked:
+class _SentCall:
     """A call as it was sent."""
 
     place: int
@@ -299,13 +298,13 @@ class _Asked:
     name: str
 
 
-def _asked(message: Message, content: Any, first: int) -> Iterator[_Asked]:
+def _sent_calls(message: Message, content: Any, first: int) -> Iterator[_SentCall]:
     sent = [call for part in parts_of(content) if (call := field(part, "functionCall")) is not None]
     for place, (call, wire) in enumerate(zip(message.tool_calls, sent, strict=False), first):
-        yield _Asked(place, call.id, text_of(wire, "id"), text_of(wire, "name"))
+        yield _SentCall(place, call.id, text_of(wire, "id"), text_of(wire, "name"))
 
 
-def _answer_part(result: ToolResult, call: _Asked | None) -> Any:
+def _answer_part(result: ToolResult, call: _SentCall | None) -> Any:
     if call is None:
         wire_id = "" if is_made_up(result.call_id) else result.call_id
         return _result_part(result, wire_id, TOOL_NAMES.wire(result.name))

@@ -16,12 +16,14 @@ from agentic.providers.kit._ids import NameRule, UniqueIds, number_ids
 from agentic.providers.kit._json import (
     arguments_as_object,
     arguments_as_text,
+    at,
+    items_at,
     parse_object,
+    plain,
     replace_surrogates,
+    text_at,
 )
-from agentic.providers.kit._messages import merge_consecutive
-from agentic.providers.kit._payloads import Decoded, native_payload
-from agentic.providers.kit._plain import at, items_at, plain, text_at
+from agentic.providers.kit._messages import Decoded, merge_consecutive, native_payload
 
 __all__ = [
     "Decoded",

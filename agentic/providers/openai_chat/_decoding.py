@@ -14,7 +14,7 @@ from typing import Any
 
 from agentic.messages import Media, Message, ProviderPayload, Role, ToolCall
 from agentic.providers.kit import Decoded, at, items_at, plain, text_at
-from agentic.providers.kit._payloads import (
+from agentic.providers.kit._messages import (
     decoded_call,
     decoded_message,
     decoded_native,

@@ -25,12 +25,12 @@ from agentic.providers.kit import (
     text_at,
 )
 from agentic.providers.kit._messages import (
+    is_untouched,
     join_runs,
     media_note,
     merge_replies,
     results_with_content,
 )
-from agentic.providers.kit._payloads import is_untouched
 from agentic.providers.openai_chat._decoding import NAME, decode_message, legacy_of, part_of
 from agentic.tools import ToolDefinition
 
@@ -65,7 +65,9 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("user", "Why is the build red?")])
     [{'role': 'user', 'content': 'Why is the build red?'}]
     """
-    writer = _Writer(call_ids({call.id for message in messages for call in message.tool_calls}))
+    writer = _MessageWriter(
+        call_ids({call.id for message in messages for call in message.tool_calls})
+    )
     for message in messages:
         if not (is_untouched(message, NAME) and writer.write_as_it_came(message)):
             writer.write(message)
@@ -267,7 +269,7 @@ def _first_other(wire: list[dict[str, Any]]) -> int:
 
 
 @attrs.define
-class _Writer:
+class _MessageWriter:
     """What has been written, and how the calls of the last assistant message are named there."""
 
     ids: UniqueIds

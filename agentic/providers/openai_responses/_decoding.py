@@ -17,7 +17,7 @@ from agentic.errors import ConfigError
 from agentic.messages import Media, Message, ProviderPayload, Role, ToolError, ToolResult
 from agentic.providers.kit import Decoded, at, items_at, plain, text_at
 from agentic.providers.kit._ids import KnownIds
-from agentic.providers.kit._payloads import decoded_message, decoded_native, decoded_result
+from agentic.providers.kit._messages import decoded_message, decoded_native, decoded_result
 from agentic.providers.openai_responses._items import (
     ANSWERS,
     OUTPUTS,

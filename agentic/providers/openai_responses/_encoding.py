@@ -37,8 +37,7 @@ from agentic.providers.kit import (
     replace_surrogates,
     text_at,
 )
-from agentic.providers.kit._messages import join_runs, merge_replies, text_with_media
-from agentic.providers.kit._payloads import payload_facts
+from agentic.providers.kit._messages import join_runs, merge_replies, payload_facts, text_with_media
 from agentic.providers.openai_responses._decoding import NAME, UNSEEN_CALLS, kept_items, message_of
 from agentic.providers.openai_responses._items import (
     ANSWERS,
@@ -90,7 +89,7 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     """
     items = _items_as_they_came(messages)
     if items is None:
-        items = replace_surrogates(list(_Writer().write(list(messages))))
+        items = replace_surrogates(list(_ItemWriter().write(list(messages))))
     return items
 
 
@@ -329,7 +328,7 @@ def _answers_after(messages: list[Message], number: int) -> list[Message]:
 
 
 @attrs.define
-class _Writer:
+class _ItemWriter:
     """Writes a conversation from its start, so that no id is used twice."""
 
     _ids: UniqueIds = attrs.field(factory=call_ids, init=False)

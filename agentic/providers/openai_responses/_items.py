@@ -13,7 +13,7 @@ from typing import Any
 
 from agentic.messages import ToolCall
 from agentic.providers.kit import at, items_at, text_at
-from agentic.providers.kit._payloads import decoded_call
+from agentic.providers.kit._messages import decoded_call
 
 __all__ = [
     "ANSWERS",

@@ -12,6 +12,6 @@ from agentic.providers.overflow._detection import (
     read_overflow,
     read_silent_overflow,
 )
-from agentic.providers.overflow._sizes import Overflow
+from agentic.providers.overflow._error_text import Overflow
 
 __all__ = ["Overflow", "is_context_overflow", "read_overflow", "read_silent_overflow"]

@@ -17,11 +17,10 @@ import re
 from typing import Any
 
 from agentic.errors import ContextOverflow
-from agentic.providers.overflow._error_text import ErrorInfo, read_said
+from agentic.providers.overflow._error_text import ErrorInfo, Overflow, read_error_text, read_sizes
 from agentic.providers.overflow._hosted import CLOUDS, LABS
 from agentic.providers.overflow._other_errors import OTHER_ERRORS
 from agentic.providers.overflow._self_hosted import SELF_HOSTED
-from agentic.providers.overflow._sizes import Overflow, read_sizes
 from agentic.usage import StopReason, Usage, normalize
 
 __all__ = ["is_context_overflow", "read_overflow", "read_silent_overflow"]
@@ -68,7 +67,7 @@ def read_overflow(error: Any) -> Overflow | None:
     """
     if isinstance(error, ContextOverflow):
         return Overflow(error.sent, error.window)
-    said = read_said(error)
+    said = read_error_text(error)
     if said.status in _NEVER or not _says_overflow(said):
         return None
     sent, window = said.sizes

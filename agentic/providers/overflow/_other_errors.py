@@ -7,7 +7,7 @@ timeout says nothing of any size.
 
 import re
 
-from agentic.providers.overflow._wordings import NEGATIVE_OUTPUT, Row
+from agentic.providers.overflow._wordings import NEGATIVE_OUTPUT, Wording
 
 __all__ = ["OTHER_ERRORS"]
 
@@ -46,32 +46,32 @@ _PARTS = re.compile(
 _SERVER = re.compile(r"n_ctx_train|requested context size too large")
 
 OTHER_ERRORS = (
-    Row(
+    Wording(
         "bedrock, throttled",
         _RATE,
         "Too many tokens, please wait before trying again.",
         "https://github.com/RooCodeInc/Roo-Code/issues/5050",
     ),
-    Row(
+    Wording(
         "bedrock, a day's quota",
         _RATE,
         "Too many tokens per day, please wait before trying again.",
         "https://github.com/anomalyco/opencode/issues/13015",
     ),
-    Row(
+    Wording(
         "cerebras, a minute's quota",
         _RATE,
         "Tokens per minute limit exceeded - too many tokens processed.",
         "https://github.com/anomalyco/opencode/issues/13015",
     ),
-    Row(
+    Wording(
         "openai, a minute's quota",
         _RATE,
         "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 342389. The "
         "input or output tokens must be reduced in order to run successfully.",
         "https://github.com/vanna-ai/vanna-flask/issues/11",
     ),
-    Row(
+    Wording(
         "groq, a minute's quota",
         _RATE,
         "Request too large for model `llama-3.3-70b-versatile` in organization `org_01` service "
@@ -79,7 +79,7 @@ OTHER_ERRORS = (
         "your message size and try again.",
         "https://github.com/continuedev/continue/issues/10218",
     ),
-    Row(
+    Wording(
         "anthropic, a minute's quota",
         _RATE,
         "This request would exceed the rate limit for your organization of 20,000 input tokens per "
@@ -87,125 +87,125 @@ OTHER_ERRORS = (
         "later.",
         "https://github.com/FoundationAgents/OpenManus/issues/746",
     ),
-    Row(
+    Wording(
         "ollama, a timeout",
         _TIME,
         "ollama: context deadline exceeded",
         "https://github.com/nextlevelbuilder/goclaw/issues/926",
     ),
-    Row(
+    Wording(
         "ollama, given up",
         _TIME,
         "error getting response from LLM: context canceled",
         "https://github.com/icereed/paperless-gpt/issues/454",
     ),
-    Row(
+    Wording(
         "ollama, its own setting",
         _SERVER,
         'msg="requested context size too large for model" num_ctx=8192 n_ctx_train=2048',
         "https://github.com/open-webui/open-webui/issues/26457",
     ),
-    Row(
+    Wording(
         "openrouter, no credit",
         _MONEY,
         "This request requires more credits, or fewer max_tokens. You requested up to 65536 "
         "tokens, but can only afford 1200.",
         "https://github.com/can1357/oh-my-pi/issues/9569",
     ),
-    Row(
+    Wording(
         "anthropic, the body",
         _BODY,
         "Request exceeds the maximum size",
         "https://github.com/anthropics/anthropic-sdk-python/issues/938",
     ),
-    Row(
+    Wording(
         "copilot, the body",
         _BODY,
         "Request Entity Too Large",
         "https://github.com/anomalyco/opencode/issues/14064",
     ),
-    Row(
+    Wording(
         "text-generation-inference, the body",
         _BODY,
         "Failed to buffer the request body: length limit exceeded",
         "https://github.com/huggingface/text-generation-inference/issues/1802",
     ),
-    Row(
+    Wording(
         "openai, one text",
         _BODY,
         "Invalid 'messages[17].content': string too long. Expected a string with maximum length "
         "1048576, but got a string with length 1744259 instead.",
         "https://github.com/gptscript-ai/clio/issues/41",
     ),
-    Row(
+    Wording(
         "qwen, one text",
         _BODY,
         "String value length (20054016) exceeds the maximum allowed (20000000, from "
         "`StreamReadConstraints.getMaxStringLength()`)",
         "https://github.com/QwenLM/qwen-code/issues/747",
     ),
-    Row(
+    Wording(
         "anthropic, images",
         _PARTS,
         "too many images and documents: 104 + 1 > 100",
         "https://github.com/anthropics/claude-code/issues/23392",
     ),
-    Row(
+    Wording(
         "anthropic, pages",
         _PARTS,
         "messages.38.content.0.pdf.source.base64.data: A maximum of 100 PDF pages may be provided.",
         "https://github.com/anthropics/claude-code/issues/6231",
     ),
-    Row(
+    Wording(
         "openai, the output",
         NEGATIVE_OUTPUT,
         "max_tokens is too large: 6000. This model supports at most 4096 completion tokens, "
         "whereas you provided 6000.",
         "https://github.com/diffbot/code-gpt-docs/issues/284",
     ),
-    Row(
+    Wording(
         "anthropic, the output",
         NEGATIVE_OUTPUT,
         "max_tokens: 1000000 > 64000, which is the maximum allowed number of output tokens for "
         "claude-sonnet-4-20250514",
         "https://github.com/OpenHands/OpenHands/issues/11090",
     ),
-    Row(
+    Wording(
         "bedrock, the output",
         NEGATIVE_OUTPUT,
         "The maximum tokens you requested exceeds the model limit of 2048. Try again with a "
         "maximum tokens value that is lower than 2048.",
         "https://github.com/aws-samples/bedrock-access-gateway/issues/41",
     ),
-    Row(
+    Wording(
         "bedrock, the output, in other words",
         NEGATIVE_OUTPUT,
         "The maximum tokens you requested exceed the model limit of 4096. Try again with a maximum "
         "tokens value lower than 4096.",
         "https://github.com/RooCodeInc/Roo-Code/issues/248",
     ),
-    Row(
+    Wording(
         "groq, the output",
         NEGATIVE_OUTPUT,
         "max_tokens must be less than or equal to 16384, the maximum value for max_tokens is less "
         "than the context_window for this model",
         "https://github.com/RooCodeInc/Roo-Code/issues/5729",
     ),
-    Row(
+    Wording(
         "cohere, the output",
         NEGATIVE_OUTPUT,
         "too many tokens: max tokens must be less than or equal to 4096, the maximum output for "
         "this model - received 8192.",
         "https://docs.cohere.com/reference/errors",
     ),
-    Row(
+    Wording(
         "databricks, the output",
         NEGATIVE_OUTPUT,
         "max_tokens (10000) cannot exceed 8192. Please reduce the length of max output tokens "
         "generated.",
         "https://github.com/databricks/databricks-sdk-go/issues/1183",
     ),
-    Row(
+    Wording(
         "text-generation-inference, the output",
         NEGATIVE_OUTPUT,
         "Input validation error: `max_new_tokens` must be <= 192. Given: 1000",

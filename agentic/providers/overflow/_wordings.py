@@ -8,7 +8,7 @@ import re
 
 import attrs
 
-from agentic.providers.overflow._sizes import Overflow
+from agentic.providers.overflow._error_text import Overflow
 
 __all__ = [
     "CHINESE",
@@ -23,7 +23,7 @@ __all__ = [
     "TOKENS_EXCEED",
     "TOO_LONG",
     "TOO_MANY_TOKENS",
-    "Row",
+    "Wording",
 ]
 
 MAXIMUM_CONTEXT = re.compile(
@@ -133,7 +133,7 @@ CHINESE = re.compile(
 
 
 @attrs.frozen
-class Row:
+class Wording:
     """What one server was seen to answer."""
 
     server: str
