@@ -41,6 +41,7 @@ def make_unique(calls: Iterable[ToolCall], used: set[str]) -> tuple[ToolCall, ..
     unique = []
     for call in calls:
         fresh = call
+        # Some servers send no id, and some the same one in every reply.
         if not call.id or call.id in used:
             fresh = attrs.evolve(call, id=f"call_{uuid.uuid4().hex}")
         used.add(fresh.id)
@@ -103,6 +104,7 @@ class ToolBatch:
         failure = _failure(task, unfinished) if task.done() else unfinished
         if failure is None:
             return task.result()
+        # Told to stop, but not waited for: see `collect`.
         task.cancel()
         seconds = time.monotonic() - self._started
         return CallOutcome(call, ToolResult(call.id, call.name, error=failure), seconds)
@@ -125,7 +127,8 @@ async def _execute(executor: Executor, call: ToolCall, offered: Collection[str])
         return CallOutcome(call, ToolResult(call.id, call.name, error=unfit))
     try:
         result = _result(call, await executor.execute(call))
-    except (Exception, SystemExit) as error:  # noqa: BLE001  a tool may raise anything
+    # SystemExit, too: a tool that calls a script's main() must not end the agent.
+    except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
         _log.info("tool %s raised, call %s", call.name, call.id, exc_info=True)
         result = ToolResult(call.id, call.name, error=ToolError(_describe(error)))
     return CallOutcome(call, result, time.monotonic() - started)
@@ -147,6 +150,7 @@ def _unfit(call: ToolCall, offered: Collection[str]) -> ToolError | None:
 
 def _result(call: ToolCall, given: object) -> ToolResult:
     if isinstance(given, ToolResult):
+        # An executor need not know the ids of calls: what counts is which call this answers.
         return attrs.evolve(given, call_id=call.id, name=call.name)
     raise TypeError(f"the executor gave a {type(given).__name__} instead of a ToolResult")
 

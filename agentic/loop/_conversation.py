@@ -67,6 +67,7 @@ class Conversation:
         cancelled = await shield(self._append(*given[len(self.history) :]))
         if cancelled is not None:
             raise cancelled
+        # Not stored: a result that comes late takes the place of what is made up here.
         self.history = close_open_rounds(self.history)
 
     async def refresh(self) -> None:
@@ -136,6 +137,8 @@ class Conversation:
         self.history = [*self.history[:same], *loaded[same:]]
 
     async def _find_revision(self) -> int | None:
+        # Optional, as `history.Revisioned`: without it, what others append is noticed only where
+        # the history is replaced.
         find = getattr(self.store, "revision", None)
         return await find() if callable(find) else None
 
@@ -201,6 +204,8 @@ async def shield(work: Coroutine[Any, Any, None]) -> "asyncio.CancelledError | N
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
+            # `asyncio.shield` would let the caller go on at once, before what it waits for has
+            # happened.
             await asyncio.wait({task}, timeout=_GRACE_SECONDS if cancelled else None)
         except asyncio.CancelledError as error:
             cancelled = error

@@ -111,7 +111,9 @@ class Run:
         self.exhausted = True
 
     def _goes_on(self) -> bool:
-        """Return whether the model has tool results to read."""
+        """Whether the model has results to read."""
+        # A reply that was cut off goes on too: its calls were refused, and the model is to read
+        # why.
         complete = self.decision.stop_reason in {*_COMPLETE, StopReason.MAX_TOKENS}
         return bool(self.latest) and complete
 
@@ -152,6 +154,8 @@ class Run:
             smaller = await self.context.shrink(self.sent)
             if smaller is None:
                 raise
+        # Once only: if a strictly smaller request is refused as well, the window is not what was
+        # assumed, and whoever set it has to act.
         self.sent = smaller.messages.copy()
         return await self._ask()
 
@@ -177,6 +181,7 @@ class Run:
     async def _watch(self, stream: AsyncIterator[str | Decision]) -> Decision:
         received = []
         async with contextlib.AsyncExitStack() as stack:
+            # A stream that is left in the middle would keep its connection until it is collected.
             if hasattr(stream, "aclose"):
                 stack.push_async_callback(stream.aclose)
             async for item in stream:
@@ -186,6 +191,7 @@ class Run:
                 await self.event_sender.send(
                     events.message_update, events.MessageUpdate, delta=item
                 )
+        # A stream that ends without a Decision was cut off: what came is not a reply to be stored.
         raise IncompleteReply("".join(received))
 
     def _reply(self, decision: Decision) -> Message:
@@ -213,6 +219,9 @@ class Run:
                 await batch.wait(self.setup.tool_timeout_seconds)
                 unfinished = _too_long(self.setup.tool_timeout_seconds)
         finally:
+            # Where the reply itself was not stored there is nothing to answer, and the error goes
+            # on. Otherwise every call gets a result, or no provider would accept this history
+            # again.
             if calls and self.conversation.history[-1] is reply:
                 refusal = refusal or _CANCELLED_BEFORE
                 answers = await self._store(
@@ -223,7 +232,9 @@ class Run:
         return answers
 
     def _refusal(self) -> str:
-        """Return why no call of this turn may run; empty if they may run."""
+        """Return why no call of this turn may run; empty if they may."""
+        # Of a reply that was cut off nobody knows which calls were still to come, or whether the
+        # last one is whole.
         if self.decision.stop_reason not in _COMPLETE:
             return _CUT_OFF if self.decision.stop_reason is StopReason.MAX_TOKENS else _WITHHELD
         if self.setup.executor is None:
@@ -231,6 +242,7 @@ class Run:
         return _TURN_LIMIT if self.turn == self.setup.max_turns else ""
 
     async def _start(self, batch: ToolBatch, executor: Executor) -> None:
+        # All are announced before the first one starts: an event comes before what it tells of.
         for call in batch.calls:
             batch.announced += 1
             await self.event_sender.send(

@@ -88,6 +88,7 @@ def shorten(
     share = _fair_share(sizes, turn_output_bytes)
     if share is None:
         return shortened
+    # From the whole output again, so that the notice speaks of all that is missing.
     tighter = attrs.evolve(options, max_bytes=max(1, share))
     return [
         _shorten_one(result, tighter) if size > share else one

@@ -142,8 +142,10 @@ class Attempt:
         if after >= snapshot.estimate and not self.allow_growth:
             replaced = own_tokens + snapshot.estimate - after
             return Compaction(messages=snapshot.messages, declined=_compared(own_tokens, replaced))
+        # The owner went on appending while the compactor worked; these messages stay.
         late = snapshot.messages[snapshot.length :]
         after += sum(map(snapshot.token_cache.count_message, late))
+        # In the measure that the provider reported, in which `tokens_before` is given as well.
         tokens_after = round(after * snapshot.tokens / max(1, snapshot.estimate))
         low = snapshot.tokens - tokens_after < _LOW_GAIN * snapshot.tokens
         summary = attrs.evolve(
@@ -238,12 +240,14 @@ async def summarize(
         CompactionRefused: there is no text in the answer, or the compactor was cancelled.
         TimeoutError: it took too long; it was told to stop and is not waited for.
     """
+    # The optional half of the protocol; without it the instructions are left out, not refused.
     guided = getattr(compactor, "compact_with", None)
     if instructions and guided:
         task = asyncio.ensure_future(guided(messages, instructions))
     else:
         task = asyncio.ensure_future(compactor.compact(messages))
     try:
+        # Not `asyncio.timeout`, which would wait for a compactor that ignores its cancellation.
         finished, _ = await asyncio.wait({task}, timeout=timeout_seconds)
     finally:
         task.cancel()

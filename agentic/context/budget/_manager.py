@@ -176,6 +176,7 @@ class Manager:
         backoff = self.backoff(messages)
         if backoff is None:
             return False
+        # A context that does not fit any more is tried sooner: the next request would be refused.
         growth = backoff.growth if self._fits(tokens) else min(backoff.growth, _AFTER_FAILURE)
         return tokens < growth * backoff.tokens
 

@@ -52,6 +52,7 @@ def plan(
     apart = {*leading, *former}
     rounds = [found for found in split if found.positions[0] not in apart]
     sound = [found for found in rounds if found.sound_messages]
+    # The request that the work began with may go: the summary tells of it.
     request = set(find_task(messages)[-1:])
     always = [found for found in sound if found.pinned or request.intersection(found.positions)]
     fixed = _positions(always)
@@ -82,6 +83,7 @@ class _Cut:
     def recent(self, rounds: list[Round], *, by_window: bool) -> list[Round]:
         """Return the newest rounds that stay, newest first; at least one."""
         newest = rounds[::-1]
+        # In whole rounds, so often more than was asked for and never less.
         least = _reach(map(_length, newest), self.policy.min_recent_messages)
         most = max(least, self._extended(newest)) if by_window else least
         kept = self._kept(newest[:most])
@@ -135,6 +137,7 @@ def _length(found: Round) -> int:
 
 
 def _beside_summary(tokens: int) -> int:
+    # The summary is not written yet, so its size is not known: this much is left to it.
     return tokens - tokens // _SUMMARY_SHARE
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from agentic._validate import seconds, whole
+from agentic._validate import seconds, share, whole
 from agentic.errors import ConfigError
 from agentic.events import CompactionReason
 from agentic.messages import Message, find_summary, prefix_length
@@ -73,15 +73,10 @@ class Policy:
     messages than this and `trigger_margin` more."""
     timeout_seconds: float | None = attrs.field(default=120.0, validator=seconds)
     """A compactor that takes longer has failed; None waits for ever."""
-    summary_share: float = attrs.field(default=0.3)
+    summary_share: float = attrs.field(default=0.3, validator=share)
     """The most that a summary may take of the window less the reserve and what is sent beside the
     messages: a longer one is shown in part. Raise it where the summary is what the agent works
     with. The default is supyagent's."""
-
-    @summary_share.validator
-    def _check_share(self, _: object, value: object) -> None:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-            raise ConfigError("summary_share", value, "above 0, up to 1.0", "leave it at 0.3")
 
     def __attrs_post_init__(self) -> None:
         if self.context_window:
