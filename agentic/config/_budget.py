@@ -96,6 +96,7 @@ def _give_way(
     """Move numbers that nobody wrote out of the way of the others."""
 
     def free(key: str) -> bool:
+        # Settings made in Python have no lines: there a default counts as not written.
         same = bool(getattr(settings, key) == getattr(_DEFAULTS, key))
         return same and not origin.has("context", key)
 

@@ -186,10 +186,12 @@ def _read_scalar(node: yaml.Node) -> Any:
     ['No', None, 1000, 1000.0, '010']
     """
     text = str(node.value)
+    # What stands in quotes or a block is a text, also if it looks like a number.
     if node.style:  # type: ignore[attr-defined]
         return text
     if text in _WORDS:
         return _WORDS[text]
+    # Python refuses to read an integer of over 4,300 digits, and takes its time before that.
     if len(text) > _MAX_DIGITS:
         return text
     if _INTEGER.fullmatch(text):

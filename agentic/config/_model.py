@@ -119,6 +119,7 @@ def reply_tokens(model: str | None, options: Mapping[str, Any], known: ModelLimi
     if model.startswith("anthropic:"):
         asked: int = providers.anthropic.reply_tokens(known, options)
         return asked
+    # Bedrock's Converse has it one level deeper than all others.
     converse = options.get("inferenceConfig")
     told = [options.get("max_tokens"), options.get("max_completion_tokens")]
     told.append(converse.get("maxTokens") if isinstance(converse, Mapping) else None)

@@ -59,6 +59,7 @@ _PLACES = [
     _place(["memory"], properties={"dsn": _NONE, "path": _NONE}),
     _place(["sqlite", "jsonl"], properties={"dsn": _NONE}),
     {
+        # Draft 7 does not apply defaults: a store without a kind is a jsonl store.
         "if": {"not": {"required": ["kind"]}},
         "then": {"properties": {"dsn": _NONE}},
     },

@@ -91,6 +91,7 @@ def write_private(path: Path, content: bytes, *, fsync: bool) -> None:
 @contextlib.contextmanager
 def staged(path: Path, content: bytes, *, fsync: bool) -> Iterator[Path]:
     """Write a file beside `path`, for the caller to put in its place; what is left there goes."""
+    # In the same folder: a rename is atomic only within one file system.
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=".part")
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -106,6 +107,7 @@ def staged(path: Path, content: bytes, *, fsync: bool) -> Iterator[Path]:
 def sync_folders(folders: list[Path]) -> None:
     """Make the names of new files and folders durable, which is their folder's content."""
     for folder in folders:
+        # A file that is on the disk may still be missing from its folder there.
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

@@ -102,6 +102,7 @@ async def read_export(lines: Lines, name: str) -> Exported:
         if not isinstance(text, bytes):
             raise ConfigError("lines", text, "bytes, a line each", "open the file with 'rb'")
         _read(found, text.removesuffix(b"\n"), name, offset)
+        # Only for errors: where in the file that somebody imports the bad line begins.
         offset += len(text)
     if not found.entries and not found.outputs:
         raise HistoryCorrupt(name, 0, "it contains no entry")

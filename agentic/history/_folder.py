@@ -196,6 +196,7 @@ class JsonlSessions:
         infos = (
             self._try(path)
             for path in paths
+            # Other programs keep JSON lines, too: a file whose name is no id was not made here.
             if path.suffix == _SUFFIX and is_session_id(path.name.removesuffix(_SUFFIX))
         )
         found = [info for info in infos if info is not None]
@@ -276,6 +277,7 @@ class JsonlSessions:
                 sync_folders([self.folder])
 
     def _fill(self, path: Path, found: Exported) -> None:
+        # Outputs and title first, and the entries last: only they make it a session.
         self._clear(path)  # what a killed import left
         outputs = outputs_beside(path, fsync=self.fsync)
         for ref, output in found.outputs.items():

@@ -251,6 +251,7 @@ class JsonlStore:
     def _write(self, line: bytes) -> int:
         end = self._log.append(line)
         others = self._revised not in (None, end - len(line))
+        # What others have written since counts once, however many entries it is.
         self._revision, self._revised = self._revision + 1 + others, end
         return end
 
@@ -275,6 +276,7 @@ class JsonlStore:
 
     async def _do(self, step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a step that writes: here and now, or where waiting for the disk blocks nobody."""
+        # Without fsync a write takes microseconds, less than handing it to a thread.
         if not self.fsync:
             return step(*args, **kwargs)
         self._worker = self._worker or ThreadPoolExecutor(1, "agentic-history")

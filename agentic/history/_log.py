@@ -56,6 +56,8 @@ class Log:
         with reporting(self.path):
             if self._file and self._unfinished:
                 self._cut(self._file)
+            # Somebody may have removed the file, or written to it past the lock, which is only
+            # advisory.
             if not self._file or not self._is_as_we_left_it():
                 self.close()
                 self._open()
@@ -167,6 +169,8 @@ class Log:
             except BaseException:
                 Path(copy.name).unlink()
                 raise
+        # Only now that the copy is written: a crash between the two leaves the torn line in both
+        # files.
         file.truncate(end)
 
     def _cut(self, file: io.FileIO) -> None:

@@ -156,6 +156,7 @@ class MemoryStore:
         count = len(self._appended)
         lines = [encode_message(message)[:-1] for message in self._appended]
         lines += [encode_view("replace", layer.messages)[:-1] for layer in self._layers]
+        # Through the lines that a file would hold, so that all stores remove the same.
         redacted = redact_lines(lines, request, _NAME)
         entries = [decode(line, _NAME) for line in redacted.lines]
         found = [list(entry.messages) if entry else [] for entry in entries]

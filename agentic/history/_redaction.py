@@ -90,12 +90,15 @@ class Request:
         found: dict[str, str] = {}
         for ascii_only in (False, True):
             secret, instead = self.secret, self.replacement
+            # The secret as it is, as JSON writes it in a string, as JSON in a string of JSON, and
+            # so on.
             for at in range(_DEPTHS + 1):
                 if at >= depth:
                     found.setdefault(secret, instead)
                 secret, instead = (
                     json.dumps(each, ensure_ascii=ascii_only)[1:-1] for each in (secret, instead)
                 )
+        # Longest first: an escaped form may hold a shorter one, which would be replaced within it.
         for each in sorted(found, key=len, reverse=True):
             text = text.replace(each, found[each])
         return text
@@ -233,6 +236,7 @@ def _find(
         found = list(archive[wanted : wanted + 1])
     else:
         everything = (message for step in steps for message in step.messages)
+        # In views, too: a message that a replace brought in is in no entry of its own.
         found = [message for message in everything if message.get("id") == wanted]
     if not found:
         raise MessageNotFound(session, wanted)

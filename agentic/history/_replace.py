@@ -90,6 +90,7 @@ def begins_with(history: Sequence[Message], known: Sequence[Message]) -> bool:
 def counts_replaced(store: Rewriter) -> bool:
     """Return whether `store.replace` accepts `replaces`."""
     parameters = inspect.signature(store.replace).parameters.values()
+    # By the signature, since to try it would replace something.
     return any(each.name == "replaces" or each.kind is each.VAR_KEYWORD for each in parameters)
 
 
@@ -245,6 +246,7 @@ def _trace(raw: list[Message]) -> list[int | None]:
     closed = close_open_rounds(raw)
     if closed is raw:
         return list(range(len(raw)))
+    # Numbered anew, since ids of providers are neither there in every message nor unique.
     numbered = [message.replace(id=str(at)) for at, message in enumerate(raw)]
     ids = [message.id for message in close_open_rounds(numbered)]
     return [None if each is None else int(each) for each in ids]

@@ -202,13 +202,16 @@ class SessionRows:
             MessageNotFound: there is no such message.
         """
         found = yield Query(f"{_TEXTS} ORDER BY seq", (self.session,), is_long=True)
+        # Whole in memory: what a summary quotes of a message is known only when all is read.
         entries = dict(found)
         redacted = redact_lines([*entries.values()], request, self.name)
         update = "UPDATE entries SET text = ? WHERE session = ? AND seq = ?"
         for (seq, before), after in zip(entries.items(), redacted.lines, strict=True):
+            # Entries that say nothing of it keep their bytes.
             if after is not before:
                 yield Query(update, (after, self.session, seq))
         gone: list[str] = []
+        # One output at a time: any of them may be as large as the database allows.
         for ref in (yield from self.refs()):
             content = yield from self.output(ref)
             if redacted.must_go(ref, content or b""):

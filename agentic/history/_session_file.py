@@ -92,6 +92,8 @@ def read_backwards(file: BinaryIO, end: int, *, block_bytes: int = _BLOCK_BYTES)
     [b'two', b'one']
     """
     position = end - 1
+    # Blocks are joined once for each line: to prepend each to the rest would be quadratic in a long
+    # one.
     later: list[bytes] = []  # the end of a line whose start is not read yet, last block first
     while position > 0:
         start = max(0, position - block_bytes)
@@ -305,6 +307,7 @@ def _begun(line: bytes) -> datetime | None:
 
 
 def _summarized(file: BinaryIO, telling: list[int]) -> int:
+    # The newest first: an older one is no longer in the history.
     for begin in reversed(telling):
         file.seek(begin)
         entry = _decode_line(file.readline())

@@ -137,13 +137,14 @@ class RecallTool:
         else:
             seen = await (self.seen or self.store.load)()
             pieces = hidden_pieces(full, seen, self.name)
+        # One more than is shown, to know whether to say that there are others.
         most = asked.offset + asked.within(_MATCHES) + 1
         limit = self.regex_seconds if asked.regex else None
         try:
-            places = await search(pieces, self._whole, asked.query, regex_seconds=limit, most=most)
+            matches = await search(pieces, self._whole, asked.query, regex_seconds=limit, most=most)
         except Unsearchable as problem:
             raise InvalidRecall(str(problem)) from problem
-        return _show(asked, places)
+        return _show(asked, matches)
 
     async def _read(self, asked: "RecallArguments", full: list[Message]) -> ToolResult:
         piece = await self._find(asked.ref, full)
@@ -223,33 +224,33 @@ def _also(ref: str, full: list[Message]) -> str:
     return ""
 
 
-def _show(asked: "RecallArguments", places: list[Match]) -> ToolResult:
-    """Render the matches, as many as there is room for."""
-    wanted = places[asked.offset : asked.offset + asked.within(_MATCHES)]
+def _show(asked: "RecallArguments", matches: list[Match]) -> ToolResult:
+    """Render the places that were asked for, as many as there is room for."""
+    wanted = matches[asked.offset : asked.offset + asked.within(_MATCHES)]
     shown: list[str] = []
     left = _SHOWN_BYTES
-    for place in wanted:
-        text = _render(place)
+    for match in wanted:
+        text = _render(match)
         left -= len(text.encode("utf-8", "surrogatepass"))
         if shown and left < 0:
             break
         shown.append(text)
     if not shown:
-        return ToolResult(output=_nothing(asked, len(places)))
+        return ToolResult(output=_nothing(asked, len(matches)))
     after = asked.offset + len(shown)
     first = wanted[0]
     at = f", offset={first.offset}" if first.offset else ""
     notice = f'Read on with recall(ref="{first.piece.ref}"{at})'
-    if after < len(places):
+    if after < len(matches):
         notice = f"{notice}; see more places with offset={after}"
     return ToolResult(output="\n\n".join(shown), notice=f"[{notice}]")
 
 
-def _render(place: Match) -> str:
-    where = f", offset {place.offset}" if place.offset else ""
-    piece = place.piece
+def _render(match: Match) -> str:
+    where = f", offset {match.offset}" if match.offset else ""
+    piece = match.piece
     return (
-        f"[{piece.ref}] {piece.label}, line {place.line:,} of {place.lines:,}{where}\n{place.shown}"
+        f"[{piece.ref}] {piece.label}, line {match.line:,} of {match.lines:,}{where}\n{match.shown}"
     )
 
 

@@ -220,19 +220,20 @@ async def search(
         Unsearchable: the regular expression is invalid, takes too long, or cannot be tried here.
     """
     left = regex_seconds
-    places: list[Match] = []
+    matches: list[Match] = []
     batch: list[tuple[Piece, str]] = []
     async for batch in _batches(pieces, read):
         texts = [text for _, text in batch]
         started = time.monotonic()
-        found = await asyncio.to_thread(_find, query, texts, most - len(places), left)
+        found = await asyncio.to_thread(_find, query, texts, most - len(matches), left)
+        # What earlier batches took counts: the limit is for the whole search, not for each process.
         left = left and max(_LEAST_SECONDS, left - (time.monotonic() - started))
-        places += [_place(*batch[at], start) for at, start in found]
-        if len(places) >= most:
+        matches += [_make_match(*batch[at], start) for at, start in found]
+        if len(matches) >= most:
             break
     if not batch:  # an invalid pattern is reported even if there is nothing to search
         await asyncio.to_thread(_find, query, [], most, left)
-    return places
+    return matches
 
 
 async def _batches(
@@ -247,6 +248,8 @@ async def _batches(
         size += len(text)
         if size >= enough:
             yield batch
+            # Small at first, since the newest often has it; then larger, as each costs a thread,
+            # and for a pattern a process.
             batch, size, enough = [], 0, min(4 * enough, _LARGEST_BATCH)
     if batch:
         yield batch
@@ -279,7 +282,7 @@ def _find(query: str, texts: list[str], most: int, seconds: float | None) -> lis
     return found
 
 
-def _place(piece: Piece, text: str, start: int) -> Match:
+def _make_match(piece: Piece, text: str, start: int) -> Match:
     first = text.rfind("\n", 0, start) + 1
     before = text.rfind("\n", 0, max(0, first - 1)) + 1
     last = _line_end(text, start)

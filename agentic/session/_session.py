@@ -206,6 +206,7 @@ class Session:
         """
         diff = await self._ledger.diff()
         await self._ledger.restore()
+        # Whoever takes a summary back wants to see the messages, not the next summary of them.
         self._view.hold_off(await self._ledger.history())
         return diff
 

@@ -133,6 +133,7 @@ def tool(
 
 
 def _check_function(function: object) -> None:
+    # A generator returns at once, having done nothing: the model would read of an object.
     generates = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
     if generates or not inspect.isroutine(function):
         raise ConfigError(
@@ -187,6 +188,8 @@ async def _in_daemon(work: Callable[[], object], loop: asyncio.AbstractEventLoop
     Python ends.
     """
     future: asyncio.Future[object] = loop.create_future()
+    # As `asyncio.to_thread` does: what a tool reports of its usage belongs to the run that called
+    # it.
     context = contextvars.copy_context()
 
     def settle(how: Callable[[Any], None], outcome: object) -> None:

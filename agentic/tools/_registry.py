@@ -99,6 +99,7 @@ class Registry:
         Raises:
             ConfigError: its name is taken, or it is no Tool.
         """
+        # A class has both attributes as well, and would fail only when a model calls it.
         if isinstance(tool, type) or not isinstance(tool, Tool):
             raise ConfigError(
                 "tool", tool, "a Tool", "decorate the function with @tools.tool before you add it"
@@ -173,6 +174,7 @@ def _answer(call: ToolCall, value: object) -> ToolResult:
         case None:
             return ToolResult(call.id, call.name)
         case str():
+            # A subclass of str may show itself otherwise, or carry what no store can write.
             return ToolResult(call.id, call.name, str.__str__(value))
     try:
         return ToolResult(call.id, call.name, json.dumps(value, ensure_ascii=False))

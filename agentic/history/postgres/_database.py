@@ -94,6 +94,7 @@ class Link:
             psycopg.Error: the server does not answer, or not as it should.
         """
         connection = await self._connect()
+        # Asked once for each connection: it costs a round trip, and tables do not go away.
         self._ready = self._ready or await _is_there(connection, self.name)
         return connection if self._ready else None
 

@@ -187,6 +187,7 @@ class PostgresSessions:
         name = self._name(session_id)
         async with self._writing(name) as link:
             connection = await link.to_write()
+            # Also keeps a second import of the same name away, until this one has committed.
             await lock_session(connection, session_id, name)
             if await Rows.find(connection, session_id, name):
                 problem = "already exists: choose another id, or delete it first"

@@ -234,6 +234,7 @@ class PostgresStore:
         return await self._read(Rows.title, None) is not None
 
     async def _load(self) -> tuple[list[Message], tuple[int, int]]:
+        # A doubt that cannot be settled now does not stop a reader, who sees what is stored.
         with contextlib.suppress(HistoryError):
             await self._writer.settle()
         return await self._read(Rows.load, ([], NOWHERE))
@@ -259,6 +260,7 @@ class PostgresStore:
     async def _do(self, step: Callable[[], Awaitable[T]]) -> T:
         """Take a step after those that were begun before."""
         loop = asyncio.get_running_loop()
+        # A lock belongs to one loop, and a store may be used by several `asyncio.run` in turn.
         if self._loop is not loop:
             self._turn, self._loop = asyncio.Lock(), loop
         async with self._turn:

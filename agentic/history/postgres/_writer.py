@@ -149,6 +149,7 @@ class PostgresWriter:
         connection = await self.link.to_write()
         if connection is self._holder:
             return
+        # Before the lock is asked for: the lost process may still hold it, and may still write.
         if self._process:
             await end_former(connection, self.session_id, self.link.name, self._process)
             self._process = None
@@ -184,6 +185,7 @@ class PostgresWriter:
         if not is_stored and not self.knowledge.covers(here, known, replaces):
             stored = await self._find_stored(known)
             messages = merge(messages, known, replaces, stored, self.link.name)
+            # In a thread, as a view may be megabytes, and other tasks of this loop wait meanwhile.
             text = await asyncio.to_thread(encode_view, "replace", messages)
         entry = Entry("replace", tuple(messages))
         self.knowledge.replace(await self._add(entry, line, text=text))
@@ -249,6 +251,7 @@ class PostgresWriter:
         if late and late.is_meant_by(entry.kind, line):
             return self._locate(late.seq)
         state = self._state.follow(entry, undone)
+        # From here until the server answers, nobody can know whether the entry is stored.
         self._doubt = _Sent(state.seq, entry.kind, line)
         try:
             await self._insert(entry.kind, (text or line).removesuffix(b"\n"), state)

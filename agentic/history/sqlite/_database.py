@@ -110,6 +110,7 @@ def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
             if _version(connection, path) < len(MIGRATIONS):
                 _migrate(connection, path)
             connection.execute(f"PRAGMA synchronous = {'FULL' if fsync else 'NORMAL'}")
+            # Off by default for each connection; without it, deleting a session leaves its rows.
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA busy_timeout = 0")  # `transaction` waits, where it may
             if not fsync:  # an event loop does not wait for a disk: `checkpoint` is for a thread
@@ -281,6 +282,7 @@ def _make(path: Path, *, fsync: bool) -> None:
             _migrate(connection, written)
         for left in ("-wal", "-shm"):  # of a database that somebody removed: not of this one
             Path(f"{path}{left}").unlink(missing_ok=True)
+        # The migrations are in it by now, so nobody ever opens a database without tables.
         written.replace(path)
         if fsync:
             sync_folders([path.parent, *(folder.parent for folder in missing)])
@@ -294,6 +296,7 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     """
     ((application,),) = connection.execute("PRAGMA application_id")
     ((version,),) = connection.execute("PRAGMA user_version")
+    # A file of zero bytes is an empty database of nobody's, and may become ours.
     ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_master")
     if application != APPLICATION_ID and (application or version or tables):
         raise HistoryCorrupt(str(path), 0, "it is a database of another application")
@@ -326,6 +329,7 @@ def purge(path: Path, name: str) -> None:
     with contextlib.closing(connect_writer(path, fsync=True)) as connection, writing(path):
         connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000:.0f}")
         try:
+            # Copies the database to a temporary file and back: so much disk must be free.
             connection.execute("VACUUM")
         except sqlite3.OperationalError as problem:
             if problem.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:

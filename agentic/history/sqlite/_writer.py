@@ -197,9 +197,11 @@ class SqliteWriter:
             lock = lock_session(self.path, self.session_id, self.name)
             undo.callback(unlock, lock)
             connection = connect_writer(self.path, fsync=self.fsync)
+            # Nothing failed: lock and connection stay until `close`.
             undo.pop_all()
         found = self.path.stat()
         self._lock, self._connection = lock, connection
+        # The inode, not the path: somebody may have put another database in its place.
         self._identity = found.st_dev, found.st_ino
         return connection
 
