@@ -102,10 +102,6 @@ class Commands(Section[Command]):
             often = f"ran {each.runs}x; last: " if each.runs > 1 else ""
             yield Line(f"`{each.label}` ({often}{each.outcome or 'ok'})", rank=-age)
 
-    def matters(self, record: Command) -> bool:
-        """Return whether a command still fails."""
-        return record.failed
-
 
 def _main(parts: Sequence[Part]) -> tuple[list[str], bool]:
     """Return the words of the part that a command is about, and whether another hides its code."""

@@ -48,13 +48,8 @@ class Section(Generic[R]):
         raise NotImplementedError
 
     def to_plain(self) -> list[list[Any]]:
-        """Return what the next generation needs, as plain JSON, what matters most last."""
-        records = sorted(self.known.items(), key=lambda item: self.matters(item[1]))
-        return [[cut(key, _STORED), *attrs.astuple(record)] for key, record in records]
-
-    def matters(self, record: R) -> bool:
-        """Return whether a record should be kept longest where there are too many."""
-        return True
+        """Return what the next generation needs, as plain JSON, the newest last."""
+        return [[cut(key, _STORED), *attrs.astuple(each)] for key, each in self.known.items()]
 
     def restore(self, plain: object) -> None:
         """Go on from what `to_plain` returned. What is damaged is passed over."""

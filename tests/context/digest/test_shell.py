@@ -2,18 +2,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.context.digest._shell import effects, patch_effects, script_writes, split_command
+from agentic.context.digest._shell import (
+    effects,
+    patch_effects,
+    script_effects,
+    split_command,
+)
 
 PIECES = [
     "a.py", "cat", "sed -i s/a/b/", ">", ">>", "2>&1", "<<EOF", "<<-'E'", "EOF", "\n", "&&", "|",
     ";", "(", ")", "$(", "`", "'", '"', "\\", "#", "git", "checkout", "stash", "mv", "bash -c",
     "python -c", 'open("x", "w")', "\ud800", "\t", "--- a/f\n+++ b/f\n", "cd", "/a", "*", "tee",
 ]  # fmt: skip
-
-
-def seen(command: str) -> list[tuple[str, str]]:
-    """Return the paths of a command with what it does to them."""
-    return [(effect.path, effect.what) for effect in effects(command)]
 
 
 @pytest.mark.parametrize(
@@ -32,21 +32,21 @@ def seen(command: str) -> list[tuple[str, str]]:
         ("sed -n '1,9p' a.py | head -3", [("a.py", "read")]),
         ("perl -i -pe 's/a/b/' a.py", [("a.py", "changed")]),
         ("sed -i 's/don\\'t/do not/ of it' a.py", []),
-        ("mv a.py src/", [("src/a.py", "moved")]),
+        ("mv a.py src/", [("src/a.py", "written"), ("a.py", "deleted")]),
         ("LANG=C sudo cp a.py b.py", [("b.py", "written")]),
-        ("git mv a.py b.py", [("b.py", "moved")]),
+        ("git mv a.py b.py", [("b.py", "written"), ("a.py", "deleted")]),
         ("git rm -f a.py && git rm --cached b.py", [("a.py", "deleted")]),
         ("rm -rf build *.pyc", [("build", "deleted"), ("*.pyc", "deleted")]),
         ("git checkout -- a.py", [("a.py", "reverted")]),
         ("git checkout -b new", []),
         ("git restore a.py && git restore --staged b.py", [("a.py", "reverted")]),
-        ("git show HEAD:a.py > a.py", [("a.py", "reverted")]),
         ("git apply <<'E'\n--- a/f.py\n+++ b/f.py\nE", [("f.py", "changed")]),
-        ("patch -p1 < fix.patch", [("fix.patch", "ran")]),
+        ("cat > a.patch <<'E'\n+++ b/f.py\nE", [("a.patch", "written")]),
+        ("git reset --hard && git reset a.py", [("", "reverted")]),
+        ("git -C src commit -am x", [("", "committed")]),
         ("cd src && rm a.py; cd .. && touch b", [("src/a.py", "deleted"), ("b", "written")]),
-        ("bash -lc 'cd src && touch a'", [("src/a", "written")]),
         ("python - <<'EOF'\nopen('a.py', 'w').write('')\nEOF", [("a.py", "changed")]),
-        ("python -c 'print(1)' && timeout 60 python3 fix.py", [("fix.py", "ran")]),
+        ("python -c 'print(1)' && timeout 60 touch a.py", [("a.py", "written")]),
         ("grep -n def a.py && ls", []),
         ("touch $FILE `date` {a,b}", []),
         ("echo 'rm a.py' # > b.py", []),
@@ -55,23 +55,23 @@ def seen(command: str) -> list[tuple[str, str]]:
 )  # fmt: skip
 def test_reads_what_a_command_does(command: str, expected: list[tuple[str, str]]) -> None:
     """A plain reader of the command would say the same, without running or expanding anything."""
-    assert seen(command) == expected
+    assert effects(command) == expected
 
 
 def test_failed_command_did_all_but_its_last_part() -> None:
     """What runs behind a pipe belongs to the part before it."""
-    command = "sed -i s/a/b/ a.py && python a.py | tail -3"
-    assert [effect.path for effect in effects(command, failed=True)] == ["a.py"]
-    assert [effect.path for effect in effects(command)] == ["a.py", "a.py"]
+    command = "sed -i s/a/b/ a.py && cat a.py | tail -3 > b.txt"
+    assert effects(command, failed=True) == [("a.py", "changed")]
 
 
-def test_script_is_carried_with_the_file() -> None:
-    """A script changes the file that it opens once it is run, not when it is written."""
-    [written] = effects(
-        "cat > fix.py <<'EOF'\np = 'src/a.py'\nopen(p, 'w').write(open(p).read())\nEOF"
-    )
-    assert written.path == "fix.py"
-    assert written.writes == ("src/a.py",)
+def test_script_of_a_command_counts() -> None:
+    """It changes the file that it opens, whether it runs at once or is written to a file first."""
+    script = "p = 'src/a.py'\nopen(p, 'w').write(open(p).read())"
+
+    assert effects(f"cat > fix.py <<'EOF'\n{script}\nEOF") == [
+        ("fix.py", "written"),
+        ("src/a.py", "changed"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_script_is_carried_with_the_file() -> None:
 )
 def test_script_writes_what_it_opens(script: str, written: tuple[str, ...]) -> None:
     """A file counts if the script names it where it opens it, or names no other."""
-    assert script_writes(script) == written
+    assert [path for path, _ in script_effects(script)] == [*written]
 
 
 def test_patch_adds_moves_and_deletes() -> None:
@@ -94,16 +94,16 @@ def test_patch_adds_moves_and_deletes() -> None:
     own = (
         "*** Begin Patch\n*** Add File: a\n*** Update File: b\n*** Move to: c\n*** Delete File: d\n"
     )
-    diff = "--- /dev/null\n+++ b/e\n--- a/f\n+++ /dev/null\n"
-    assert [(each.path, each.what) for each in patch_effects(own + diff)] == [
-        ("a", "written"), ("c", "moved"), ("d", "deleted"), ("e", "written"), ("f", "deleted"),
+    diff = "--- a/e\n+++ b/e\n--- a/f\n+++ /dev/null\n"
+    assert patch_effects(own + diff) == [
+        ("a", "written"), ("b", "changed"), ("c", "changed"), ("d", "deleted"), ("e", "changed"),
     ]  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=4)).map(" ".join))
 def test_any_text_is_read(command: str) -> None:
     """Whatever a model wrote, nothing raises, and every path is printable."""
-    assert all(effect.path.isprintable() for effect in effects(command))
+    assert all(path.isprintable() for path, _ in effects(command))
 
 
 @given(st.lists(st.text("ab.-/", min_size=1), min_size=1))
@@ -122,5 +122,5 @@ def test_cost_is_linear(piece: str) -> None:
     """
     body = piece * (200_000 // len(piece))
     found = [*effects(body), *effects(f"cat > a.py <<EOF\n{body}\nEOF\n")]
-    assert [effect.path for effect in found] == ["a.py"]
-    assert script_writes(body) == ()
+    assert found == [("a.py", "written")]
+    assert script_effects(body) == []
