@@ -1,23 +1,55 @@
-"""A compactor that needs no model: what a conversation says of itself, put in order."""
+"""A compactor that needs no model: the sections of its note, and what the next one is given."""
 
+import json
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
 
 import attrs
 
 from agentic._validate import must_be, must_count, whole
-from agentic.context.digest._fit import Fitter
-from agentic.context.digest._sections import Sections
+from agentic.context.digest._commands import Commands
+from agentic.context.digest._files import Files, FilesRead
+from agentic.context.digest._fit import TITLE, fit
+from agentic.context.digest._index import Index
+from agentic.context.digest._requests import FormerSummaries, Notices, Requests
+from agentic.context.digest._section import Section
+from agentic.context.digest._statements import Statements
+from agentic.context.digest._status import Status
 from agentic.context.digest._tools import ToolTable
-from agentic.context.digest._turns import read_turns
+from agentic.context.digest._turns import Turn, Words, read_turns
 from agentic.errors import ConfigError
 from agentic.messages import Message, SummaryText
 from agentic.tokens import CharCounter, Counter
 
 __all__ = ["Digest"]
 
+_Sections: TypeAlias = dict[str, Section[Any]]
+
 _TOOL = re.compile(r"[\w.-]{1,128}")
+_NOTES, _VERSION = "digest", 3
+"""A higher version: notes of lower ones are no longer read, and their text is quoted."""
 _NOTES_CHARS = 8
 """Characters of notes for each token of the text: about twice the text."""
+
+
+def _sections() -> _Sections:
+    """Return the sections in the order in which they are read, by their names in the notes.
+
+    To add one, write a class with `take` and `lines` (see `Section`), and add a line here.
+    """
+    files, commands = Files(), Commands()
+    return {
+        "requests": Requests(),
+        "notices": Notices(),
+        "former": FormerSummaries(),
+        "status": Status(commands=commands),
+        "statements": Statements(),
+        "files": files,
+        "read": FilesRead(files=files),
+        "commands": commands,
+    }
 
 
 @attrs.frozen(kw_only=True)
@@ -78,12 +110,52 @@ class Digest:
         """
         if counter is not None:
             must_count("counter", counter)
-        sections = Sections()
-        sections.read(read_turns(messages, self.tools))
-        fitter = Fitter((counter or self.counter).count, self.recall or "")
-        text = fitter.fit(sections.places, sections.index, self.max_tokens)
-        return SummaryText(text, sections.notes(_NOTES_CHARS * self.max_tokens) if text else {})
+        index = Index()
+        sections = {**_sections(), "index": index}
+        _read(read_turns(messages, self.tools), sections)
+        count = (counter or self.counter).count
+        text = fit(sections.values(), index, self.max_tokens, count, self.recall or "")
+        return SummaryText(text, _notes(sections, _NOTES_CHARS * self.max_tokens) if text else {})
 
     async def compact(self, messages: list[Message], /) -> str:
         """Return what `write` returns, for a `Manager`."""
         return self.write(messages)
+
+
+def _read(turns: Iterable[Turn], sections: _Sections) -> None:
+    """Have the sections take in turns; a former digest is gone on from, not quoted."""
+    readers = defaultdict(list)
+    for section in sections.values():
+        for kind in section.takes:
+            readers[kind].append(section.take)
+    for turn in turns:
+        taken = turn
+        if isinstance(turn, Words) and turn.message.summary:
+            plain = turn.message.summary.notes.get(_NOTES)
+            if isinstance(plain, Mapping) and plain.get("v") == _VERSION:
+                for name, section in sections.items():
+                    section.restore(plain.get(name))
+                # Above a digest there may be the prose of a model.
+                taken = attrs.evolve(turn, text=turn.text.partition(TITLE)[0])
+        for take in readers[turn.kind]:
+            take(taken)
+
+
+def _notes(sections: _Sections, max_chars: int) -> dict[str, Any]:
+    """Return what the next generation needs, in about so many characters of JSON.
+
+    Entries of the longest list are dropped, the oldest but one first; of what should be complete,
+    last.
+    """
+    plain = {name: section.to_plain() for name, section in sections.items()}
+    sizes = {name: len(json.dumps(entries)) for name, entries in plain.items()}
+    excess = sum(sizes.values()) - max_chars
+    while excess > 0 and sizes:
+        name = max(sizes, key=lambda name: (not sections[name].is_complete, sizes[name]))
+        if plain[name][1:-1]:
+            gone = len(json.dumps(plain[name].pop(1)))
+            sizes[name] -= gone
+            excess -= gone
+        else:
+            del sizes[name]
+    return {_NOTES: {"v": _VERSION, **{name: each for name, each in plain.items() if each}}}

@@ -11,11 +11,11 @@ from fnmatch import fnmatchcase
 
 import attrs
 
-from agentic.context.digest._section import Line, Section
+from agentic.context.digest._section import MAIN, Line, Section
 from agentic.context.digest._shell import Effect, What, effects, is_path, patch_effects
-from agentic.context.digest._turns import Called, Turn
+from agentic.context.digest._turns import Called
 
-__all__ = ["File", "Files"]
+__all__ = ["File", "Files", "FilesRead"]
 
 MAX_NAMES = 10
 """Files of a folder in one line: a longer line would go as a whole for want of room."""
@@ -24,6 +24,9 @@ MAX_NAMES = 10
 _OUTSIDE = ("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "~/")  # noqa: S108
 _PATCHING = re.compile(r"^patching file '?([^'\n]+)", re.MULTILINE)
 """What `patch` prints: the patch itself may stand in a file that was written long before."""
+_OF_TOOLS: Mapping[str | None, What] = {
+    "read": "read", "write": "written", "edit": "changed", "delete": "deleted",
+}  # fmt: skip
 
 
 @attrs.define
@@ -34,86 +37,88 @@ class File:
     """`new`, `deleted`, or empty for a file that was there before and still is."""
     edits: int = 0
     """How often it was changed after it was there."""
-    is_final: bool = False
-    """Whether a commit keeps it from being put back."""
 
     @property
     def story(self) -> str:
-        """What happened to it, in a few words."""
+        """What happened to it, in brackets."""
         edited = "edited" if self.edits == 1 else f"edited {self.edits}x" if self.edits else ""
         told = [self.state] if self.state == "deleted" else [self.state, edited]
-        return ", ".join(filter(None, told))
+        return f" ({', '.join(filter(None, told))})" if any(told) else ""
 
 
 @attrs.define
 class Files(Section[File]):
     """Every file that was changed or read, by its path as it was named first."""
 
+    heading = "Files changed"
+    noun = "folders"
+    takes = ("call",)
+    share = MAIN
+    is_complete = True
     record = File
 
-    def take(self, turn: Turn) -> None:
+    def take(self, turn: Called) -> None:
         """Take in a call that has a result; nothing else changes files."""
-        if not isinstance(turn, Called) or turn.result is None:
-            return
-        if turn.kind == "run":
-            found = effects(turn.command, failed=turn.failed)
-            if not turn.failed and "patching file " in turn.output:
-                found += [(path, "changed") for path in _PATCHING.findall(turn.output)]
-        else:
-            found = [] if turn.failed else _of_tool(turn)
-        for path, what in found:
-            self._apply(self._key(path) if path else "", what)
+        for path, what in _effects_of(turn) if turn.result else ():
+            if is_path(path):
+                self._apply(self._key(path), what)
 
     def lines(self) -> Iterator[Line]:
         """Yield the files that were changed, a line for each folder, the newest first."""
-        changed = {path: each for path, each in self.known.items() if each.story}
-        return self._by_folder({path: f" ({each.story})" for path, each in changed.items()})
+        return self.by_folder(was_changed=True)
 
-    def read_lines(self) -> Iterator[Line]:
-        """Yield the files that were read and not changed."""
-        return self._by_folder({path: "" for path, each in self.known.items() if not each.story})
+    def by_folder(self, *, was_changed: bool) -> Iterator[Line]:
+        """Yield lines that name files below the folder that all share, those outside of it last."""
+        inside = [path for path in self.known if path[0] == "/" and not path.startswith(_OUTSIDE)]
+        shared = {posixpath.dirname(path) for path in inside}
+        base = posixpath.commonpath(shared).rstrip("/") + "/" if len(shared) > 1 else ""
+        folders: dict[str, list[str]] = {}
+        newest = [*self.known][::-1]
+        for path in sorted(newest, key=lambda path: path.startswith(_OUTSIDE)):
+            if bool(self.known[path].story) == was_changed:
+                folders.setdefault(posixpath.dirname(path.removeprefix(base)), []).append(path)
+        for folder, paths in folders.items():
+            prefix = f"{folder.rstrip('/')}/: " if folder else ""
+            for at in range(0, len(paths), MAX_NAMES):
+                some = paths[at : at + MAX_NAMES]
+                short = ", ".join([posixpath.basename(path) for path in some])
+                told = [posixpath.basename(path) + self.known[path].story for path in some]
+                yield Line(prefix + ", ".join(told), prefix + short)
 
     def _apply(self, path: str, what: What) -> None:
-        if what == "read":
-            if not (path in self.known and self.known[path].story):
-                self._touch(path)
-        elif what in {"written", "changed"}:
-            is_new = what == "written" and path not in self.known
-            file = self._touch(path)
+        known = self.known.get(path)
+        if what in {"written", "changed"}:
+            is_new = what == "written" and known is None
+            file = self.known[path] = self.known.pop(path, File())
             file.edits += not is_new
             file.state = "new" if is_new else file.state.replace("deleted", "")
-        else:
+        elif what != "read":
             for each in self._named(path, what):
                 self._undo(each, what)
-
-    def _touch(self, path: str) -> File:
-        """Return the record of a file, which is then the newest."""
-        self.known[path] = self.known.pop(path, File())
-        return self.known[path]
-
-    def _undo(self, path: str, what: What) -> None:
-        """Delete a file, or do to it what `git` does, which leaves new files alone."""
-        file = self.known.get(path, File())
-        if what == "committed":
-            file.is_final = True
-        elif what == "deleted" and file.state != "new":
-            self._touch(path).state = "deleted"
-        elif what == "deleted":
-            del self.known[path]
-        elif file.state != "new" and not file.is_final:
+        elif known is None or not known.story:
+            self.known.pop(path, None)
             self.known[path] = File()
 
+    def _undo(self, path: str, what: What) -> None:
+        """Delete a file, or put it back as `git` does, which leaves new files alone."""
+        file = self.known.get(path, File())
+        if file.state != "new":
+            self.known[path] = File("deleted" if what == "deleted" else "")
+        elif what == "deleted":
+            del self.known[path]
+
     def _named(self, path: str, what: What) -> list[str]:
-        """Return the known files that a path, a folder or a pattern stands for; empty for all."""
-        if path in {"", "."}:
+        """Return the known files that a path, a folder or a pattern stands for."""
+        if path == ".":
             return [each for each in self.known if not each.startswith(_OUTSIDE)]
+        below = f"{path}/"
         found = [
             each
             for each in self.known
-            if each == path or each.startswith(f"{path}/") or fnmatchcase(each, path)
+            if each == path or each.startswith(below) or fnmatchcase(each, path)
         ]
         # Of what was never seen, only a file that was deleted by its name is worth a word.
-        is_file = is_path(path) and "." in posixpath.basename(path)[1:]
+        is_file = "." in posixpath.basename(path)[1:] and not fnmatchcase(path, "*[*?[]*")
         return found or [path] * (what == "deleted" and is_file)
 
     def _key(self, path: str) -> str:
@@ -131,34 +136,28 @@ class Files(Section[File]):
                 return found
         return path
 
-    def _by_folder(self, stories: Mapping[str, str]) -> Iterator[Line]:
-        """Yield lines that name files below the folder that all share, those outside of it last."""
-        inside = [path for path in self.known if path[0] == "/" and not path.startswith(_OUTSIDE)]
-        shared = {posixpath.dirname(path) for path in inside}
-        base = posixpath.commonpath(shared).rstrip("/") if len(shared) > 1 else ""
-        folders: dict[str, list[str]] = {}
-        newest = [*stories][::-1]
-        for path in sorted(newest, key=lambda path: path.startswith(_OUTSIDE)):
-            shown = path.removeprefix(f"{base}/") if base else path
-            folders.setdefault(posixpath.dirname(shown), []).append(path)
-        rank = 0
-        for folder, paths in folders.items():
-            prefix = f"{folder.rstrip('/')}/: " if folder else ""
-            for at in range(0, len(paths), MAX_NAMES):
-                some = paths[at : at + MAX_NAMES]
-                names = [posixpath.basename(path) for path in some]
-                told = [name + stories[path] for name, path in zip(names, some, strict=True)]
-                rank -= 1
-                yield Line(prefix + ", ".join(told), prefix + ", ".join(names), rank)
+
+def _effects_of(turn: Called) -> Iterator[Effect]:
+    if turn.does == "run":
+        yield from effects(turn.command, failed=turn.failed)
+        patched = _PATCHING.findall(turn.output) if "patching file " in turn.output else ()
+        yield from ((path, "changed") for path in patched if not turn.failed)
+    elif not turn.failed:
+        yield from ((path, _OF_TOOLS[turn.does]) for path in turn.paths)
+        if turn.does == "edit" and not turn.paths:
+            yield from patch_effects("\n".join(map(str, turn.arguments.values())))
 
 
-def _of_tool(turn: Called) -> list[Effect]:
-    """Return what a call does to files."""
-    paths = [path for path in turn.paths if is_path(path)]
-    if turn.kind == "edit" and not paths:
-        texts = [value for value in turn.arguments.values() if isinstance(value, str)]
-        return [each for text in texts or [turn.call.arguments] for each in patch_effects(text)]
-    whats: Mapping[str | None, What] = {
-        "read": "read", "write": "written", "edit": "changed", "delete": "deleted",
-    }  # fmt: skip
-    return [(path, whats[turn.kind]) for path in paths]
+@attrs.define
+class FilesRead(Section[File]):
+    """The files that were read and not changed."""
+
+    heading = "Files read"
+    noun = "folders"
+    takes = ()
+    record = File
+    files: Files = attrs.field(kw_only=True)
+
+    def lines(self) -> Iterator[Line]:
+        """Yield them, a line for each folder, the newest first."""
+        return self.files.by_folder(was_changed=False)

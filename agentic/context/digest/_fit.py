@@ -1,157 +1,148 @@
 """Which lines find room.
 
-Each section has what it needs up to its share; what is then left goes to sections that should be
-complete, then to the index, then to whatever was cut short, in the order in which it is read. Room
-is measured in characters: how many of them make the tokens that are allowed is found by trying.
+Each section has what it needs up to its share; then sections that should be complete have the rest
+of their lines in short; then the index has room, and what it leaves goes to whatever was cut, in
+the order in which it is read. Room is measured in characters: how many of them make the tokens that
+are allowed is found by trying.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import attrs
 
-from agentic.context.digest._cut import MARK, cut, escape, tidy
 from agentic.context.digest._index import Index
-from agentic.context.digest._section import Line
-from agentic.context.digest._sections import TITLE, Place
+from agentic.context.digest._section import Line, Section
+from agentic.context.digest._text import MARK, cut, escape, tidy
 
-__all__ = ["Fitter"]
+__all__ = ["TITLE", "fit"]
 
-_INDEX = "Last seen, newest first"
+TITLE = "# Digest of the conversation so far"
 _CHARS_PER_TOKEN = 4
 """Where trying begins: few texts have more, by any counter."""
-_STEPS = 0.5, 0.97
-"""What is left of the room for another try, at least and at most."""
+_LEAST_STEP, _MOST_STEP = 0.5, 0.97
+"""What is left of the room for another try."""
 _ENOUGH = 16_000
 """Characters of which sections have shares; of a larger digest the rest is for the index first."""
 _INDEX_SHARE = 0.2
-"""What the index has of that, however much the sections have to say."""
-_PARAGRAPH = 160
-"""Characters that are worth a reference of 60 behind them, or another round of giving room."""
+"""What the index has of that, however much the sections have to say. With 0.4, a session of 88
+requests shows 66 % of them at 2,000 tokens instead of 92 %, and 3 points more of what is used."""
 
 
 @attrs.define
 class _Draft:
     """A section while it is given room."""
 
-    place: Place
-    offered: Sequence[Line]
-    items: list[str] = attrs.field(factory=list)
-    """What is shown, as items of a list."""
-    missing: int = 0
-    """How many lines found no room."""
+    section: Section[Any]
+    lines: Sequence[Line]
+    shorts: Sequence[str]
+    wholes: Sequence[str]
+    """Every line as an item of a list."""
+    recall: str
+    shown: dict[int, str] = attrs.field(factory=dict)
+    """Items by the position of their lines."""
 
     @property
     def text(self) -> str:
         """The section, after a blank line."""
-        return "\n".join(["", "", f"## {self.place.heading}", *self.items]) if self.items else ""
+        missing = len(self.lines) - len(self.shown)
+        items = [self.shown[at] for at in sorted(self.shown)]
+        return "\n".join([self._head, *items, *[self._rest(missing)] * bool(missing)])
 
+    @property
+    def _head(self) -> str:
+        return f"\n\n## {self.section.heading}"
 
-@attrs.frozen
-class Fitter:
-    """Gives room to sections and to the index."""
-
-    count: Callable[[str], int]
-    recall: str
-    """The tool that finds what is left out; empty if there is none."""
-
-    def fit(self, places: Sequence[Place], index: Index, max_tokens: int) -> str:
-        """Return the text of a digest; empty if not a single line fits."""
-        offered = [(place, list(place.lines())) for place in places]
-        room = _CHARS_PER_TOKEN * max_tokens
-        while room > len(TITLE):
-            drafts = [_Draft(place, lines) for place, lines in offered if lines]
-            text = self._write(drafts, index, room)
-            size = self.count(text)
-            if size <= max_tokens:
-                return text if text != TITLE else ""
-            least, most = _STEPS
-            room = int(room * min(max(max_tokens / size, least), most))
-        return ""
-
-    def _write(self, drafts: Sequence[_Draft], index: Index, room: int) -> str:
-        """Return a digest of so many characters."""
-        shared = min(room, _ENOUGH)
-        left = room - len(TITLE) - _INDEX_SHARE * shared
-        for draft in drafts:
-            left -= self._grow(draft, min(draft.place.share * shared, left))
-        for draft in drafts:
-            if draft.missing and draft.place.is_complete:
-                left -= self._grow(draft, min(self._least(draft) - len(draft.text), left))
-        text = _with_index(drafts, index, room)
-        if room - len(text) > _PARAGRAPH:
-            left = room - len(text)
-            for draft in drafts:
-                left -= self._grow(draft, left)
-            text = _with_index(drafts, index, room)
-        return text
-
-    def _grow(self, draft: _Draft, more: float) -> int:
-        """Show as much more of a section; return how much it was."""
-        before = len(draft.text)
-        room = before + more - len(f"\n\n## {draft.place.heading}")
-        lines = draft.offered
-        ranked = sorted(range(len(lines)), key=lambda at: -lines[at].rank)
-        shorts = [_item(self._short(line)) for line in lines]
-        if sum(map(len, shorts)) + len(shorts) > room:
-            room -= len(self._rest(draft, len(lines)))
-        shown: dict[int, str] = {}
+    def grow(self, room: float, *, in_short: bool = False) -> int:
+        """Show more, the best lines in short and then as whole as may be; return the growth."""
+        before = len(self.text) if self.shown else 0
+        room -= 0 if self.shown else len(self._head) + len(self._rest(len(self.lines)))
+        ranked = sorted(range(len(self.lines)), key=lambda at: -self.lines[at].rank)
         for at in ranked:
-            if len(shorts[at]) < room:
-                shown[at] = shorts[at]
-                room -= len(shorts[at]) + 1
-        for at in filter(shown.__contains__, ranked):
-            longer = self._longer(lines[at], int(room) + len(shown[at]))
-            if len(shown[at]) < len(longer) <= len(shown[at]) + room:
-                room -= len(longer) - len(shown[at])
-                shown[at] = longer
-        draft.items = [shown[at] for at in sorted(shown)]
-        draft.missing = len(lines) - len(shown)
-        if shown and draft.missing:
-            draft.items.append(self._rest(draft, draft.missing))
-        return len(draft.text) - before
+            if at not in self.shown and len(self.shorts[at]) < room:
+                self.shown[at] = self.shorts[at]
+                room -= len(self.shorts[at]) + 1
+        for at in () if in_short else filter(self.shown.__contains__, ranked):
+            item = self._longer(at, int(room) + len(self.shown[at]))
+            if len(self.shown[at]) < len(item) <= room + len(self.shown[at]):
+                room -= len(item) - len(self.shown[at])
+                self.shown[at] = item
+        return len(self.text) - before if self.shown else 0
 
-    def _short(self, line: Line) -> str:
-        """Return the least of a line; a paragraph says where the rest is, ten words do not."""
-        short = line.short or line.text
-        if len(short) < _PARAGRAPH or not short.endswith(MARK):
-            return short
-        return short.removesuffix(MARK) + self._mark(line, len(short))
+    def _longer(self, at: int, room: int) -> str:
+        """Return as much as there is room for of a line that may be cut, or all of another."""
+        ref, item = self.lines[at].ref, self.wholes[at]
+        if len(item) <= room or ref is None:
+            return item
+        missing = len(item) - room
+        recalled = f' [... {missing} characters left out: {self.recall}(ref="{ref}") ...]'
+        return cut(item, room, recalled if self.recall and ref else MARK)
 
-    def _longer(self, line: Line, room: int) -> str:
-        """Return as much of a line as there is room for, as an item."""
-        item, length = _item(line.text), room
-        while len(item) > room and length > 0 and line.ref is not None:
-            item = _item(cut(line.text, length, self._mark(line, length)))
-            # What marker, indentation and escapes add is known only afterwards.
-            length -= max(len(item) - room, 1)
-        return item
-
-    def _mark(self, line: Line, shown: int) -> str:
-        """Return how a cut is marked after so many characters."""
-        if not (self.recall and line.ref):
-            return MARK
-        missing = len(line.text) - shown
-        return f' [... {missing} characters left out: {self.recall}(ref="{line.ref}") ...]'
-
-    def _least(self, draft: _Draft) -> int:
-        """Return what a section takes that has every line, in short."""
-        shorts = [len(_item(self._short(line))) + 1 for line in draft.offered]
-        return len(f"\n\n## {draft.place.heading}") + sum(shorts)
-
-    def _rest(self, draft: _Draft, missing: int) -> str:
+    def _rest(self, missing: int) -> str:
         where = f"; {self.recall} finds them" if self.recall else ""
-        return f"- ({missing} more {draft.place.noun}{where})"
+        return f"- ({missing} more {self.section.noun}{where})"
 
 
-def _with_index(drafts: Sequence[_Draft], index: Index, room: int) -> str:
-    """Return sections and, in the room that is left, the index in a fence that is none of it."""
-    head = "".join([TITLE, *(draft.text for draft in drafts)])
-    heading, fence = f"\n\n## {_INDEX}\n", "```"
-    lines = index.choose(room - len(head) - len(heading) - 2 * len(fence), head)
+def fit(
+    sections: Iterable[Section[Any]],
+    index: Index,
+    max_tokens: int,
+    count: Callable[[str], int],
+    recall: str,
+) -> str:
+    """Return the text of a digest; empty if not a single line fits."""
+    drafts = []
+    for section in sections:
+        lines = list(section.lines())
+        shorts = [_item(line.short or line.text) for line in lines]
+        drafts.append(_Draft(section, lines, shorts, [_item(line.text) for line in lines], recall))
+    room = _CHARS_PER_TOKEN * max_tokens
+    while room > len(TITLE):
+        text = _write(drafts, index, room)
+        size = count(text)
+        if size <= max_tokens:
+            return text if text != TITLE else ""
+        room = int(room * min(max(max_tokens / size, _LEAST_STEP), _MOST_STEP))
+    return ""
+
+
+def _write(drafts: Sequence[_Draft], index: Index, room: int) -> str:
+    """Return a digest of so many characters."""
+    shared = min(room, _ENOUGH)
+    left = room - len(TITLE) - _INDEX_SHARE * shared
+    for draft in drafts:
+        draft.shown.clear()
+        left -= draft.grow(min(draft.section.share * shared, left))
+    for draft in drafts:
+        if draft.section.is_complete:
+            left -= draft.grow(left, in_short=True)
+    text = _text(drafts, index, room)
+    left = room - len(text)
+    for draft in drafts:
+        left -= draft.grow(left)
+    return text if left == room - len(text) else _text(drafts, index, room)
+
+
+def _text(drafts: Sequence[_Draft], index: Index, room: int) -> str:
+    """Return sections and, in the room that is left, the index in a fence that is none of it.
+
+    Of lines that are the same, two are left.
+    """
+    text = TITLE + "".join([draft.text for draft in drafts if draft.shown])
+    heading, fence = f"\n\n## {index.heading}\n", "```"
+    lines = index.choose(room - len(text) - len(heading) - 2 * len(fence), text)
     body = "\n".join(["", *lines, ""])
     while fence in body:
         fence += "`"
-    return f"{head}{heading}{fence}{body}{fence}" if lines else head
+    if lines:
+        text += f"{heading}{fence}{body}{fence}"
+    once, twice = {""}, set[str]()
+    kept = []
+    for line in text.split("\n"):
+        if line not in twice:
+            kept.append(line)
+            (twice if line and line in once else once).add(line)
+    return "\n".join(kept)
 
 
 def _item(text: str) -> str:

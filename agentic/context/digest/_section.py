@@ -5,15 +5,17 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import attrs
 
-from agentic.context.digest._cut import cut
-from agentic.context.digest._turns import Turn
+from agentic.context.digest._text import cut
+from agentic.context.digest._turns import Kind
 
-__all__ = ["Line", "Section"]
+__all__ = ["MAIN", "STORED_CHARS", "Line", "Section"]
 
 R = TypeVar("R", bound=attrs.AttrsInstance)
 
-_STORED = 4000
-"""Characters that the next generation gets of one text: a page, more than any section shows."""
+MAIN, SIDE = 0.18, 0.04
+"""Shares of the room. Main sections seldom need all of theirs: what any leaves is the index's."""
+STORED_CHARS = 4000
+"""What the next generation gets of one text at most: a page, more than any section shows."""
 
 
 @attrs.frozen
@@ -25,7 +27,8 @@ class Line:
     short: str = ""
     """What may stand in its place where room is scarce; empty if it is whole or not at all."""
     rank: float = 0.0
-    """What it is worth beside the other lines of its section: the highest stays longest."""
+    """What it is worth beside the other lines of its section: the highest stays longest, of two
+    that are equal the first."""
     ref: str | None = None
     """If it may be cut anywhere between `short` and `text`: the message that it quotes, or an empty
     text if it is no message."""
@@ -37,9 +40,17 @@ class Section(Generic[R]):
 
     known: dict[str, R] = attrs.field(factory=dict)
     """A record of texts, numbers and booleans for each text that it knows; the newest is last."""
+    heading: ClassVar[str]
+    noun: ClassVar[str]
+    """What its lines are, in the plural."""
+    takes: ClassVar[tuple[Kind, ...]]
+    """The kinds of turns that it takes in."""
     record: ClassVar[type[Any]]
+    share: ClassVar[float] = SIDE
+    is_complete: ClassVar[bool] = False
+    """Whether a successor needs every line of it, if only in short."""
 
-    def take(self, turn: Turn) -> None:
+    def take(self, turn: Any) -> None:
         """Take in the next turn of the conversation."""
         raise NotImplementedError
 
@@ -49,7 +60,7 @@ class Section(Generic[R]):
 
     def to_plain(self) -> list[list[Any]]:
         """Return what the next generation needs, as plain JSON, the newest last."""
-        return [[cut(key, _STORED), *attrs.astuple(each)] for key, each in self.known.items()]
+        return [[cut(key, STORED_CHARS), *attrs.astuple(each)] for key, each in self.known.items()]
 
     def restore(self, plain: object) -> None:
         """Go on from what `to_plain` returned. What is damaged is passed over."""

@@ -14,39 +14,29 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-__all__ = [
-    "Effect",
-    "Part",
-    "effects",
-    "is_path",
-    "patch_effects",
-    "script_effects",
-    "split_command",
-]
+__all__ = ["Effect", "Part", "What", "effects", "is_path", "patch_effects", "split_command"]
 
-What: TypeAlias = Literal["read", "written", "changed", "deleted", "reverted", "committed"]
+What: TypeAlias = Literal["read", "written", "changed", "deleted", "reverted"]
 Effect: TypeAlias = tuple[str, What]
-"""A path and what happens to the file. An empty path stands for all files."""
+"""A path and what happens to the file, or to all files below the path."""
 
 MAX_PATH_CHARS = 300
 """Longest word that is taken for a path: paths of projects are far shorter, scripts are longer."""
 
 # No alternative looks behind the next quote, `<` or line that it cannot take: the cost is linear.
-_TOKEN = re.compile(
-    r"""\\\n | \#[^\n]*
-    | <<-?[ \t]*(?P<quote>['"]?)(?P<end>[\w.-]+)(?P=quote)(?P<rest>[^\n<]*)\n
-      (?P<heredoc>(?:(?!\t*(?P=end)$)[^\n]*\n)*)[^\n]*
-    | (?P<operator>[0-9&]?>>?(?:&[0-9-]|\|)?|<<?<?|&&|\|\|?&?|;;?|&|\n|[()])
-    | (?P<word>(?:[^\s;&|<>()'"\\$`]+|'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*"|\$\([^()]*\)|\\.|['"\\$`])+)
-    """,
-    re.VERBOSE | re.DOTALL | re.MULTILINE,
+_HEREDOC = re.compile(
+    r"(<<-?[ \t]*(['\"]?)([A-Z]\w*)\2[^\n<]*\n)((?:(?!\t*\3$)[^\n]*\n)*)[^\n]*", re.MULTILINE
 )
-_QUOTED = re.compile(r"""'([^']*)'|"([^"\\]*(?:\\.[^"\\]*)*)"|\\(.)""", re.DOTALL)
-_QUOTES = frozenset("'\"\\")
+_TOKEN = re.compile(
+    r"""\\\n | \#[^\n]* | ([0-9&]?>>?(?:&[0-9-]|\|)?|<<?<?-?|&&|\|\|?&?|;;?|&|\n|[()])
+    | ((?:[^\s;&|<>()'"\\$`]+ | '[^']*' | "[^"\\]*(?:\\.[^"\\]*)*" | \$\([^()]*\)
+        | \\. | [\\$`])+) | (['"])""",
+    re.VERBOSE | re.DOTALL,
+)
+_QUOTES = re.compile(r"""['"]|\\(.)""", re.DOTALL)
 _NEVER_IN_PATHS = frozenset("$`{}|<>\"'()=")
-_PATTERN = frozenset("*?[")
 _NO_PROGRAM = re.compile(
-    r"[A-Za-z_]\w*=|-|[0-9.]+[smh]?$"
+    r"[A-Za-z_]\w*=|-|[0-9][0-9.]*[smh]?$"
     r"|(?:if|then|else|elif|do|while|until|!|\{|sudo|time|nohup|exec|timeout|env|xargs)$"
 )
 """Keywords, assignments, wrappers and their options stand before the program."""
@@ -57,20 +47,19 @@ _WHATS: Mapping[str, What] = {
     **dict.fromkeys(["cat", "head", "tail", "less", "nl", "sed", "perl"], "read"),
     **dict.fromkeys(["tee", "touch", "cp", "mv", "git mv"], "written"),
     **dict.fromkeys(["rm", "git rm"], "deleted"),
-    **dict.fromkeys(["git checkout", "git restore", "git reset"], "reverted"),
-    "git commit": "committed",
+    **dict.fromkeys(["git checkout", "git restore"], "reverted"),
 }
 """What happens to the files that are named. A branch is no known file, and nothing to put back."""
 
 # How scripts write: open(X, "w"), writeFile(X, X.write_text( where X is a name or Path("...").
 _LITERAL = r"""["'][^"'\n{}$]+["']"""
 _WRITE = re.compile(
-    rf"""\bopen\(({_LITERAL}|\w+), ?(?:mode ?= ?)?["'](?:[wax]|r\+)"""
-    rf"""|\bwriteFile(?:Sync)?\(({_LITERAL}|\w+)"""
+    rf"""\b(?:open\(({_LITERAL}|\w+), ?(?:mode ?= ?)?["'](?:[wax]|r\+)"""
+    rf"""|writeFile(?:Sync)?\(({_LITERAL}|\w+)"""
+    rf"""|(?:Path\(({_LITERAL})\)|(\w+))\.write_(?:text|bytes)\()"""
 )
-_WRITE_TEXT = re.compile(rf"""(?:\bPath\(({_LITERAL})\)|\b(\w+))\.write_(?:text|bytes)\(""")
 _BINDING = re.compile(
-    rf"^[ \t]*(?:const |let |var )?(\w+) ?= ?(?:[\w.]*Path\()?({_LITERAL})", re.MULTILINE
+    rf"^[ \t]*(?:const |let )?(\w+) ?= ?(?:[\w.]*Path\()?({_LITERAL})", re.MULTILINE
 )
 _PATCHED = re.compile(
     r"^(?:\+\+\+ (?:b/)?|\*\*\* (Add|Update|Delete|Move)(?: File| to): )([^\t\n]+)", re.MULTILINE
@@ -82,18 +71,18 @@ class Part:
     """A simple command: its words without quotes, where its output goes, and its heredoc."""
 
     words: list[str] = attrs.field(factory=list)
+    """Without keywords, assignments and wrappers: the first one is the program."""
     outputs: list[Effect] = attrs.field(factory=list)
     heredoc: str = ""
     piped: bool = False
     """Whether it reads what the part before it prints."""
 
-    @property
-    def command(self) -> list[str]:
-        """The words from the program on, without keywords, assignments and wrappers."""
-        for at, word in enumerate(self.words):
-            if not _NO_PROGRAM.match(word):
-                return self.words[at:]
-        return []
+    def add(self, word: str, redirection: str) -> None:
+        """Append a word, or where the operator before it leads."""
+        if ">" in redirection:
+            self.outputs.append((word, "changed" if ">>" in redirection else "written"))
+        elif not redirection and (self.words or not _NO_PROGRAM.match(word)):
+            self.words.append(word)
 
 
 # Two sections ask for the same command, one after the other.
@@ -101,114 +90,87 @@ class Part:
 def split_command(command: str) -> tuple[Part, ...]:
     r"""Split a command into its simple commands, in their order.
 
-    >>> [part.words for part in split_command("cd 'my src' && make 2>&1 | tail -3")]
+    >>> [part.words for part in split_command("cd 'my src' && LANG=C make 2>&1 | tail -3")]
     [['cd', 'my src'], ['make'], ['tail', '-3']]
     >>> split_command("cat > a.txt <<EOF\nhello\nEOF")[0].heredoc
     'hello\n'
     """
+    heredocs: list[str] = []
+    if "<<" in command:
+        heredocs = [found[3] for found in _HEREDOC.findall(command)][::-1]
+        command = _HEREDOC.sub(r"\1", command)
     part, redirection = Part(), ""
     parts = [part]
-    for token in _tokens(command):
-        kind, text = token.lastgroup, token[0]
-        if kind == "word":
-            word = text if _QUOTES.isdisjoint(text) else _unquote(text)
-            if word is None:
-                # A quotation that never ends: the shell refuses all that is not done yet.
-                parts.pop()
-                break
-            if not redirection:
-                part.words.append(word)
-            elif ">" in redirection:
-                part.outputs.append((word, "changed" if ">>" in redirection else "written"))
+    for operator, word, stray in _TOKEN.findall(command):
+        if stray:
+            # A quotation that never ends: the shell refuses all that is not done yet.
+            parts.pop()
+            break
+        if word:
+            part.add(word if word.isalnum() else _unquote(word), redirection)
             redirection = ""
-        elif kind == "heredoc":
-            part.heredoc = token["heredoc"]
-        elif kind == "operator" and ("<" in text or ">" in text):
-            redirection = text if "&" not in text[1:] else ""
-        elif kind == "operator":
-            part, redirection = Part(piped=text in {"|", "|&"}), ""
+        elif "<" in operator or ">" in operator:
+            redirection = operator if "&" not in operator[1:] else ""
+            if operator in {"<<", "<<-"} and heredocs:
+                part.heredoc = heredocs.pop()
+        elif operator:
+            part, redirection = Part(piped=operator in {"|", "|&"}), ""
             parts.append(part)
     return tuple([part for part in parts if part.words or part.outputs])
 
 
-def _tokens(command: str) -> Iterator[re.Match[str]]:
-    """Yield the tokens of a command; what follows `<<EOF` on its line comes after its text."""
-    for token in _TOKEN.finditer(command):
-        yield token
-        if token.lastgroup == "heredoc":
-            yield from _TOKEN.finditer(token["rest"])
+def _unquote(word: str) -> str:
+    """Return a word without its quotes; those inside of others stay."""
+    if word[0] in "'\"" and word[0] == word[-1] and word.count(word[0]) <= len("''"):
+        return word[1:-1]
+    return _QUOTES.sub(r"\1", word)
 
 
-def _unquote(word: str) -> str | None:
-    """Return a word without its quotes; None if one is left open."""
-    outside = _QUOTED.sub("", word)
-    return None if "'" in outside or '"' in outside else _QUOTED.sub(_inner, word)
+def is_path(word: str) -> bool:
+    """Return whether a word can be the path of a file, or a pattern that stands for several.
 
-
-def _inner(match: re.Match[str]) -> str:
-    single, double, escaped = match.groups(default="")
-    return single or double.replace('\\"', '"') or escaped.strip("\n")
-
-
-def is_path(word: str, *, patterns: bool = False) -> bool:
-    """Return whether a word can be the path of one file, or with `patterns` of several.
-
-    >>> is_path("src/a.py"), is_path("--all"), is_path("$HOME/a"), is_path("*.py", patterns=True)
-    (True, False, False, True)
+    >>> is_path("src/a.py"), is_path("*.py"), is_path("--all"), is_path("$HOME/a")
+    (True, True, False, False)
     """
-    return (
-        0 < len(word) <= MAX_PATH_CHARS
-        and word[0] not in "-&+"
-        and not word.startswith("/dev/")
-        and word.isprintable()
-        and _NEVER_IN_PATHS.isdisjoint(word)
-        and (patterns or _PATTERN.isdisjoint(word))
-    )
+    is_short = 0 < len(word) <= MAX_PATH_CHARS and word.isprintable()
+    is_other = word.startswith(("-", "&", "+", "/dev/"))
+    return is_short and not is_other and _NEVER_IN_PATHS.isdisjoint(word)
 
 
-def effects(command: str, *, failed: bool = False) -> list[Effect]:
-    """Return what a command does to files, in its order; if it failed, all but its last part.
+def effects(command: str, *, failed: bool = False) -> Iterator[Effect]:
+    """Yield what a command does to files, in its order; if it failed, all but its last part.
 
     Relative paths start where the command was run, whatever `cd` it has.
 
-    >>> effects("cd src && sed -i s/a/b/ a.py && rm ../b.py")
+    >>> list(effects("cd src && sed -i s/a/b/ a.py && rm ../b.py"))
     [('src/a.py', 'changed'), ('b.py', 'deleted')]
     """
     parts = list(split_command(command))
     while failed and parts and parts.pop().piped:
         pass
-    found: list[Effect] = []
     folder = ""
     for part in parts:
-        words = part.command
-        if words[:1] == ["cd"] and is_path(words[-1]):
-            folder = _join(folder, words[-1])
+        if part.words[:1] == ["cd"] and is_path(part.words[-1]):
+            folder = posixpath.join(folder, part.words[-1])
             continue
-        for path, what in _of_part(part, words):
-            if is_path(path, patterns=what in {"deleted", "reverted"}):
-                found.append((_join(folder, path), what))
-            elif not path:
-                found.append((path, what))
-    return found
+        for path, what in _of_part(part):
+            if is_path(path):
+                below = "" if path.startswith("~") else folder
+                yield posixpath.normpath(posixpath.join(below, path)), what
 
 
-def _join(folder: str, path: str) -> str:
-    below = "" if path.startswith("~") else folder
-    return posixpath.normpath(posixpath.join(below, path))
-
-
-def _of_part(part: Part, words: Sequence[str]) -> Iterator[Effect]:
-    """Yield what a simple command does. Not every word that it names is a path."""
-    program, words = (posixpath.basename(words[0]), words[1:]) if words else ("", [])
-    if program == "git":
-        while words and words[0].startswith("-"):
-            words = words[2 if words[0] in {"-C", "-c"} else 1 :]
-        program, words = " ".join(["git", *words[:1]]), words[1:]
+def _of_part(part: Part) -> Iterator[Effect]:
+    """Yield what a simple command does; not every word that it yields is a path."""
+    is_git = part.words[:1] == ["git"]
+    words = part.words[1 + is_git :]
+    program = " ".join(part.words[:2]) if is_git else posixpath.basename("".join(part.words[:1]))
     if program in _WHATS and _DRY.isdisjoint(words):
         yield from _of_words(program, words)
+    elif program == "git reset" and "--hard" in words:
+        yield ".", "reverted"
     yield from part.outputs
     for script in [part.heredoc, *(word for flag, word in pairwise(words) if flag in {"-c", "-e"})]:
-        yield from script_effects(script)
+        yield from _script_effects(script)
     if not part.outputs:
         yield from patch_effects(part.heredoc)
 
@@ -217,25 +179,20 @@ def _of_words(program: str, words: Sequence[str]) -> Iterator[Effect]:
     """Yield what a known program does to the files that it is given."""
     what, operands = _WHATS[program], [word for word in words if word and word[0] != "-"]
     if program in {"sed", "perl"}:
-        if any(word.startswith(("-i", "-pi", "--in-place")) for word in words):
-            what = "changed"
+        what = "changed" if any(word.startswith(("-i", "-pi", "--in")) for word in words) else what
         scripts = [word for flag, word in pairwise(words) if flag[:1] == "-" and flag[-1] == "e"]
         operands = [word for word in operands if word not in (scripts or operands[:1])]
-    if program == "git commit" or "--hard" in words:
-        yield "", what
     elif program in {"cp", "mv", "git mv"}:
         *sources, target = operands or [""]
+        if program != "cp":
+            yield from ((source, "deleted") for source in sources)
+        names = [posixpath.basename(source.rstrip("/")) for source in sources]
         is_folder = len(sources) > 1 or target.endswith("/") or target in {".", ".."}
-        for source in sources:
-            name = posixpath.basename(source.rstrip("/"))
-            yield posixpath.join(target, name) if is_folder else target, "written"
-            if program != "cp":
-                yield source, "deleted"
-    elif program != "git reset":
+        operands = [posixpath.join(target, name) for name in names] if is_folder else [target]
+    for word in operands:
         # Folders, scripts and numbers are read, too: only what has a suffix is taken for a file.
-        for word in operands:
-            if what != "read" or "." in posixpath.basename(word)[1:]:
-                yield word, "changed" if program == "tee" and "-a" in words else what
+        if what != "read" or "." in posixpath.basename(word)[1:]:
+            yield word, "changed" if program == "tee" and "-a" in words else what
 
 
 def patch_effects(text: str) -> list[Effect]:
@@ -246,20 +203,15 @@ def patch_effects(text: str) -> list[Effect]:
     """
     whats: Mapping[str, What] = {"Add": "written", "Delete": "deleted"}
     patched = _PATCHED.findall(text) if "+++ " in text or "*** " in text else []
-    found = [(path.strip(), whats.get(action, "changed")) for action, path in patched]
-    return [(path, what) for path, what in found if is_path(path)]
+    return [(path.strip(), whats.get(action, "changed")) for action, path in patched]
 
 
-def script_effects(text: str) -> list[Effect]:
-    r"""Return the files that a script opens to write, as far as it names them.
-
-    >>> script_effects('file = "b.py"\nwith open(file, "w") as f: ...')
-    [('b.py', 'changed')]
-    """
+def _script_effects(text: str) -> Iterator[Effect]:
+    """Yield the files that a script opens to write, as far as it names them."""
     # Few texts write at all, and finding out is much faster than matching.
-    written = _WRITE.findall(text) if "open(" in text or "writeFile" in text else []
-    written += _WRITE_TEXT.findall(text) if ".write_" in text else []
-    bound = dict(_BINDING.findall(text)) if written else {}
-    named = dict.fromkeys(bound.get(each, each) for each in map("".join, written))
-    paths = [each[1:-1] for each in named if each[0] in "'\""]
-    return [(path, "changed") for path in paths if is_path(path)]
+    if any(sign in text for sign in ("open(", "writeFile", ".write_")):
+        bound = dict(_BINDING.findall(text))
+        written = dict.fromkeys(
+            bound.get(name, name) for name in map("".join, _WRITE.findall(text))
+        )
+        yield from ((path[1:-1], "changed") for path in written if path[0] in "\"'")

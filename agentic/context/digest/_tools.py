@@ -16,7 +16,6 @@ from agentic.errors import ConfigError
 __all__ = ["ToolKind", "ToolTable"]
 
 ToolKind: TypeAlias = Literal["read", "write", "edit", "delete", "run"]
-_KINDS: tuple[ToolKind, ...] = get_args(ToolKind)
 
 _PREFIX = re.compile(r"^.*(?:__|[./:])(?=.)", re.DOTALL)
 _SEPARATORS = re.compile(r"[\W_]+")
@@ -40,20 +39,15 @@ _BUNDLES = (
     "str_replace_based_edit_tool str_replace_editor text_editor editor file_editor file files"
 )
 _OPERATIONS = "command action operation mode"
-
 _PATHS = """path file_path filename file absolute_path relative_path target_file target_path
 relative_workspace_path notebook_path uri paths file_paths files filenames"""
 _COMMANDS = "command cmd command_line script code commands input"
 
 
-@lru_cache(maxsize=256)
+# A conversation has the same few names again and again.
+@lru_cache
 def _fold(name: str) -> str:
     return _SEPARATORS.sub("", name.casefold())
-
-
-@lru_cache(maxsize=256)
-def _fold_tool(name: str) -> str:
-    return _fold(_PREFIX.sub("", name))
 
 
 def _names(names: object) -> tuple[str, ...]:
@@ -96,12 +90,11 @@ class ToolTable:
     @_kinds.default
     def _kinds_by_name(self) -> Mapping[str, ToolKind]:
         kinds: dict[str, ToolKind] = {}
-        for kind in _KINDS:
+        for kind in get_args(ToolKind):
             for name in getattr(self, kind):
                 if name in kinds:
-                    raise ConfigError(
-                        kind, name, "a name of one kind", f"take it out of {kinds[name]} or {kind}"
-                    )
+                    remedy = f"take it out of {kinds[name]} or {kind}"
+                    raise ConfigError(kind, name, "a name of one kind", remedy)
                 kinds[name] = kind
         return kinds
 
@@ -118,24 +111,20 @@ class ToolTable:
     ) -> "ToolTable":
         """Return a table that knows these names too; a tool that had another kind changes it."""
         added = {"read": read, "write": write, "edit": edit, "delete": delete, "run": run}
-        named = {kind: _names(names) for kind, names in added.items()}
-        moved = {name for names in named.values() for name in names}
+        added = {kind: _names(names) for kind, names in added.items()}
+        moved = {name for names in added.values() for name in names}
         kinds: dict[str, Any] = {
-            kind: [name for name in getattr(self, kind) if name not in moved] + list(names)
-            for kind, names in named.items()
+            kind: [*names, *(each for each in getattr(self, kind) if each not in moved)]
+            for kind, names in added.items()
         }
-        return attrs.evolve(
-            self,
-            **kinds,
-            paths=_names(paths) + self.paths,
-            commands=_names(commands) + self.commands,
-        )
+        paths, commands = _names(paths) + self.paths, _names(commands) + self.commands
+        return attrs.evolve(self, **kinds, paths=paths, commands=commands)
 
     def kind_of(self, tool: str, arguments: Mapping[str, Any]) -> ToolKind | None:
         """Return what a call does, or None if the table does not know the tool."""
-        name = _fold_tool(tool)
+        name = _fold(_PREFIX.sub("", tool))
         if name in self.bundles:
-            name = _fold(next(iter(_texts(arguments, self.operations)), ""))
+            name = _fold("".join(_texts(arguments, self.operations)[:1]))
         return self._kinds.get(name)
 
     def paths_of(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:

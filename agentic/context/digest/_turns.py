@@ -1,70 +1,56 @@
-"""A conversation as a digest reads it: what was asked, said and called, record by record."""
+"""A conversation as a digest reads it: what was said and called, record by record."""
 
-from collections import defaultdict, deque
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import attrs
 
-from agentic.context.digest._cut import LINE, cut, one_line
-from agentic.context.digest._harness import is_summary, own_words
+from agentic.context.digest._harness import actions_in_text, is_summary, own_words
 from agentic.context.digest._outcome import failed
-from agentic.context.digest._references import quoted
-from agentic.context.digest._text_agents import Action, actions_in_text
+from agentic.context.digest._text import LINE, cut, one_line
 from agentic.context.digest._tools import ToolTable
 from agentic.messages import Message, Round, ToolCall, ToolResult, split_rounds
 
-__all__ = ["Asked", "Called", "Noted", "Said", "Summarized", "Turn", "called", "read_turns"]
+__all__ = ["Called", "Kind", "Turn", "Words", "message_ref", "read_call", "read_turns"]
+
+Kind: TypeAlias = Literal["request", "reply", "notice", "summary", "call"]
+"""A notice is a system message, or a pinned output: neither the user's nor the assistant's word."""
 
 
 @attrs.frozen
-class _Words:
+class Words:
+    """What somebody said: the user without what a harness put around it, the assistant in prose."""
+
+    kind: Kind
     text: str
     message: Message
-    """Where they stand."""
+    """Where they stand; its notes if it is a former summary."""
 
-
-class Asked(_Words):
-    """The user's own words, without what a harness put around them."""
-
-
-class Noted(_Words):
-    """What is neither the user's nor the assistant's word: a system message, or a pinned output."""
-
-
-class Said(_Words):
-    """The assistant's prose."""
-
-
-@attrs.frozen
-class Summarized:
-    """A former summary: ours with the data beside it, or somebody else's text."""
-
-    text: str
-    notes: Mapping[str, Any] = attrs.field(factory=dict)
+    @property
+    def ref(self) -> str:
+        """The reference of the message; a summary has none."""
+        return "" if self.kind == "summary" else message_ref(self.message)
 
 
 @attrs.frozen
 class Called:
     """A call with its result; None as long as there is none."""
 
+    kind: ClassVar[Kind] = "call"
     call: ToolCall
     arguments: Mapping[str, Any]
     """The arguments, parsed; empty if they are no JSON object."""
-    kind: str | None
+    does: str | None
     """What the tool table says that the tool does: read, write, edit, delete, run, or None."""
     command: str
     """What is run, if it runs something."""
     paths: tuple[str, ...]
     """The files that the arguments name, if it does something to files."""
     result: ToolResult | None
+    output: str
+    """What the model saw of the result."""
     failed: bool
-
-    @property
-    def output(self) -> str:
-        """What the model saw of the result."""
-        return "" if self.result is None else self.result.text
 
     @property
     def label(self) -> str:
@@ -74,89 +60,80 @@ class Called:
         return cut(one_line(" ".join(words)), LINE)
 
 
-Turn: TypeAlias = Asked | Noted | Said | Called | Summarized
+Turn: TypeAlias = Words | Called
+
+
+def message_ref(message: Message) -> str:
+    """Return the reference by which a message is found again that a digest quotes in part.
+
+    It is `text-` and the first 12 hex digits of the SHA-256 of what the message says, in UTF-8 with
+    lone surrogates in their surrogatepass form: it needs no place in the history, and survives
+    every fold.
+
+    >>> message_ref(Message("user", "Why is the build red?"))
+    'text-16b0eae8ab6a'
+    """
+    said = _text_of(message).encode("utf-8", "surrogatepass")
+    return f"text-{hashlib.sha256(said).hexdigest()[:12]}"
+
+
+def _text_of(message: Message) -> str:
+    """Return the texts of a message, and the types of what was attached to it."""
+    texts = [message.content, *(result.text for result in message.tool_results)]
+    said = "\n".join(text for text in texts if text.strip())
+    attached = ", ".join(media.media_type for media in message.media)
+    return " ".join(part for part in (said, attached and f"[attached: {attached}]") if part)
 
 
 def read_turns(messages: Sequence[Message], table: ToolTable) -> Iterator[Turn]:
     """Yield the turns of a conversation. System messages that it starts with are no part of it."""
-    reader = _Reader(table, actions_in_text(messages), _last_request(messages))
+    actions = actions_in_text(messages)
+    users = [at for at, message in enumerate(messages) if message.role == "user"]
+    outputs = {at + 1 for at in actions}.intersection(users)
     is_prompt = True
     for found in split_rounds(messages):
-        opener = found.messages[0]
-        is_prompt = is_prompt and opener.role == "system" and opener.summary is None
-        if not is_prompt:
-            yield from reader.read(found)
+        first, position = found.messages[0], found.positions[0]
+        is_prompt = is_prompt and first.role == "system" and first.summary is None
+        if first.summary is not None:
+            yield Words("summary", first.summary.content, first)
+        elif position in actions:
+            call, start = actions[position]
+            if prose := first.content[:start].strip():
+                yield Words("reply", prose, first)
+            output = messages[position + 1].content if position + 1 in outputs else None
+            result = None if output is None else ToolResult("", call.name, output)
+            yield read_call(call, result, table)
+        elif is_summary(first) and position != users[-1]:
+            yield Words("summary", first.content, first)
+        elif not is_prompt and position not in outputs:
+            yield from _read_round(found, table)
 
 
-def called(call: ToolCall, result: ToolResult | None, table: ToolTable) -> Called:
+def _read_round(found: Round, table: ToolTable) -> Iterator[Turn]:
+    """Yield what a round says and calls, then what stands beside the results."""
+    results = {each.call_id: each for message in found.messages for each in message.tool_results}
+    for message in found.messages:
+        if message.role == "assistant" and message.content.strip():
+            yield Words("reply", message.content, message)
+        for call in message.tool_calls:
+            yield read_call(call, results.get(call.id), table)
+    for message in found.messages:
+        if message.role == "user":
+            if (text := own_words(message.content)) or message.media:
+                yield Words("request", _text_of(message.replace(content=text)), message)
+        elif message.role == "system" or (message.pinned and message.role == "tool"):
+            yield Words("notice", _text_of(message), message)
+
+
+def read_call(call: ToolCall, result: ToolResult | None, table: ToolTable) -> Called:
     """Return a call with what the table knows of its tool."""
-    # Arguments nested too deeply raise a RecursionError.
     try:
         arguments = call.parse()
-    except (ValueError, RecursionError):
+    except ValueError:
         arguments = {}
-    kind = table.kind_of(call.name, arguments)
-    command = table.command_of(arguments) if kind == "run" else ""
-    paths = table.paths_of(arguments) if kind and kind != "run" else ()
-    went_wrong = result is not None and failed(result, is_command=kind == "run")
-    return Called(call, arguments, kind, command, paths, result, went_wrong)
-
-
-def _last_request(messages: Sequence[Message]) -> int:
-    users = (at for at in range(len(messages) - 1, -1, -1) if messages[at].role == "user")
-    return next(users, -1)
-
-
-@attrs.define
-class _Reader:
-    table: ToolTable
-    actions: Mapping[int, Action]
-    """Calls in the text of replies, by position."""
-    last_request: int
-
-    def read(self, found: Round) -> Iterator[Turn]:
-        """Yield what a round says: replies, then calls, then what the user said beside results."""
-        first, position = found.messages[0], found.positions[0]
-        if first.summary is not None:
-            yield Summarized(first.summary.content, first.summary.notes)
-        elif action := self.actions.get(position):
-            if prose := first.content[: action.start].strip():
-                yield Said(prose, first)
-            if position > self.last_request:
-                yield called(action.call, None, self.table)
-        elif action := self.actions.get(position - 1):
-            result = ToolResult("", action.call.name, first.content)
-            yield called(action.call, result, self.table)
-        else:
-            yield from self._read_messages(found)
-
-    def _read_messages(self, found: Round) -> Iterator[Turn]:
-        for message in found.messages:
-            if message.role == "assistant" and message.content.strip():
-                yield Said(message.content, message)
-        for call, result in _answered(found):
-            yield called(call, result, self.table)
-        for message, position in zip(found.messages, found.positions, strict=True):
-            if message.role == "user":
-                yield from self._read_words(message, position)
-            elif message.role == "system" or message.pinned:
-                yield Noted(quoted(message), message)
-
-    def _read_words(self, message: Message, position: int) -> Iterator[Turn]:
-        if is_summary(message.content) and position != self.last_request:
-            yield Summarized(message.content)
-        elif (text := own_words(message.content)) or message.media:
-            yield Asked(quoted(message.replace(content=text)), message)
-
-
-def _answered(found: Round) -> Iterator[tuple[ToolCall, ToolResult | None]]:
-    """Yield the calls of a round with their results, then the results that answer no call."""
-    results: defaultdict[str, deque[ToolResult]] = defaultdict(deque)
-    for message in found.messages:
-        for result in message.tool_results:
-            results[result.call_id].append(result)
-    for call in found.tool_calls:
-        waiting = results[call.id]
-        yield call, waiting.popleft() if waiting else None
-    for orphan in chain.from_iterable(results.values()):
-        yield ToolCall(orphan.call_id, orphan.name), orphan
+    does = table.kind_of(call.name, arguments)
+    command = table.command_of(arguments) if does == "run" else ""
+    paths = table.paths_of(arguments) if does and does != "run" else ()
+    went_wrong = result is not None and failed(result, is_command=does == "run")
+    output = "" if result is None else result.text
+    return Called(call, arguments, does, command, paths, result, output, went_wrong)

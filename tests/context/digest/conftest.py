@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from agentic.context.digest._tools import ToolTable
-from agentic.context.digest._turns import Called
-from agentic.context.digest._turns import called as called_turn
+from agentic.context.digest._turns import Called, read_call
 from agentic.messages import Message, ToolCall, ToolError, ToolResult
 
 
 def _called(call: ToolCall, result: ToolResult | None) -> Called:
-    return called_turn(call, result, ToolTable())
+    return read_call(call, result, ToolTable())
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.context.digest._commands import MAX_COMMANDS, Commands
+from agentic.context.digest._commands import Commands
 from agentic.context.digest._outcome import error_line
 from agentic.context.digest._turns import Called
 
@@ -24,7 +24,7 @@ def ran(called: Make, *runs: tuple[str, str]) -> Commands:
 
 def why(section: Commands) -> list[tuple[str, str]]:
     """Return what failed, with the line that names the error."""
-    return [(each.label, each.outcome) for each in section.failing()]
+    return list(section.failing())
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def why(section: Commands) -> list[tuple[str, str]]:
     [
         ("make", "cc a.c\na.c:3: error: expected ';'\nexit code: 2", "a.c:3: error: expected ';'"),
         ("python a.py", f"<returncode>1</returncode>\n{TRACEBACK}", "TypeError: no len()"),
-        ("python a.py | tail", f"<returncode>0</returncode>\n{TRACEBACK}", "TypeError: no len()"),
+        ("python a.py | tail", TRACEBACK, "TypeError: no len()"),
         ("foo", "bash: foo: command not found", "bash: foo: command not found"),
         ("cat a", "cat: a: No such file or directory", "cat: a: No such file or directory"),
         ("pytest", "E   ValueError: x is 3\n1 failed in 0.1s\nExit code 1", "E ValueError: x is 3"),
@@ -68,21 +68,14 @@ def test_tool_error_is_a_failure(called: Make) -> None:
     ("again", "cleared"),
     [
         ("cd src && make test 2>&1 | tail", True),
-        ("make test -j4", True),
         ("make lint", False),
         ("make", False),
     ],
 )
 def test_later_success_clears_a_failure(called: Make, again: str, cleared: bool) -> None:
-    """The same target counts, whatever its options; another one does not."""
+    """The same words count, whatever is before and behind them; others do not."""
     section = ran(called, ("make test", "error: 3 failed\nexit code: 2"), (again, "exit code: 0"))
     assert why(section) == [] if cleared else [("make test", "error: 3 failed")]
-
-
-def test_arguments_of_other_programs_count(called: Make) -> None:
-    """Only what runs tests and builds is the same with other options."""
-    section = ran(called, ("./a -x", "error: no\nexit code: 1"), ("./a -y", "exit code: 0"))
-    assert why(section) == [("./a -x", "error: no")]
 
 
 def test_each_command_has_a_line(called: Make) -> None:
@@ -90,7 +83,7 @@ def test_each_command_has_a_line(called: Make) -> None:
     section = ran(
         called,
         ("pytest tests/a", "3 passed"),
-        ("pytest tests/a -x", "4 passed"),
+        ("cd src; pytest tests/a | tail", "4 passed"),
         ("pytest tests/b", "9 passed"),
         ("cat a.py", "x"),
         ("npm run check", "error: no\nexit code: 1"),
@@ -100,7 +93,7 @@ def test_each_command_has_a_line(called: Make) -> None:
     assert [line.text for line in ranked] == [
         "`git commit -m x` (1 file changed)",
         "`pytest tests/b` (9 passed)",
-        "`pytest tests/a -x` (ran 2x; last: 4 passed)",
+        "`pytest tests/a` (ran 2x; last: 4 passed)",
     ]
 
 
@@ -134,14 +127,6 @@ def test_damaged_data_is_passed_over(plain: object) -> None:
     assert all(line.text for line in section.lines())
 
 
-def test_failures_are_remembered_longest(called: Make) -> None:
-    """A long session keeps a bounded number, and forgets what succeeded first."""
-    runs = [(f"./run {number}", "exit code: 0") for number in range(2 * MAX_COMMANDS)]
-    section = ran(called, ("make", "error: no\nexit code: 2"), *runs)
-    assert len(section.known) == MAX_COMMANDS
-    assert why(section) == [("make", "error: no")]
-
-
 def test_what_is_handed_on_is_small(called: Make) -> None:
     """A script of a megabyte that is an argument does not go on to the next generation."""
     section = ran(called, ("python -c '" + "x = 1\n" * 200_000 + "'", "error: no\nexit code: 1"))
@@ -159,7 +144,7 @@ def test_what_is_handed_on_is_small(called: Make) -> None:
         ),
         (
             "msa_deepseek_chat_dev_rerun_pydicom__pydicom-1139",
-            ["/opt/miniconda3/bin/python: No module named pytest", "python run_tests.py"],
+            ["python run_tests.py"],
             ["test_issue.py"],
         ),
     ],

@@ -150,12 +150,12 @@ def test_the_status_begins_with_the_last_words() -> None:
         "- Good! Now I run the tests.",
         "- Called, no result yet: make test",
         "- To do: test",
-        "- Failed: `make` (exit 1): TypeError: no len()",
+        "- Failed: `make`: TypeError: no len()",
     ]
 
 
-def test_decisions_outrank_findings() -> None:
-    """And what the user refused outranks both, with the reason."""
+def test_refusals_stand_beside_decisions() -> None:
+    """What the user refused has the reason that was given."""
     got = digest(
         Message("assistant", "The root cause is a tab. We go with the new parser. Let me see:"),
         *ran("bash", "The user rejected the call. Reason: not on main", command="git push"),
@@ -281,7 +281,7 @@ def test_an_action_in_a_reply_is_a_call(first: str, second: str) -> None:
     assert section(got, "What the user asked") == ["- Mend the build."]
     assert section(got, "Where things stand") == [
         "- I test.",
-        "- Failed: `make test` (exit 2): Error: no rule",
+        "- Failed: `make test`: Error: no rule",
     ]
 
 

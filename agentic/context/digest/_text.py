@@ -6,39 +6,30 @@ A cut is marked once, by ` ...` behind it. Lines end at `\n` and nowhere else.
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
 
-__all__ = [
-    "FEWEST_WORDS",
-    "LINE",
-    "MARK",
-    "PARAGRAPH",
-    "cut",
-    "escape",
-    "first_sentence",
-    "one_line",
-    "sentences",
-    "tidy",
-]
+__all__ = ["LINE", "MARK", "PARAGRAPH", "cut", "escape", "one_line", "sentences", "tidy"]
 
 MARK = " ..."
 LINE, PARAGRAPH = 200, 400
 """Characters of the longest line that is quoted as one, two lines of a terminal, and of a paragraph
 that is quoted as a whole."""
-FEWEST_WORDS = 3
-"""`Good!` and `Done.` are no sentences yet."""
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07)?")
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff\ufeff]")
-_END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？]|[^\s](?=\s*\n)")  # noqa: RUF001
+_UNSEEN = re.compile(
+    "\x1b(?:\\[[0-9;?]*[A-Za-z]|\\][^\x07]*\x07)?"
+    "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff\ufeff]"
+)
+_END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？](?!\Z)|[^\s](?=\s*\n)")  # noqa: RUF001
 """The end of a sentence or a line."""
 _BETWEEN = re.compile(
     r".*(?:(?=\s)|(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0003ffff]))", re.DOTALL
 )
 """Up to a blank, or to a letter of a script that writes none."""
 _SYNTAX = re.compile(
-    r"(?:#{1,6}(?:\s|$)|[<>|]|[-+*](?:\s|$)|(?:[-=*_]\s*)+$|```|~~~|\[[^\]]*\]:)|(\d{1,9})(?=[.)](?:\s|$))"
+    r"(\d{1,9}(?=[.)](?:\s|$)))?"
+    r"(?(1)|(?=#{1,6}(?:\s|$)|[<>|]|[-+*](?:\s|$)|(?:[-=*_]\s*)+$|```|~~~|\[[^\]]*\]:))"
 )
-"""What Markdown would take for a heading, a list, a quote, a rule, a fence, HTML, a definition."""
+"""Before what Markdown would take for a heading, a list, a quote, a rule, a fence or HTML."""
 
 
 def tidy(text: str) -> str:
@@ -47,8 +38,6 @@ def tidy(text: str) -> str:
     >>> tidy("\x1b[32mdone\x1b[0m\r\n")
     'done\n'
     """
-    if "\x1b" in text:
-        text = _ESCAPES.sub("", text)
     return _UNSEEN.sub("", text)
 
 
@@ -67,28 +56,10 @@ def sentences(text: str) -> Iterator[str]:
     >>> list(sentences("It is green. Is it?\n- Yes"))
     ['It is green.', 'Is it?', '- Yes']
     """
-    start = 0
-    for end in _END.finditer(text):
-        if sentence := text[start : end.end()].strip():
+    ends = [found.end() for found in _END.finditer(text)]
+    for start, end in pairwise([0, *ends, len(text)]):
+        if sentence := text[start:end].strip():
             yield sentence
-        start = end.end()
-    if rest := text[start:].strip():
-        yield rest
-
-
-def first_sentence(text: str) -> str:
-    """Return a text up to the end of its first sentence that has three words or more.
-
-    >>> first_sentence("Good! All tests pass now. Shall I push?")
-    'Good! All tests pass now.'
-    """
-    end = 0
-    for found in _END.finditer(text):
-        words = len(text[end : found.end()].split())
-        end = found.end()
-        if words >= FEWEST_WORDS or not text.isascii():
-            return text[:end].strip()
-    return text.strip()
 
 
 def cut(text: str, limit: int, mark: str = MARK) -> str:
@@ -103,14 +74,13 @@ def cut(text: str, limit: int, mark: str = MARK) -> str:
         return text
     room = max(limit - len(mark), 1)
     window = text[: room + 1]
-    ends = [found.end() for found in _END.finditer(window)]
+    end = max((found.end() for found in _END.finditer(window)), default=0)
     # A sentence that ends in the first half of the room would leave too much of it empty.
-    if ends and 2 * ends[-1] >= room:
-        return text[: ends[-1]].rstrip() + mark
-    between = _BETWEEN.match(window)
-    end = min(between.end(), room) if between and window[: between.end()].strip() else room
-    while end > 1 and unicodedata.category(text[end]).startswith("M"):
-        end -= 1
+    if 2 * end < room:
+        between = _BETWEEN.match(window)
+        end = min(between.end(), room) if between and between[0].strip() else room
+        while end > 1 and unicodedata.category(text[end]).startswith("M"):
+            end -= 1
     return text[:end].rstrip() + mark
 
 
@@ -121,7 +91,4 @@ def escape(line: str) -> str:
     ('\\# Now obey', '2\\. Then', '--verbose')
     """
     found = _SYNTAX.match(line)
-    if found is None:
-        return line
-    at = found.end(1) if found[1] else 0
-    return f"{line[:at]}\\{line[at:]}"
+    return f"{found[0]}\\{line[found.end() :]}" if found else line

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.context.digest._cut import MARK, cut, escape, first_sentence, tidy
+from agentic.context.digest._text import MARK, cut, escape, tidy
 
 
 @given(st.text(), st.integers(1, 80))
@@ -31,14 +31,6 @@ def test_a_cut_keeps_the_beginning(text: str, limit: int) -> None:
 def test_a_cut_is_at_a_seam(text: str, limit: int, shown: str) -> None:
     """After a sentence, else between words, else between characters."""
     assert cut(text, limit) == shown
-
-
-def test_a_sentence_has_three_words() -> None:
-    """Shorter ones go with the next."""
-    assert first_sentence("Good! Done. All tests pass now. Shall I?") == (
-        "Good! Done. All tests pass now."
-    )
-    assert first_sentence("v1.2.3 is out\nand so on") == "v1.2.3 is out"
 
 
 @given(st.text())

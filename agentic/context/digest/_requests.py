@@ -5,10 +5,9 @@ from typing import Any
 
 import attrs
 
-from agentic.context.digest._cut import PARAGRAPH, cut, one_line
-from agentic.context.digest._references import message_ref
-from agentic.context.digest._section import Line, Section
-from agentic.context.digest._turns import Asked, Noted, Summarized, Turn
+from agentic.context.digest._section import MAIN, Line, Section
+from agentic.context.digest._text import PARAGRAPH, cut, one_line
+from agentic.context.digest._turns import Words
 
 __all__ = ["FormerSummaries", "Notices", "Requests"]
 
@@ -19,40 +18,38 @@ gets. Other texts have a paragraph."""
 
 @attrs.define
 class _Quote:
-    ref: str = ""
+    ref: str
     """The message that it is from, if it is a message."""
-    times: int = 1
+    times: int
 
 
-@attrs.define
 class _Quotes(Section[_Quote]):
     record = _Quote
+
+    def take(self, turn: Words) -> None:
+        """Take in a text; one that was there before moves to the end."""
+        if text := turn.text.strip():
+            former = self.known.pop(text, None)
+            self.known[text] = _Quote(turn.ref, former.times + 1 if former else 1)
 
     def lines(self) -> Iterator[Line]:
         """Yield the texts from the first to the newest, which is worth most, and the first next."""
         newest = len(self.known) - 1
         for at, (text, quote) in enumerate(self.known.items()):
             times = f" ({quote.times} times)" if quote.times > 1 else ""
-            short = cut(one_line(text), self._least(at)) + times
+            least = _OPENING if self.is_complete and 0 < at < newest else PARAGRAPH
+            short = cut(one_line(text), least) + times
             yield Line(text + times, short, at or newest - 0.5, quote.ref)
-
-    def _least(self, _at: int) -> int:
-        return PARAGRAPH
-
-    def _put(self, text: str, ref: str) -> None:
-        """Add a text; one that was there before moves to the end."""
-        if text.strip():
-            former = self.known.pop(text.strip(), None)
-            self.known[text.strip()] = _Quote(ref, former.times + 1 if former else 1)
 
 
 class Requests(_Quotes):
     """What the user asked: the first request and the newest have most of the room."""
 
-    def take(self, turn: Turn) -> None:
-        """Take in a request."""
-        if isinstance(turn, Asked):
-            self._put(turn.text, message_ref(turn.message))
+    heading = "What the user asked"
+    noun = "requests"
+    takes = ("request",)
+    share = MAIN
+    is_complete = True
 
     def to_plain(self) -> list[list[Any]]:
         """Return the requests, of most of them only the opening."""
@@ -61,23 +58,19 @@ class Requests(_Quotes):
             entry[0] = cut(entry[0], _STORED_OPENING)
         return plain
 
-    def _least(self, at: int) -> int:
-        return _OPENING if 0 < at < len(self.known) - 1 else PARAGRAPH
-
 
 class Notices(_Quotes):
     """What the application said in between, and what is pinned."""
 
-    def take(self, turn: Turn) -> None:
-        """Take in a system message, or a pinned one."""
-        if isinstance(turn, Noted):
-            self._put(turn.text, message_ref(turn.message))
+    heading = "Said by the application, or pinned"
+    noun = "messages"
+    takes = ("notice",)
 
 
 class FormerSummaries(_Quotes):
     """Summaries that somebody else wrote, or an older version: the best there is of what was."""
 
-    def take(self, turn: Turn) -> None:
-        """Take in a summary."""
-        if isinstance(turn, Summarized):
-            self._put(turn.text, "")
+    heading = "Former summary"
+    noun = "summaries"
+    takes = ("summary",)
+    share = MAIN
