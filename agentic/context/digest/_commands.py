@@ -1,23 +1,24 @@
-"""Which commands ran and how they ended last: what failed and never succeeded later comes first.
+"""Which commands ran and how they ended last, and where things stand.
 
 A command is its last part, without `cd`, redirections and the filters behind it. A later success
 of the same words clears a failure.
 """
 
+import re
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 
-from agentic.context.digest._outcome import error_line, last_line
-from agentic.context.digest._section import Line, Section
+from agentic.context.digest._section import MAIN, STORED_CHARS, Line, Section
 from agentic.context.digest._shell import split_command
-from agentic.context.digest._text import cut
-from agentic.context.digest._turns import Called
+from agentic.context.digest._text import LINE, PARAGRAPH, cut, one_line
+from agentic.context.digest._turns import ENDS, TRACEBACK, Called, Words, exit_codes
 
-__all__ = ["Command", "Commands"]
+__all__ = ["Command", "Commands", "Status", "error_line"]
 
 LABEL_CHARS = 80
-"""Characters that name a command, and that two runs of the same share: a line of a terminal."""
+"""Characters that name a command, and that two runs of it share: a line of a terminal."""
 
 # What only looks, or does to files what the section of files says: how it ended is no news.
 _LOOKING = """awk cat cd chmod cmp cp diff find grep head less ls mkdir mv nl patch pwd rg rm sed
@@ -26,6 +27,20 @@ git-status"""
 _LOOKS = frozenset(_LOOKING.split())
 # What ends many commands and says nothing of them: `; echo $?`, `|| true`.
 _TAILS = frozenset(["echo", "true", ":", "exit", "printf"])
+
+_NAMED_ERROR = re.compile(
+    r"^[ \t]*(?:E +)?[\w.]*(?:Error|Exception|Exit|Interrupt)\b(?::.*)?$", re.MULTILINE
+)
+_ERROR_WORD = re.compile(
+    r"\b(?:errors?|fatal|panic|failed|failure|exception|cannot|denied|refused|not found|no such|"
+    r"no module|unable|undefined|unexpected|invalid|timed out)\b",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"</?[a-z_]+>")
+
+# How lists of to-dos call what is to be done, and what is done.
+_TEXTS = ("content", "text", "title", "task", "step", "description")
+_CLOSED = {"completed", "complete", "done", "closed", "cancelled", "canceled", "skipped"}
 
 
 @attrs.define
@@ -58,10 +73,11 @@ class Commands(Section[Command]):
             return
         label = cut(" ".join(words).replace("`", "'"), LABEL_CHARS)
         former = self.known.pop(label, None)
-        outcome = error_line(turn.result) if turn.failed else last_line(turn.result)
         looks = is_run and not _LOOKS.isdisjoint([words[0], "-".join(words[:2])])
-        if not looks or (turn.failed and outcome):
-            self.known[label] = Command(former.runs + 1 if former else 1, outcome, turn.failed)
+        if turn.failed or not looks:
+            outcome = error_line(turn) if turn.failed else _last_line(turn)
+            if outcome or not looks:
+                self.known[label] = Command(former.runs + 1 if former else 1, outcome, turn.failed)
 
     def failing(self) -> Iterator[tuple[str, str]]:
         """Yield what failed and never succeeded later, with the error, the newest first."""
@@ -77,6 +93,64 @@ class Commands(Section[Command]):
                 yield Line(f"`{label}` ({often}{each.outcome or 'ok'})")
 
 
+@attrs.define
+class _State:
+    text: str
+    """What was said last, or calls or to-dos, one a line."""
+    ref: str = ""
+    """The message that it is from, if that is longer than what is shown at least."""
+
+
+@attrs.define
+class Status(Section[_State]):
+    """The last reply, the calls that wait for a result, and the open to-dos, under these names."""
+
+    heading = "Where things stand"
+    noun = "items"
+    takes = ("request", "reply", "call")
+    share = MAIN
+    record = _State
+    commands: Commands = attrs.field(kw_only=True)
+    """Knows which of them failed and never succeeded later."""
+
+    def take(self, turn: Words | Called) -> None:
+        """Take in what changes the state."""
+        if isinstance(turn, Words):
+            self.known.pop("waiting", None)
+            if turn.kind == "reply":
+                ref = turn.ref if len(turn.text) > PARAGRAPH else ""
+                self.known["reply"] = _State(cut(turn.text.strip(), STORED_CHARS), ref)
+            return
+        if turn.result is None:
+            waiting = self.known.setdefault("waiting", _State(""))
+            waiting.text += f"Called, no result yet: {turn.label}\n"
+        for value in turn.arguments.values():
+            todos = [_todo(item) for item in value] if isinstance(value, list) else []
+            if todos and None not in todos:
+                self.known["todos"] = _State("\n".join(filter(None, todos)))
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the last words, what has no result, what is to be done, and what failed."""
+        if reply := self.known.get("reply"):
+            yield Line(reply.text, cut(one_line(reply.text), PARAGRAPH), 2, reply.ref)
+        for name in ("waiting", "todos"):
+            text = self.known[name].text if name in self.known else ""
+            yield from (Line(line, rank=1) for line in text.split("\n") if line)
+        for label, error in self.commands.failing():
+            yield Line(f"Failed: `{label}`" + (f": {error}" if error else ""))
+
+
+def _todo(item: Any) -> str | None:
+    """Return a to-do, an empty text if it is closed; None if it is no to-do."""
+    if not isinstance(item, dict) or not isinstance(status := item.get("status"), str):
+        return None
+    text = next((item[key] for key in _TEXTS if isinstance(item.get(key), str)), None)
+    if text is None or status.casefold() in _CLOSED:
+        return text and ""
+    state = "" if status == "pending" else f" ({one_line(status)})"
+    return cut(f"To do: {one_line(text)}", PARAGRAPH) + state
+
+
 def _main_words(command: str) -> list[str]:
     """Return the words of the part that a command is about.
 
@@ -88,3 +162,25 @@ def _main_words(command: str) -> list[str]:
         parts.pop()
     words = parts[-1].words if parts else []
     return [" ".join(word[:LABEL_CHARS].split()) for word in words]
+
+
+def error_line(turn: Called) -> str:
+    """Return the line that names the error, if it is long the beginning; empty if none does."""
+    text = _TAG.sub("", turn.output)
+    # The last error of a traceback is the one that was raised; a bare name says too little.
+    named = sorted(_NAMED_ERROR.findall(text), key=lambda line: ":" in line)
+    lines = named[-1:] or [line for line in text.split("\n") if _ERROR_WORD.search(line)]
+    told = (line for line in lines if TRACEBACK not in line and not _is_code(line))
+    return cut(one_line(next(told, "")), LINE)
+
+
+def _last_line(turn: Called) -> str:
+    """Return the last line that a program printed, if it is a short one."""
+    lines = _TAG.sub("", turn.output[-ENDS:]).split("\n")
+    last = next((line for line in reversed(lines) if line.strip() and not _is_code(line)), "")
+    return one_line(last) if len(last) <= LINE // 2 else ""
+
+
+def _is_code(line: str) -> bool:
+    """Return whether a line only states the exit code, or that nothing was printed."""
+    return line == "(no output)" or (len(line) < LINE // 2 and bool(exit_codes(line)))

@@ -1,6 +1,5 @@
 """A compactor that needs no model: the sections of its note, and what the next one is given."""
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -9,14 +8,13 @@ from typing import Any, TypeAlias
 import attrs
 
 from agentic._validate import must_be, must_count, whole
-from agentic.context.digest._commands import Commands
+from agentic.context.digest._commands import Commands, Status
 from agentic.context.digest._files import Files, FilesRead
 from agentic.context.digest._fit import TITLE, fit
 from agentic.context.digest._index import Index
 from agentic.context.digest._requests import FormerSummaries, Notices, Requests
 from agentic.context.digest._section import Section
 from agentic.context.digest._statements import Statements
-from agentic.context.digest._status import Status
 from agentic.context.digest._tools import ToolTable
 from agentic.context.digest._turns import Turn, Words, read_turns
 from agentic.errors import ConfigError
@@ -30,8 +28,6 @@ _Sections: TypeAlias = dict[str, Section[Any]]
 _TOOL = re.compile(r"[\w.-]{1,128}")
 _NOTES, _VERSION = "digest", 3
 """A higher version: notes of lower ones are no longer read, and their text is quoted."""
-_NOTES_CHARS = 8
-"""Characters of notes for each token of the text: about twice the text."""
 
 
 def _sections() -> _Sections:
@@ -60,8 +56,6 @@ class Digest:
     as far as there is room; where things stand; what was decided, found and refused; the files that
     were changed, in a shell too, and that were read; commands with their last outcome; and in the
     room that is left the lines in which identifiers were last seen. What finds no room is counted.
-    Agents that write their actions into their replies, and get the outputs as user messages, are
-    known by that.
 
     A section with nothing in it is left out, and an empty conversation has no digest at all. What
     the next generation needs goes beside the text, in its notes (see `messages.SummaryText`): a
@@ -115,7 +109,8 @@ class Digest:
         _read(read_turns(messages, self.tools), sections)
         count = (counter or self.counter).count
         text = fit(sections.values(), index, self.max_tokens, count, self.recall or "")
-        return SummaryText(text, _notes(sections, _NOTES_CHARS * self.max_tokens) if text else {})
+        plain = {name: section.to_plain() for name, section in sections.items() if section.known}
+        return SummaryText(text, {_NOTES: {"v": _VERSION, **plain}} if text else {})
 
     async def compact(self, messages: list[Message], /) -> str:
         """Return what `write` returns, for a `Manager`."""
@@ -139,23 +134,3 @@ def _read(turns: Iterable[Turn], sections: _Sections) -> None:
                 taken = attrs.evolve(turn, text=turn.text.partition(TITLE)[0])
         for take in readers[turn.kind]:
             take(taken)
-
-
-def _notes(sections: _Sections, max_chars: int) -> dict[str, Any]:
-    """Return what the next generation needs, in about so many characters of JSON.
-
-    Entries of the longest list are dropped, the oldest but one first; of what should be complete,
-    last.
-    """
-    plain = {name: section.to_plain() for name, section in sections.items()}
-    sizes = {name: len(json.dumps(entries)) for name, entries in plain.items()}
-    excess = sum(sizes.values()) - max_chars
-    while excess > 0 and sizes:
-        name = max(sizes, key=lambda name: (not sections[name].is_complete, sizes[name]))
-        if plain[name][1:-1]:
-            gone = len(json.dumps(plain[name].pop(1)))
-            sizes[name] -= gone
-            excess -= gone
-        else:
-            del sizes[name]
-    return {_NOTES: {"v": _VERSION, **{name: each for name, each in plain.items() if each}}}

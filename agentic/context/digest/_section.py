@@ -14,8 +14,9 @@ R = TypeVar("R", bound=attrs.AttrsInstance)
 
 MAIN, SIDE = 0.18, 0.04
 """Shares of the room. Main sections seldom need all of theirs: what any leaves is the index's."""
-STORED_CHARS = 4000
-"""What the next generation gets of one text at most: a page, more than any section shows."""
+STORED_CHARS, _STORED_TEXTS = 4000, 200
+"""What the next generation gets at most: of one text a page, more than any section shows; and as
+many texts of a section as a digest of 20,000 tokens has room for, besides the first."""
 
 
 @attrs.frozen
@@ -59,8 +60,10 @@ class Section(Generic[R]):
         raise NotImplementedError
 
     def to_plain(self) -> list[list[Any]]:
-        """Return what the next generation needs, as plain JSON, the newest last."""
-        return [[cut(key, STORED_CHARS), *attrs.astuple(each)] for key, each in self.known.items()]
+        """Return what the next generation needs, as plain JSON: the first text, and the newest."""
+        stored = list(self.known.items())
+        del stored[1:-_STORED_TEXTS]
+        return [[cut(key, STORED_CHARS), *attrs.astuple(record)] for key, record in stored]
 
     def restore(self, plain: object) -> None:
         """Go on from what `to_plain` returned. What is damaged is passed over."""

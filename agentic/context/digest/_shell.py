@@ -107,7 +107,7 @@ def split_command(command: str) -> tuple[Part, ...]:
             parts.pop()
             break
         if word:
-            part.add(word if word.isalnum() else _unquote(word), redirection)
+            part.add(_unquote(word), redirection)
             redirection = ""
         elif "<" in operator or ">" in operator:
             redirection = operator if "&" not in operator[1:] else ""
@@ -121,6 +121,8 @@ def split_command(command: str) -> tuple[Part, ...]:
 
 def _unquote(word: str) -> str:
     """Return a word without its quotes; those inside of others stay."""
+    if not any(quote in word for quote in "'\"\\"):
+        return word
     if word[0] in "'\"" and word[0] == word[-1] and word.count(word[0]) <= len("''"):
         return word[1:-1]
     return _QUOTES.sub(r"\1", word)

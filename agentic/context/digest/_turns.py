@@ -1,18 +1,37 @@
 """A conversation as a digest reads it: what was said and called, record by record."""
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import attrs
 
 from agentic.context.digest._harness import actions_in_text, is_summary, own_words
-from agentic.context.digest._outcome import failed
 from agentic.context.digest._text import LINE, cut, one_line
 from agentic.context.digest._tools import ToolTable
 from agentic.messages import Message, Round, ToolCall, ToolResult, split_rounds
 
-__all__ = ["Called", "Kind", "Turn", "Words", "message_ref", "read_call", "read_turns"]
+__all__ = [
+    "ENDS", "TRACEBACK", "Called", "Kind", "Turn", "Words", "exit_codes", "message_ref",
+    "read_call", "read_turns",
+]  # fmt: skip
+
+ENDS = 400
+"""Characters at either end of an output in which an exit code is looked for: harnesses write it
+around what the command printed, and a file that is printed may hold any text."""
+TRACEBACK = "Traceback (most recent call last)"
+
+_EXIT_CODE = re.compile(
+    r"(?:return_?code|exit_?code|exited with(?: code| status)?|exit(?: code| status))"
+    r"[\"'>:=\s]*(-?[0-9]+)\b"
+)
+_REFUSAL = re.compile(
+    r"(?:Error|error|ERROR|fatal)\b[^\n]*:|<tool_use_error>|[^\n]*(?:No such file|not found in|"
+    r"command not found|Permission denied|String to replace not found|no changes|did not apply)"
+)
+"""How the output of a call begins that was refused. The words are those of programs, which hardly
+any program translates."""
 
 Kind: TypeAlias = Literal["request", "reply", "notice", "summary", "call"]
 """A notice is a system message, or a pinned output: neither the user's nor the assistant's word."""
@@ -134,6 +153,28 @@ def read_call(call: ToolCall, result: ToolResult | None, table: ToolTable) -> Ca
     does = table.kind_of(call.name, arguments)
     command = table.command_of(arguments) if does == "run" else ""
     paths = table.paths_of(arguments) if does and does != "run" else ()
-    went_wrong = result is not None and failed(result, is_command=does == "run")
+    went_wrong = result is not None and _failed(result, is_command=does == "run")
     output = "" if result is None else result.text
     return Called(call, arguments, does, command, paths, result, output, went_wrong)
+
+
+def _failed(result: ToolResult, *, is_command: bool) -> bool:
+    """Return whether a call failed: it has an error, or an exit code says so, or its output."""
+    text = result.output
+    if result.error is not None or not is_command:
+        return result.error is not None or bool(_REFUSAL.match(text))
+    if codes := exit_codes(text if len(text) < ENDS else f"{text[:ENDS]}\n{text[-ENDS:]}"):
+        return codes[-1] != "0"
+    # A long output may be the text of a file.
+    return TRACEBACK in text or (len(text) < ENDS and bool(_REFUSAL.match(text)))
+
+
+def exit_codes(text: str) -> list[str]:
+    r"""Return the exit codes that a text states.
+
+    >>> exit_codes("no rule\nexit code: 2")
+    ['2']
+    """
+    low = text.lower()
+    # Few texts have these words, and finding out is much faster than matching.
+    return _EXIT_CODE.findall(low) if "code" in low or "exit" in low else []

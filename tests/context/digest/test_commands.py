@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.context.digest._commands import Commands
-from agentic.context.digest._outcome import error_line
+from agentic.context.digest._commands import Commands, error_line
 from agentic.context.digest._turns import Called
 
 Make = Callable[..., Called]
@@ -59,9 +58,9 @@ def test_success_is_no_failure(called: Make, command: str, output: str) -> None:
 
 def test_tool_error_is_a_failure(called: Make) -> None:
     """A result that carries an error needs no words."""
-    turn = called("bash", error="error: it timed out", command="make")
+    turn = called("bash", error="it timed out", command="make")
     assert turn.failed
-    assert error_line(turn.result) == "error: it timed out"
+    assert error_line(turn) == "Error: it timed out"
 
 
 @pytest.mark.parametrize(
