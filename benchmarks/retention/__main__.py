@@ -3,6 +3,7 @@
     python -m benchmarks.retention [--quick] [--jobs 2] [--json results.json] [--picture out.svg]
     python -m benchmarks.retention --validity [--quick] [--jobs 2]
     python -m benchmarks.retention --facts [--jobs 2]
+    python -m benchmarks.retention --folds [--jobs 2]
     python -m benchmarks.retention --examples
 
 A third of the sessions is held out: `--held-out` measures these, and everything else the others.
@@ -23,6 +24,7 @@ from benchmarks.retention.evidence import POINTS
 from benchmarks.retention.examples import markdown_examples
 from benchmarks.retention.handover import (
     evidence_of,
+    fold_scores_of,
     markdown_evidence,
     markdown_facts,
     scores_of,
@@ -61,6 +63,11 @@ def main() -> None:
             samples = [sample for each in pool.map(evidence_of, sessions) for sample in each]
             print(*markdown_evidence(samples), sep="\n")
         return
+    if options.folds:
+        with ProcessPoolExecutor(options.jobs) as pool:
+            scores = [score for each in pool.map(fold_scores_of, sessions) for score in each]
+        print(*markdown_facts(scores), sep="\n")
+        return
     if options.examples:
         print(*markdown_examples(sessions), sep="\n")
         return
@@ -88,6 +95,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a few points a session")
     parser.add_argument("--validity", action="store_true", help="only what providers would refuse")
     parser.add_argument("--facts", action="store_true", help="only what a digest hands over")
+    parser.add_argument("--folds", action="store_true", help="ten generations beside one digest")
     parser.add_argument("--examples", action="store_true", help="three digests, in full")
     parser.add_argument("--held-out", action="store_true", help="the third for the end only")
     parser.add_argument("--jobs", type=int, default=1, help="processes")

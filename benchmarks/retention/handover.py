@@ -3,12 +3,14 @@
 import asyncio
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TypeAlias
 
 import attrs
 
 from agentic.context.compactors import Digest
-from agentic.messages import Message
+from agentic.messages import ContextSummary, Message, SummaryText, split_rounds
 from benchmarks.retention.cuts import CUTS
 from benchmarks.retention.facts.score import FACTS, Past
 from benchmarks.retention.facts.transcript import Raw
@@ -17,11 +19,20 @@ from benchmarks.retention.measure import BUDGETS, Sample, measure, summarize
 from benchmarks.retention.sessions import Session
 from benchmarks.retention.shown import CharSize, newest, size_of, text_of
 
-__all__ = ["Score", "evidence_of", "markdown_evidence", "markdown_facts", "scores_of"]
+__all__ = [
+    "Score",
+    "evidence_of",
+    "fold_scores_of",
+    "markdown_evidence",
+    "markdown_facts",
+    "scores_of",
+]
 
 SIZES = (1_000, 2_000, 4_000)
 PLACES = 4
 """A session is cut after each quarter of its messages; the last cut is its end."""
+GENERATIONS = 10
+"""So often a session is folded: each time the former digest and the next part make a new one."""
 EVIDENCE = ("Digest 90 %, newest", "crude index 90 %, newest", "newest only")
 
 
@@ -33,11 +44,26 @@ def _newest(past: list[Message], size: int) -> str:
     return newest(past, size)[0]
 
 
-_WAYS: dict[str, Callable[[list[Message], int], str]] = {
+def _folded(past: list[Message], size: int) -> str:
+    rounds = split_rounds(past)
+    bounds = [at * len(rounds) // GENERATIONS for at in range(GENERATIONS + 1)]
+    former: list[Message] = []
+    text = ""
+    for start, end in pairwise(bounds):
+        part = [message for found in rounds[start:end] for message in found.messages]
+        text = _digest([*former, *part], size)
+        summary = ContextSummary(text, 1, notes=SummaryText(text).notes)
+        former = [summary.to_message()] if text else []
+    return text
+
+
+_Way: TypeAlias = Callable[[list[Message], int], str]
+_WAYS: dict[str, _Way] = {
     "Digest": _digest,
     "newest lines": newest_lines,
     "newest messages": _newest,
 }
+_FOLDS: dict[str, _Way] = {"one digest": _digest, f"{GENERATIONS} folds": _folded}
 
 
 @attrs.frozen
@@ -55,16 +81,24 @@ class Score:
 
 def scores_of(session: Session) -> list[Score]:
     """Score every way at every cut and size. A cut counts if the past is larger than the size."""
-    return [
-        score for place, at in enumerate(_cuts(session.raw)) for score in _at(session, place, at)
-    ]
+    return list(_scores(session, _WAYS))
 
 
-def _at(session: Session, place: int, at: int) -> Iterator[Score]:
+def fold_scores_of(session: Session) -> list[Score]:
+    """Score a digest of the whole past, and one that went through ten generations."""
+    return list(_scores(session, _FOLDS))
+
+
+def _scores(session: Session, ways: Mapping[str, _Way]) -> Iterator[Score]:
+    for place, at in enumerate(_cuts(session.raw)):
+        yield from _at(session, place, at, ways)
+
+
+def _at(session: Session, place: int, at: int, ways: Mapping[str, _Way]) -> Iterator[Score]:
     past, messages = Past(session.raw[:at]), session.messages[:at]
     for size in SIZES:
         if size_of(text_of(messages)) > size:
-            for way, write in _WAYS.items():
+            for way, write in ways.items():
                 view = write(messages, size)
                 if size_of(view) > size:
                     raise AssertionError(f"{way}: {size_of(view):.0f} of {size} tokens")
@@ -101,7 +135,8 @@ def _facts(title: str, scores: Sequence[Score]) -> Iterator[str]:
     sessions = len({score.session for score in scores})
     cuts = len({(score.session, score.place) for score in scores})
     yield f"\n{title}: {sessions} session{'s' * (sessions > 1)}, {cuts} cuts\n"
-    columns = [(way, size) for way in _WAYS for size in SIZES]
+    ways = dict.fromkeys(score.way for score in scores)
+    columns = [(way, size) for way in ways for size in SIZES]
     yield _row("", *(f"{way} {size // 1000}k" for way, size in columns))
     yield _row("---", *("---" for _ in columns))
     for fact, words in FACTS.items():

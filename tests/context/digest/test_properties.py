@@ -4,6 +4,7 @@ import asyncio
 import copy
 import json
 import re
+from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -94,11 +95,13 @@ def test_every_heading_is_ours(messages: list[Message], size: int) -> None:
 
 @unhurried
 @given(CONVERSATIONS, st.integers(50, 600))
-def test_no_line_of_the_index_stands_twice(messages: list[Message], size: int) -> None:
-    """A line that says where something was seen says it once."""
-    _, _, index = digest(messages, size).partition("\n## Last seen, newest first\n")
+def test_no_line_stands_three_times(messages: list[Message], size: int) -> None:
+    """Whatever the user, a tool or a former summary repeats; and in the index none stands twice."""
+    text = digest([*messages, *messages, *messages], size)
 
-    body = index.split("\n")[1:-1]
+    lines = Counter(line for line in text.split("\n") if line)
+    assert [line for line, times in lines.items() if times > 2] == []
+    body = text.partition("\n## Last seen, newest first\n")[2].split("\n")[1:-1]
     assert len(body) == len(set(body))
 
 
