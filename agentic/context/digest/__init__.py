@@ -1,14 +1,21 @@
 """The hand-over note that needs no model: what was asked, what changed, where things stand.
 
+Start with `Digest` and `ToolTable`.
+
 `_digest.py` lists the sections, each of which is a class. A conversation is read once, turn by turn
 (`_turns.py`); every section takes in turns and offers lines (`_section.py`); `_fit.py` gives them
 room. Add a section by writing its class, and putting it into the list.
 """
 
-from agentic.context.digest._digest import Digest
-from agentic.context.digest._fit import TITLE
-from agentic.context.digest._tools import ToolKind, ToolTable
-from agentic.context.digest._turns import message_ref
+import typing
+
+from agentic import _lazy
+
+if typing.TYPE_CHECKING:
+    from agentic.context.digest._digest import Digest
+    from agentic.context.digest._fit import TITLE
+    from agentic.context.digest._tools import ToolKind, ToolTable
+    from agentic.context.digest._turns import message_ref
 
 __all__ = ["TITLE", "Digest", "ToolKind", "ToolTable", "message_ref"]
 
@@ -16,8 +23,9 @@ __getattr__, __dir__ = _lazy.load_lazily(
     __name__,
     {
         "Digest": "._digest",
-        "TITLE": "._sections",
+        "TITLE": "._fit",
         "ToolKind": "._tools",
         "ToolTable": "._tools",
+        "message_ref": "._turns",
     },
 )
