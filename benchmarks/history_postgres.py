@@ -22,7 +22,7 @@ import psycopg
 
 from agentic.history._entries import encode_message
 from agentic.history.postgres import PostgresSessions, PostgresStore
-from agentic.history.postgres._rows import Rows
+from agentic.history.postgres._rows import PostgresRows
 from agentic.messages import Message
 
 HERE = Path(__file__).parent
@@ -76,7 +76,7 @@ async def time_rows(
     """Insert a row for each that is given."""
     await make_session(dsn, session_id)
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
-        rows = await Rows.find(connection, session_id, "bare")
+        rows = await PostgresRows.find(connection, session_id, "bare")
         assert rows  # noqa: S101  it was just made
         seq = itertools.count(1)
 

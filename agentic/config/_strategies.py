@@ -24,7 +24,7 @@ _MEDIA = "What an image, or another medium, takes in tokens."
 
 
 @attrs.frozen(kw_only=True)
-class _ClearToolOutputs:
+class _ClearToolOutputsArguments:
     max_tokens: int = number(
         "The size at which outputs are cleared.", least=1, remedy="pass the model's window, or less"
     )
@@ -43,7 +43,7 @@ class _ClearToolOutputs:
 
 
 @attrs.frozen(kw_only=True)
-class _FitWindow:
+class _FitWindowArguments:
     max_tokens: int = number("The model's window.", least=1, remedy="pass the model's window")
     reserve_tokens: int = number(
         "Left free for the reply, the system prompt and the tools' schemas.", 0, least=0
@@ -58,7 +58,7 @@ class _FitWindow:
 
 
 @attrs.frozen(kw_only=True)
-class _Importance:
+class _ImportanceArguments:
     keep_recent: int = number("The newest messages, which stay whatever their score.", 10, least=0)
     user_message_score: float = score("What a message of the user counts.", 1.0)
     assistant_message_score: float = score("What an answer of the model counts.", 0.6)
@@ -67,7 +67,7 @@ class _Importance:
 
 
 @attrs.frozen(kw_only=True)
-class _KeepLast:
+class _KeepLastArguments:
     keep_recent: int = number(
         "How many messages; the system prompt is not one of them.", 10, least=0
     )
@@ -82,14 +82,14 @@ class _KeepLast:
 
 
 @attrs.frozen(kw_only=True)
-class _TrimRounds:
+class _TrimRoundsArguments:
     max_rounds: int = number(
         "How many tool rounds stay.", least=1, remedy="pass how many tool rounds to keep"
     )
 
 
 @attrs.frozen(kw_only=True)
-class _TruncateToolOutputs:
+class _TruncateToolOutputsArguments:
     max_chars: int = number(
         "What is left of an output, in characters.",
         least=1,
@@ -118,12 +118,14 @@ class StrategyKind:
 
 
 STRATEGIES: Mapping[str, StrategyKind] = {
-    "clear_tool_outputs": StrategyKind(strategies.ClearToolOutputs, _ClearToolOutputs),
-    "fit_window": StrategyKind(strategies.FitContextWindow, _FitWindow),
-    "importance": StrategyKind(strategies.Importance, _Importance),
-    "keep_last": StrategyKind(strategies.KeepLast, _KeepLast),
-    "trim_rounds": StrategyKind(strategies.TrimRounds, _TrimRounds),
-    "truncate_tool_outputs": StrategyKind(strategies.TruncateToolOutputs, _TruncateToolOutputs),
+    "clear_tool_outputs": StrategyKind(strategies.ClearToolOutputs, _ClearToolOutputsArguments),
+    "fit_window": StrategyKind(strategies.FitContextWindow, _FitWindowArguments),
+    "importance": StrategyKind(strategies.Importance, _ImportanceArguments),
+    "keep_last": StrategyKind(strategies.KeepLast, _KeepLastArguments),
+    "trim_rounds": StrategyKind(strategies.TrimRounds, _TrimRoundsArguments),
+    "truncate_tool_outputs": StrategyKind(
+        strategies.TruncateToolOutputs, _TruncateToolOutputsArguments
+    ),
 }
 
 

@@ -22,10 +22,10 @@ from agentic.history._disk import reporting, sync_folders, write_private
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._log import Log
 from agentic.history._outputs import outputs_beside
-from agentic.history._redaction import Redacted, Request, log_redaction, redact_lines
+from agentic.history._redaction import Redacted, RedactionRequest, log_redaction, redact_lines
 from agentic.history._replace import Diff, Knowledge, Known, check_replaces, merge
 from agentic.history._session_file import (
-    View,
+    StoredView,
     read_diff,
     read_forwards,
     read_full,
@@ -105,7 +105,7 @@ class JsonlStore:
             HistoryCorrupt: a complete entry of the present view cannot be read.
             OSError: the file is there and cannot be opened.
         """
-        view = await asyncio.to_thread(self._read, read_view, View([], 0))
+        view = await asyncio.to_thread(self._read, read_view, StoredView([], 0))
         closed = close_open_rounds(view.messages)
         self._knowledge.load(view.end, Known(view.end, len(closed)))
         return closed
@@ -202,7 +202,9 @@ class JsonlStore:
             HistoryNotWritten: not all of it is done; redacted again, it goes on.
             MessageNotFound: there is no such message.
         """
-        request = Request(message_id=message_id, replacement=replacement, secret=secret, by=by)
+        request = RedactionRequest(
+            message_id=message_id, replacement=replacement, secret=secret, by=by
+        )
         await self._do(self._redact, request)
 
     async def aclose(self) -> None:
@@ -261,7 +263,7 @@ class JsonlStore:
             self._revision, self._revised = self._revision + 1, size
         return self._revision
 
-    def _redact(self, request: Request) -> None:
+    def _redact(self, request: RedactionRequest) -> None:
         _redact_file(self._log, request)
         self._knowledge.redact()
         self._revision, self._revised = self._revision + 1, self._log.claim()
@@ -283,7 +285,7 @@ class JsonlStore:
         return await finish(asyncio.wrap_future(self._worker.submit(step, *args, **kwargs)))
 
 
-def _redact_file(log: Log, request: Request) -> None:
+def _redact_file(log: Log, request: RedactionRequest) -> None:
     """Redact a message of the session that this is the log of.
 
     Raises:
@@ -336,7 +338,7 @@ def _remove_remains(path: Path) -> None:
                 other.unlink()
 
 
-def _change_title(path: Path, request: Request) -> None:
+def _change_title(path: Path, request: RedactionRequest) -> None:
     title = Path(f"{path}.title")
     with reporting(title):
         if not title.exists():

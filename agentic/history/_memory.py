@@ -8,7 +8,7 @@ import attrs
 from agentic.errors import HistoryConflict, NothingToRestore, OutputNotFound
 from agentic.history._entries import decode, encode_message, encode_view
 from agentic.history._outputs import check_ref, decode_output, encode_output, make_ref
-from agentic.history._redaction import Request, log_redaction, redact_lines
+from agentic.history._redaction import RedactionRequest, log_redaction, redact_lines
 from agentic.history._replace import Diff, Known, check_replaces, compare, merge
 from agentic.history._validate import check_message, check_messages
 from agentic.messages import Message, close_open_rounds, reopen_rounds
@@ -152,7 +152,9 @@ class MemoryStore:
             ConfigError: a message that is not JSON data, or an argument that cannot be meant.
             MessageNotFound: there is no such message.
         """
-        request = Request(message_id=message_id, replacement=replacement, secret=secret, by=by)
+        request = RedactionRequest(
+            message_id=message_id, replacement=replacement, secret=secret, by=by
+        )
         count = len(self._appended)
         lines = [encode_message(message)[:-1] for message in self._appended]
         lines += [encode_view("replace", layer.messages)[:-1] for layer in self._layers]

@@ -29,7 +29,7 @@ from agentic.history._outputs import REF
 from agentic.history._validate import is_title
 from agentic.messages import ToolCall, ToolError, ToolResult, from_plain, to_plain
 
-__all__ = ["Redacted", "Request", "log_redaction", "redact_lines"]
+__all__ = ["Redacted", "RedactionRequest", "log_redaction", "redact_lines"]
 
 _log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ def _name_user(by: str | None) -> str:
 
 
 @attrs.frozen(kw_only=True)
-class Request:
+class RedactionRequest:
     """Which message is to be redacted, and how."""
 
     message_id: str | int = attrs.field()
@@ -121,7 +121,7 @@ class Redacted:
 
     lines: list[bytes] = attrs.field(init=False, factory=list)
     """One for each that was given, without newlines; the same object where nothing changes."""
-    request: Request
+    request: RedactionRequest
     quotations: "Quotations"
     refs: frozenset[str]
     """Of the kept outputs that the message refers to."""
@@ -142,7 +142,7 @@ class Redacted:
         return ref in self.refs or self.quotations.are_in(text) or self.request.hide(text) != text
 
 
-def redact_lines(lines: Sequence[bytes], request: Request, session: str) -> Redacted:
+def redact_lines(lines: Sequence[bytes], request: RedactionRequest, session: str) -> Redacted:
     """Return the entries of a session, without newlines, as a redaction leaves them.
 
     Raises:
@@ -169,7 +169,7 @@ def redact_lines(lines: Sequence[bytes], request: Request, session: str) -> Reda
     return redacted
 
 
-def log_redaction(request: Request, session: str) -> None:
+def log_redaction(request: RedactionRequest, session: str) -> None:
     """Have the log of the process say what the session says."""
     _log.info("%s: message %r redacted by %s", session, request.message_id, request.by or "?")
 
@@ -228,7 +228,7 @@ def _without_notes(message: Plain) -> Plain:
 
 
 def _find(
-    steps: Sequence[_EntryLine], archive: Sequence[Plain], request: Request, session: str
+    steps: Sequence[_EntryLine], archive: Sequence[Plain], request: RedactionRequest, session: str
 ) -> Sequence[Plain]:
     """Find the message, and all that have its id."""
     wanted = request.message_id

@@ -15,7 +15,7 @@ import attrs
 
 from agentic.errors import HistoryCorrupt, NothingToRestore
 from agentic.history._entries import REDACTION, Entry, count_summarized, decode
-from agentic.history._redaction import Request, redact_lines
+from agentic.history._redaction import RedactionRequest, redact_lines
 from agentic.history._replace import Diff, Placed, compare
 from agentic.messages import Message
 
@@ -194,7 +194,7 @@ class SessionRows:
         """Remove the session and all that belongs to it."""
         yield Query("DELETE FROM sessions WHERE number = ?", (self.session,))
 
-    def redact(self, request: Request) -> Question[bytes]:
+    def redact(self, request: RedactionRequest) -> Question[bytes]:
         """Change the entries that hold a message, and return the entry that records it.
 
         Raises:

@@ -22,8 +22,8 @@ from agentic.history._replace import Diff, compare
 from agentic.messages import Message
 
 __all__ = [
-    "Line",
-    "View",
+    "FileLine",
+    "StoredView",
     "find_end",
     "is_session",
     "read_backwards",
@@ -42,7 +42,7 @@ _SUMMARY = b'"summary":'
 
 
 @attrs.frozen
-class Line:
+class FileLine:
     """One complete line."""
 
     offset: int
@@ -68,7 +68,7 @@ def find_end(file: BinaryIO) -> int:
     return 0
 
 
-def read_forwards(file: BinaryIO) -> Iterator[Line]:
+def read_forwards(file: BinaryIO) -> Iterator[FileLine]:
     r"""Read the complete lines, first to last.
 
     >>> import io
@@ -78,11 +78,13 @@ def read_forwards(file: BinaryIO) -> Iterator[Line]:
     offset = file.seek(0)
     for text in file:
         if text.endswith(b"\n"):
-            yield Line(offset, text[:-1])
+            yield FileLine(offset, text[:-1])
         offset += len(text)
 
 
-def read_backwards(file: BinaryIO, end: int, *, block_bytes: int = _BLOCK_BYTES) -> Iterator[Line]:
+def read_backwards(
+    file: BinaryIO, end: int, *, block_bytes: int = _BLOCK_BYTES
+) -> Iterator[FileLine]:
     r"""Read the lines before `end`, last to first, and no block that nobody asked for.
 
     `end` is 0 or stands right after a newline.
@@ -101,13 +103,13 @@ def read_backwards(file: BinaryIO, end: int, *, block_bytes: int = _BLOCK_BYTES)
         right = len(block)
         while (newline := block.rfind(b"\n", 0, right)) >= 0:
             later.append(block[newline + 1 : right])
-            yield Line(start + newline + 1, b"".join(reversed(later)))
+            yield FileLine(start + newline + 1, b"".join(reversed(later)))
             later.clear()
             right = newline
         later.append(block[:right])
         position = start
     if end > 0:
-        yield Line(0, b"".join(reversed(later)))
+        yield FileLine(0, b"".join(reversed(later)))
 
 
 def _read_at(file: BinaryIO, start: int, size: int) -> bytes:
@@ -121,7 +123,7 @@ def _read_at(file: BinaryIO, start: int, size: int) -> bytes:
 
 
 @attrs.frozen
-class View:
+class StoredView:
     """The history, and how much of the file it rests on."""
 
     messages: list[Message]
@@ -130,14 +132,14 @@ class View:
     """Where the last complete entry ends, in bytes."""
 
 
-def read_view(file: BinaryIO, session: str) -> View:
+def read_view(file: BinaryIO, session: str) -> StoredView:
     """Read backwards, up to the newest entry that holds a complete view.
 
     Raises:
         HistoryCorrupt: an entry on the way cannot be read.
     """
     end = find_end(file)
-    return View([message for _, message in _read_placed(file, session, end)], end)
+    return StoredView([message for _, message in _read_placed(file, session, end)], end)
 
 
 def read_placed(file: BinaryIO, session: str) -> list[tuple[int, Message]]:
@@ -214,7 +216,7 @@ def _read_standing(file: BinaryIO, session: str) -> list[Entry]:
     return standing
 
 
-def _entries(lines: Iterator[Line], session: str) -> Iterator[Entry]:
+def _entries(lines: Iterator[FileLine], session: str) -> Iterator[Entry]:
     return (entry for line in lines if (entry := decode(line.text, session, line.offset)))
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from agentic.errors import HistoryNotWritten
 from agentic.history.sqlite import SqliteSessions, SqliteStore
-from agentic.history.sqlite._rows import Rows
+from agentic.history.sqlite._rows import SqliteRows
 from agentic.messages import Message
 
 BULK = Message("user", "x" * 3_000)
@@ -158,7 +158,7 @@ def _count_steps(path: Path, session_id: str, question: str) -> int:
         return 0
 
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        rows = Rows.find(connection, session_id, session_id)
+        rows = SqliteRows.find(connection, session_id, session_id)
         assert rows
         connection.set_progress_handler(tick, 1)
         rows.ask(getattr(rows, question)(rows.ask(rows.state())))

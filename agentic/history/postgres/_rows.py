@@ -15,7 +15,7 @@ from psycopg.rows import TupleRow
 from agentic.history._rows import Query, Question, SessionRows, State
 from agentic.history.postgres._server import Connection
 
-__all__ = ["Rows"]
+__all__ = ["PostgresRows"]
 
 T = TypeVar("T")
 _LIMIT_BYTES = 1_000_000_000
@@ -33,7 +33,7 @@ _TABLE = re.compile(r"\b(?=(?:entries|outputs|sessions)\b)")
 
 
 @attrs.frozen
-class Rows(SessionRows):
+class PostgresRows(SessionRows):
     """What the database holds of a session. Entries are only added, and never change."""
 
     connection: Connection

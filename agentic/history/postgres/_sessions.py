@@ -22,7 +22,7 @@ from agentic.history._protocols import SessionInfo
 from agentic.history._validate import check_session_id, check_title
 from agentic.history._waiting import finish
 from agentic.history.postgres._database import Link, lock_session
-from agentic.history.postgres._rows import Rows
+from agentic.history.postgres._rows import PostgresRows
 from agentic.history.postgres._server import (
     Connection,
     check_dsn,
@@ -189,11 +189,11 @@ class PostgresSessions:
             connection = await link.to_write()
             # Also keeps a second import of the same name away, until this one has committed.
             await lock_session(connection, session_id, name)
-            if await Rows.find(connection, session_id, name):
-                problem = "already exists: choose another id, or delete it first"
+            if await PostgresRows.find(connection, session_id, name):
+                problem = "is there already: choose another id, or delete it first"
                 raise HistoryConflict(name, problem)
             async with without_limit(connection), connection.transaction():
-                rows = await Rows.add(
+                rows = await PostgresRows.add(
                     connection, session_id, name, title=found.title, created_at=found.created_at
                 )
                 entries = ((entry.kind, entry.text, entry.state) for entry in found.entries)
@@ -204,9 +204,9 @@ class PostgresSessions:
     def _name(self, session_id: str) -> str:
         return f"session {session_id!r} in {place(self.dsn)}"
 
-    async def _find(self, connection: Connection | None, session_id: str) -> Rows:
+    async def _find(self, connection: Connection | None, session_id: str) -> PostgresRows:
         name = self._name(session_id)
-        rows = await Rows.find(connection, session_id, name) if connection else None
+        rows = await PostgresRows.find(connection, session_id, name) if connection else None
         if rows is None:
             raise SessionNotFound(session_id, place(self.dsn))
         return rows

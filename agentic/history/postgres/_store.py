@@ -20,12 +20,12 @@ from agentic.errors import (
 )
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._outputs import check_ref, encode_output, read_output
-from agentic.history._redaction import Request
+from agentic.history._redaction import RedactionRequest
 from agentic.history._replace import Diff, Known, check_replaces
 from agentic.history._rows import NEW, NOWHERE, Question
 from agentic.history._validate import check_messages, check_session_id
 from agentic.history.postgres._database import Link
-from agentic.history.postgres._rows import Rows
+from agentic.history.postgres._rows import PostgresRows
 from agentic.history.postgres._server import check_dsn, place, reading
 from agentic.history.postgres._writer import PostgresWriter
 from agentic.messages import Message, close_open_rounds, reopen_rounds
@@ -139,7 +139,7 @@ class PostgresStore:
             HistoryUnavailable: the server cannot be reached, or refuses.
         """
         nothing: list[Message] = []
-        return await self._do(partial(self._read, Rows.full, nothing))
+        return await self._do(partial(self._read, PostgresRows.full, nothing))
 
     async def restore(self) -> None:
         """Take back the latest replace that still stands.
@@ -161,7 +161,7 @@ class PostgresStore:
             HistoryCorrupt: an entry cannot be read.
             HistoryUnavailable: the server cannot be reached, or refuses.
         """
-        found = await self._do(partial(self._read, Rows.latest_diff, None))
+        found = await self._do(partial(self._read, PostgresRows.latest_diff, None))
         if found is None:
             raise NothingToRestore(self._link.name)
         return found
@@ -208,7 +208,9 @@ class PostgresStore:
             HistoryNotWritten: not all of it is done; redacted again, it goes on.
             MessageNotFound: there is no such message.
         """
-        request = Request(message_id=message_id, replacement=replacement, secret=secret, by=by)
+        request = RedactionRequest(
+            message_id=message_id, replacement=replacement, secret=secret, by=by
+        )
         if not await self._do(self._is_there):  # or a claim would make it
             raise MessageNotFound(self._link.name, message_id)
         await self._do(partial(self._writer.redact, request))
@@ -228,18 +230,18 @@ class PostgresStore:
     async def _find_revision(self) -> int:
         if (seq := self._writer.seq) is not None:
             return seq
-        return (await self._read(Rows.state, NEW)).seq
+        return (await self._read(PostgresRows.state, NEW)).seq
 
     async def _is_there(self) -> bool:
-        return await self._read(Rows.title, None) is not None
+        return await self._read(PostgresRows.title, None) is not None
 
     async def _load(self) -> tuple[list[Message], tuple[int, int]]:
         # A doubt that cannot be settled now does not stop a reader, who sees what is stored.
         with contextlib.suppress(HistoryError):
             await self._writer.settle()
-        return await self._read(Rows.load, ([], NOWHERE))
+        return await self._read(PostgresRows.load, ([], NOWHERE))
 
-    async def _read(self, question: Callable[[Rows], Question[T]], nothing: T) -> T:
+    async def _read(self, question: Callable[[PostgresRows], Question[T]], nothing: T) -> T:
         """Ask a question, once more if the connection is found to be lost."""
         with reading(self._link.name, self.dsn):
             try:
@@ -250,11 +252,11 @@ class PostgresStore:
                 await self._link.aclose()
                 return await self._ask(question, nothing)
 
-    async def _ask(self, question: Callable[[Rows], Question[T]], nothing: T) -> T:
+    async def _ask(self, question: Callable[[PostgresRows], Question[T]], nothing: T) -> T:
         connection = await self._link.to_read()
         if connection is None:
             return nothing
-        rows = await Rows.find(connection, self.session_id, self._link.name)
+        rows = await PostgresRows.find(connection, self.session_id, self._link.name)
         return await rows.ask(question(rows)) if rows else nothing
 
     async def _do(self, step: Callable[[], Awaitable[T]]) -> T:

@@ -18,11 +18,11 @@ from psycopg import errors
 from agentic.errors import HistoryConflict, HistoryUnavailable, MessageNotFound, NothingToRestore
 from agentic.history._entries import Entry, encode_view
 from agentic.history._outputs import make_ref
-from agentic.history._redaction import Request, log_redaction
+from agentic.history._redaction import RedactionRequest, log_redaction
 from agentic.history._replace import Knowledge, Known, Placed, merge
 from agentic.history._rows import NEW, NOWHERE, State
 from agentic.history.postgres._database import Link, check_owner, end_former, lock_session, purge
-from agentic.history.postgres._rows import Rows
+from agentic.history.postgres._rows import PostgresRows
 from agentic.history.postgres._server import Connection, explain, writing
 from agentic.messages import Message
 
@@ -61,7 +61,7 @@ class PostgresWriter:
     """The connection that has the lock."""
     _process: int | None = attrs.field(default=None, init=False)
     """The server's process at the other end of the latest one that had it."""
-    _rows: Rows | None = attrs.field(default=None, init=False)
+    _rows: PostgresRows | None = attrs.field(default=None, init=False)
     """None while there is no such session. Known, like the state, while we hold the lock."""
     _state: State = attrs.field(default=NEW, init=False)
     _doubt: _Sent | None = attrs.field(default=None, init=False)
@@ -102,7 +102,7 @@ class PostgresWriter:
         await self._take(partial(self._keep, ref, content))
         return ref
 
-    async def redact(self, request: Request) -> None:
+    async def redact(self, request: RedactionRequest) -> None:
         """Change the entries that hold a message, and the tables as they are stored."""
         await self._take(partial(self._redact, request))
         self.knowledge.redact()
@@ -156,14 +156,14 @@ class PostgresWriter:
         await self._find_out(connection)
         await lock_session(connection, self.session_id, self.link.name)
         self._process = connection.info.backend_pid
-        rows = await Rows.find(connection, self.session_id, self.link.name)
+        rows = await PostgresRows.find(connection, self.session_id, self.link.name)
         self._state = await rows.ask(rows.state()) if rows else NEW
         self._rows, self._holder = rows, connection
 
     async def _find_out(self, connection: Connection) -> None:
         """Learn whether what is in doubt is stored, now that the lost connection has ended."""
         if self._doubt:
-            rows = await Rows.find(connection, self.session_id, self.link.name)
+            rows = await PostgresRows.find(connection, self.session_id, self.link.name)
             stored = rows is not None and await rows.has(self._doubt.seq, self._id)
             self._late, self._doubt = self._doubt if stored else None, None
 
@@ -216,7 +216,7 @@ class PostgresWriter:
             await rows.put_output(ref, content)
         self._rows = rows
 
-    async def _redact(self, request: Request) -> None:
+    async def _redact(self, request: RedactionRequest) -> None:
         if self._rows is None:
             raise MessageNotFound(self.link.name, request.message_id)
         await check_owner(self._rows.connection, self.link.name)
@@ -275,8 +275,8 @@ class PostgresWriter:
             await rows.append(kind, text, state, self._id)
         self._rows = rows
 
-    async def _make(self, connection: Connection) -> Rows:
-        return await Rows.add(connection, self.session_id, self.link.name)
+    async def _make(self, connection: Connection) -> PostgresRows:
+        return await PostgresRows.add(connection, self.session_id, self.link.name)
 
     def _say_doubt(self, problem: Exception) -> HistoryUnavailable:
         said = explain(problem, self.link.dsn) if isinstance(problem, psycopg.Error) else problem

@@ -9,13 +9,13 @@ import attrs
 
 from agentic.history._rows import Question, SessionRows, State
 
-__all__ = ["Rows"]
+__all__ = ["SqliteRows"]
 
 T = TypeVar("T")
 
 
 @attrs.frozen
-class Rows(SessionRows):
+class SqliteRows(SessionRows):
     """What the database holds of a session. Reading is for a transaction to make consistent."""
 
     connection: sqlite3.Connection

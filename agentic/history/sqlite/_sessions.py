@@ -32,7 +32,7 @@ from agentic.history.sqlite._database import (
     writing,
 )
 from agentic.history.sqlite._locks import locked_session
-from agentic.history.sqlite._rows import Rows
+from agentic.history.sqlite._rows import SqliteRows
 from agentic.history.sqlite._store import SqliteStore
 
 __all__ = ["SqliteSessions"]
@@ -205,10 +205,10 @@ class SqliteSessions:
         created_at = found.created_at.timestamp() if found.created_at else time.time()
         name = self._name(session_id)
         with locked_session(self.path, session_id, name), self._writing() as connection:
-            if Rows.find(connection, session_id, name):
-                problem = "already exists: choose another id, or delete it first"
+            if SqliteRows.find(connection, session_id, name):
+                problem = "is there already: choose another id, or delete it first"
                 raise HistoryConflict(name, problem)
-            rows = Rows.add(connection, session_id, name, created_at)
+            rows = SqliteRows.add(connection, session_id, name, created_at)
             rows.ask(rows.set_title(found.title))
             for entry in found.entries:
                 rows.append(entry.kind, entry.text, entry.state)
@@ -221,14 +221,14 @@ class SqliteSessions:
     def _missing(self, session_id: str) -> SessionNotFound:
         return SessionNotFound(session_id, str(self.path))
 
-    def _find(self, connection: sqlite3.Connection, session_id: str) -> Rows:
-        rows = Rows.find(connection, session_id, self._name(session_id))
+    def _find(self, connection: sqlite3.Connection, session_id: str) -> SqliteRows:
+        rows = SqliteRows.find(connection, session_id, self._name(session_id))
         if rows is None:
             raise self._missing(session_id)
         return rows
 
     @contextlib.contextmanager
-    def _changing(self, session_id: str) -> Iterator[Rows]:
+    def _changing(self, session_id: str) -> Iterator[SqliteRows]:
         if not self.path.exists():  # or it would be made
             raise self._missing(session_id)
         with self._writing() as connection:

@@ -19,7 +19,7 @@ import attrs
 from agentic.errors import MessageNotFound, NothingToRestore
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._outputs import check_ref, encode_output, read_output
-from agentic.history._redaction import Request
+from agentic.history._redaction import RedactionRequest
 from agentic.history._replace import Diff, Known, check_replaces
 from agentic.history._rows import NEW, NOWHERE, Question
 from agentic.history._validate import absolute, check_messages, check_session_id
@@ -32,7 +32,7 @@ from agentic.history.sqlite._database import (
     reading,
     too_busy,
 )
-from agentic.history.sqlite._rows import Rows
+from agentic.history.sqlite._rows import SqliteRows
 from agentic.history.sqlite._writer import SqliteWriter
 from agentic.messages import Message, close_open_rounds, reopen_rounds
 
@@ -103,7 +103,7 @@ class SqliteStore:
             HistoryCorrupt: an entry of the present view cannot be read, or it is no database.
             OSError: the file is there and cannot be opened.
         """
-        messages, seen = await asyncio.to_thread(self._read, Rows.load, ([], NOWHERE))
+        messages, seen = await asyncio.to_thread(self._read, SqliteRows.load, ([], NOWHERE))
         closed, (session, seq) = close_open_rounds(messages), seen
         known = Known(seq + 1, len(closed), session=session or None)
         self._writer.knowledge.load(seen, known)
@@ -139,7 +139,7 @@ class SqliteStore:
         """
         if (seq := self._writer.seq) is not None:
             return seq
-        return (await asyncio.to_thread(self._read, Rows.state, NEW)).seq
+        return (await asyncio.to_thread(self._read, SqliteRows.state, NEW)).seq
 
     async def full(self) -> list[Message]:
         """Return every message ever appended, raw and in order.
@@ -148,7 +148,7 @@ class SqliteStore:
             HistoryCorrupt: an entry cannot be read, or it is no database.
             OSError: the file is there and cannot be opened.
         """
-        return await asyncio.to_thread(self._read, Rows.full, [])
+        return await asyncio.to_thread(self._read, SqliteRows.full, [])
 
     async def restore(self) -> None:
         """Take back the latest replace that still stands.
@@ -169,7 +169,7 @@ class SqliteStore:
             HistoryCorrupt: an entry cannot be read, or it is no database.
             OSError: the file is there and cannot be opened.
         """
-        found = await asyncio.to_thread(self._read, Rows.latest_diff, None)
+        found = await asyncio.to_thread(self._read, SqliteRows.latest_diff, None)
         if found is None:
             raise NothingToRestore(self._writer.name)
         return found
@@ -213,7 +213,9 @@ class SqliteStore:
             HistoryNotWritten: nothing is changed, or it is not removed from the file yet.
             MessageNotFound: there is no such message.
         """
-        request = Request(message_id=message_id, replacement=replacement, secret=secret, by=by)
+        request = RedactionRequest(
+            message_id=message_id, replacement=replacement, secret=secret, by=by
+        )
         if not self.path.exists():  # or the claim would make it
             raise MessageNotFound(self._writer.name, message_id)
         await self._do_in_worker(partial(self._writer.redact, request))
@@ -232,14 +234,14 @@ class SqliteStore:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def _read(self, question: Callable[[Rows], Question[T]], nothing: T) -> T:
+    def _read(self, question: Callable[[SqliteRows], Question[T]], nothing: T) -> T:
         """Ask a question about one moment of the session."""
         connection = connect_reader(self.path)
         if connection is None:
             return nothing
         with contextlib.closing(connection), reading(self.path):
             connection.execute("BEGIN")
-            rows = Rows.find(connection, self.session_id, self._writer.name)
+            rows = SqliteRows.find(connection, self.session_id, self._writer.name)
             return rows.ask(question(rows)) if rows else nothing
 
     async def _do(self, step: Callable[[float], T]) -> T:

@@ -17,12 +17,12 @@ from agentic.errors import HistoryConflict, HistoryError
 from agentic.history._disk import LockedFile
 from agentic.history._entries import Entry, encode_view
 from agentic.history._outputs import make_ref
-from agentic.history._redaction import Request, log_redaction
+from agentic.history._redaction import RedactionRequest, log_redaction
 from agentic.history._replace import Knowledge, Known, merge
 from agentic.history._rows import NEW, State
 from agentic.history.sqlite._database import Busy, begin, connect_writer, not_written, purge
 from agentic.history.sqlite._locks import lock_session, unlock
-from agentic.history.sqlite._rows import Rows
+from agentic.history.sqlite._rows import SqliteRows
 from agentic.messages import Message
 
 __all__ = ["SqliteWriter"]
@@ -48,7 +48,7 @@ class SqliteWriter:
     _lock: LockedFile | None = attrs.field(default=None, init=False)
     _identity: tuple[int, int] = attrs.field(default=(0, 0), init=False)
     """Device and inode of the database."""
-    _rows: Rows | None = attrs.field(default=None, init=False)
+    _rows: SqliteRows | None = attrs.field(default=None, init=False)
     """Known while nobody else can have written."""
     _state: State = attrs.field(default=NEW, init=False)
     _committed: int = attrs.field(default=0, init=False)
@@ -104,7 +104,7 @@ class SqliteWriter:
         self._take(lambda rows: rows.put_output(ref, content), wait_seconds)
         return ref
 
-    def redact(self, request: Request, wait_seconds: float) -> None:
+    def redact(self, request: RedactionRequest, wait_seconds: float) -> None:
         """Change the entries that hold a message, and the rest of the database as it is stored."""
         self._take(lambda rows: self._redact(rows, request), wait_seconds)
         self.knowledge.redact()
@@ -122,13 +122,13 @@ class SqliteWriter:
             if connection:
                 connection.close()
 
-    def _replace(self, rows: Rows, messages: list[Message], line: bytes) -> tuple[int, int]:
+    def _replace(self, rows: SqliteRows, messages: list[Message], line: bytes) -> tuple[int, int]:
         self.knowledge.check_seen(rows.locate(self._state.seq), self.name)
         _, after = self._add(rows, Entry("replace", tuple(messages)), line)
         return after
 
     def _replace_known(
-        self, rows: Rows, messages: list[Message], line: bytes, known: Known, replaces: int
+        self, rows: SqliteRows, messages: list[Message], line: bytes, known: Known, replaces: int
     ) -> tuple[int, int]:
         if not self.knowledge.covers(rows.locate(self._state.seq), known, replaces):
             is_same = known.session in {None, rows.session}
@@ -138,20 +138,20 @@ class SqliteWriter:
         _, after = self._add(rows, Entry("replace", tuple(messages)), line)
         return after
 
-    def _restore(self, rows: Rows) -> tuple[int, int]:
+    def _restore(self, rows: SqliteRows) -> tuple[int, int]:
         restored = rows.ask(rows.restored(self._state))
         undone = rows.ask(rows.before_replace(self._state))
         entry = Entry("restore", tuple(restored))
         _, after = self._add(rows, entry, encode_view("restore", restored), undone)
         return after
 
-    def _redact(self, rows: Rows, request: Request) -> None:
+    def _redact(self, rows: SqliteRows, request: RedactionRequest) -> None:
         record = rows.ask(rows.redact(request))
         self._state = self._state.follow(None)
         rows.append("optional", record, self._state)
 
     def _add(
-        self, rows: Rows, entry: Entry, line: bytes, undone: State | None = None
+        self, rows: SqliteRows, entry: Entry, line: bytes, undone: State | None = None
     ) -> tuple[tuple[int, int], tuple[int, int]]:
         """Add an entry, and return how far somebody knew all before it, and knows all with it."""
         before = rows.locate(self._state.seq)
@@ -159,7 +159,7 @@ class SqliteWriter:
         rows.append(entry.kind, line.removesuffix(b"\n"), self._state)
         return before, rows.locate(self._state.seq)
 
-    def _take(self, step: Callable[[Rows], T], wait_seconds: float) -> T:
+    def _take(self, step: Callable[[SqliteRows], T], wait_seconds: float) -> T:
         """Take a step in a transaction of its own.
 
         Plain code, since it is at every append: four context managers took as long as SQLite.
@@ -213,10 +213,10 @@ class SqliteWriter:
             return False
         return (found.st_dev, found.st_ino) == self._identity
 
-    def _look(self, connection: sqlite3.Connection) -> Rows:
+    def _look(self, connection: sqlite3.Connection) -> SqliteRows:
         """Find the session, or make it, and see where it stands."""
-        rows = Rows.find(connection, self.session_id, self.name)
+        rows = SqliteRows.find(connection, self.session_id, self.name)
         if rows is None:
-            rows = Rows.add(connection, self.session_id, self.name, time.time())
+            rows = SqliteRows.add(connection, self.session_id, self.name, time.time())
         self._state = rows.ask(rows.state())
         return rows

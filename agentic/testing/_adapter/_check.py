@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from agentic.messages import Message
 from agentic.testing._adapter._promise import Adapter, broken
 from agentic.testing._adapter._replies import (
     check_reply,
@@ -68,7 +69,22 @@ def check_adapter(
         AssertionError: a promise is broken; the text says which, and on what.
     """
     check_validator(adapter)
-    histories = {}
+    histories = _check_examples(adapter, requests, responses, streams)
+    for where, history in histories.items():
+        check_edits(adapter, where, history)
+        check_foreign(adapter, where, history)
+    _check_errors(adapter, list(overflows), list(other_errors))
+    check_views(adapter)
+
+
+def _check_examples(
+    adapter: Adapter,
+    requests: Iterable[Mapping[str, Any]],
+    responses: Iterable[Any],
+    streams: Iterable[tuple[Sequence[Any], Any]],
+) -> dict[str, list[Message]]:
+    """Hold an adapter to what the examples of its wire show, and return the histories in them."""
+    histories: dict[str, list[Message]] = {}
     for where, request in _named("request", requests):
         histories[where] = check_request(adapter, where, request)
     replies = [(where, read_example(given)) for where, given in _named("response", responses)]
@@ -79,11 +95,7 @@ def check_adapter(
         whole = None if unstreamed is None else read_example(unstreamed)
         decision = check_stream(adapter, where, events, whole)
         histories[where] = history_of(decision)
-    for where, history in histories.items():
-        check_edits(adapter, where, history)
-        check_foreign(adapter, where, history)
-    _check_errors(adapter, list(overflows), list(other_errors))
-    check_views(adapter)
+    return histories
 
 
 def _named(kind: str, examples: Iterable[Any]) -> list[tuple[str, Any]]:
