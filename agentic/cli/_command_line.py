@@ -67,6 +67,7 @@ class _LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
+        # Only the one that is asked for: all of them together would load every room.
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
 

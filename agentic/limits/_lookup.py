@@ -101,6 +101,7 @@ def _registered(model: str) -> ModelLimits:
             _, found = snapshot.find_provider_model(name, None, server, None)
         except LookupError:
             continue
+        # Some of its models have a price and no window.
         if found.context_window:
             return ModelLimits(found.context_window, 0)
     return _UNKNOWN

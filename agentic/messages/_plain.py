@@ -66,6 +66,7 @@ def from_plain(plain: Mapping[str, Any]) -> Message:
     if not isinstance(plain, Mapping):
         raise ConfigError("plain", plain, "a JSON object", "pass what to_plain() returned")
     version = plain.get("v", _VERSION)
+    # `True` is an int to Python, and not a version.
     if type(version) is not int or not 1 <= version <= _VERSION:
         raise ConfigError(
             "v",
@@ -147,5 +148,7 @@ def _read_value(name: str, value: Any) -> tuple[Any, dict[str, Any]]:
     if name in _TIMES:
         return datetime.fromisoformat(value), {}
     if name == "data":
+        # Strictly: without `validate`, characters that do not belong are skipped, and other bytes
+        # come out.
         return base64.b64decode(value, validate=True), {}
     return value, {}

@@ -142,7 +142,15 @@ def close_open_rounds(messages: list[Message]) -> list[Message]:
     >>> close_open_rounds(cut_off)[1].tool_results[0].error.kind
     'interrupted'
     """
-    closed = [message for found in split_rounds(messages) for message in found.repaired]
+    closed: list[Message] = []
+    for found in split_rounds(messages):
+        sound = [*_without_orphans(found)] if found.orphaned else [*found.messages]
+        for made_up in _made_up_results(found):
+            # What the user says beside the results stays after all of them.
+            end = next((i for i, m in enumerate(sound) if m.role == "user"), len(sound))
+            sound.insert(end, made_up)
+        closed += sound
+    # By identity: to compare the fields of a long history would cost more than the repair.
     same = len(closed) == len(messages) and all(map(operator.is_, closed, messages))
     return messages if same else closed
 

@@ -48,6 +48,7 @@ async def replay(
     size = _Sizes(TokenCache(context_limits.counter))
     adapters = adapters_of(providers)
     runs = [_Run(policy, size, Validity(adapters)) for policy in policies]
+    # By the length of what came before: a point is judged at the request of that moment.
     judged = {len(point.past): point for point in points_of(transcript.messages, points)}
     starts = {found.positions[0] for found in split_rounds(transcript.messages)}
     said = 0

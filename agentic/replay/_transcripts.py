@@ -142,6 +142,7 @@ def _read(found: Values, name: str) -> list[Transcript]:
 
 def _messages_of(data: dict[str, Any]) -> list[Any] | None:
     messages = data.get("messages")
+    # A `replace` of our own stores has `messages` as well, and a type.
     return messages if isinstance(messages, list) and "type" not in data else None
 
 
@@ -169,6 +170,7 @@ def _conversation(values: Sequence[Value], name: str, notes: list[str]) -> Trans
 
 def _recognize(values: Sequence[Value]) -> _Format:
     for form in _FORMATS:
+        # Any, not the first: files of agents begin with entries that hold no message.
         if any(form.recognizes(value.data) for value in values):
             return form
     if not values:

@@ -110,6 +110,7 @@ class ContextMeter:
         conversation grew by: then the server cut the context. Other servers report only what they
         did not find in their cache, which does not add up.
         """
+        # Some servers answer a stream without a usage, or with one of zeros.
         if not usage.input:
             return
         if usage.input >= _FACTORS[0] * self._token_cache.sizes(sent).total:
@@ -169,6 +170,8 @@ class ContextMeter:
         reported, estimated = plain["growth"]
         self._growth = reported, estimated
         self._smallest = None if plain["smallest"] is None else tuple(plain["smallest"])
+        # The messages themselves are not in the state: a digest of them tells whether these are the
+        # same.
         count = plain["reported_messages"]
         start = view[:count]
         if count and len(start) == count and digest(start) == plain["reported_digest"]:

@@ -32,11 +32,14 @@ class _Memo:
     counts: OrderedDict[tuple[int, int], int] = attrs.field(factory=OrderedDict, repr=False)
 
     def count(self, text: str, /) -> int:
+        # Not the text itself: a memo of texts would hold every conversation that was ever counted.
         key = (hash(text), len(text))
         known = self.counts.get(key)
         if known is None:
             known = self.counts[key] = self.counter.count(text)
             if len(self.counts) > _MEMO_ENTRIES:
+                # The oldest goes, in whatever order they are asked for: to track that would cost
+                # each hit.
                 self.counts.popitem(last=False)
         return known
 

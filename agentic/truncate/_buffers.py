@@ -57,6 +57,7 @@ class Buffer:
         self._check(chunk)
         if isinstance(chunk, str):
             self._add(chunk)
+        # Most output of tools is ASCII: what the limits throw away is then never decoded.
         elif chunk.isascii() and not self._pending():
             self._add_ascii(chunk)
         else:
@@ -70,6 +71,7 @@ class Buffer:
 
         It may be asked for at any time, after `close` too.
         """
+        # The start of a character that has not arrived whole; if nothing follows, it is U+FFFD.
         rest = self._pending().decode("utf-8", "replace")
         lines = self._newlines + (self._in_line or bool(rest))
         size = self._size + utf8_size(rest)

@@ -53,6 +53,7 @@ class UnknownStopWord(ProviderError):
 @contextmanager
 def unknown_words_raise() -> Iterator[None]:
     """Make every unknown word an `UnknownStopWord` inside the block: for an adapter's tests."""
+    # A context variable, so that one test does not make the words of another raise.
     token = _strict.set(True)
     try:
         yield
@@ -103,5 +104,6 @@ class StopWords:
     def _unknown(self, word: str) -> StopReason:
         if _strict.get():
             raise UnknownStopWord(self.provider, word, tuple(sorted(self.reasons)))
+        # An agent in production goes on: a new word of a provider is no reason to lose a reply.
         _log.warning("%s stopped with the unknown word %r: treated as OTHER", self.provider, word)
         return StopReason.OTHER

@@ -57,6 +57,7 @@ class ChatSession:
 
     async def use(self, agent: AgentConfig) -> None:
         """Go on with another agent, or with another model; if it cannot be used, as before."""
+        # Made before the present one is ended: a model that cannot be used changes nothing.
         session, runner = _made(agent, self.session.session_id)
         await self.end()
         self.agent, self.session, self.runner = agent, session, runner
@@ -76,6 +77,7 @@ class ChatSession:
 
     async def do(self, work: Coroutine[Any, Any, _T]) -> _T | None:
         """Wait for something that Ctrl-C stops; a problem is told, and gives None."""
+        # A task of its own: Ctrl-C stops this work, and not the loop that reads the next line.
         task = asyncio.create_task(_staying(work))
         try:
             with _stopped_by_ctrl_c(task):
