@@ -2,7 +2,7 @@
 
 Start with `MemoryStore`, `JsonlStore`, `Store` and `Archive`.
 
-`history.sqlite` and `history.postgres` are addresses of their own: each loads a database driver.
+`history.sqlite` and `history.postgres` are imported separately: each loads a database driver.
 """
 
 import typing

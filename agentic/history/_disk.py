@@ -1,8 +1,9 @@
-"""Private files: of mode 0600, written whole or not at all, locked by their writer.
+"""Private files: of mode 0600, written completely or not at all, locked by their writer.
 
-Who holds the lock of a session writes it. The lock ends with its holder, `kill -9` included. A
-forked child has the same file open, and would keep the lock of a parent who only closes it: so it
-is given back by name, and only by the process that took it.
+Only the holder of a session's lock writes the session. The lock ends with the process that holds
+it, even after `kill -9`. A forked child shares the open file, so closing it in the parent would
+leave the lock in force. The lock is therefore released explicitly, and only by the process that
+took it.
 """
 
 import contextlib
@@ -17,7 +18,7 @@ from agentic.errors import HistoryConflict, HistoryNotWritten
 
 try:
     import fcntl
-except ImportError:  # Windows, where reading works all the same
+except ImportError:  # Windows, where reading still works
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
@@ -46,12 +47,12 @@ _REMEDIES = {
     errno.ENOTDIR: "a file is where a folder is needed: move it, or choose another path",
     errno.EROFS: "the place is read-only: choose another one",
 }
-"""What to do about an error of the system, by its number."""
+"""The remedy for a system error, by its number."""
 
 
 @contextlib.contextmanager
 def reporting(path: Path) -> Iterator[None]:
-    """Turn what the system says into `HistoryNotWritten`, with a remedy."""
+    """Turn an OSError into `HistoryNotWritten`, with a remedy."""
     try:
         yield
     except OSError as problem:
@@ -61,27 +62,27 @@ def reporting(path: Path) -> Iterator[None]:
 
 
 def make_folders(folder: Path) -> list[Path]:
-    """Make a folder, and those on the way to it, their owner's only; return what was missing.
+    """Create a folder and its missing parents, accessible only to the owner; return the new ones.
 
     Raises:
-        OSError: a file stands in the way, or the place is read-only.
+        OSError: a path component is a file, or the place is read-only.
     """
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     for each in reversed(missing):
-        with contextlib.suppress(FileExistsError):  # made by somebody else just now
+        with contextlib.suppress(FileExistsError):  # another process has just created it
             each.mkdir(mode=0o700)
-    folder.mkdir(exist_ok=True)  # complains about a file
+    folder.mkdir(exist_ok=True)  # raises if it is a file
     return missing
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file as `open` asks its opener to; a new one is its owner's only."""
-    # a conversation holds what its files and commands said, secrets included
+    """Open a file, as an opener for `open`; a new file is accessible only to its owner."""
+    # a conversation contains what files and commands said, secrets included
     return os.open(path, flags, 0o600)
 
 
 def write_private(path: Path, content: bytes, *, fsync: bool) -> None:
-    """Write a file under another name, then give it its own: a kill leaves all of it or nothing."""
+    """Write a file under another name, then rename it: after a kill it is complete or absent."""
     with staged(path, content, fsync=fsync) as written:
         written.replace(path)
     if fsync:
@@ -105,7 +106,7 @@ def staged(path: Path, content: bytes, *, fsync: bool) -> Iterator[Path]:
 
 
 def sync_folders(folders: list[Path]) -> None:
-    """Make the names of new files and folders durable, which is their folder's content."""
+    """Make the names of new files and folders durable by syncing their folders."""
     for folder in folders:
         # A file that is on the disk may still be missing from its folder there.
         descriptor = os.open(folder, os.O_RDONLY)
@@ -116,7 +117,7 @@ def sync_folders(folders: list[Path]) -> None:
 
 
 class LockedFile(io.FileIO):
-    """A file for appending, locked until the process that locked it closes it."""
+    """A file opened for appending, locked until the process that locked it closes it."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "a+", opener=open_private)
@@ -124,11 +125,11 @@ class LockedFile(io.FileIO):
 
     @property
     def is_ours(self) -> bool:
-        """Return whether this process took the lock, rather than the one that it was forked of."""
+        """Return whether this process took the lock, rather than inherited it in a fork."""
         return self._owner == os.getpid()
 
     def close(self) -> None:
-        """Release the lock, if it is ours."""
+        """Close the file, and release the lock if this process took it."""
         if not self.closed and self.is_ours:
             with contextlib.suppress(OSError):
                 fcntl.flock(self, fcntl.LOCK_UN)
@@ -136,7 +137,7 @@ class LockedFile(io.FileIO):
 
 
 def require_flock(store: str) -> None:
-    """Refuse to write unlocked.
+    """Raise if the platform has no `flock`, because an unlocked file must not be written.
 
     Raises:
         ImportError: the platform has no `flock`.
@@ -149,19 +150,19 @@ def require_flock(store: str) -> None:
 
 
 def open_locked(path: Path, session: str = "", *, wait: bool = False) -> LockedFile:
-    """Open for appending and take the lock, which lasts until the file is closed.
+    """Open a file for appending and lock it; the lock lasts until the file is closed.
 
-    Whoever holds the lock may remove the file.
+    The holder of the lock may remove the file.
 
     Raises:
-        HistoryConflict: somebody else holds it.
-        OSError: the file cannot be made or opened, or locks have no effect there.
+        HistoryConflict: another process holds the lock.
+        OSError: the file cannot be created or opened, or locks have no effect there.
     """
     while True:
         file = LockedFile(path)
         try:
             _lock(file, session or str(path), wait=wait)
-            # between opening and locking, the path may have come to name another file
+            # between opening and locking, the path may have been given to another file
             with contextlib.suppress(FileNotFoundError), io.FileIO(path, "r+") as again:
                 if os.path.samestat(os.fstat(again.fileno()), os.fstat(file.fileno())):
                     _check_effect(again)
@@ -173,7 +174,7 @@ def open_locked(path: Path, session: str = "", *, wait: bool = False) -> LockedF
 
 
 def _check_effect(again: io.FileIO) -> None:
-    """Try what has to fail: some network file systems give a lock to everybody who asks."""
+    """Lock the file again, which must fail: some network file systems grant a lock to everyone."""
     try:
         fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

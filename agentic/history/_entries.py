@@ -1,22 +1,22 @@
-r"""What one line of a session file says. This is the format, version 1.
+r"""The lines of a session file: format version 1.
 
-An entry is a JSON object on a line of its own, and the line ends with `\n`:
+An entry is a JSON object on one line, which ends with `\n`:
 
     {"v":1,"type":"message","message":{...}}     a message was appended
-    {"v":1,"type":"replace","messages":[...]}    the history was replaced, by these
-    {"v":1,"type":"restore","messages":[...]}    a replace was taken back, which leaves these
+    {"v":1,"type":"replace","messages":[...]}    these messages replaced the history
+    {"v":1,"type":"restore","messages":[...]}    a replace was undone, resulting in these messages
 
-Messages have the form of `messages.to_plain`. The version stands in every entry, so that a reader
-who starts at the end needs no header. An entry of another version or type is passed over if it says
-`"optional": true`, and refused otherwise. A blank line says nothing.
+Messages have the form of `messages.to_plain`. Every entry contains the version, so that a reader
+that starts at the end needs no header. An entry of another version or type is skipped if it
+contains `"optional": true`, and otherwise refused. Blank lines are skipped.
 
-Fields that this version does not know are kept and change nothing. A later version that adds one
-which does lists its name under `"must_understand"`, in the entry or in the message: a reader who
-does not know every name there refuses the entry.
+Fields that this version does not know are kept and ignored. If a later version adds a field that
+must not be ignored, it lists the name under `"must_understand"`, in the entry or in the message: a
+reader that does not know every name in that list refuses the entry.
 
-The text is UTF-8, and a lone surrogate the three bytes of its surrogatepass form: as escapes, two
-that stand side by side would be read as one character. NaN and infinities are written as Python's
-json writes them.
+The text is UTF-8. A lone surrogate is written as the three bytes of its surrogatepass form, because
+two adjacent ones would be read as one character if they were escaped. NaN and infinities are
+written as Python's json writes them.
 """
 
 import json
@@ -45,10 +45,10 @@ _KINDS: tuple[str, ...] = get_args(Kind)
 _VERSION = 1
 _FIELDS = {"v", "type", "message", "messages", "optional", "must_understand"}
 BEGINNING = b'{"v":'
-"""How every entry begins, a torn one too as far as it goes."""
+"""The beginning of every entry, or of a torn one as far as it goes."""
 
 REDACTION = b'{"v":1,"type":"redact",'
-"""How the entry of a redaction begins: what was loaded before it still says what was removed."""
+"""The beginning of a redaction entry. Messages loaded before it still contain what was removed."""
 
 
 @attrs.frozen
@@ -57,7 +57,7 @@ class Entry:
 
     kind: Kind
     messages: tuple[Message, ...]
-    """The message that was appended, or the complete history from here on."""
+    """The message that was appended, or the complete history from this entry on."""
 
 
 def encode_message(message: Message) -> bytes:
@@ -67,7 +67,7 @@ def encode_message(message: Message) -> bytes:
     b'{"v":1,"type":"message","message":{"v":1,"role":"user","content":"hello"}}\n'
 
     Raises:
-        ConfigError: no message, or one that could not be read back.
+        ConfigError: `message` is not a Message, or could not be read back.
     """
     return _encode({"type": "message", "message": _readable(message)})
 
@@ -79,22 +79,22 @@ def encode_view(kind: Literal["replace", "restore"], messages: Iterable[Message]
     b'{"v":1,"type":"replace","messages":[]}\n'
 
     Raises:
-        ConfigError: no message, or one that could not be read back.
+        ConfigError: an item is not a Message, or could not be read back.
     """
     return _encode({"type": kind, "messages": [_readable(message) for message in messages]})
 
 
 def decode(line: bytes, session: str, offset: int = 0) -> Entry | None:
-    """Read an entry from its line without the newline; None for one that may be passed over.
+    """Decode an entry from its line, without the newline; return None for one that is skipped.
 
-    An error names the session, and the offset at which the line begins there.
+    Errors name the session and the offset of the line.
 
     >>> decode(b'{"v":2,"type":"bookmark","optional":true}', "a.jsonl") is None
     True
 
     Raises:
-        HistoryCorrupt: the line is complete and yet no entry.
-        HistoryTooNew: it is one that only a newer version can read.
+        HistoryCorrupt: the line is complete but is not an entry.
+        HistoryTooNew: only a newer version can read the entry.
     """
     if not line.strip():
         return None
@@ -107,7 +107,7 @@ def decode(line: bytes, session: str, offset: int = 0) -> Entry | None:
 
 
 def count_summarized(messages: Sequence[Message]) -> int | None:
-    """Return how many messages the newest summary among these stands for; None without one.
+    """Return how many messages the newest summary among these covers; None without a summary.
 
     >>> count_summarized([Message("user", "hello")]) is None
     True
@@ -117,10 +117,10 @@ def count_summarized(messages: Sequence[Message]) -> int | None:
 
 
 def _readable(message: Message) -> dict[str, Any]:
-    """Return the JSON form of a message, after a look whether it can be read back.
+    """Return the JSON form of a message, after checking that it can be read back.
 
-    An entry that cannot be read would make the whole session unreadable, and nothing may be taken
-    out of it: so the look comes before the writing.
+    An unreadable entry would make the whole session unreadable, and entries cannot be removed. So
+    the check comes before the write.
     """
     plain = to_plain(check_message(message))
     from_plain(plain)
@@ -141,7 +141,7 @@ def _encode(entry: dict[str, Any]) -> bytes:
 
 
 class _UnknownError(ValueError):
-    """Something in an entry that changes its meaning and that this version does not know."""
+    """An entry contains something unknown to this version that changes its meaning."""
 
 
 def _read(plain: Any) -> Entry | None:

@@ -1,7 +1,7 @@
-"""A session as lines that any kind of store gives and takes.
+"""A session as lines that every kind of store can export and import.
 
-The lines are those of a session file, and after them, each `"optional": true` so that a store which
-reads messages only passes them over:
+The lines are those of a session file, followed by these. Each of them has `"optional": true`, so
+that a store that reads only messages skips it:
 
     {"v":1,"type":"title","optional":true,"title":"..."}
     {"v":1,"type":"output","optional":true,"ref":"out-...","text":"..."}
@@ -37,32 +37,32 @@ class ExportedEntry:
     """One entry of the session, in order."""
 
     kind: str
-    """That of the entry, or "optional" for one that this version passes over."""
+    """The type of the entry, or "optional" for one that this version skips."""
     text: bytes
-    """The line without its newline."""
+    """The line, without its newline."""
     state: State
-    """The session after it."""
+    """The state of the session after the entry."""
 
 
 @attrs.define
 class Exported:
-    """What an export says."""
+    """The contents of an export."""
 
     entries: list[ExportedEntry] = attrs.field(factory=list)
     title: str = ""
     outputs: dict[str, bytes] = attrs.field(factory=dict)
-    """Encoded, by reference."""
+    """The encoded outputs, by reference."""
     created_at: datetime | None = None
-    """When its first message was said, if that says so."""
+    """When the first message was said; None if it has no timestamp."""
     _states: list[State] = attrs.field(factory=lambda: [NEW])
 
     @property
     def state(self) -> State:
-        """The session as it stands at the end."""
+        """The state of the session at the end."""
         return self._states[-1]
 
     def take(self, text: bytes, entry: Entry | None) -> None:
-        """Add an entry; None is one that this version passes over."""
+        """Add an entry; None stands for one that this version skips."""
         if entry and not self.entries and entry.messages:
             said = entry.messages[0].timestamp
             self.created_at = in_utc(said) if said else None
@@ -91,11 +91,11 @@ def encode_output_line(ref: str, content: bytes, session: str) -> bytes:
 
 
 async def read_export(lines: Lines, name: str) -> Exported:
-    """Read the lines of an export; it stays in memory whole.
+    """Read the lines of an export into memory.
 
     Raises:
-        ConfigError: the lines are no bytes.
-        HistoryCorrupt: a line cannot be read, or there is none.
+        ConfigError: the lines are not bytes.
+        HistoryCorrupt: a line cannot be read, or there are no lines.
     """
     found, offset = Exported(), 0
     async for text in _each(lines):

@@ -1,7 +1,7 @@
-"""Sessions in a folder, a file of JSON lines for each.
+"""Sessions in a folder, each in a file of JSON lines.
 
-What belongs to the session `monday` has a name that begins with `monday.jsonl`: the file itself,
-`.title`, the folder `.outputs`, and `.torn-N`, what killed writers left behind.
+The files of the session `monday` have names that begin with `monday.jsonl`: the file itself,
+`.title`, the folder `.outputs`, and `.torn-N`, which hold incomplete lines of killed writers.
 """
 
 import logging
@@ -51,16 +51,16 @@ _log = logging.getLogger(__name__)
 
 _SUFFIX = ".jsonl"
 _BELONGS = re.compile(r"\.(title|outputs|torn-\d+|\w+\.part|title\.\w+\.part)")
-"""How the names of a session's other files go on where the name of its own ends."""
+"""The names of a session's other files, after the name of its own file."""
 _BATCH_BYTES = 1024 * 1024
 
 
 @attrs.frozen
 class JsonlSessions:
-    """A folder of sessions, made at the first write.
+    """A folder of sessions, created at the first write.
 
-    Where many processes write, or a list must be quick, `history.sqlite` serves better: `list`
-    reads every file here, some four seconds for each GB.
+    `history.sqlite` is the better choice if many processes write or if listing must be fast: here
+    `list` reads every file, which takes about four seconds per GB.
 
     >>> import tempfile
     >>> async def talk(folder: str) -> list[str]:
@@ -76,47 +76,46 @@ class JsonlSessions:
     """
 
     folder: Path = attrs.field(converter=absolute)
-    """Absolute; a relative path counts from the directory of the moment."""
+    """An absolute path; a relative one is resolved against the current directory on creation."""
     fsync: bool = attrs.field(default=False, kw_only=True)
-    """Acknowledge only what survives a power cut as well."""
+    """If true, a write returns only after its data would survive a power failure."""
 
     def open(self, session_id: str) -> JsonlStore:
-        """Return the store of a session, there or not. Reads and writes nothing.
+        """Return the store of a session, whether or not the session exists. No file is touched.
 
         Raises:
-            ConfigError: no session id.
+            ConfigError: the session id is invalid.
         """
         return JsonlStore(self._path(session_id), fsync=self.fsync)
 
     async def list(self) -> Sequence[SessionInfo]:
-        """Return a line for every session, the one that changed last first. Reads every file.
+        """Return a line for every session, the most recently changed first. Reads every file.
 
-        A file that cannot be read, or no line of which is an entry, is left out, and the log names
-        it.
+        A file that cannot be read, or that contains no entry, is left out and named in the log.
 
         Raises:
-            OSError: the folder is there and cannot be read.
+            OSError: the folder exists but cannot be read.
         """
         return await asyncio.to_thread(self._list)
 
     async def rename(self, session_id: str, title: str) -> None:
-        """Set the title of a session, or with "" remove it; its writer is not disturbed.
+        """Set the title of a session, or remove it with ""; this does not disturb a writer.
 
         Raises:
-            ConfigError: no session id, or no title.
-            HistoryNotWritten: the title is as it was.
+            ConfigError: the session id or the title is invalid.
+            HistoryNotWritten: the title is unchanged.
             SessionNotFound: there is no such session.
         """
         check_title(title)
         await in_thread(self._set_title, self._find(session_id), title)
 
     async def delete(self, session_id: str) -> None:
-        """Remove a session with its outputs, its title and what killed writers left of it.
+        """Remove a session with its outputs, its title and the incomplete lines of killed writers.
 
         Raises:
-            ConfigError: no session id.
-            HistoryConflict: somebody is writing it.
-            HistoryNotWritten: it could not be removed, or not all of it.
+            ConfigError: the session id is invalid.
+            HistoryConflict: another process is writing the session.
+            HistoryNotWritten: the session could not be removed, or only in part.
             SessionNotFound: there is no such session.
         """
         await in_thread(self._delete, self._find(session_id, empty=True))
@@ -130,23 +129,24 @@ class JsonlSessions:
         secret: str | None = None,
         by: str | None = None,
     ) -> None:
-        """Replace what a message of a session says, for good, as the store's `redact` does.
+        """Permanently replace the text of a session's message, like the store's `redact`.
 
         Raises:
             SessionNotFound: there is no such session.
-            ConfigError, HistoryConflict, HistoryCorrupt, HistoryNotWritten, MessageNotFound: as the
-                store's `redact` raises them.
+            ConfigError, HistoryConflict, HistoryCorrupt, HistoryNotWritten, MessageNotFound: as
+            raised by the store's `redact`.
         """
         self._find(session_id)
         async with self.open(session_id) as store:
             await store.redact(message_id, replacement, secret=secret, by=by)
 
     async def export(self, session_id: str) -> AsyncIterator[bytes]:
-        """Yield a session as lines, as it is now: its entries, its title, its outputs.
+        """Yield the session, as it is now, as lines: its entries, its title, its outputs.
 
         Raises:
-            ConfigError: no session id.
-            HistoryCorrupt: an output is not as it was kept; the lines before it were given.
+            ConfigError: the session id is invalid.
+            HistoryCorrupt: an output was changed since it was stored. The lines before it were
+                yielded.
             SessionNotFound: there is no such session.
         """
         path = self._find(session_id)
@@ -164,13 +164,13 @@ class JsonlSessions:
             yield await asyncio.to_thread(_encode_output, outputs, ref)
 
     async def import_(self, session_id: str, lines: Lines) -> None:
-        """Make a session of an export, whole or not at all. The lines stay in memory meanwhile.
+        """Create a session from an export, completely or not at all. Its lines are held in memory.
 
         Raises:
-            ConfigError: no session id, or no lines.
-            HistoryConflict: there is such a session.
+            ConfigError: the session id or the type of the lines is invalid.
+            HistoryConflict: there already is such a session.
             HistoryCorrupt: a line cannot be read.
-            HistoryNotWritten: there is no new session.
+            HistoryNotWritten: no session was created.
         """
         path = self._path(session_id)
         found = await read_export(lines, f"the import of {session_id}")
@@ -191,7 +191,7 @@ class JsonlSessions:
         raise SessionNotFound(session_id, str(self.folder))
 
     def _list(self) -> Sequence[SessionInfo]:
-        # not by glob, to which a folder that cannot be read is an empty one
+        # not by glob, which treats an unreadable folder as an empty one
         paths = self.folder.iterdir() if self.folder.is_dir() else ()
         infos = (
             self._try(path)
@@ -203,7 +203,7 @@ class JsonlSessions:
         return sorted(found, key=lambda info: info.changed_at, reverse=True)
 
     def _try(self, path: Path) -> SessionInfo | None:
-        """Describe what is there; None if that is no session, or was taken away meanwhile."""
+        """Describe the session in a file; None if it is not a session, or was removed meanwhile."""
         try:
             return self._describe(path) if path.is_file() else None
         except FileNotFoundError:
@@ -234,9 +234,9 @@ class JsonlSessions:
     def _title(self, path: Path) -> str:
         try:
             text = Path(f"{path}.title").read_text("utf-8", "replace")
-        except OSError:  # mostly there is none, and a list is no place to fail
+        except OSError:  # mostly there is no title, and listing should not fail
             return ""
-        return text.partition("\n")[0]  # an editor may have been there
+        return text.partition("\n")[0]  # a text editor may have added a line
 
     def _set_title(self, path: Path, title: str) -> None:
         beside = Path(f"{path}.title")
@@ -254,12 +254,12 @@ class JsonlSessions:
                     other.name, len(path.name)
                 ):
                     _remove(other)
-            path.unlink()  # last: until then, what a kill leaves can be deleted again
+            path.unlink()  # last, so that a delete that was killed can be repeated
             if self.fsync:
                 sync_folders([self.folder])
 
     def _import(self, path: Path, found: Exported) -> None:
-        """Make a session under its own lock: an empty file, which is none, until all is there."""
+        """Create a session under its own lock; its file stays empty until all is written."""
         require_flock("JsonlSessions")
         with reporting(path):
             make_folders(self.folder)
@@ -285,7 +285,7 @@ class JsonlSessions:
         self._set_title(path, found.title)
         content = b"".join(entry.text + b"\n" for entry in found.entries)
         with staged(path, content, fsync=self.fsync) as written:
-            written.replace(path)  # last: only now there is a session
+            written.replace(path)  # last: only this makes it a session
 
     def _clear(self, path: Path) -> None:
         self._set_title(path, "")
@@ -297,7 +297,7 @@ def _there_already(path: Path) -> HistoryConflict:
 
 
 def _rewind(file: BinaryIO) -> int:
-    """Find where the last complete line ends, and go back to the first."""
+    """Return where the last complete line ends, and seek to the start of the file."""
     end = find_end(file)
     file.seek(0)
     return end

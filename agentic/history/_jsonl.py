@@ -1,11 +1,12 @@
 """A conversation in one append-only file of JSON lines, and its redaction.
 
-Writing is synchronous, and with `fsync` one worker thread does it: either way steps of one store
-never overlap, and a cancellation finds an entry stored whole or not begun.
+Writing is synchronous; with `fsync`, a single worker thread writes. Either way the steps of one
+store never overlap, and a cancellation finds an entry completely stored or not begun.
 
-A redaction also covers what lies next to the file: outputs, title, torn lines. The lines come last:
-a redaction that is killed has not been recorded, finds the message again, and goes on. The old file
-is replaced, not overwritten: its blocks are the file system's to use again.
+A redaction also covers what is next to the file: outputs, title, torn lines. The lines are
+rewritten last. So a redaction that was killed is not yet recorded, and can be repeated: it finds
+the message again. The old file is replaced, not overwritten, so its blocks may persist on the disk
+until the file system reuses them.
 """
 
 import re
@@ -42,18 +43,19 @@ __all__ = ["JsonlStore"]
 P = ParamSpec("P")
 T = TypeVar("T")
 _REMAINS = re.compile(r"\.(torn-\d+|\w+\.part|title\.\w+\.part)")
-"""How the names go on of what killed writers left next to a session file."""
+"""The suffixes of files that killed writers left next to a session file."""
 
 
 @attrs.define(eq=False)
 class JsonlStore:
-    """An archive in a file of mode 0600, made with its folders at the first write.
+    """An archive in a file of mode 0600, created with its folders at the first write.
 
-    Nothing is overwritten: a compaction is a line that holds the complete new view, so `load` reads
-    backwards from the end, and only up to there. What `append` acknowledged survives `kill -9`.
+    Nothing is overwritten. A compaction is a line that contains the complete new view, so `load`
+    reads backwards from the end, only as far as that line. What `append` acknowledged survives
+    `kill -9`.
 
-    The first write takes the file's lock and `aclose` gives it back; until then a second writer
-    gets `HistoryConflict`. Readers take no lock. A closed store can be used again.
+    The first write takes the file's lock and `aclose` releases it; until then, a second writer
+    raises `HistoryConflict`. Readers take no lock. A closed store can be used again.
 
     An entry that a killed writer left half written is passed over by readers; the next writer moves
     it to a file beside this one, `<name>.torn-1`. Kept outputs are in the folder `<name>.outputs`.
@@ -69,41 +71,41 @@ class JsonlStore:
     """
 
     path: Path = attrs.field(converter=absolute)
-    """Absolute; a relative path counts from the directory of the moment."""
+    """An absolute path; a relative one is resolved against the current directory on creation."""
     fsync: bool = attrs.field(default=False, kw_only=True)
-    """Acknowledge only what survives a power cut as well.
+    """If true, a write returns only after its data would survive a power failure.
 
-    A thread waits for the disk, so that the event loop goes on. What it costs is the disk's affair:
-    6 times a plain append on a virtual SSD, as `benchmarks/history.py` measured it.
+    A thread waits for the disk, so that the event loop is not blocked. The cost depends on the
+    disk: 6 times a plain append on a virtual SSD, as measured by `benchmarks/history.py`.
     """
     _log: Log = attrs.field(init=False, repr=False)
     _worker: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
     _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False, repr=False)
-    """Of the file, up to an offset."""
+    """What the caller knows of the file, as an offset."""
     _revision: int = attrs.field(default=0, init=False, repr=False)
     _revised: int | None = attrs.field(default=None, init=False, repr=False)
-    """Up to where the file was when the revision was found out."""
+    """The size of the file when the revision was last read."""
 
     @_log.default
     def _make_log(self) -> Log:
         return Log(self.path, self.fsync)
 
     async def append(self, message: Message) -> None:
-        """Keep a message, after all others.
+        """Store a message after all others.
 
         Raises:
-            ConfigError: no message, or one that is not JSON data.
-            HistoryConflict: somebody else is writing this session.
-            HistoryNotWritten: the message is not stored; the session is as it was.
+            ConfigError: `message` is not a Message, or is not JSON data.
+            HistoryConflict: another store is writing this session.
+            HistoryNotWritten: the message is not stored; the session is unchanged.
         """
         await self._do(self._append, encode_message(message))
 
     async def load(self) -> list[Message]:
-        """Return the history as a provider accepts it; none if there is no file.
+        """Return the history in a form that a provider accepts; empty if there is no file.
 
         Raises:
             HistoryCorrupt: a complete entry of the present view cannot be read.
-            OSError: the file is there and cannot be opened.
+            OSError: the file exists but cannot be opened.
         """
         view = await asyncio.to_thread(self._read, read_view, StoredView([], 0))
         closed = close_open_rounds(view.messages)
@@ -111,15 +113,15 @@ class JsonlStore:
         return closed
 
     async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
-        """Make these messages the history, or put them in the place of its first ones.
+        """Make these messages the history, or replace its first `replaces` messages with them.
 
         Raises:
-            ConfigError: no messages, one that is not JSON data, or `replaces` is more than were
+            ConfigError: an item is not a Message or not JSON data, or `replaces` is more than were
                 loaded and appended.
-            HistoryConflict: somebody else is writing this session. Without `replaces`, somebody
-                else has written to it since this store loaded it: the new view would hide what it
-                does not know. With `replaces`, the history was replaced since it was loaded.
-            HistoryNotWritten: nothing is stored; the session is as it was.
+            HistoryConflict: another store is writing this session. Without `replaces`: another
+                store has written to it since this one loaded it, and the new view would hide what
+                it does not know. With `replaces`: the history was replaced since it was loaded.
+            HistoryNotWritten: nothing is stored; the session is unchanged.
         """
         view = reopen_rounds(check_messages(messages))
         line = encode_view("replace", view)
@@ -130,34 +132,34 @@ class JsonlStore:
         await self._do(self._replace_known, view, line, known, replaces)
 
     async def revision(self) -> int:
-        """Return a number that every write to the file makes larger. Reads its size only."""
+        """Return a number that increases with every write. Reads only the file's size."""
         return await self._do(self._find_revision)
 
     async def full(self) -> list[Message]:
-        """Return every message ever appended, raw and in order. Reads the whole file.
+        """Return every message ever appended, unrepaired and in order. Reads the whole file.
 
         Raises:
             HistoryCorrupt: a complete entry cannot be read.
-            OSError: the file is there and cannot be opened.
+            OSError: the file exists but cannot be opened.
         """
         return await asyncio.to_thread(self._read, read_full, [])
 
     async def restore(self) -> None:
-        """Take back the latest replace that still stands. Reads the whole file.
+        """Undo the latest replace that was not undone yet. Reads the whole file.
 
         Raises:
-            NothingToRestore: no replace stands.
+            NothingToRestore: there is no replace left to undo.
             HistoryConflict, HistoryCorrupt, HistoryNotWritten: nothing is stored.
         """
         await self._do(self._restore)
 
     async def diff(self) -> Diff:
-        """Return what the latest replace that still stands dropped. Reads the whole file.
+        """Return what the latest replace in force removed and added. Reads the whole file.
 
         Raises:
-            NothingToRestore: no replace stands.
+            NothingToRestore: no replace is in force.
             HistoryCorrupt: a complete entry cannot be read.
-            OSError: the file is there and cannot be opened.
+            OSError: the file exists but cannot be opened.
         """
         found = await asyncio.to_thread(self._read, read_diff, None)
         if found is None:
@@ -165,23 +167,23 @@ class JsonlStore:
         return found
 
     async def put(self, output: str) -> str:
-        """Keep an output in a file of its own, and give its reference.
+        """Store an output in a file of its own, and return its reference.
 
         Raises:
-            ConfigError: no text.
-            HistoryConflict: somebody else is writing this session.
-            HistoryNotWritten: it is not kept.
+            ConfigError: `output` is not a str.
+            HistoryConflict: another store is writing this session.
+            HistoryNotWritten: the output is not stored.
         """
         await self._do(self._log.claim)
         return await in_thread(outputs_beside(self.path, fsync=self.fsync).write, output)
 
     async def get(self, ref: str) -> str:
-        """Return a kept output.
+        """Return a stored output.
 
         Raises:
-            ConfigError: no reference.
-            HistoryCorrupt: the file is not as it was written.
-            OutputNotFound: it was never kept here.
+            ConfigError: `ref` is not a reference.
+            HistoryCorrupt: the file was changed since it was written.
+            OutputNotFound: the output was never stored here.
         """
         return await asyncio.to_thread(outputs_beside(self.path, fsync=self.fsync).read, ref)
 
@@ -193,13 +195,13 @@ class JsonlStore:
         secret: str | None = None,
         by: str | None = None,
     ) -> None:
-        """Replace what a message says, for good: the file is written anew and put in its place.
+        """Permanently replace the text of a message: the file is rewritten and replaced.
 
         Raises:
-            ConfigError: an argument that cannot be meant.
-            HistoryConflict: somebody else is writing this session.
+            ConfigError: an argument is invalid.
+            HistoryConflict: another store is writing this session.
             HistoryCorrupt: an entry cannot be read.
-            HistoryNotWritten: not all of it is done; redacted again, it goes on.
+            HistoryNotWritten: the redaction is incomplete; repeating it completes it.
             MessageNotFound: there is no such message.
         """
         request = RedactionRequest(
@@ -208,7 +210,7 @@ class JsonlStore:
         await self._do(self._redact, request)
 
     async def aclose(self) -> None:
-        """Release the lock, after what is being written is written."""
+        """Release the lock, after any write in progress is complete."""
         await self._do(self._log.close)
         worker, self._worker = self._worker, None
         if worker:
@@ -226,7 +228,7 @@ class JsonlStore:
         self._knowledge.append(begin, begin, end)
 
     def _replace(self, line: bytes) -> None:
-        if self._knowledge.seen is not None:  # or the claim would look for nothing
+        if self._knowledge.seen is not None:  # otherwise claiming the file would be pointless
             self._knowledge.check_seen(self._log.claim(), str(self.path))
         self._write_view(line)
 
@@ -240,7 +242,7 @@ class JsonlStore:
         self._write_view(line)
 
     def _restore(self) -> None:
-        if self.path.exists():  # or the claim would make the file
+        if self.path.exists():  # otherwise the claim would create the file
             self._log.claim()
         restored = self._read(read_restored, None)
         if restored is None:
@@ -289,13 +291,13 @@ def _redact_file(log: Log, request: RedactionRequest) -> None:
     """Redact a message of the session that this is the log of.
 
     Raises:
-        HistoryConflict: somebody else is the writer.
+        HistoryConflict: another store is the writer.
         HistoryCorrupt: an entry cannot be read.
-        HistoryNotWritten: not all of it is done; redacted again, it goes on.
+        HistoryNotWritten: the redaction is incomplete; repeating it completes it.
         MessageNotFound: there is no such message.
     """
     path, session = log.path, str(log.path)
-    if not path.exists():  # or the claim would make it
+    if not path.exists():  # otherwise the claim would create it
         raise MessageNotFound(session, request.message_id)
     end = log.claim()
     with reporting(path), path.open("rb") as file:
@@ -309,9 +311,10 @@ def _redact_file(log: Log, request: RedactionRequest) -> None:
 
 
 def _join(lines: list[bytes], size: int) -> bytes:
-    """Put lines together, and blanks after them where they are shorter than they were.
+    """Join lines, padded with blanks to the former size if they are shorter.
 
-    So whoever knows the session up to its former end knows nothing that is there after it.
+    Then a caller who knows the session up to its former end knows nothing that is appended after
+    it.
     """
     content = b"".join(line + b"\n" for line in lines)
     return content if len(content) >= size else content.ljust(size - 1) + b"\n"
@@ -331,7 +334,7 @@ def _remove_outputs(path: Path, redacted: Redacted) -> list[str]:
 
 
 def _remove_remains(path: Path) -> None:
-    """Remove what was never acknowledged, and what nobody reads."""
+    """Remove incomplete lines, which were never acknowledged and are never read."""
     with reporting(path):
         for other in path.parent.iterdir():
             if other.name.startswith(path.name) and _REMAINS.fullmatch(other.name, len(path.name)):

@@ -1,9 +1,9 @@
 r"""A file of lines that grows at its end, has one writer at a time, and keeps what it acknowledged.
 
-`append` acknowledges by returning: the whole line is then with the operating system, which is what
-survives `kill -9`. Nothing is ever overwritten. Bytes are cut off in two cases, and neither was
-ever acknowledged: the start of a line that this writer could not finish, and a torn last line that
-another one left behind, which is first copied to a file beside it (`name.torn-1`).
+`append` acknowledges a line by returning. The operating system then has the whole line, so it
+survives `kill -9`. Nothing is ever overwritten. Bytes are cut off in two cases, neither of them
+acknowledged: the start of a line that this writer could not finish, and a torn last line of another
+writer, which is first copied to a file next to this one (`name.torn-1`).
 """
 
 import contextlib
@@ -35,22 +35,22 @@ class Log:
 
     path: Path
     fsync: bool
-    """Acknowledge only what survives a power cut as well."""
+    """If true, a write returns only after its data would survive a power failure."""
     _file: io.FileIO | None = attrs.field(default=None, init=False)
-    """Open while the lock is held."""
+    """The locked file; None while the lock is not held."""
     _identity: tuple[int, int] = attrs.field(default=(0, 0), init=False)
-    """Device and inode of the open file."""
+    """The device and inode of the open file."""
     _end: int = attrs.field(default=0, init=False)
     """Where the last complete line ends."""
     _unfinished: bool = attrs.field(default=False, init=False)
-    """Bytes of ours may stand behind the end: they come off before anything is written."""
+    """Whether bytes of ours may follow the end: they are cut off before anything is written."""
 
     def claim(self) -> int:
-        """Be the one writer, look at the file as it is now, and give where its last line ends.
+        """Become the only writer, inspect the file, and return where its last line ends.
 
         Raises:
-            HistoryConflict: somebody else is the writer.
-            HistoryNotWritten: the file cannot be made, opened or mended.
+            HistoryConflict: another process is the writer.
+            HistoryNotWritten: the file cannot be created, opened or repaired.
             ImportError: the platform has no `flock`.
         """
         with reporting(self.path):
@@ -64,16 +64,16 @@ class Log:
         return self._end
 
     def append(self, line: bytes) -> int:
-        """Write a line, whole or not at all, and give where it ends.
+        """Write a line, completely or not at all, and return where it ends.
 
         Raises:
-            HistoryConflict: somebody else is the writer.
-            HistoryNotWritten: the disk is full, the place read-only, the device broken.
+            HistoryConflict: another process is the writer.
+            HistoryNotWritten: the disk is full, the file is read-only, or the device failed.
             ImportError: the platform has no `flock`.
         """
         self.claim()
         file = self._file
-        assert file  # noqa: S101  that is what a claim is
+        assert file  # noqa: S101  claim() has opened it
         with reporting(self.path):
             self._unfinished = True
             try:
@@ -89,19 +89,20 @@ class Log:
         return self._end
 
     def rewrite(self, content: bytes) -> None:
-        """Put another file in the place of this one, whole or not at all, and be its writer.
+        """Replace the file by a new one, completely or not at all, and stay its writer.
 
-        It is on the disk before the old one goes, whatever `fsync` says: nothing would be left.
+        The new file is synced to the disk before it replaces the old one, whatever `fsync` says:
+        otherwise a power failure could lose both.
 
         Raises:
-            HistoryConflict: somebody else is the writer.
-            HistoryNotWritten: the disk is full, the place read-only, the device broken.
+            HistoryConflict: another process is the writer.
+            HistoryNotWritten: the disk is full, the file is read-only, or the device failed.
         """
         self.claim()
-        path = self.path.resolve()  # the file itself has to go, not a link to it
+        path = self.path.resolve()  # replace the file itself, not a link to it
         with reporting(self.path), staged(path, content, fsync=True) as written:
             with contextlib.ExitStack() as undo:
-                # locked before it has the name, so that nobody comes between
+                # locked before it gets the name, so that no other writer can come first
                 file = undo.enter_context(open_locked(written))
                 written.replace(path)
                 undo.pop_all()
@@ -111,7 +112,7 @@ class Log:
             sync_folders([path.parent])
 
     def close(self) -> None:
-        """Let somebody else write. The next claim takes the lock anew."""
+        """Release the lock. The next claim takes it again."""
         file, self._file = self._file, None
         if file:
             with file, contextlib.suppress(OSError):
@@ -120,7 +121,7 @@ class Log:
         self._unfinished = False
 
     def _is_as_we_left_it(self) -> bool:
-        """Return whether the path still names our file, and nobody wrote to it past the lock."""
+        """Return whether the path still names our file, and nobody wrote to it despite the lock."""
         try:
             found = self.path.stat()
         except FileNotFoundError:
@@ -128,7 +129,7 @@ class Log:
         return (found.st_dev, found.st_ino) == self._identity and found.st_size == self._end
 
     def _open(self) -> None:
-        require_flock("JsonlStore")  # before anything is made
+        require_flock("JsonlStore")  # before any file is created
         missing = make_folders(self.path.parent)
         with contextlib.ExitStack() as undo:
             file = undo.enter_context(open_locked(self.path))
@@ -138,7 +139,7 @@ class Log:
                 self._check_session(file)
             if end < found.st_size:
                 self._move_aside(file, end)
-            if end == 0:  # a title without entries is what a killed import left
+            if end == 0:  # a title without entries was left by an import that was killed
                 Path(f"{self.path}.title").unlink(missing_ok=True)
             if self.fsync:
                 sync_folders([self.path.parent, *(folder.parent for folder in missing)])
@@ -147,7 +148,7 @@ class Log:
         self._identity = found.st_dev, found.st_ino
 
     def _check_session(self, file: io.FileIO) -> None:
-        """Refuse what was never a session, or the beginning of one: somebody's own file."""
+        """Raise unless the file is a session or the beginning of one: it may be any other file."""
         file.seek(0)
         reader = io.BufferedReader(file)
         try:
@@ -158,7 +159,7 @@ class Log:
             raise HistoryCorrupt(str(self.path), 0, "it is not a session: choose another file")
 
     def _move_aside(self, file: io.FileIO, end: int) -> None:
-        """Copy a torn last line to a file of its own, then cut it off."""
+        """Copy a torn last line to another file, then cut it off."""
         file.seek(end)
         with _open_beside(self.path) as copy:
             try:
@@ -179,7 +180,7 @@ class Log:
 
 
 def _write_all(file: io.FileIO, line: bytes) -> None:
-    """Write on after a short write, until everything is with the system or it raises."""
+    """Continue after a short write until everything is written, or raise."""
     rest = memoryview(line)
     while rest:
         rest = rest[file.write(rest) :]

@@ -1,4 +1,4 @@
-"""A conversation that is kept in memory and ends with the process."""
+"""A conversation that is kept in memory and lost when the process ends."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -20,16 +20,16 @@ _NAME = "the session in memory"
 
 @attrs.define
 class _Layer:
-    """What one replace made of the history, and what was appended since."""
+    """The history that one replace made, and what was appended since."""
 
     messages: list[Message]
     given: int
-    """How many of the messages came with the replace; the others were appended."""
+    """How many of the messages came from the replace; the others were appended."""
 
 
 @attrs.define(eq=False)
 class MemoryStore:
-    """An archive for tests, for scripts, and for sessions that need no tomorrow.
+    """An archive for tests, for scripts, and for sessions that need not be kept.
 
     >>> import asyncio
     >>> async def compact() -> list[str]:
@@ -46,13 +46,13 @@ class MemoryStore:
     _layers: list[_Layer] = attrs.field(factory=lambda: [_Layer([], 0)], init=False)
     _outputs: dict[str, bytes] = attrs.field(factory=dict, init=False)
     _outdated: bool = attrs.field(default=False, init=False)
-    """What the caller loaded still says what a redaction removed."""
+    """Whether a redaction removed something that the caller's loaded messages still contain."""
     _known: Known | None = attrs.field(factory=Known, init=False)
-    """None from a replace or restore on until the next load."""
+    """What `replaces` counts in; None from a replace or restore until the next load."""
     _revision: int = attrs.field(default=0, init=False)
 
     async def append(self, message: Message) -> None:
-        """Keep a message, after all others."""
+        """Store a message after all others."""
         self._appended.append(check_message(message))
         history = self._layers[-1].messages
         history.append(message)
@@ -61,7 +61,7 @@ class MemoryStore:
         self._revision += 1
 
     async def load(self) -> list[Message]:
-        """Return the history as a provider accepts it."""
+        """Return the history in a form that a provider accepts."""
         self._outdated = False
         raw = self._layers[-1].messages
         closed = close_open_rounds(raw.copy())
@@ -69,12 +69,13 @@ class MemoryStore:
         return closed
 
     async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
-        """Make these messages the history, or put them in the place of its first ones.
+        """Make these messages the history, or replace its first `replaces` messages with them.
 
         Raises:
-            ConfigError: no messages, or `replaces` is more than were loaded and appended.
-            HistoryConflict: with `replaces`, the history was replaced since it was loaded; or a
-                message was redacted since then.
+            ConfigError: an item is not a Message, or `replaces` is more than were loaded and
+                appended.
+            HistoryConflict: with `replaces`, the history was replaced or a message was redacted
+                since it was loaded.
         """
         view = reopen_rounds(check_messages(messages))
         if self._outdated:
@@ -92,14 +93,14 @@ class MemoryStore:
         return self._revision
 
     async def full(self) -> list[Message]:
-        """Return every message ever appended, raw and in order."""
+        """Return every message ever appended, unrepaired and in order."""
         return self._appended.copy()
 
     async def restore(self) -> None:
-        """Take back the latest replace that still stands.
+        """Undo the latest replace that was not undone yet.
 
         Raises:
-            NothingToRestore: no replace stands.
+            NothingToRestore: there is no replace left to undo.
         """
         if len(self._layers) == 1:
             raise NothingToRestore(_NAME)
@@ -109,10 +110,10 @@ class MemoryStore:
         self._revision += 1
 
     async def diff(self) -> Diff:
-        """Return what the latest replace that still stands dropped, and what it brought in.
+        """Return what the latest replace in force removed, and what it added.
 
         Raises:
-            NothingToRestore: no replace stands.
+            NothingToRestore: no replace is in force.
         """
         if len(self._layers) == 1:
             raise NothingToRestore(_NAME)
@@ -120,18 +121,18 @@ class MemoryStore:
         return compare(before.messages, latest.messages[: latest.given])
 
     async def put(self, output: str) -> str:
-        """Keep an output and give its reference."""
+        """Store an output and return its reference."""
         content = encode_output(output)
         ref = make_ref(content)
         self._outputs[ref] = content
         return ref
 
     async def get(self, ref: str) -> str:
-        """Return a kept output.
+        """Return a stored output.
 
         Raises:
-            ConfigError: no reference.
-            OutputNotFound: it was never kept here.
+            ConfigError: `ref` is not a reference.
+            OutputNotFound: the output was never stored here.
         """
         try:
             return decode_output(self._outputs[check_ref(ref)], ref)
@@ -146,10 +147,10 @@ class MemoryStore:
         secret: str | None = None,
         by: str | None = None,
     ) -> None:
-        """Replace what a message says, in the archive, every view and the kept outputs.
+        """Replace the text of a message in the archive, in every view and in the stored outputs.
 
         Raises:
-            ConfigError: a message that is not JSON data, or an argument that cannot be meant.
+            ConfigError: a message is not JSON data, or an argument is invalid.
             MessageNotFound: there is no such message.
         """
         request = RedactionRequest(
@@ -173,7 +174,7 @@ class MemoryStore:
         log_redaction(request, _NAME)
 
     async def aclose(self) -> None:
-        """Do nothing: there is nothing to let go of."""
+        """Do nothing: a store in memory holds nothing open."""
 
     async def __aenter__(self) -> Self:
         return self

@@ -1,8 +1,8 @@
-"""Whole tool outputs that a store keeps: their references, and a folder of them beside a session.
+"""The whole tool outputs that a store keeps: their references, and a folder for them.
 
 A reference is `out-` and the first 16 hex digits of the SHA-256 of the text, in UTF-8 with lone
-surrogates in their surrogatepass form. In a folder, an output is a file of mode 0600 with that
-name: what is damaged is noticed when it is read, and put right when the same output is kept again.
+surrogates in their surrogatepass form. In a folder, each output is a file of mode 0600 with that
+name. A damaged file is detected when it is read, and repaired when the same output is stored again.
 """
 
 import hashlib
@@ -29,13 +29,13 @@ REF = re.compile(r"out-[0-9a-f]{16}")
 
 
 def encode_output(given: object) -> bytes:
-    """Return an output as it is kept.
+    """Return an output as the bytes that are stored.
 
     >>> encode_output("1 failed")
     b'1 failed'
 
     Raises:
-        ConfigError: no text.
+        ConfigError: `given` is not a str.
     """
     if not isinstance(given, str):
         raise ConfigError("output", given, "a str", "decode bytes before they are kept")
@@ -43,10 +43,10 @@ def encode_output(given: object) -> bytes:
 
 
 def decode_output(content: bytes, ref: str) -> str:
-    """Return the text that was kept under a reference.
+    """Return the text that was stored under a reference.
 
     Raises:
-        ValueError: this is not that text.
+        ValueError: the content does not match the reference.
     """
     if make_ref(content) != ref:
         raise ValueError("the content does not match the digest in its reference")
@@ -54,11 +54,11 @@ def decode_output(content: bytes, ref: str) -> str:
 
 
 def read_output(content: bytes | None, ref: str, session: str) -> str:
-    """Return the text that a session keeps under a reference.
+    """Return the text that a session stored under a reference.
 
     Raises:
-        HistoryCorrupt: the content is not as it was written.
-        OutputNotFound: there is none.
+        HistoryCorrupt: the content was changed since it was written.
+        OutputNotFound: there is no such output.
     """
     if content is None:
         raise OutputNotFound(session, ref)
@@ -78,13 +78,13 @@ def make_ref(content: bytes) -> str:
 
 
 def check_ref(given: object) -> str:
-    """Return a reference, or raise with an example of one.
+    """Return a reference, or raise an error that shows an example.
 
     >>> check_ref("out-0123456789abcdef")
     'out-0123456789abcdef'
 
     Raises:
-        ConfigError: anything else, such as a path.
+        ConfigError: `given` is anything else, such as a path.
     """
     if not isinstance(given, str) or not _is_ref(given):
         raise ConfigError(
@@ -110,16 +110,16 @@ class Outputs:
     """The outputs of one session."""
 
     session: str
-    """What it is called in an error."""
+    """The session's name in error messages."""
     folder: Path
     fsync: bool
 
     def write(self, output: str) -> str:
-        """Keep an output and give its reference.
+        """Store an output and return its reference.
 
         Raises:
-            ConfigError: no text.
-            HistoryNotWritten: it is not kept.
+            ConfigError: `output` is not a str.
+            HistoryNotWritten: the output is not stored.
         """
         content = encode_output(output)
         ref = make_ref(content)
@@ -127,10 +127,10 @@ class Outputs:
         return ref
 
     def put(self, ref: str, content: bytes) -> None:
-        """Keep an encoded output, unless it is there.
+        """Store an encoded output, unless it is already there.
 
         Raises:
-            HistoryNotWritten: it is not kept.
+            HistoryNotWritten: the output is not stored.
         """
         path = self.folder / ref
         with reporting(path):
@@ -139,12 +139,12 @@ class Outputs:
                 write_private(path, content, fsync=self.fsync)
 
     def read(self, ref: str) -> str:
-        """Return a kept output.
+        """Return a stored output.
 
         Raises:
-            ConfigError: no reference, a path for instance.
-            HistoryCorrupt: the file is not as it was written.
-            OutputNotFound: it was never kept here.
+            ConfigError: `ref` is not a reference but, for instance, a path.
+            HistoryCorrupt: the file was changed since it was written.
+            OutputNotFound: the output was never stored here.
         """
         check_ref(ref)
         try:
@@ -158,12 +158,12 @@ class Outputs:
         """Return the encoded output.
 
         Raises:
-            OSError: it is not there, or cannot be read.
+            OSError: the file does not exist or cannot be read.
         """
         return (self.folder / ref).read_bytes()
 
     def refs(self) -> list[str]:
-        """Name what is kept here."""
+        """Return the references of all stored outputs."""
         if not self.folder.is_dir():
             return []
         return sorted(path.name for path in self.folder.iterdir() if _is_ref(path.name))
@@ -176,7 +176,7 @@ class Outputs:
 
 
 def outputs_beside(path: Path, *, fsync: bool) -> Outputs:
-    """Return the outputs of the session in this file, there or not.
+    """Return the outputs of the session in this file, whether or not it exists.
 
     >>> outputs_beside(Path("monday.jsonl"), fsync=False).folder.name
     'monday.jsonl.outputs'

@@ -1,8 +1,8 @@
-"""What a runner, a budget and an undo ask of the place where a conversation is kept.
+"""What runners, budgets and sessions require of the place where a conversation is stored.
 
-A store is one session: one conversation, one writer at a time. *History* is what it holds now, the
-*archive* is every message that was ever appended to it. A store may be an async context manager;
-leaving it lets go of whatever it holds open. A place with many sessions opens, lists, moves them.
+A store holds one session: one conversation with one writer at a time. Its *history* is what it
+holds now; its *archive* is every message that was ever appended. A store may be an async context
+manager, which releases what it holds open on exit. A `Sessions` is a place with many sessions.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
@@ -27,10 +27,10 @@ __all__ = [
 
 @runtime_checkable
 class Revisioned(Protocol):
-    """A store that can tell at little cost whether anybody wrote to it."""
+    """A store that can tell cheaply whether anybody wrote to it."""
 
     async def revision(self) -> int:
-        """Return a number that every write to the session makes larger, whoever writes.
+        """Return a number that increases with every write to the session, whoever writes.
 
         An append, replace or restore by this store adds 1. What others have written since the last
         call, or since the last write by this store, adds at least 1.
@@ -40,50 +40,50 @@ class Revisioned(Protocol):
 
 @runtime_checkable
 class Archive(Rewriter, Protocol):
-    """A rewriter that loses nothing."""
+    """A rewriter that never loses a message."""
 
     async def full(self) -> list[Message]:
-        """Return every message ever appended, raw and in order, whatever was replaced since.
+        """Return every message ever appended, unrepaired and in order, including replaced ones.
 
-        A message that only a replace brought in, such as a summary, is not among them.
+        A message that only a replace added, such as a summary, is not included.
         """
         ...
 
     async def restore(self) -> None:
-        """Take back the latest replace that still stands; once more takes back the one before.
+        """Undo the latest replace that was not undone yet; another call undoes the one before.
 
-        The history is then as if that replace had never been: what was appended after it follows
-        the earlier history. Raises `NothingToRestore` when no replace stands.
+        The history is then as if that replace had never happened: what was appended after it
+        follows the earlier history. Raises `NothingToRestore` if there is no replace to undo.
         """
         ...
 
     async def diff(self) -> Diff:
-        """Return what the latest replace that still stands dropped, and what it brought in.
+        """Return what the latest replace in force removed, and what it added.
 
-        Raises `NothingToRestore` when no replace stands.
+        Raises `NothingToRestore` if no replace is in force.
         """
         ...
 
 
 @runtime_checkable
 class OutputStore(Protocol):
-    """A store that keeps whole tool outputs beside the session, for what the history cut short."""
+    """A store that keeps whole tool outputs, for those that the history holds cut."""
 
     async def put(self, output: str, /) -> str:
-        """Keep an output and give its reference; once this returns, the output is not lost.
+        """Store an output and return its reference; once this returns, the output is not lost.
 
-        The reference follows from the text alone: the same output is kept once.
+        The reference depends only on the text, so equal outputs are stored once.
         """
         ...
 
     async def get(self, ref: str, /) -> str:
-        """Return a kept output, whole. Raises `OutputNotFound` if it was never kept here."""
+        """Return a stored output, whole. Raises `OutputNotFound` if it was never stored here."""
         ...
 
 
 @runtime_checkable
 class Redactor(Protocol):
-    """A store from which a leaked secret can be removed: the one thing that may be lost."""
+    """A store from which a leaked secret can be removed: the only thing that may be lost."""
 
     async def redact(
         self,
@@ -94,23 +94,25 @@ class Redactor(Protocol):
         secret: str | None = None,
         by: str | None = None,
     ) -> None:
-        """Replace what a message says, in the archive and in every view, for good.
+        """Permanently replace the text of a message, in the archive and in every view.
 
-        The message keeps its place, its id and the ids and names of its calls and results. What
-        summaries quote of it goes too, and so do the kept outputs that it refers to or that hold a
-        line of it; they raise `OutputNotFound` from then on. The session records who redacted which
-        message, and when. What was loaded before must be loaded again to be replaced.
+        The message keeps its place, its id, and the ids and names of its calls and results. What
+        summaries quote of it is removed too. So are the stored outputs that it refers to, or that
+        contain a line of it; reading them then raises `OutputNotFound`. The session records who
+        redacted which message, and when. Messages that were loaded before must be loaded again
+        before a replace.
 
         Args:
             message_id: `Message.id`, or the position of the message in `full()`, from 0. Messages
-                that are equal to it, or have the same id, are redacted with it.
-            replacement: the text that stands for what the message said.
-            secret: a text that is removed wherever else the session has it.
+            that are equal to it, or have the same id, are redacted with it.
+            replacement: the text that replaces the message's text.
+            secret: a text that is also removed from the rest of the session.
             by: who redacts; by default the user of the operating system.
 
         Raises:
             MessageNotFound: there is no such message.
-            HistoryConflict: somebody else is writing this session, or is reading what is removed.
+            HistoryConflict: another store is writing this session, or reading what is being
+                removed.
         """
         ...
 
@@ -120,43 +122,43 @@ class SessionInfo:
     """One line of a list of sessions."""
 
     id: str
-    """What it is opened by; never changes."""
+    """The id that the session is opened by; it never changes."""
     title: str
-    """What people call it; empty until somebody does."""
+    """The name that people use; empty until it is set."""
     messages: int
-    """How many there are in the archive."""
+    """The number of messages in the archive."""
     summarized: int
-    """How many of them the summary in the history stands for; 0 without one."""
+    """How many of them the summary in the history covers; 0 without a summary."""
     created_at: datetime
-    """Aware, UTC."""
+    """Time zone aware, in UTC."""
     changed_at: datetime
-    """When the last entry was written. Aware, UTC."""
+    """When the last entry was written. Time zone aware, in UTC."""
 
 
 @runtime_checkable
 class Sessions(Protocol):
     """A place with many sessions.
 
-    A session id has 1 to 128 of the characters `A-Z a-z 0-9 . _ -` and begins with no dot or dash;
-    any other is a `ConfigError`. A session is there from its first write on.
+    A session id consists of 1 to 128 of the characters `A-Z a-z 0-9 . _ -` and does not begin with
+    a dot or a dash; any other id raises `ConfigError`. A session exists from its first write on.
     """
 
     def open(self, session_id: str, /) -> Archive:
-        """Return the store of a session, there or not. Reads and writes nothing."""
+        """Return the store of a session, whether or not it exists. Reads and writes nothing."""
         ...
 
     async def list(self) -> Sequence[SessionInfo]:
-        """Return a line for every session, the one that changed last first."""
+        """Return a line for every session, the most recently changed first."""
         ...
 
     async def rename(self, session_id: str, title: str, /) -> None:
-        """Set the title of a session, for people; "" removes it. Raises `SessionNotFound`."""
+        """Set the title of a session; "" removes it. Raises `SessionNotFound`."""
         ...
 
     async def delete(self, session_id: str, /) -> None:
-        """Remove a session with its outputs and all that belongs to it.
+        """Remove a session with its outputs and everything else that belongs to it.
 
-        Raises `SessionNotFound`, and `HistoryConflict` while somebody writes it.
+        Raises `SessionNotFound`, or `HistoryConflict` while another process is writing it.
         """
         ...
 
@@ -170,9 +172,9 @@ class Sessions(Protocol):
         secret: str | None = None,
         by: str | None = None,
     ) -> None:
-        """Replace what a message of a session says, for good, as `Redactor.redact` does.
+        """Permanently replace the text of a session's message, like `Redactor.redact`.
 
-        Raises `SessionNotFound`, and what that raises.
+        Raises `SessionNotFound`, and whatever `Redactor.redact` raises.
         """
         ...
 
@@ -186,8 +188,9 @@ class Sessions(Protocol):
     async def import_(
         self, session_id: str, lines: Iterable[bytes] | AsyncIterable[bytes], /
     ) -> None:
-        """Make a session of the lines of an export, of any kind: whole or not at all.
+        """Create a session from the lines of an export, completely or not at all.
 
-        Raises `HistoryConflict` if there is such a session, `HistoryCorrupt` for a bad line.
+        The export may come from another kind of store. Raises `HistoryConflict` if there already is
+        such a session, and `HistoryCorrupt` for a bad line.
         """
         ...

@@ -1,13 +1,13 @@
-r"""What a redaction makes of the entries of a session.
+r"""What a redaction changes in the entries of a session.
 
-The message is emptied, with every copy of it in a view. A text in a view that is no copy of an
-archived message, such as a summary, was made of many messages: it loses what it quotes of this one.
-A summary keeps what was rare: a path, a number, a key. So what it took from a message is found by
-what only that message has, whole lines and long words. Its notes go as a whole, whatever they say,
-and those of every other summary, too: no search can be trusted to find all in data of somebody
-else's form. A secret that is named is removed from every string of the session.
+The message is emptied, together with every copy of it in a view. A text in a view that is not a
+copy of an archived message, such as a summary, was made from many messages: it loses what it quotes
+from this one. A summary keeps rare details: a path, a number, a key. So a quotation is found by
+what occurs only in that message: whole lines and long words. The notes of all summaries are removed
+entirely, because no search reliably finds everything in data of an unknown form. If a secret is
+named, it is removed from every string of the session.
 
-The redaction is an entry of its own, which older readers pass over:
+The redaction is recorded as an entry of its own, which older readers skip:
 
     {"v":1,"type":"redact","optional":true,"message":"m1","by":"ann","at":"2026-...","outputs":[]}
 """
@@ -35,11 +35,12 @@ _log = logging.getLogger(__name__)
 
 Plain: TypeAlias = dict[str, Any]
 _DEPTHS = 3
-"""How often a text may have been put into JSON that was put into a text: arguments are, twice."""
+"""How many times a text may have been encoded as JSON within a text; arguments are encoded
+twice."""
 _NAMES = {"role", "id", "call_id", "name", "ref", "kind", "media_type", "timestamp", "created_at"}
 """Fields whose strings are not text."""
 _LINE_CHARACTERS = 8
-"""A shorter line, such as `else:`, tells nothing and stands everywhere."""
+"""A shorter line, such as `else:`, reveals nothing and occurs everywhere."""
 _WORD = re.compile(r"[\w.+%$!~^-]{6,}")
 _EDGES = ".!~^+-_"
 
@@ -49,7 +50,7 @@ def _name_user(by: str | None) -> str:
         return by
     try:
         return getpass.getuser()
-    except (ImportError, KeyError, OSError):  # no account has this number
+    except (ImportError, KeyError, OSError):  # no account has this user id
         return ""
 
 
@@ -84,7 +85,7 @@ class RedactionRequest:
             raise ConfigError("secret", "***", allowed, "leave it out to redact the message only")
 
     def hide(self, text: str, depth: int = 0) -> str:
-        """Return a text, or JSON at depth 1, with the replacement wherever the secret stands."""
+        """Return a text, or JSON at depth 1, with each occurrence of the secret replaced."""
         if self.secret is None:
             return text
         found: dict[str, str] = {}
@@ -104,12 +105,12 @@ class RedactionRequest:
         return text
 
     def hide_in_title(self, title: str) -> str:
-        """Do the same for a title, which is empty if it is none any more."""
+        """Do the same for a title; a result that is not a valid title becomes empty."""
         hidden = self.hide(title)
         return hidden if is_title(hidden) else ""
 
     def record(self, outputs: Iterable[str]) -> bytes:
-        """Return the entry that says what was done, without a newline."""
+        """Return the entry that records the redaction, without a newline."""
         done = {"message": self.message_id, "by": self.by, "at": self.at.isoformat()}
         plain = {"v": 1, "type": "redact", "optional": True, **done, "outputs": [*outputs]}
         return _dump(plain).encode("utf-8", "surrogatepass")
@@ -117,17 +118,17 @@ class RedactionRequest:
 
 @attrs.frozen
 class Redacted:
-    """What is to be stored instead of the lines of a session."""
+    """What to store instead of the lines of a session."""
 
     lines: list[bytes] = attrs.field(init=False, factory=list)
     """One for each that was given, without newlines; the same object where nothing changes."""
     request: RedactionRequest
     quotations: "Quotations"
     refs: frozenset[str]
-    """Of the kept outputs that the message refers to."""
+    """The references of the stored outputs that the message refers to."""
 
     def hide_quotations(self, message: Plain) -> Plain:
-        """Return a message without what it quotes, and then without its native payload."""
+        """Return a message without quotations; if it had any, its native payload is removed too."""
         rest = {key: value for key, value in message.items() if key != "native"}
         instead = self.request.replacement
         changed: Plain = _map_strings(lambda text: self.quotations.hide(text, instead), rest)
@@ -137,7 +138,7 @@ class Redacted:
         return changed
 
     def must_go(self, ref: str, content: bytes) -> bool:
-        """Return whether a kept output has what is to be removed."""
+        """Return whether a stored output contains something to be removed."""
         text = content.decode("utf-8", "surrogatepass")
         return ref in self.refs or self.quotations.are_in(text) or self.request.hide(text) != text
 
@@ -146,9 +147,9 @@ def redact_lines(lines: Sequence[bytes], request: RedactionRequest, session: str
     """Return the entries of a session, without newlines, as a redaction leaves them.
 
     Raises:
-        ConfigError: the secret is no text: an entry without it could not be read.
+        ConfigError: the secret is part of the format: an entry without it could not be read.
         HistoryCorrupt: an entry cannot be read.
-        MessageNotFound: no message has this id, or stands at this position.
+        MessageNotFound: no message has this id or position.
     """
     steps = [_EntryLine.read(line, session) for line in lines]
     archive = [message for step in steps if step.kind == "message" for message in step.messages]
@@ -176,12 +177,12 @@ def log_redaction(request: RedactionRequest, session: str) -> None:
 
 @attrs.frozen
 class _EntryLine:
-    """One line."""
+    """One line of a session."""
 
     line: bytes
     plain: Plain
     kind: str
-    """That of an entry; "" for a blank line, and for one that may be passed over."""
+    """The type of the entry; "" for a blank line, or one that may be skipped."""
 
     @classmethod
     def read(cls, line: bytes, session: str) -> Self:
@@ -191,14 +192,14 @@ class _EntryLine:
 
     @property
     def messages(self) -> list[Plain]:
-        """What is said in it; of summaries without their notes."""
+        """The messages in it; those that are summaries without their notes."""
         if not self.kind:
             return []
         found = [self.plain["message"]] if self.kind == "message" else self.plain["messages"]
         return [_without_notes(message) for message in found]
 
     def change(self, change: Callable[[Plain], Plain], redacted: Redacted, session: str) -> bytes:
-        """Return the line without what is to be removed; a blank one for an output that has it."""
+        """Return the line without what is to be removed; an output that contains it is blanked."""
         changed = dict(self.plain)
         if self.kind == "message":
             changed["message"] = change(self.messages[0])
@@ -230,7 +231,7 @@ def _without_notes(message: Plain) -> Plain:
 def _find(
     steps: Sequence[_EntryLine], archive: Sequence[Plain], request: RedactionRequest, session: str
 ) -> Sequence[Plain]:
-    """Find the message, and all that have its id."""
+    """Return the message and all messages with its id."""
     wanted = request.message_id
     if isinstance(wanted, int):
         found = list(archive[wanted : wanted + 1])
@@ -244,12 +245,12 @@ def _find(
 
 
 def _key(message: Plain) -> str:
-    """Make equal texts of equal messages, however they are spelled."""
+    """Return equal texts for equal messages, however their JSON is written."""
     return json.dumps(to_plain(from_plain(message)), sort_keys=True, ensure_ascii=False)
 
 
 def _empty(plain: Plain, replacement: str) -> Plain:
-    """Return a message with the same place in its conversation, and nothing of what it said."""
+    """Return a message with the same place in the conversation but without its content."""
     message = from_plain(plain)
     arguments = json.dumps({"redacted": replacement}, ensure_ascii=False)
     calls = [ToolCall(call.id, call.name, arguments) for call in message.tool_calls]
@@ -282,17 +283,17 @@ def _dump(plain: Plain) -> str:
 
 @attrs.frozen
 class Quotations:
-    """What a text can have only from some messages, which are JSON data here."""
+    """What can occur in a text only if it was taken from certain messages (given as JSON data)."""
 
     lines: frozenset[str]
-    """Without the white space around them."""
+    """Whole lines, without surrounding white space."""
     _words: str
-    """One a line."""
+    """Long words that occur only there, one per line."""
     _elsewhere: frozenset[str]
 
     @classmethod
     def find(cls, these: Iterable[Any], others: Iterable[Any]) -> Self:
-        """Return what these say and no other does.
+        """Return what occurs in these messages and in none of the others.
 
         >>> Quotations.find(["the key is sk-12345."], ["the key is lost"]).lines
         frozenset({'the key is sk-12345.'})
@@ -302,11 +303,11 @@ class Quotations:
         return cls(frozenset(lines - other_lines), own, frozenset(other_words))
 
     def are_in(self, text: str) -> bool:
-        """Return whether a whole line is quoted."""
+        """Return whether a text quotes a whole line."""
         return not self.lines.isdisjoint(line.strip() for line in text.split("\n"))
 
     def hide(self, text: str, instead: str) -> str:
-        """Return the text with `instead` in place of what it quotes.
+        """Return the text with `instead` in place of every quotation.
 
         >>> found = Quotations.find(["the key is sk-12345."], [])
         >>> found.hide("They said that the key was 'sk-12345'.", "[key]")
@@ -324,7 +325,7 @@ class Quotations:
 
 
 def _strings(plain: Any, name: str = "") -> Iterator[str]:
-    """Yield the texts in JSON data; of arguments, which are JSON as a text, what that holds, too.
+    """Yield the texts in JSON data, including those inside arguments, which are encoded JSON.
 
     >>> list(_strings({"role": "user", "content": "one", "media": [{"url": "two"}]}))
     ['one', 'two']
@@ -342,7 +343,7 @@ def _strings(plain: Any, name: str = "") -> Iterator[str]:
 
 
 def _map_strings(change: Callable[[str], str], plain: Any, name: str = "") -> Any:
-    """Return JSON data with each of its texts changed.
+    """Return JSON data with `change` applied to each of its texts.
 
     >>> _map_strings(str.upper, {"role": "user", "content": "one"})
     {'role': 'user', 'content': 'ONE'}

@@ -1,7 +1,7 @@
-"""What a replace takes out of a history and what it keeps, whoever else writes meanwhile.
+"""What a replace removes from a history and what it keeps, even if others write meanwhile.
 
-A position says where an entry stands: an index, an offset or a sequence number. Later entries have
-higher ones. All messages of an entry share its position.
+A position identifies an entry: an index, an offset or a sequence number. Later entries have higher
+positions. All messages of an entry share its position.
 """
 
 import inspect
@@ -30,22 +30,22 @@ __all__ = [
     "replace_known",
 ]
 Placed: TypeAlias = Sequence[tuple[int, Message]]
-"""The stored history, raw: the position of each message's entry, and the message."""
+"""The stored history, unrepaired: the position of each message's entry, and the message."""
 _OUTDATED = -1
-"""Where nobody can be, in any store's terms."""
+"""A position that no entry can have, whatever the store uses as positions."""
 _REPLACED = "was compacted or restored since it was loaded: load again"
 
 
 async def replace_known(
     store: Rewriter, known: Sequence[Message], messages: Sequence[Message]
 ) -> list[Message]:
-    """Put messages in the place of the history that somebody knows, and return all of it.
+    """Replace the history that a caller knows, and return the resulting history.
 
-    Whatever was appended to the store since, by anybody, follows the messages. Where the history
-    does not begin with `known` any more, another summary came first, and nothing is changed.
+    Everything that was appended to the store since, by anybody, follows the new messages. If the
+    history no longer begins with `known`, another summary was stored first, and nothing is changed.
 
-    A store with a plain `replace(messages)` is loaded, compared and replaced: a message that
-    arrives between the last two of these leaves the history, though not the archive.
+    A store with a plain `replace(messages)` is loaded, compared and replaced. A message that
+    arrives between the last two steps is missing from the history, but not from the archive.
 
     >>> import asyncio
     >>> from agentic.history import MemoryStore
@@ -72,14 +72,14 @@ async def replace_known(
     except HistoryConflict:
         await _load_after(store, known)
         raise
-    # As load() would return it: without what was made up, calls may be in other rounds.
+    # As load() returns it. Without the made-up results, calls may be in other rounds.
     return close_open_rounds(reopen_rounds([*messages, *late]))
 
 
 def begins_with(history: Sequence[Message], known: Sequence[Message]) -> bool:
-    """Return whether a history begins with messages that say the same to a model.
+    """Return whether a history begins with messages that are the same to a model.
 
-    Other fields are not compared: a store may lose some, and NaN equals nothing.
+    Other fields are not compared: a store may lose some of them, and NaN equals nothing.
 
     >>> begins_with([Message("user", "Why?"), Message("user", "How?")], [Message("user", "Why?")])
     True
@@ -95,9 +95,9 @@ def counts_replaced(store: Rewriter) -> bool:
 
 
 async def _load_after(store: Rewriter, known: Sequence[Message]) -> list[Message]:
-    """Return what the history holds after the messages that it should begin with."""
-    # The load comes last before a replace: by then another task may have loaded, and `replaces`
-    # counts in what was loaded last.
+    """Return the messages of the history that follow `known`."""
+    # This load comes last before the replace: another task may have loaded meanwhile, and
+    # `replaces` counts in what was loaded last.
     history = await store.load()
     if not begins_with(history, known):
         raise HistoryChanged
@@ -116,65 +116,65 @@ def _get_said(message: Message) -> tuple[object, ...]:
 
 @attrs.define(eq=False)
 class Known:
-    """The list that `replaces` counts in: what `load` returned last, then what was appended.
+    """The list that `replaces` counts in: what `load` last returned, then what was appended since.
 
-    It stays small: which entries a loaded message came from is found out when somebody asks.
+    It is kept small: which entry a loaded message came from is worked out only when needed.
     """
 
     end: int = 0
-    """What was loaded stands before this position."""
+    """The loaded messages come before this position."""
     loaded: int = 0
     """How many messages `load` returned."""
     appended: list[int] = attrs.field(factory=list)
-    """The entries that this store has appended since."""
+    """The positions of the entries that this store has appended since."""
     session: int | None = None
-    """The number of the session in its database; None where nothing was loaded."""
+    """The number of the session in its database; None if nothing was loaded."""
 
     @property
     def length(self) -> int:
-        """How many messages it has."""
+        """The number of messages in the list."""
         return self.loaded + len(self.appended)
 
     def note(self, position: int) -> None:
-        """Count an entry that was appended, unless the list that was loaded has it already."""
+        """Add an appended entry, unless the loaded list already contains it."""
         if position >= self.end:
             self.appended.append(position)
 
 
 @attrs.define(eq=False)
 class Knowledge:
-    """How far the caller of a store knows its session: what it loaded, and what it wrote since.
+    """How much of its session the caller of a store knows: what it loaded and wrote since.
 
-    A replace hides what stood there before, so it must not hide what the caller has never seen.
-    How far is said in the store's own terms, an offset or a sequence number.
+    A replace hides what was there before, so it must not hide what the caller has never seen.
+    Points in the session are in the store's own terms: an offset or a sequence number.
     """
 
     seen: object = None
-    """Up to where the caller knows what is stored; None before the first load."""
+    """The point up to which the caller knows what is stored; None before the first load."""
     known: Known | None = attrs.field(factory=Known)
-    """What `replaces` counts in; None from a replace or restore on until the next load."""
+    """The list that `replaces` counts in; None from a replace or restore until the next load."""
 
     def load(self, seen: object, known: Known) -> None:
-        """Have the caller know all that it was given."""
+        """Record that the caller knows what it has loaded."""
         self.seen, self.known = seen, known
 
     def append(self, position: int, before: object, after: object) -> None:
-        """Have the caller know what it appended, and so all of it if it knew all before."""
+        """Record that the caller knows what it appended; it knows all if it knew all before."""
         if self.known:
             self.known.note(position)
         if self.seen == before:
             self.seen = after
 
     def replace(self, after: object) -> None:
-        """Have the caller know a history that it made, and count in it only once it is loaded."""
+        """Record that the caller knows the new history, but has not loaded it."""
         self.seen, self.known = after, None
 
     def redact(self) -> None:
-        """Have the caller know nothing: what it loaded still says what was removed."""
+        """Record that the caller knows nothing: what it loaded still contains what was removed."""
         self.seen, self.known = _OUTDATED, None
 
     def check_seen(self, here: object, session: str) -> None:
-        """Refuse to replace a history of which the caller has not seen everything.
+        """Raise if the caller has not seen all of the history that it replaces.
 
         Raises:
             HistoryConflict: somebody else wrote after the latest load.
@@ -184,7 +184,7 @@ class Knowledge:
             raise HistoryConflict(session, problem)
 
     def covers(self, here: object, known: Known, replaces: int) -> bool:
-        """Return whether a replace stands for all that is stored, so that there is no rest."""
+        """Return whether a replace covers all that is stored, so that nothing remains."""
         return self.seen == here and known is self.known and replaces == known.length
 
 
@@ -192,7 +192,7 @@ def check_replaces(replaces: int, known: Known | None, session: str) -> Known:
     """Return the list that `replaces` counts in.
 
     Raises:
-        ConfigError: no whole number, or more than the list has.
+        ConfigError: `replaces` is not a whole number, or is more than the list has.
         HistoryConflict: a replace or restore came after the latest load.
     """
     is_whole(0, replaces, "replaces", "count the messages that the new ones stand for")
@@ -207,9 +207,9 @@ def check_replaces(replaces: int, known: Known | None, session: str) -> Known:
 def merge(
     messages: Sequence[Message], known: Known, replaces: int, stored: Placed, session: str
 ) -> list[Message]:
-    """Return the history after a replace: these messages, then all that they do not stand for.
+    """Return the history after a replace: these messages, then all those that they do not replace.
 
-    A result that came for a call which was replaced brings the whole round with it.
+    If a result arrived for a call that was replaced, the whole round is kept with it.
 
     >>> stored = list(enumerate([Message("user", "one"), Message("user", "two")]))
     >>> known = Known(end=1, loaded=1)
@@ -217,7 +217,7 @@ def merge(
     ['1', 'two']
 
     Raises:
-        HistoryConflict: another replace came first.
+        HistoryConflict: another replace was stored first.
     """
     raw = [message for _, message in stored]
     replaced = _find_replaced(known, replaces, stored, session)
@@ -227,7 +227,7 @@ def merge(
 
 
 def _find_replaced(known: Known, replaces: int, stored: Placed, session: str) -> set[int]:
-    """Find the stored messages that the first ones of the list came from."""
+    """Return the ids of the stored messages that the replaced ones came from."""
     before = [message for position, message in stored if position < known.end]
     sources = _trace(before)
     places = {position: at for at, (position, _) in enumerate(stored)}
@@ -239,9 +239,9 @@ def _find_replaced(known: Known, replaces: int, stored: Placed, session: str) ->
 
 
 def _trace(raw: list[Message]) -> list[int | None]:
-    """Return where each message of the closed history comes from; None for one that is made up.
+    """Return which raw message each message of the repaired history came from; None if made up.
 
-    The ids lead there: whatever `close_open_rounds` does to a message, it leaves them.
+    Messages are matched by their ids, which `close_open_rounds` never changes.
     """
     closed = close_open_rounds(raw)
     if closed is raw:
@@ -253,7 +253,7 @@ def _trace(raw: list[Message]) -> list[int | None]:
 
 
 def _find_torn(messages: Sequence[Message], kept: list[int], raw: list[Message]) -> set[int]:
-    """Find the rounds of which results are kept that would be orphans without their calls."""
+    """Return the rounds with kept results that would be orphans without their calls."""
     if all(raw[at].role != "tool" for at in kept):
         return set()
     before = _find_answers(raw)
@@ -268,23 +268,23 @@ def _find_torn(messages: Sequence[Message], kept: list[int], raw: list[Message])
 
 
 def _find_answers(raw: list[Message]) -> set[int]:
-    """Return the identities of the results that answer a call."""
+    """Return the object ids of the results that answer a call."""
     closed = close_open_rounds(raw)
     return {id(result) for message in closed for result in message.tool_results}
 
 
 @attrs.frozen
 class Diff:
-    """Two histories compared as multisets of equal messages. What came later is in neither."""
+    """Two histories compared as multisets of equal messages. Later messages are in neither."""
 
     dropped: tuple[Message, ...]
-    """What stood in the history before and not after, in order, raw."""
+    """What was in the history before but not after, in order, unrepaired."""
     added: tuple[Message, ...]
-    """What stands in it after and did not before, in order: the summary, edited messages."""
+    """What is in it after but was not before, in order: the summary, edited messages."""
 
 
 def compare(before: Sequence[Message], after: Sequence[Message]) -> Diff:
-    """Return what a replace changed. Of equal messages the newest count as kept.
+    """Return what a replace changed. Among equal messages, the newest count as kept.
 
     >>> hello, again = Message("user", "hello"), Message("user", "again")
     >>> diff = compare([hello, hello, again], [Message("system", "a greeting"), hello, again])
@@ -308,5 +308,5 @@ def _newest_missing(these: Sequence[Message], left: Counter[str]) -> Iterator[Me
 
 
 def _key(message: Message) -> str:
-    # as text, since a payload cannot be hashed, and NaN equals nothing
+    # as text, because a payload may not be hashable, and NaN equals nothing
     return json.dumps(to_plain(message), sort_keys=True, ensure_ascii=False)

@@ -1,11 +1,12 @@
-"""What a session amounts to in a database, whichever database keeps its entries as rows.
+"""What the rows of a session mean, in any database that keeps its entries as rows.
 
-A row carries the state of the session after it, so that nothing before it needs to be read to go on
-from there: where its view begins, which replace still stands, how many messages there are. Sequence
-numbers count the entries of one session from 1; 0 stands for none.
+Each row carries the state of the session after it, so nothing before it needs to be read to go on
+from there: where its view begins, which replace is in force, how many messages there are. Sequence
+numbers count the entries of a session from 1; 0 means none.
 
 A question is a generator: it yields queries, is sent the rows of each, and returns the answer. So
-it neither waits nor connects. SQLite answers here and now, PostgreSQL when the server has.
+it neither waits nor connects, and both databases can use it: SQLite answers synchronously,
+PostgreSQL asynchronously.
 """
 
 from collections.abc import Generator, Iterable
@@ -23,11 +24,11 @@ __all__ = ["NEW", "NOWHERE", "Query", "Question", "SessionRows", "State"]
 
 T = TypeVar("T")
 NOWHERE = (0, 0)
-"""Up to where somebody knows a session that has no entries."""
+"""What a caller knows of a session that has no entries."""
 _STATES = "SELECT seq, view, standing, messages, summarized FROM entries WHERE session = ?"
 _TEXTS = "SELECT seq, text FROM entries WHERE session = ?"
 _APPENDED = "kind NOT IN ('replace', 'restore')"
-"""Not `= 'message'`: an entry of a kind that is not known is to be refused, not to be left out."""
+"""Not `= 'message'`: an entry of an unknown kind must be refused, not left out."""
 
 
 @attrs.frozen
@@ -37,31 +38,31 @@ class Query:
     sql: str
     values: tuple[object, ...]
     is_long: bool = attrs.field(default=False, kw_only=True)
-    """What is made of its rows takes long, and had better not be made in an event loop."""
+    """Processing its rows takes long, so it should not be done in an event loop."""
 
 
 Question: TypeAlias = Generator[Query, Iterable[Any], T]
-"""What yields queries, is sent their rows, and returns the answer."""
+"""A generator that yields queries, is sent their rows, and returns the answer."""
 
 
 @attrs.frozen
 class State:
-    """A session after the entry `seq`, that one included."""
+    """The state of a session after the entry `seq`."""
 
     seq: int
     view: int
-    """The newest entry that holds a complete view: the history is this one and what follows."""
+    """The newest entry that holds a complete view: the history is that view and what follows."""
     standing: int
-    """The latest replace that nothing has taken back."""
+    """The latest replace that was not undone."""
     messages: int
-    """How many the archive holds."""
+    """The number of messages in the archive."""
     summarized: int
-    """How many of them the summary in the history stands for."""
+    """How many of them the summary in the history covers."""
 
     def follow(self, entry: Entry | None, before: "State | None" = None) -> "State":
-        """Return the state after one more entry; None is one that says nothing.
+        """Return the state after one more entry; None is an entry that is skipped.
 
-        `before` is needed for a restore: the state right before the replace that it takes back.
+        `before` is needed for a restore: the state right before the replace that it undoes.
 
         >>> NEW.follow(Entry("message", (Message("user"),))).messages
         1
@@ -79,24 +80,24 @@ class State:
 
 
 NEW = State(0, 0, 0, 0, 0)
-"""A session that nobody has written."""
+"""A session without entries."""
 
 
 @attrs.frozen
 class SessionRows:
     """The questions about one session.
 
-    `text` is an entry as a line of a session file has it, without the newline. Since every row
+    `text` is an entry in the form of a session file's line, without the newline. Because each row
     carries its state, each question reads only the rows of its answer.
     """
 
     session: int
-    """Its number, which no later session of the same id has."""
+    """The session's number, which is not reused for a later session with the same id."""
     name: str
-    """What it is called in an error."""
+    """The session's name in error messages."""
 
     def locate(self, seq: int) -> tuple[int, int]:
-        """Return how far somebody knows the session who knows it up to this entry."""
+        """Return the point in the session up to which a caller knows it, given an entry."""
         return (self.session, seq) if seq else NOWHERE
 
     def state(self) -> Question[State]:
@@ -104,10 +105,10 @@ class SessionRows:
         return (yield from self._find_state("ORDER BY seq DESC LIMIT 1"))
 
     def before_replace(self, state: State) -> Question[State]:
-        """Return the state before the replace that stands in this one.
+        """Return the state before the replace that is in force in this state.
 
         Raises:
-            NothingToRestore: none stands.
+            NothingToRestore: no replace is in force.
         """
         if not state.standing:
             raise NothingToRestore(self.name)
@@ -123,12 +124,12 @@ class SessionRows:
         return (yield from self._read(condition, state.view, state.seq))
 
     def view(self, state: State) -> Question[list[Message]]:
-        """Return the history in this state, raw. Raises what `placed` raises."""
+        """Return the history in this state, unrepaired. Raises what `placed` raises."""
         placed = yield from self.placed(state)
         return [message for _, message in placed]
 
     def load(self) -> Question[tuple[list[Message], tuple[int, int]]]:
-        """Return the present history, raw, and how far somebody knows the session who has it."""
+        """Return the present history, unrepaired, and the point up to which its reader knows it."""
         state = yield from self.state()
         view = yield from self.view(state)
         return view, self.locate(state.seq)
@@ -142,11 +143,11 @@ class SessionRows:
         return (yield from self._read_appended(0))
 
     def restored(self, state: State) -> Question[list[Message]]:
-        """Return the history as if the latest standing replace had never been.
+        """Return the history as if the latest replace in force had never happened.
 
         Raises:
             HistoryCorrupt: an entry cannot be read.
-            NothingToRestore: none stands.
+            NothingToRestore: no replace is in force.
         """
         before = yield from self.before_replace(state)
         view = yield from self.view(before)
@@ -154,11 +155,11 @@ class SessionRows:
         return view + later
 
     def diff(self, state: State) -> Question[Diff]:
-        """Return what the latest standing replace dropped and brought in.
+        """Return what the latest replace in force removed and added.
 
         Raises:
             HistoryCorrupt: an entry cannot be read.
-            NothingToRestore: none stands.
+            NothingToRestore: no replace is in force.
         """
         before = yield from self.before_replace(state)
         view = yield from self.view(before)
@@ -171,23 +172,23 @@ class SessionRows:
         return (yield from self.diff(state))
 
     def output(self, ref: str) -> Question[bytes | None]:
-        """Return an encoded output; None if it was never kept here."""
+        """Return an encoded output; None if it was never stored here."""
         find = "SELECT content FROM outputs WHERE session = ? AND ref = ?"
         found = yield Query(find, (self.session, ref))
         return next((content for (content,) in found), None)
 
     def refs(self) -> Question[list[str]]:
-        """Name the kept outputs."""
+        """Return the references of the stored outputs."""
         found = yield Query("SELECT ref FROM outputs WHERE session = ?", (self.session,))
         return sorted(ref for (ref,) in found)
 
     def title(self) -> Question[str]:
-        """Return what people call the session."""
+        """Return the title of the session."""
         found = yield Query("SELECT title FROM sessions WHERE number = ?", (self.session,))
         return next((str(title) for (title,) in found), "")
 
     def set_title(self, title: str) -> Question[None]:
-        """Have people call it something else."""
+        """Set the title of the session."""
         yield Query("UPDATE sessions SET title = ? WHERE number = ?", (title, self.session))
 
     def delete(self) -> Question[None]:
@@ -243,7 +244,7 @@ def _decode_rows(rows: Iterable[tuple[int, bytes]], name: str) -> Placed:
             entry = decode(text, name)
         except HistoryCorrupt as damage:
             raise type(damage)(f"entry {seq} of {name}", 0, damage.problem) from damage
-        if text.startswith(REDACTION):  # to who loaded before it, all of this is unknown
+        if text.startswith(REDACTION):  # a caller that loaded before it knows none of this
             found = [(seq, message) for _, message in found]
         found += [(seq, message) for message in (entry.messages if entry else ())]
     return found

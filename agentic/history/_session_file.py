@@ -1,11 +1,12 @@
-r"""A session file as its readers see it: its lines, and what the entries in them add up to.
+r"""A session file as its readers see it: its lines, and what the entries in them result in.
 
-A line ends at `\n` and nowhere else. What follows the last `\n` is no line: whoever wrote it was
-interrupted, so readers pass it over. Offsets are bytes from the start of the file.
+A line ends at `\n` and nowhere else. Text after the last `\n` is not a line but an interrupted
+write, so readers skip it. Offsets are bytes from the start of the file.
 
-A list of sessions needs counts only, and gets them in one pass that decodes little: a message entry
-is recognized by how this library begins one, and an entry that begins otherwise, since an editor or
-another program wrote it, is decoded. There, damage is passed over: a list is no place to fail.
+A list of sessions needs only counts, and obtains them in one pass that decodes little: a message
+entry is recognized by the way this library begins one. An entry that begins otherwise, because an
+editor or another program wrote it, is decoded. Damaged lines are skipped there, because listing
+should not fail.
 """
 
 import json
@@ -46,9 +47,9 @@ class FileLine:
     """One complete line."""
 
     offset: int
-    """Where it begins."""
+    """The offset at which it begins."""
     text: bytes
-    """Without the newline."""
+    """The bytes, without the newline."""
 
 
 def find_end(file: BinaryIO) -> int:
@@ -87,7 +88,7 @@ def read_backwards(
 ) -> Iterator[FileLine]:
     r"""Read the lines before `end`, last to first, and no block that nobody asked for.
 
-    `end` is 0 or stands right after a newline.
+    `end` is 0 or the offset right after a newline.
 
     >>> import io
     >>> [line.text for line in read_backwards(io.BytesIO(b"one\ntwo\nthr"), 8)]
@@ -113,7 +114,7 @@ def read_backwards(
 
 
 def _read_at(file: BinaryIO, start: int, size: int) -> bytes:
-    """Read a block, however many reads it takes; less only where the file ends."""
+    """Read a block, in as many reads as necessary; shorter only at the end of the file."""
     file.seek(start)
     parts: list[bytes] = []
     while size > 0 and (part := file.read(size)):
@@ -127,7 +128,7 @@ class StoredView:
     """The history, and how much of the file it rests on."""
 
     messages: list[Message]
-    """Raw: open rounds are open."""
+    """Unrepaired: open rounds are still open."""
     end: int
     """Where the last complete entry ends, in bytes."""
 
@@ -153,7 +154,7 @@ def read_placed(file: BinaryIO, session: str) -> list[tuple[int, Message]]:
 
 def _read_placed(file: BinaryIO, session: str, end: int) -> list[tuple[int, Message]]:
     newer: list[tuple[int, Message]] = []
-    redacted = 0  # to who loaded before the latest redaction, all that is older is unknown
+    redacted = 0  # a caller that loaded before the latest redaction knows nothing older
     for line in read_backwards(file, end):
         entry = decode(line.text, session, line.offset)
         if line.text.startswith(REDACTION):
@@ -182,7 +183,7 @@ def read_full(file: BinaryIO, session: str) -> list[Message]:
 
 
 def read_restored(file: BinaryIO, session: str) -> list[Message] | None:
-    """Read the history as if the latest standing replace had never been; None if none stands.
+    """Read the history as if the latest replace in force never happened; None if there is none.
 
     Raises:
         HistoryCorrupt: an entry cannot be read.
@@ -193,7 +194,7 @@ def read_restored(file: BinaryIO, session: str) -> list[Message] | None:
 
 
 def read_diff(file: BinaryIO, session: str) -> Diff | None:
-    """Read what the latest standing replace dropped and brought in; None if none stands.
+    """Read what the latest replace in force removed and added; None if there is none.
 
     Raises:
         HistoryCorrupt: an entry cannot be read.
@@ -206,7 +207,7 @@ def read_diff(file: BinaryIO, session: str) -> Diff | None:
 
 
 def _read_standing(file: BinaryIO, session: str) -> list[Entry]:
-    """Read every message and every replace that nothing has taken back."""
+    """Read every message, and every replace that was not undone."""
     standing: list[Entry] = []
     for entry in _entries(read_forwards(file), session):
         if entry.kind != "restore":
@@ -236,20 +237,20 @@ def _fold(entries: list[Entry]) -> list[Message]:
 
 @attrs.define
 class Survey:
-    """What was found."""
+    """What a survey found."""
 
     messages: int = 0
-    """How many the archive holds."""
+    """The number of messages in the archive."""
     summarized: int = 0
-    """How many of them the summary in the history stands for."""
+    """How many of them the summary in the history covers."""
     begun: datetime | None = None
-    """When the first message was said, if that says so."""
+    """When the first message was said; None if it has no timestamp."""
     is_session: bool | None = None
-    """As `is_session` says."""
+    """The result of `is_session`."""
 
 
 def survey(file: BinaryIO) -> Survey:
-    r"""Read a session file from its start.
+    r"""Survey a session file from its start.
 
     >>> import io
     >>> survey(io.BytesIO(b'{"v":1,"type":"message","message":{"v":1,"role":"user"}}\n')).messages
@@ -259,7 +260,7 @@ def survey(file: BinaryIO) -> Survey:
     file.seek(0)
     found.is_session = is_session(file)
     file.seek(0)
-    telling: list[int] = []  # where the lines begin in which a summary may stand
+    telling: list[int] = []  # the offsets of the lines that may contain a summary
     begin = end = 0
     for line in file:
         begin, end = end, end + len(line)
@@ -278,7 +279,7 @@ def survey(file: BinaryIO) -> Survey:
 
 
 def is_session(file: BinaryIO) -> bool | None:
-    r"""Return whether a line is an entry, if only of another version; None if the file is blank.
+    r"""Return whether a line is an entry, of any version; None if the file is blank.
 
     >>> import io
     >>> is_session(io.BytesIO(b"hello\n")), is_session(io.BytesIO(b"\n"))
@@ -287,13 +288,13 @@ def is_session(file: BinaryIO) -> bool | None:
     lines = (line for line in file if line.strip())
     if (first := next(lines, None)) is None:
         return None
-    if not first.endswith(b"\n"):  # perhaps the beginning of an entry, which a kill cut short
+    if not first.endswith(b"\n"):  # may be the beginning of an entry, cut off by a kill
         return first[: len(BEGINNING)] == BEGINNING[: len(first)]
     return _is_entry(first) or any(map(_is_entry, lines))
 
 
 def _is_entry(line: bytes) -> bool:
-    """Whether this is an entry, perhaps of another version or with a message that is none."""
+    """Return whether this is an entry, even of another version or with an invalid message."""
     if line.startswith(_MESSAGE):
         return True
     try:

@@ -1,6 +1,7 @@
-"""What a store accepts and can give back: messages, names, titles, paths and times.
+"""What a store accepts and can return: messages, names, titles, paths and times.
 
-A time that not every time zone can show, at either end of `datetime`, becomes the nearest that can.
+A time at either end of `datetime`'s range, which some time zones cannot represent, becomes the
+nearest that all can.
 """
 
 import os
@@ -29,17 +30,17 @@ __all__ = [
 _SESSION_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 _TITLE_CHARACTERS = 200
 _NO_LINE = {"Cc", "Cs", "Zl", "Zp"}
-"""Unicode categories of characters that no single line of valid text holds."""
+"""Unicode categories of characters that may not occur in a single line of valid text."""
 _EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
 _LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 _MIDDLE_YEAR = 5000
 
 
 def absolute(path: Any) -> Path:
-    """Fix the place now, so that a later change of directory does not move it.
+    """Return an absolute path, so that a later change of directory does not affect it.
 
     Raises:
-        ConfigError: no path.
+        ConfigError: `path` is not a path.
     """
     if not isinstance(path, str | Path) or not str(path):
         raise ConfigError("path", path, "a str or a Path", "name the place of the session")
@@ -54,13 +55,13 @@ def absolute(path: Any) -> Path:
 
 
 def check_message(given: object) -> Message:
-    """Return the message, or raise if it is none.
+    """Return the message, or raise if it is not one.
 
     >>> check_message(Message("user", "hello")).content
     'hello'
 
     Raises:
-        ConfigError: anything but a `Message`.
+        ConfigError: `given` is not a `Message`.
     """
     if not isinstance(given, Message):
         raise ConfigError("message", given, "a Message", "build one, or call messages.from_plain()")
@@ -68,13 +69,13 @@ def check_message(given: object) -> Message:
 
 
 def check_messages(given: Iterable[object]) -> list[Message]:
-    """Return the messages as a list of one's own.
+    """Return the messages as a new list.
 
     >>> check_messages(())
     []
 
     Raises:
-        ConfigError: one of them is anything but a `Message`.
+        ConfigError: an item is not a `Message`.
     """
     if not isinstance(given, Iterable):
         raise ConfigError("messages", given, "a list of Messages", "pass [] for none")
@@ -82,14 +83,14 @@ def check_messages(given: Iterable[object]) -> list[Message]:
 
 
 def check_session_id(given: object) -> str:
-    """Return the id, or raise: it must be a name that cannot lead out of its folder.
+    """Return the id, or raise if it could lead out of its folder.
 
     >>> check_session_id("monday-1.b")
     'monday-1.b'
 
     Raises:
-        ConfigError: empty, longer than 128 characters, others than ASCII letters, digits and
-            `._-`, or a dot or dash at the start.
+        ConfigError: the id is empty, longer than 128 characters, contains characters other than
+            ASCII letters, digits and `._-`, or starts with a dot or a dash.
     """
     if not isinstance(given, str) or not is_session_id(given):
         raise ConfigError(
@@ -111,13 +112,13 @@ def is_session_id(text: str) -> bool:
 
 
 def check_title(given: object) -> str:
-    """Return a title, or raise if it is not allowed.
+    """Return the title, or raise if it is not allowed.
 
     >>> check_title("Why the build is red")
     'Why the build is red'
 
     Raises:
-        ConfigError: no text, more than one line, more than 200 characters, lone surrogates.
+        ConfigError: not a str, more than one line, more than 200 characters, or lone surrogates.
     """
     if not isinstance(given, str) or not is_title(given):
         raise ConfigError(
@@ -141,7 +142,7 @@ def is_title(text: str) -> bool:
 
 
 def in_utc(when: datetime) -> datetime:
-    """Return a time in UTC, which is also what one without a zone means; the nearest if need be.
+    """Return a time in UTC, or the nearest that can be represented; no time zone means UTC.
 
     >>> in_utc(datetime.fromisoformat("0001-01-01T00:00:00+14:00")).isoformat()
     '0001-01-02T00:00:00+00:00'
@@ -154,7 +155,7 @@ def in_utc(when: datetime) -> datetime:
 
 
 def from_timestamp(seconds: float) -> datetime:
-    """Return the time that is so many seconds after the epoch; the nearest if need be.
+    """Return the time that many seconds after the epoch, or the nearest that can be represented.
 
     >>> from_timestamp(1e300).year
     9999

@@ -1,4 +1,4 @@
-"""Waiting for steps that cannot be stopped midway: a cancellation passes when they are done."""
+"""Waiting for steps that must not stop midway: a cancellation is raised after they are done."""
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
@@ -12,14 +12,14 @@ T = TypeVar("T")
 
 
 async def in_thread(step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a step where its waiting blocks nobody, and to its end, cancelled or not."""
+    """Run a step to its end in a thread, where waiting blocks nothing else, cancelled or not."""
     return await finish(asyncio.ensure_future(asyncio.to_thread(step, *args, **kwargs)))
 
 
 async def finish(work: "asyncio.Future[T]", *, grace_seconds: float | None = None) -> T:
-    """Wait for what is not to be stopped midway. A cancellation passes only when it is done.
+    """Wait for work that must not stop midway. A cancellation is raised only when it is done.
 
-    With a limit it is given that long from the cancellation on, and then stopped.
+    With a limit, the work may go on for that long after the cancellation, and is then cancelled.
     """
     cancelled: asyncio.CancelledError | None = None
     while not work.done():
@@ -34,5 +34,5 @@ async def finish(work: "asyncio.Future[T]", *, grace_seconds: float | None = Non
     if cancelled is None:
         return work.result()
     if not work.cancelled():
-        work.exception()  # nobody else asks, and asyncio would log it
+        work.exception()  # otherwise asyncio would log that it was never retrieved
     raise cancelled

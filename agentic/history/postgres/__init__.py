@@ -2,8 +2,8 @@
 
 Start with `PostgresStore` and `PostgresSessions`.
 
-An address of its own, since it loads the database driver: `from agentic.history import postgres`,
-after `pip install 'agentic-weave[postgres]'`.
+It is imported separately because it loads the database driver: `from agentic.history import
+postgres`, after `pip install 'agentic-weave[postgres]'`.
 """
 
 try:

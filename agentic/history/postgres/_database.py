@@ -1,13 +1,13 @@
 """One database: the connection to it, its tables, and the locks of its sessions.
 
-The tables are in a schema of their own called `agentic`. The lock of a session is an advisory lock
-of PostgreSQL, under a number made of the session id: one connection holds it, and whatever ends the
-connection frees it.
+The tables are in their own schema, `agentic`. The lock of a session is an advisory lock of
+PostgreSQL, with a number derived from the session id. One connection holds it, and the end of that
+connection, for whatever reason, releases it.
 
-A changed row leaves its former version in the table until a VACUUM, and what the planner sampled in
-its statistics until an ANALYZE. So after a redaction the tables are written anew, for which nobody
-else may use them meanwhile. What the server has sent elsewhere or written to its log (WAL,
-replicas, backups) is its administrator's.
+A changed row leaves its old version in the table until a VACUUM, and samples in the planner's
+statistics until an ANALYZE. So after a redaction the tables are rewritten, and nobody else may use
+them meanwhile. Copies that the server has sent elsewhere or written to its log (WAL, replicas,
+backups) are its administrator's responsibility.
 """
 
 import asyncio
@@ -51,15 +51,16 @@ MIGRATIONS = [
     );
     """,
 ]
-"""What takes a database from one version of the schema to the next; it is never changed, only
-added to. The version, the one row of `agentic.version`, is how many have been carried out. What a
-session says is `bytea`, since the type `text` holds neither NUL nor lone surrogates."""
+"""The migrations from one version of the schema to the next; never edited, only added to. The
+version, the one row of `agentic.version`, is the number of those that were applied. Texts are
+stored as `bytea`, because the type `text` can hold neither NUL nor lone surrogates."""
 _MIGRATION_LOCK = 0x61677463_6D696772
-"""`agtcmigr`: whoever carries out migrations holds it, of as many as start at the same time."""
+"""`agtcmigr` in ASCII. The process that applies migrations holds this lock, if several start at the
+same time."""
 _GRACE_SECONDS = 0.5
-"""How long somebody who has just ended, or was killed, may still seem to hold the lock."""
+"""How long a process that has just ended, or was killed, may still seem to hold the lock."""
 _END_SECONDS = 10.0
-"""How long the server may take to end a process that it is told to end."""
+"""How long the server may take to terminate one of its processes."""
 _POLL_SECONDS = 0.02
 _TABLES = ("entries", "outputs", "sessions")
 _OWNED = """
@@ -76,22 +77,22 @@ _TERMINATE = """
 
 @attrs.define(eq=False)
 class Link:
-    """The way to one database. Not for two tasks at once."""
+    """The connection to one database. It must not be used by two tasks at once."""
 
     dsn: str = attrs.field(repr=False)
     name: str
-    """What is asked for there, as an error calls it."""
+    """The name for the session or database in error messages."""
     fsync: bool
     _connection: Connection | None = attrs.field(default=None, init=False)
     _ready: bool = attrs.field(default=False, init=False)
-    """The tables are known to be there."""
+    """Whether the tables are known to exist."""
 
     async def to_read(self) -> Connection | None:
         """Return the connection; None if nothing was ever written in the database.
 
         Raises:
             HistoryUnavailable: the tables are newer than this version of the library.
-            psycopg.Error: the server does not answer, or not as it should.
+            psycopg.Error: the server does not respond, or not as expected.
         """
         connection = await self._connect()
         # Asked once for each connection: it costs a round trip, and tables do not go away.
@@ -99,11 +100,11 @@ class Link:
         return connection if self._ready else None
 
     async def to_write(self) -> Connection:
-        """Return the connection to a database that has the tables.
+        """Return the connection, after creating the tables if necessary.
 
         Raises:
-            HistoryUnavailable: they are newer than this version of the library.
-            psycopg.Error: the server does not answer, or not as it should.
+            HistoryUnavailable: the tables are newer than this version of the library.
+            psycopg.Error: the server does not respond, or not as expected.
         """
         connection = await self._connect()
         if not self._ready and not await _is_there(connection, self.name):
@@ -112,11 +113,11 @@ class Link:
         return connection
 
     def is_lost(self, problem: psycopg.Error) -> bool:
-        """Return whether there was a connection and this was its end."""
+        """Return whether a connection existed and this error ended it."""
         return self._connection is not None and is_over(self._connection, problem)
 
     async def aclose(self) -> None:
-        """Let the connection go, with the locks that it holds."""
+        """Close the connection, which releases its locks."""
         connection, self._connection, self._ready = self._connection, None, False
         if connection:
             await connection.close()
@@ -129,10 +130,10 @@ class Link:
 
 
 async def check_owner(connection: Connection, name: str) -> None:
-    """Refuse to begin what would end with a warning: VACUUM leaves out tables of others.
+    """Raise if the tables belong to another role, because VACUUM would only skip them and warn.
 
     Raises:
-        HistoryNotWritten: the tables belong to somebody else.
+        HistoryNotWritten: the tables belong to another role.
     """
     row = await (await connection.execute(_OWNED, [[*_TABLES]])).fetchone()
     if not row or not row[0]:
@@ -141,18 +142,18 @@ async def check_owner(connection: Connection, name: str) -> None:
 
 
 async def purge(connection: Connection) -> None:
-    """Leave nothing in the tables' files but the rows that are there."""
+    """Remove everything from the tables' files except the current rows."""
     async with without_limit(connection):
         for table in _TABLES:
             await connection.execute(f"VACUUM (FULL, ANALYZE) agentic.{table}".encode())
 
 
 async def _is_there(connection: Connection, name: str) -> bool:
-    """Return whether the tables are there; older ones are brought up to date.
+    """Return whether the tables exist; older ones are migrated.
 
     Raises:
         HistoryUnavailable: they are newer than this version of the library.
-        psycopg.Error: a right is missing.
+        psycopg.Error: a privilege is missing.
     """
     version = await _find_version(connection)
     if version > len(MIGRATIONS):
@@ -167,12 +168,13 @@ async def _is_there(connection: Connection, name: str) -> bool:
 
 
 async def _make_tables(connection: Connection) -> None:
-    """Carry out every migration that nobody has carried out yet, all or none.
+    """Apply every migration that was not applied yet, all or none.
 
     Raises:
-        psycopg.Error: a right is missing.
+        psycopg.Error: a privilege is missing.
     """
-    # before the transaction: one that waited for it would still see the tables as they were
+    # taken before the transaction, which would otherwise see the tables as they were before the
+    # wait
     await connection.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
     try:
         async with connection.transaction():
@@ -185,7 +187,7 @@ async def _make_tables(connection: Connection) -> None:
 async def _migrate(connection: Connection, version: int) -> None:
     if version >= len(MIGRATIONS):
         return
-    # IF NOT EXISTS would ask for the right to make a schema even where there is one
+    # IF NOT EXISTS would require the privilege to create a schema even if it exists
     if not await _ask(connection, "SELECT to_regnamespace('agentic') IS NOT NULL"):
         await connection.execute("CREATE SCHEMA agentic")
     for migration in MIGRATIONS[version:]:
@@ -195,7 +197,7 @@ async def _migrate(connection: Connection, version: int) -> None:
 
 
 async def _find_version(connection: Connection) -> int:
-    """Return the version of the schema; 0 if there is none."""
+    """Return the version of the schema; 0 if there is no schema."""
     if not await _ask(connection, "SELECT to_regclass('agentic.version') IS NOT NULL"):
         return 0
     return await _ask(connection, "SELECT max(version) FROM agentic.version") or 0
@@ -207,10 +209,10 @@ async def _ask(connection: Connection, question: str) -> int:
 
 
 async def lock_session(connection: Connection, session_id: str, name: str) -> None:
-    """Take the lock for this connection.
+    """Take the session's lock with this connection.
 
     Raises:
-        HistoryConflict: somebody else has it.
+        HistoryConflict: another connection holds it.
         psycopg.Error: the connection is lost.
     """
     key, deadline = _make_key(session_id), time.monotonic() + _GRACE_SECONDS
@@ -221,13 +223,14 @@ async def lock_session(connection: Connection, session_id: str, name: str) -> No
 
 
 async def end_former(connection: Connection, session_id: str, name: str, process: int) -> None:
-    """See to it that a lost connection has ended for the server, too.
+    """Make sure that a lost connection has ended on the server, too.
 
-    Where the network broke, its process there still has the lock, and waits for somebody who will
-    not come back. Once it has no lock any more, what it did is done, and it will do nothing else.
+    If the network failed, its server process still holds the lock and waits for a client that will
+    not return. Once it no longer holds the lock, all of its work is finished and it will do nothing
+    more.
 
     Raises:
-        HistoryConflict: it does not end.
+        HistoryConflict: the process does not end.
         psycopg.Error: the connection is lost.
     """
     key, deadline = _make_key(session_id), time.monotonic() + _END_SECONDS
@@ -238,7 +241,7 @@ async def end_former(connection: Connection, session_id: str, name: str, process
 
 
 def _make_key(session_id: str) -> int:
-    """Make the number of a lock, in which an accidental equality is not to be expected.
+    """Return the number of a session's lock: a hash, so a collision is most unlikely.
 
     >>> _make_key("main") == _make_key("main") != _make_key("Main")
     True
@@ -253,7 +256,7 @@ async def _try(connection: Connection, key: int) -> bool:
 
 
 async def _end(connection: Connection, key: int, process: int) -> bool:
-    """End a process that holds the lock; False if it does not."""
+    """Terminate a process that holds the lock; return False if it does not hold it."""
     high, low = (key >> 32) & 0xFFFFFFFF, key & 0xFFFFFFFF
     found = await connection.execute(_TERMINATE, [process, high, low])
     return await found.fetchone() is not None

@@ -1,4 +1,4 @@
-"""The rows of one session in PostgreSQL: what is asked of them, and how they are added."""
+"""The rows of one session in PostgreSQL: how they are queried and added."""
 
 import asyncio
 import functools
@@ -19,7 +19,7 @@ __all__ = ["PostgresRows"]
 
 T = TypeVar("T")
 _LIMIT_BYTES = 1_000_000_000
-"""A value has less than 1 GiB: https://www.postgresql.org/docs/current/limits.html"""
+"""A value must be smaller than 1 GiB: https://www.postgresql.org/docs/current/limits.html"""
 _APPEND = """
     INSERT INTO agentic.entries
         (session, seq, view, standing, messages, summarized, kind, text, writer)
@@ -38,7 +38,7 @@ class PostgresRows(SessionRows):
 
     connection: Connection
     _cursor: AsyncCursor[TupleRow] = attrs.field(init=False, repr=False)
-    """For appends: to make one for each would take a fifth of their time here."""
+    """Reused for appends, because creating one for each would take a fifth of their time."""
 
     @_cursor.default
     def _make_cursor(self) -> AsyncCursor[TupleRow]:
@@ -46,7 +46,7 @@ class PostgresRows(SessionRows):
 
     @classmethod
     async def find(cls, connection: Connection, session_id: str, name: str) -> Self | None:
-        """Return the rows of a session; None if it is not there."""
+        """Return the rows of a session; None if there is no such session."""
         find = "SELECT number FROM agentic.sessions WHERE id = %s"
         found = await (await connection.execute(find, [session_id])).fetchone()
         return cls(found[0], name, connection) if found else None
@@ -61,10 +61,10 @@ class PostgresRows(SessionRows):
         title: str = "",
         created_at: datetime | None = None,
     ) -> Self:
-        """Make a session, which has no rows yet.
+        """Create a session without rows.
 
         Raises:
-            psycopg.errors.UniqueViolation: somebody else has made it.
+            psycopg.errors.UniqueViolation: somebody else has created it.
         """
         add = """
             INSERT INTO agentic.sessions (id, title, created_at)
@@ -79,7 +79,7 @@ class PostgresRows(SessionRows):
         step = _advance(question, None)
         while isinstance(step, Query):
             rows = await self._fetch(step)
-            if step.is_long:  # to decode messages would keep the event loop from all else
+            if step.is_long:  # decoding messages would block the event loop
                 step = await asyncio.to_thread(_advance, question, rows)
             else:
                 step = _advance(question, rows)
@@ -87,32 +87,32 @@ class PostgresRows(SessionRows):
         return answer
 
     async def append(self, kind: str, text: bytes, state: State, writer: int) -> None:
-        """Add an entry, which leaves the session in this state.
+        """Add an entry after which the session is in this state.
 
         Raises:
-            psycopg.errors.ProgramLimitExceeded: it is too large.
-            psycopg.errors.UniqueViolation: somebody else has added one.
+            psycopg.errors.ProgramLimitExceeded: the entry is too large.
+            psycopg.errors.UniqueViolation: somebody else has added an entry.
         """
         values = self._values(kind, _check_size(text), state, writer)
         await self._cursor.execute(_APPEND, values, prepare=True)
 
     async def append_all(self, rows: Iterable[tuple[str, bytes, State]], writer: int) -> None:
-        """Add entries, in as few turns as it takes."""
+        """Add entries, in as few statements as possible."""
         values = [self._values(*row, writer) for row in rows]
         async with self.connection.cursor() as cursor:
             await cursor.executemany(_APPEND, values)
 
     async def has(self, seq: int, writer: int) -> bool:
-        """Return whether an entry is there and this writer's."""
+        """Return whether an entry exists and was written by this writer."""
         find = "SELECT writer FROM entries WHERE session = ? AND seq = ?"
         return await self._fetch(Query(find, (self.session, seq))) == [(writer,)]
 
     async def put_output(self, ref: str, content: bytes) -> None:
-        """Keep an encoded output."""
+        """Store an encoded output."""
         await self.connection.execute(_PUT, (self.session, ref, _check_size(content)))
 
     async def texts(self, batch_rows: int) -> AsyncIterator[bytes]:
-        """Yield every entry, no more than a batch of them in memory. Needs a transaction."""
+        """Yield every entry, with at most one batch in memory. Requires a transaction."""
         find = "SELECT text FROM agentic.entries WHERE session = %s ORDER BY seq"
         async with self.connection.cursor(name="agentic", binary=True) as cursor:
             cursor.itersize = batch_rows
@@ -132,7 +132,7 @@ class PostgresRows(SessionRows):
 
 @attrs.frozen
 class _Answer:
-    """What a question comes to. A thread cannot hand on the StopIteration that carries it."""
+    """The answer to a question: a thread cannot pass on the StopIteration that carries it."""
 
     value: Any
 
@@ -146,7 +146,7 @@ def _advance(question: Question[Any], rows: list[TupleRow] | None) -> Query | _A
 
 @functools.cache
 def _translate(sql: str) -> bytes:
-    """Return a statement of the shared questions in the words of psycopg.
+    """Return a statement of the shared questions with psycopg's placeholders.
 
     >>> _translate("SELECT text FROM entries WHERE session = ?")
     b'SELECT text FROM agentic.entries WHERE session = %s'
@@ -155,7 +155,7 @@ def _translate(sql: str) -> bytes:
 
 
 def _check_size(content: bytes) -> bytes:
-    """Refuse what the server would answer by ending the connection."""
+    """Raise if the value is so large that the server would end the connection."""
     if len(content) > _LIMIT_BYTES:
         raise ProgramLimitExceeded(f"it has {len(content):,} bytes")
     return content

@@ -1,8 +1,9 @@
-"""The server: how it is reached, and what its errors mean. No error shows a password.
+"""The server: how to reach it, and what its errors mean. No error shows a password.
 
-A connection commits every statement by itself. It notices within half a minute when the other end
-is gone without a word, and so does the server, which then gives the locks of the session free. A
-server that is there and does not answer is given up after a minute.
+A connection commits every statement on its own. Both the client and the server notice within half a
+minute if the other end has disappeared without closing the connection; the server then releases the
+session's locks. If a server is reachable but does not answer, the connection is given up after a
+minute.
 """
 
 import asyncio
@@ -35,13 +36,13 @@ Connection: TypeAlias = psycopg.AsyncConnection[TupleRow]
 
 
 class _Connection(psycopg.AsyncConnection[Any]):
-    """A connection that breaks off when the server is silent for too long."""
+    """A connection that closes itself if the server is silent for too long."""
 
     patience_seconds: float | None = None
-    """None is `ANSWER_SECONDS`; infinite for what may take as long as it takes."""
+    """None means `ANSWER_SECONDS`; infinite for steps that may take any time."""
 
     async def wait(self, *args: Any, **kwargs: Any) -> Any:
-        """Wait for the server, which every step does here."""
+        """Wait for the server; every step of psycopg calls this."""
         patience = ANSWER_SECONDS if self.patience_seconds is None else self.patience_seconds
         if patience == float("inf"):
             return await super().wait(*args, **kwargs)
@@ -52,7 +53,7 @@ class _Connection(psycopg.AsyncConnection[Any]):
             watchdog.cancel()
 
     def _break_off(self) -> None:
-        # as if the other end had: whoever waits is told that the connection is lost
+        # as if the other end had closed it: whoever waits learns that the connection is lost
         with (
             contextlib.suppress(OSError, psycopg.Error),
             socket.socket(fileno=os.dup(self.pgconn.socket)) as ours,
@@ -62,8 +63,8 @@ class _Connection(psycopg.AsyncConnection[Any]):
 
 @contextlib.asynccontextmanager
 async def without_limit(connection: Connection) -> AsyncIterator[None]:
-    """Let the steps within take as long as they take: a long import, a table written anew."""
-    assert isinstance(connection, _Connection)  # noqa: S101  `connect` made it
+    """Let the steps inside take as long as they need: a long import, a table being rewritten."""
+    assert isinstance(connection, _Connection)  # noqa: S101  `connect` created it
     row = await (await connection.execute("SHOW statement_timeout")).fetchone()
     await connection.execute("SET statement_timeout = 0")
     before, connection.patience_seconds = connection.patience_seconds, float("inf")
@@ -79,12 +80,12 @@ async def without_limit(connection: Connection) -> AsyncIterator[None]:
 _DEFAULTS: dict[str, str | int] = {
     "connect_timeout": 10,  # seconds
     "fallback_application_name": "agentic",
-    "keepalives_idle": 15,  # seconds, and of the next one, too
+    "keepalives_idle": 15,  # seconds, as is the next one
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,  # milliseconds
 }
-"""What the connection string may say otherwise."""
+"""Defaults that the connection string may override."""
 _SETTINGS = """
     SELECT set_config('tcp_keepalives_idle', '15', false),
         set_config('tcp_keepalives_interval', '5', false),
@@ -100,12 +101,12 @@ _SETTINGS = """
 """
 _LIMIT = "SELECT extract(epoch FROM current_setting('statement_timeout')::interval)::float8"
 STATEMENT_SECONDS = 30.0
-"""How long the server tries to do what a statement says, unless it or the dsn sets another limit.
+"""How long the server works on a statement, unless the server or the dsn sets another limit.
 
-An append takes milliseconds; what takes longer waits for somebody who holds a table.
+An append takes milliseconds; anything that takes longer is waiting for a lock on a table.
 """
 ANSWER_SECONDS = 60.0
-"""How long a silent server is waited for, which is longer than it takes to give up by itself."""
+"""How long to wait for a silent server: longer than the server's own limit for a statement."""
 _STATES = {
     "22P05": "its encoding does not have this character: use a UTF8 database",
     "25006": "it is read-only: connect to the primary server",
@@ -127,24 +128,24 @@ _WORDS = {
         "check the address, and that the server runs"
     ),
 }
-"""Remedies where libpq gives no SQLSTATE: for connections that could not be made."""
+"""Remedies for connections that could not be made, for which libpq reports no SQLSTATE."""
 
 
 def check_dsn(given: object) -> str:
-    """Return a connection string, or raise with an example; the error does not show the string.
+    """Return a connection string, or raise an error with an example that does not show the string.
 
     >>> check_dsn("postgresql://localhost/agents")
     'postgresql://localhost/agents'
 
     Raises:
-        ConfigError: no text, or one that libpq cannot parse.
+        ConfigError: not a str, or libpq cannot parse it.
     """
     shown: object = type(given).__name__
     if isinstance(given, str):
-        shown = "***"  # its text may hold the password
+        shown = "***"  # the text may contain the password
         with contextlib.suppress(psycopg.ProgrammingError, UnicodeEncodeError):
             conninfo_to_dict(given)
-            if "\0" not in given:  # libpq reads no further
+            if "\0" not in given:  # libpq stops reading at NUL
                 return given
     raise ConfigError(
         "dsn",
@@ -155,7 +156,7 @@ def check_dsn(given: object) -> str:
 
 
 def place(dsn: str) -> str:
-    """Return what may be shown of a connection string.
+    """Return the part of a connection string that may be shown.
 
     >>> place("postgresql://ann:secret@db.example:5433/agents?sslmode=require")
     'postgresql://db.example:5433/agents'
@@ -168,10 +169,10 @@ def place(dsn: str) -> str:
 
 
 async def connect(dsn: str, *, fsync: bool) -> Connection:
-    """Make a connection.
+    """Open a connection.
 
     Raises:
-        psycopg.Error: the server cannot be reached, or does not let us in.
+        psycopg.Error: the server cannot be reached, or refuses the connection.
     """
     given = conninfo_to_dict(dsn)
     defaults = {name: value for name, value in _DEFAULTS.items() if name not in given}
@@ -181,7 +182,7 @@ async def connect(dsn: str, *, fsync: bool) -> Connection:
         milliseconds = f"{STATEMENT_SECONDS * 1000:.0f}"
         await connection.execute(_SETTINGS, [fsync, milliseconds])
         row = await (await connection.execute(_LIMIT)).fetchone()
-        if row and row[0] > STATEMENT_SECONDS:  # somebody allows more, so more is no silence
+        if row and row[0] > STATEMENT_SECONDS:  # a longer limit was set, so wait longer, too
             connection.patience_seconds = 2.0 * row[0]
     except BaseException:
         await connection.close()
@@ -190,13 +191,13 @@ async def connect(dsn: str, *, fsync: bool) -> Connection:
 
 
 def is_over(connection: Connection, problem: psycopg.Error) -> bool:
-    """Return whether the connection is lost, so that what was asked may have happened or not."""
-    # the server's last words may arrive before the end of the connection is noticed
+    """Return whether the connection is lost, so that it is unknown whether the step was done."""
+    # the server's last message may arrive before the end of the connection is noticed
     return connection.closed or problem.diag.severity_nonlocalized in {"FATAL", "PANIC"}
 
 
 def explain(problem: psycopg.Error, dsn: str) -> str:
-    """Return what the server or the driver says in one line, and what to do about it."""
+    """Return the error of the server or the driver in one line, and what to do about it."""
     lines = (problem.diag.message_primary or str(problem)).split("\n")
     said = " ".join(line.strip() for line in lines if not line.startswith("\t"))  # libpq guesses
     if password := conninfo_to_dict(dsn).get("password"):
@@ -206,7 +207,7 @@ def explain(problem: psycopg.Error, dsn: str) -> str:
 
 @contextlib.contextmanager
 def writing(name: str, dsn: str) -> Iterator[None]:
-    """Turn what PostgreSQL says into an error that says what to do."""
+    """Turn PostgreSQL's errors into errors that say what to do."""
     try:
         yield
     except psycopg.Error as problem:
@@ -215,7 +216,7 @@ def writing(name: str, dsn: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def reading(name: str, dsn: str) -> Iterator[None]:
-    """Do the same where nothing was to be written."""
+    """Do the same for steps that only read."""
     try:
         yield
     except psycopg.Error as problem:

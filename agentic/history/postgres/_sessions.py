@@ -1,4 +1,4 @@
-"""All the sessions of one database."""
+"""The sessions of one database."""
 
 import asyncio
 import contextlib
@@ -38,9 +38,9 @@ __all__ = ["PostgresSessions"]
 
 _BATCH_ROWS = 500
 _GRACE_SECONDS = 10.0
-"""How long a step may go on after it was cancelled: enough for all but a server that is stalled."""
+"""How long a step may go on after a cancellation: enough unless the server is stalled."""
 _NOBODY = 0
-"""The writer of what was imported."""
+"""The writer that imported entries are attributed to."""
 _LIST = """
     SELECT id, title, coalesce(messages, 0), coalesce(summarized, 0),
         least(greatest(created_at, '0001-01-02 00:00+00'), '9999-12-30 00:00+00'),
@@ -55,30 +55,31 @@ _LIST = """
 
 @attrs.frozen
 class PostgresSessions:
-    """The sessions of a database, in tables that the first write makes; a list reads a row of each.
+    """The sessions of a database, in tables that the first write creates; listing reads a row each.
 
-    Every method makes a connection and lets it go again. `open` makes none: a store has its own.
+    Every method opens a connection and closes it. `open` opens none: each store has its own.
     """
 
     dsn: str = attrs.field(converter=check_dsn, repr=False)
-    """A connection string: an address, or libpq's words; what it leaves out, PGHOST and the other
-    variables of the environment say."""
+    """A connection string: a URI, or libpq's keywords. What it leaves out comes from PGHOST and the
+    other environment variables."""
     fsync: bool = attrs.field(default=True, kw_only=True)
-    """Acknowledge only what survives a crash of the server, or its power cut, as well."""
+    """If true, a write returns only after its data would survive a crash or power failure of the
+    server."""
 
     def open(self, session_id: str) -> PostgresStore:
-        """Return the store of a session, there or not. Reads and writes nothing.
+        """Return the store of a session, whether or not it exists. Reads and writes nothing.
 
         Raises:
-            ConfigError: no session id.
+            ConfigError: the session id is invalid.
         """
         return PostgresStore(self.dsn, session_id, fsync=self.fsync)
 
     async def list(self) -> Sequence[SessionInfo]:
-        """Return a line for every session, the one that changed last first.
+        """Return a line for every session, the most recently changed first.
 
         Raises:
-            HistoryUnavailable: the server cannot be reached, or refuses.
+            HistoryUnavailable: the server cannot be reached, or refuses the request.
         """
         async with self._reading(place(self.dsn)) as connection:
             if connection is None:
@@ -86,12 +87,12 @@ class PostgresSessions:
             return [_describe(row) async for row in await connection.execute(_LIST)]
 
     async def rename(self, session_id: str, title: str) -> None:
-        """Set the title of a session, or with "" remove it; its writer is not disturbed.
+        """Set the title of a session, or remove it with ""; this does not disturb a writer.
 
         Raises:
-            ConfigError: no session id, or no title.
-            HistoryNotWritten: the title is as it was.
-            HistoryUnavailable: the connection was lost; it may be the old or the new one.
+            ConfigError: the session id or the title is invalid.
+            HistoryNotWritten: the title is unchanged.
+            HistoryUnavailable: the connection was lost; the title may be the old or the new one.
             SessionNotFound: there is no such session.
         """
         check_session_id(session_id)
@@ -101,10 +102,10 @@ class PostgresSessions:
         """Remove a session with its outputs and its title.
 
         Raises:
-            ConfigError: no session id.
-            HistoryConflict: somebody is writing it.
+            ConfigError: the session id is invalid.
+            HistoryConflict: another process is writing the session.
             HistoryNotWritten: nothing was removed.
-            HistoryUnavailable: the connection was lost; it may be gone or not.
+            HistoryUnavailable: the connection was lost; the session may or may not exist.
             SessionNotFound: there is no such session.
         """
         await self._finish(self._delete(check_session_id(session_id)))
@@ -118,12 +119,12 @@ class PostgresSessions:
         secret: str | None = None,
         by: str | None = None,
     ) -> None:
-        """Replace what a message of a session says, for good, as the store's `redact` does.
+        """Permanently replace the text of a session's message, like the store's `redact`.
 
         Raises:
             SessionNotFound: there is no such session.
-            ConfigError, HistoryConflict, HistoryCorrupt, HistoryNotWritten, MessageNotFound: as the
-                store's `redact` raises them.
+            ConfigError, HistoryConflict, HistoryCorrupt, HistoryNotWritten, MessageNotFound: as
+                raised by the store's `redact`.
         """
         async with self._reading(self._name(check_session_id(session_id))) as connection:
             await self._find(connection, session_id)
@@ -131,19 +132,19 @@ class PostgresSessions:
             await store.redact(message_id, replacement, secret=secret, by=by)
 
     async def export(self, session_id: str) -> AsyncIterator[bytes]:
-        """Yield a session as lines, as it is now: its entries, its title, its outputs.
+        """Yield the session, as it is now, as lines: its entries, its title, its outputs.
 
         Raises:
-            ConfigError: no session id.
+            ConfigError: the session id is invalid.
             SessionNotFound: there is no such session.
             HistoryCorrupt: an output is damaged.
-            HistoryUnavailable: the server cannot be reached, or refuses.
+            HistoryUnavailable: the server cannot be reached, or refuses the request.
         """
         check_session_id(session_id)
         name = self._name(session_id)
         async with self._reading(name) as connection:
             rows = await self._find(connection, session_id)
-            # one moment of the session, however long the lines take
+            # one snapshot of the session, however long the export takes
             await rows.connection.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
             async with rows.connection.transaction():
                 async for text in rows.texts(_BATCH_ROWS):
@@ -155,21 +156,21 @@ class PostgresSessions:
                     yield encode_output_line(ref, content or b"", name)
 
     async def import_(self, session_id: str, lines: Lines) -> None:
-        """Make a session of an export, whole or not at all. The lines stay in memory meanwhile.
+        """Create a session from an export, completely or not at all. Its lines are held in memory.
 
         Raises:
-            ConfigError: no session id, or no lines.
-            HistoryConflict: there is such a session.
+            ConfigError: the session id or the type of the lines is invalid.
+            HistoryConflict: there already is such a session.
             HistoryCorrupt: a line cannot be read.
-            HistoryNotWritten: there is no new session.
-            HistoryUnavailable: the connection was lost; it may be there or not.
+            HistoryNotWritten: no session was created.
+            HistoryUnavailable: the connection was lost; the session may or may not exist.
         """
         check_session_id(session_id)
         found = await read_export(lines, f"the import of {session_id}")
         await self._finish(self._import(session_id, found))
 
     async def _finish(self, step: Coroutine[Any, Any, None]) -> None:
-        """Take a step to its end, cancelled or not, unless the server is silent then."""
+        """Run a step to its end, cancelled or not, unless the server is silent."""
         await finish(asyncio.ensure_future(step), grace_seconds=_GRACE_SECONDS)
 
     async def _rename(self, session_id: str, title: str) -> None:

@@ -1,7 +1,8 @@
-"""A conversation in a database of many, on a server.
+"""A conversation on a database server that holds many.
 
-Steps of one store never overtake one another, and a cancellation finds an entry stored whole or not
-begun: it asks the server to stop, and passes when that has answered, or after some seconds.
+Steps of one store never overtake one another, and a cancellation finds an entry completely stored
+or not begun: it asks the server to stop, and is raised after the server has answered, or after some
+seconds.
 """
 
 import asyncio
@@ -37,35 +38,36 @@ T = TypeVar("T")
 
 @attrs.define(eq=False)
 class PostgresStore:
-    """An archive in a database, in tables of a schema `agentic` that the first write makes.
+    """An archive in a database, in tables of a schema `agentic` that the first write creates.
 
-    Entries are rows that nobody changes. Every row knows where its view begins, so `load`, `diff`
-    and `restore` read the rows they are about, and no others.
+    Entries are rows that never change, except in a redaction. Every row records where its view
+    begins, so `load`, `diff` and `restore` read only the rows that they need.
 
-    The first write makes a connection and takes the session's lock by it, and `aclose` gives both
-    back; until then a second writer of this session gets `HistoryConflict`. Readers, and writers of
-    other sessions, take no notice. A process that ends, killed or not, loses its lock at once. A
-    lost connection is made anew by the step that notices. A closed store can be used again, and in
-    another event loop.
+    The first write opens a connection and takes the session's lock with it, and `aclose` releases
+    both; until then, a second writer of this session raises `HistoryConflict`. Readers, and writers
+    of other sessions, are not affected. A process that ends, killed or not, loses its lock at once.
+    If the connection is lost, the step that notices opens a new one. A closed store can be used
+    again, also in another event loop.
     """
 
     dsn: str = attrs.field(converter=check_dsn, repr=False)
-    """A connection string: an address, or libpq's words; what it leaves out, PGHOST and the other
-    variables of the environment say."""
+    """A connection string: a URI, or libpq's keywords. What it leaves out comes from PGHOST and the
+    other environment variables."""
     session_id: str = attrs.field(default="main", converter=check_session_id)
     fsync: bool = attrs.field(default=True, kw_only=True)
-    """Acknowledge only what survives a crash of the server, or its power cut, as well.
+    """If true, a write returns only after its data would survive a crash or power failure of the
+    server.
 
-    Without, `synchronous_commit` is off: quicker by the server's wait for its disk, and such a
-    crash takes the last moments with it. A killed agent loses nothing either way.
+    If false, `synchronous_commit` is off: writes need not wait for the server's disk, but such a
+    crash loses the last moments. A killed agent loses nothing in either case.
     """
     _link: Link = attrs.field(init=False, repr=False)
     _writer: PostgresWriter = attrs.field(init=False, repr=False)
     _turn: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
     _loop: asyncio.AbstractEventLoop | None = attrs.field(default=None, init=False, repr=False)
-    """Which the lock belongs to."""
+    """The event loop that the lock belongs to."""
     _entered: bool = attrs.field(default=False, init=False, repr=False)
-    """Somebody will leave it, and so give back what it holds."""
+    """Whether the store is used as a context manager, so that leaving it releases what it holds."""
 
     @_link.default
     def _make_link(self) -> Link:
@@ -77,24 +79,24 @@ class PostgresStore:
         return PostgresWriter(self._link, self.session_id)
 
     async def append(self, message: Message) -> None:
-        """Keep a message, after all others.
+        """Store a message after all others.
 
         Raises:
-            ConfigError: no message, or one that is not JSON data.
-            HistoryConflict: somebody else is writing this session.
-            HistoryNotWritten: the message is not stored; the session is as it was.
-            HistoryUnavailable: the connection was lost, and it is not known whether the message is
-                stored. Appended again, it is stored once.
+            ConfigError: `message` is not a Message, or is not JSON data.
+            HistoryConflict: another store is writing this session.
+            HistoryNotWritten: the message is not stored; the session is unchanged.
+            HistoryUnavailable: the connection was lost, and it is unknown whether the message is
+                stored. If it is appended again, it is stored once.
         """
         line = encode_message(message)
         await self._do(partial(self._writer.append, message, line))
 
     async def load(self) -> list[Message]:
-        """Return the history as a provider accepts it; none if there is no such session.
+        """Return the history in a form that a provider accepts; empty if there is no session.
 
         Raises:
             HistoryCorrupt: an entry of the present view cannot be read.
-            HistoryUnavailable: the server cannot be reached, or refuses.
+            HistoryUnavailable: the server cannot be reached, or refuses the request.
         """
         messages, seen = await self._do(self._load)
         closed, (session, seq) = close_open_rounds(messages), seen
@@ -103,17 +105,17 @@ class PostgresStore:
         return closed
 
     async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
-        """Make these messages the history, or put them in the place of its first ones.
+        """Make these messages the history, or replace its first `replaces` messages with them.
 
         Raises:
-            ConfigError: no messages, one that is not JSON data, or `replaces` is more than were
+            ConfigError: an item is not a Message or not JSON data, or `replaces` is more than were
                 loaded and appended.
-            HistoryConflict: somebody else is writing this session. Without `replaces`, somebody
+            HistoryConflict: another store is writing this session. Without `replaces`, somebody
                 else has written to it since this store loaded it: the new view would hide what it
                 does not know. With `replaces`, the history was replaced since it was loaded.
-            HistoryNotWritten: nothing is stored; the session is as it was.
-            HistoryUnavailable: as for `append`. Called again with the same messages, it stores
-                them once, whatever arrived meanwhile.
+            HistoryNotWritten: nothing is stored; the session is unchanged.
+            HistoryUnavailable: as for `append`. If it is called again with the same messages, they
+                are stored once, whatever has arrived meanwhile.
         """
         view = reopen_rounds(check_messages(messages))
         line = encode_view("replace", view)
@@ -124,42 +126,42 @@ class PostgresStore:
         await self._do(partial(self._writer.replace_known, view, line, known, replaces))
 
     async def revision(self) -> int:
-        """Return the number of the latest entry. Asks nobody while this store is the writer.
+        """Return the number of the latest entry, without a query if this store is the writer.
 
         Raises:
-            HistoryUnavailable: the server cannot be reached, or refuses.
+            HistoryUnavailable: the server cannot be reached, or refuses the request.
         """
         return await self._do(self._find_revision)
 
     async def full(self) -> list[Message]:
-        """Return every message ever appended, raw and in order.
+        """Return every message ever appended, unrepaired and in order.
 
         Raises:
             HistoryCorrupt: an entry cannot be read.
-            HistoryUnavailable: the server cannot be reached, or refuses.
+            HistoryUnavailable: the server cannot be reached, or refuses the request.
         """
         nothing: list[Message] = []
         return await self._do(partial(self._read, PostgresRows.full, nothing))
 
     async def restore(self) -> None:
-        """Take back the latest replace that still stands.
+        """Undo the latest replace that was not undone yet.
 
         Raises:
-            NothingToRestore: no replace stands.
+            NothingToRestore: there is no replace in force.
             HistoryConflict, HistoryCorrupt, HistoryNotWritten: nothing is stored.
             HistoryUnavailable: as for `append`.
         """
-        if not await self._do(self._is_there):  # or a claim would make it
+        if not await self._do(self._is_there):  # otherwise a claim would create it
             raise NothingToRestore(self._link.name)
         await self._do(self._writer.restore)
 
     async def diff(self) -> Diff:
-        """Return what the latest replace that still stands dropped, and what it brought in.
+        """Return what the latest replace in force removed, and what it added.
 
         Raises:
-            NothingToRestore: no replace stands.
+            NothingToRestore: there is no replace in force.
             HistoryCorrupt: an entry cannot be read.
-            HistoryUnavailable: the server cannot be reached, or refuses.
+            HistoryUnavailable: the server cannot be reached, or refuses the request.
         """
         found = await self._do(partial(self._read, PostgresRows.latest_diff, None))
         if found is None:
@@ -167,23 +169,23 @@ class PostgresStore:
         return found
 
     async def put(self, output: str) -> str:
-        """Keep an output beside the entries, and give its reference.
+        """Store an output next to the entries, and return its reference.
 
         Raises:
-            ConfigError: no text.
-            HistoryConflict: somebody else is writing this session.
-            HistoryNotWritten: it is not kept.
+            ConfigError: `output` is not a str.
+            HistoryConflict: another store is writing this session.
+            HistoryNotWritten: the output is not stored.
         """
         return await self._do(partial(self._writer.put, encode_output(output)))
 
     async def get(self, ref: str) -> str:
-        """Return a kept output.
+        """Return a stored output.
 
         Raises:
-            ConfigError: no reference.
-            HistoryCorrupt: it is not as it was written.
-            HistoryUnavailable: the server cannot be reached, or refuses.
-            OutputNotFound: it was never kept here.
+            ConfigError: `ref` is not a reference.
+            HistoryCorrupt: the output was changed since it was written.
+            HistoryUnavailable: the server cannot be reached, or refuses the request.
+            OutputNotFound: the output was never stored here.
         """
         check_ref(ref)
         content = await self._do(partial(self._read, lambda rows: rows.output(ref), None))
@@ -197,15 +199,15 @@ class PostgresStore:
         secret: str | None = None,
         by: str | None = None,
     ) -> None:
-        """Replace what a message says, for good: all tables are written anew, one after another.
+        """Permanently replace the text of a message: all tables are rewritten, one after another.
 
-        What the server wrote to its own log, to replicas and to backups stays there.
+        Copies in the server's log, in replicas and in backups are not changed.
 
         Raises:
-            ConfigError: an argument that cannot be meant.
-            HistoryConflict: somebody else is writing this session.
+            ConfigError: an argument is invalid.
+            HistoryConflict: another store is writing this session.
             HistoryCorrupt: an entry cannot be read.
-            HistoryNotWritten: not all of it is done; redacted again, it goes on.
+            HistoryNotWritten: the redaction is incomplete; repeating it completes it.
             MessageNotFound: there is no such message.
         """
         request = RedactionRequest(
@@ -260,7 +262,7 @@ class PostgresStore:
         return await rows.ask(question(rows)) if rows else nothing
 
     async def _do(self, step: Callable[[], Awaitable[T]]) -> T:
-        """Take a step after those that were begun before."""
+        """Run a step after those that were begun before it."""
         loop = asyncio.get_running_loop()
         # A lock belongs to one loop, and a store may be used by several `asyncio.run` in turn.
         if self._loop is not loop:
@@ -270,4 +272,4 @@ class PostgresStore:
                 return await step()
             finally:
                 if not self._entered and not self._writer.is_ready:
-                    await self._link.aclose()  # nobody would give it back
+                    await self._link.aclose()  # nobody else would close it

@@ -1,9 +1,9 @@
-"""The one writer of a session in a database that many processes share.
+"""The only writer of a session in a database that many processes share.
 
-It holds the session's lock by its connection. When the connection is lost, the server may have
-stored what was just sent, and the answer be lost: that entry is in doubt. Once the lost connection
-has ended for the server, too, the entry's sequence number tells: so nothing is stored twice, and
-nothing is taken for stored that is not.
+It holds the session's lock with its connection. If the connection is lost, the server may have
+stored what was just sent although its answer was lost: that entry is in doubt. Once the lost
+connection has ended on the server, the entry's sequence number settles the question. So nothing is
+stored twice, and nothing is considered stored that is not.
 """
 
 import asyncio
@@ -31,34 +31,34 @@ __all__ = ["PostgresWriter"]
 
 @attrs.frozen
 class _Sent:
-    """An entry whose answer has not come."""
+    """An entry that has not been confirmed."""
 
     seq: int
     kind: str
     line: bytes
-    """What the caller said: without what a replace keeps, which depends on the moment."""
+    """The caller's data, without what a replace keeps, which depends on when it is done."""
 
     def is_meant_by(self, kind: str, line: bytes) -> bool:
-        """Return whether a step repeats this one. What a restore leaves depends on the moment."""
+        """Return whether a step repeats this one; a restore does, whatever its result."""
         return self.kind == kind and (self.line == line or kind == "restore")
 
 
 @attrs.define(eq=False)
 class PostgresWriter:
-    """The writer's side of a session. Each step takes place whole or not at all, and once.
+    """The writer's side of a session. Each step is done completely or not at all, and only once.
 
-    All of them raise `HistoryConflict`, `HistoryNotWritten`, and `HistoryUnavailable` when an entry
-    stays in doubt.
+    All steps may raise `HistoryConflict` and `HistoryNotWritten`, and raise `HistoryUnavailable` if
+    an entry stays in doubt.
     """
 
     link: Link
     session_id: str
     knowledge: Knowledge = attrs.field(factory=Knowledge)
-    """Of the session, up to its number and the latest entry."""
+    """What the caller knows, as the session's number and its latest entry."""
     _id: int = attrs.field(factory=lambda: secrets.randbits(63), init=False)
-    """By which it knows its own entries."""
+    """Identifies the entries of this writer."""
     _holder: Connection | None = attrs.field(default=None, init=False)
-    """The connection that has the lock."""
+    """The connection that holds the lock."""
     _process: int | None = attrs.field(default=None, init=False)
     """The server's process at the other end of the latest one that had it."""
     _rows: PostgresRows | None = attrs.field(default=None, init=False)
@@ -66,16 +66,16 @@ class PostgresWriter:
     _state: State = attrs.field(default=NEW, init=False)
     _doubt: _Sent | None = attrs.field(default=None, init=False)
     _late: _Sent | None = attrs.field(default=None, init=False)
-    """What turned out to be stored, after the caller was told that it is in doubt."""
+    """An entry that turned out to be stored after the caller was told that it is in doubt."""
 
     @property
     def is_ready(self) -> bool:
-        """Return whether this is the writer already."""
+        """Return whether this object is already the writer."""
         return self._holder is not None and not self._holder.closed
 
     @property
     def seq(self) -> int | None:
-        """The latest entry; None while somebody else may have written."""
+        """The number of the latest entry; None while others may have written."""
         return self._state.seq if self.is_ready else None
 
     async def append(self, message: Message, line: bytes) -> None:
@@ -83,21 +83,21 @@ class PostgresWriter:
         await self._take(partial(self._append, Entry("message", (message,)), line))
 
     async def replace(self, messages: list[Message], line: bytes) -> None:
-        """Add a view, unless it would hide what the caller does not know."""
+        """Add a view, unless it would hide messages that the caller does not know."""
         await self._take(partial(self._replace, Entry("replace", tuple(messages)), line))
 
     async def replace_known(
         self, messages: list[Message], line: bytes, known: Known, replaces: int
     ) -> None:
-        """Add a view that holds these messages, and what they do not stand for."""
+        """Add a view with these messages and the stored ones that they do not replace."""
         await self._take(partial(self._replace_known, messages, line, known, replaces))
 
     async def restore(self) -> None:
-        """Add the view that the latest standing replace took away."""
+        """Add the view that preceded the latest replace in force."""
         await self._take(self._restore)
 
     async def put(self, content: bytes) -> str:
-        """Add an encoded output, and give its reference."""
+        """Add an encoded output, and return its reference."""
         ref = make_ref(content)
         await self._take(partial(self._keep, ref, content))
         return ref
@@ -109,7 +109,7 @@ class PostgresWriter:
         log_redaction(request, self.link.name)
 
     async def settle(self) -> None:
-        """Find out about what is in doubt, as far as that can be done now: the caller will look."""
+        """Find out about an entry in doubt, as far as possible, because the caller will read."""
         try:
             if self._doubt:
                 await self._take(_nothing)
@@ -117,14 +117,14 @@ class PostgresWriter:
             self._late = None
 
     async def close(self) -> None:
-        """Let somebody else write. The next step takes the lock anew."""
+        """Release the lock. The next step takes it again."""
         self._holder = None
         if not self._doubt:
             self._process = None
         await self.link.aclose()
 
     async def _take(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Take a step as the one writer, and once more if the connection is found to be lost."""
+        """Run a step as the only writer, and repeat it if the connection turns out to be lost."""
         with writing(self.link.name, self.link.dsn):
             try:
                 try:
@@ -137,7 +137,7 @@ class PostgresWriter:
                     await self._claim()
                     await step()
             except (errors.UniqueViolation, errors.ForeignKeyViolation) as problem:
-                self._holder = None  # look again
+                self._holder = None  # must be looked up again
                 what = "has been written or removed by somebody else past its lock: load again"
                 raise HistoryConflict(self.link.name, what) from problem
             except (psycopg.Error, HistoryConflict) as problem:
@@ -161,7 +161,7 @@ class PostgresWriter:
         self._rows, self._holder = rows, connection
 
     async def _find_out(self, connection: Connection) -> None:
-        """Learn whether what is in doubt is stored, now that the lost connection has ended."""
+        """Find out whether the entry in doubt is stored, now that the lost connection has ended."""
         if self._doubt:
             rows = await PostgresRows.find(connection, self.session_id, self.link.name)
             stored = rows is not None and await rows.has(self._doubt.seq, self._id)
@@ -227,7 +227,7 @@ class PostgresWriter:
                 await self._rows.append("optional", record, state, self._id)
             self._state = state
         except asyncio.CancelledError:
-            self._holder = None  # look again
+            self._holder = None  # must be looked up again
             raise
         await purge(self._rows.connection)
 
@@ -235,7 +235,7 @@ class PostgresWriter:
         return self._rows.locate(seq) if self._rows else NOWHERE
 
     def _here(self, entry: Entry, line: bytes) -> tuple[int, int]:
-        """Return where a step begins: before the same entry, if that one is stored already."""
+        """Return where a step begins: before the same entry if it is already stored."""
         if self._late and self._late.is_meant_by(entry.kind, line):
             return self._locate(self._late.seq - 1)
         return self._locate(self._state.seq)
@@ -243,9 +243,9 @@ class PostgresWriter:
     async def _add(
         self, entry: Entry, line: bytes, undone: State | None = None, *, text: bytes | None = None
     ) -> tuple[int, int]:
-        """Add an entry, unless it turned out to be stored, and give where that leaves us.
+        """Add an entry, unless it turned out to be stored, and return the resulting position.
 
-        `text` is what is stored, where that is more than the caller said.
+        `text` is what is stored, if that is more than the caller's data.
         """
         late, self._late = self._late, None
         if late and late.is_meant_by(entry.kind, line):
@@ -256,10 +256,10 @@ class PostgresWriter:
         try:
             await self._insert(entry.kind, (text or line).removesuffix(b"\n"), state)
         except psycopg.Error as problem:
-            if not self.link.is_lost(problem):  # a refusal: nothing was stored
+            if not self.link.is_lost(problem):  # the server refused: nothing was stored
                 self._doubt = None
             raise
-        except BaseException:  # cancelled: nobody asks whether it is stored, but look again
+        except BaseException:  # cancelled: the caller will not ask, but the state is now unknown
             self._doubt = self._holder = None
             raise
         self._doubt, self._state = None, state

@@ -2,7 +2,8 @@
 
 Start with `SqliteStore` and `SqliteSessions`.
 
-An address of its own, since it loads the database driver: `from agentic.history import sqlite`.
+It is imported separately because it loads the database driver: `from agentic.history import
+sqlite`.
 """
 
 from agentic.history.sqlite._sessions import SqliteSessions

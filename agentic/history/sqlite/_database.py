@@ -1,12 +1,12 @@
-"""The database file: how it is made, opened and purged, and what its errors mean.
+"""The database file: how it is created, opened and purged, and what its errors mean.
 
-It is in WAL mode: readers and the one writer of the moment do not wait for each other. A commit is
-with the operating system when it returns, which is what survives `kill -9`; with `fsync` it is on
-the disk. Nobody but SQLite opens the file: closing it would let go of SQLite's own locks.
+It is in WAL mode: readers and the current writer do not wait for each other. When a commit returns,
+the operating system has it, so it survives `kill -9`; with `fsync` it is on the disk. Only SQLite
+may open the file: closing another file descriptor for it would release SQLite's locks.
 
-A page keeps what was moved or deleted until something else is written over it, and the WAL keeps
-former pages until it begins anew. So after a redaction all of the database is written anew, from
-its tables, and the WAL is emptied into it.
+A page keeps deleted content until it is overwritten, and the WAL keeps earlier pages until it
+restarts. So after a redaction the whole database is rewritten from its tables, and the WAL is
+emptied into it.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 APPLICATION_ID = 0x61677463
-"""The bytes `agtc`, by which `file` and SQLite tell our databases from others."""
+"""The bytes `agtc`, by which `file` and SQLite recognize our databases."""
 MIGRATIONS = [
     """
     CREATE TABLE sessions (
@@ -65,12 +65,12 @@ MIGRATIONS = [
     );
     """,
 ]
-"""What takes a database from one version of the schema to the next; it is never changed, only
-added to. The version, `PRAGMA user_version`, is how many have been carried out."""
+"""The migrations from one version of the schema to the next; never edited, only added to. The
+version, `PRAGMA user_version`, is the number of those that were applied."""
 BUSY_SECONDS = 30.0
-"""How long a step waits for others; a commit of ours takes far less than a thousandth of it."""
+"""How long a step waits for others; a commit of ours takes far less than a thousandth of this."""
 _CHECKPOINT_MILLISECONDS = 100
-"""How long the end of a checkpoint waits for readers; writers wait for it."""
+"""How long the end of a checkpoint waits for readers, while writers wait for it."""
 _RETRY_SECONDS = 0.0005
 _REMEDIES = {
     sqlite3.SQLITE_BUSY: "another program holds the database: let it finish, then try again",
@@ -81,26 +81,26 @@ _REMEDIES = {
     sqlite3.SQLITE_TOOBIG: "it is larger than SQLite allows, about 1 GB: shorten it",
 }
 _UNWRITABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
-"""What SQLite says to a reader that may not make the files that a WAL needs."""
+"""SQLite's error for a reader that may not create the files that a WAL needs."""
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 class Busy(Exception):
-    """Somebody else is writing at this very moment."""
+    """Somebody else is writing at this moment."""
 
 
 def too_busy(session: str) -> HistoryNotWritten:
-    """Return the error that says that waiting was in vain."""
+    """Return the error for a wait that was too long."""
     problem = f"another program has held the database for {BUSY_SECONDS:.0f} seconds"
     return HistoryNotWritten(session, problem)
 
 
 def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
-    """Open a database for writing; make it, with its folders, if it is not there.
+    """Open a database for writing, and create it, with its folders, if it does not exist.
 
     Raises:
         HistoryCorrupt: the file is something else, or of a newer version.
-        HistoryNotWritten: it cannot be made or opened.
+        HistoryNotWritten: it cannot be created or opened.
     """
     with reporting(path), writing(path):
         if not path.exists():
@@ -112,20 +112,20 @@ def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
             connection.execute(f"PRAGMA synchronous = {'FULL' if fsync else 'NORMAL'}")
             # Off by default for each connection; without it, deleting a session leaves its rows.
             connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA busy_timeout = 0")  # `transaction` waits, where it may
-            if not fsync:  # an event loop does not wait for a disk: `checkpoint` is for a thread
+            connection.execute("PRAGMA busy_timeout = 0")  # `transaction` does the waiting
+            if not fsync:  # no disk sync in the event loop: a thread runs `checkpoint`
                 connection.execute("PRAGMA wal_autocheckpoint = 0")
     return connection
 
 
 def connect_reader(path: Path) -> sqlite3.Connection | None:
-    """Open a database for reading; None if nothing was ever written there.
+    """Open a database for reading; return None if nothing was ever written there.
 
-    It needs no write permission, unless a WAL holds what was committed last.
+    It needs no write permission, unless the latest commits are still in a WAL.
 
     Raises:
         HistoryCorrupt: the file is something else, or of a newer version.
-        OSError: the file is there and cannot be opened.
+        OSError: the file exists but cannot be opened.
     """
     if not path.exists():
         return None
@@ -139,11 +139,11 @@ def connect_reader(path: Path) -> sqlite3.Connection | None:
 
 
 def checkpoint(path: Path, last: Literal["FULL", "TRUNCATE"] = "FULL") -> None:
-    """Move what was committed from the WAL into the database, as far as readers let us.
+    """Move commits from the WAL into the database, as far as readers allow.
 
-    Most of it moves while others go on writing; they wait for what they wrote meanwhile, since the
-    WAL begins anew only when all of it has moved. Nothing but its size depends on it: it never
-    fails.
+    Most of it moves while others go on writing. Then they wait until what they wrote meanwhile has
+    moved, because the WAL restarts only when it is empty. It never raises: only the size of the WAL
+    depends on it.
     """
     with contextlib.suppress(sqlite3.Error), contextlib.closing(_connect(path)) as connection:
         connection.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_MILLISECONDS}")
@@ -152,10 +152,10 @@ def checkpoint(path: Path, last: Literal["FULL", "TRUNCATE"] = "FULL") -> None:
 
 
 def begin(connection: sqlite3.Connection, wait_seconds: float) -> None:
-    """Begin to write, after waiting for who writes at the moment.
+    """Begin a write transaction, after waiting for the current writer.
 
     Raises:
-        Busy: it would have to wait longer.
+        Busy: it would have to wait longer than `wait_seconds`.
     """
     deadline = 0.0
     while True:
@@ -174,10 +174,10 @@ def begin(connection: sqlite3.Connection, wait_seconds: float) -> None:
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection, wait_seconds: float) -> Iterator[None]:
-    """Write whole or not at all, after waiting for who writes at the moment.
+    """Write completely or not at all, after waiting for the current writer.
 
     Raises:
-        Busy: it would have to wait longer.
+        Busy: it would have to wait longer than `wait_seconds`.
     """
     begin(connection, wait_seconds)
     try:
@@ -191,7 +191,7 @@ def transaction(connection: sqlite3.Connection, wait_seconds: float) -> Iterator
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into errors that say what to do."""
+    """Turn SQLite's errors into errors that say what to do."""
     try:
         yield
     except sqlite3.Error as problem:
@@ -199,7 +199,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def not_written(problem: sqlite3.Error, path: Path) -> HistoryCorrupt | HistoryNotWritten:
-    """Turn what SQLite says into an error that says what to do."""
+    """Return SQLite's error as an error that says what to do."""
     code = _code(problem)
     if _is_damage(problem):
         return HistoryCorrupt(str(path), 0, str(problem))
@@ -209,7 +209,7 @@ def not_written(problem: sqlite3.Error, path: Path) -> HistoryCorrupt | HistoryN
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Do the same where nothing was to be written."""
+    """Do the same for steps that only read."""
     try:
         yield
     except sqlite3.Error as problem:
@@ -226,7 +226,7 @@ def _is_damage(problem: sqlite3.Error) -> bool:
 
 
 def _code(problem: sqlite3.Error) -> int:
-    """Return the primary result code: the extended ones add to it above the lowest byte."""
+    """Return the primary result code: extended codes differ only above the lowest byte."""
     return getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
 
 
@@ -236,14 +236,14 @@ def _connect(path: Path, how: str = "mode=rw") -> sqlite3.Connection:
         uri=True,
         timeout=BUSY_SECONDS,
         isolation_level=None,
-        check_same_thread=False,  # a store uses it from one thread at a time
+        check_same_thread=False,  # a store uses it from only one thread at a time
     )
 
 
 def _connect_unwritable(path: Path) -> sqlite3.Connection:
-    """Connect without the files that a WAL needs, as to a medium that cannot change.
+    """Connect without the files that a WAL needs, as if the medium were read-only.
 
-    Who writes meanwhile changes it all the same when a checkpoint comes: hence only without a WAL.
+    A checkpoint by another process would still change the file, so use this only without a WAL.
     """
     wal = Path(f"{path}-wal")
     if wal.exists() and wal.stat().st_size:
@@ -273,14 +273,14 @@ def _closing_on_error(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _make(path: Path, *, fsync: bool) -> None:
-    """Make a database under another name, complete, and give it its own."""
+    """Create a complete database under another name, then rename it."""
     missing = make_folders(path.parent)
     with locked_for_making(path), staged(path, b"", fsync=False) as written:
         if path.exists():
             return
         with contextlib.closing(_connect(written)) as connection:
             _migrate(connection, written)
-        for left in ("-wal", "-shm"):  # of a database that somebody removed: not of this one
+        for left in ("-wal", "-shm"):  # of a former database that was removed, not of this one
             Path(f"{path}{left}").unlink(missing_ok=True)
         # The migrations are in it by now, so nobody ever opens a database without tables.
         written.replace(path)
@@ -289,10 +289,10 @@ def _make(path: Path, *, fsync: bool) -> None:
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the version of the schema; 0 for a file in which nothing is yet.
+    """Return the version of the schema; 0 for an empty file.
 
     Raises:
-        HistoryCorrupt: the database is not ours, or newer.
+        HistoryCorrupt: the database is not ours, or is newer.
     """
     ((application,),) = connection.execute("PRAGMA application_id")
     ((version,),) = connection.execute("PRAGMA user_version")
@@ -313,18 +313,19 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     with transaction(connection, BUSY_SECONDS):
         for migration in MIGRATIONS[_version(connection, path) :]:
-            for statement in migration.split(";"):  # executescript would commit
+            for statement in migration.split(";"):  # executescript would commit first
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
 
 def purge(path: Path, name: str) -> None:
-    """Leave nothing in the files of a database but what its tables hold.
+    """Remove everything from the files of a database except what its tables contain.
 
     Raises:
-        HistoryConflict: another program is reading or writing all the time.
-        HistoryNotWritten: the disk is full, for instance: it takes as much again as the database.
+        HistoryConflict: another program is constantly reading or writing.
+        HistoryNotWritten: the disk is full, for instance: this needs the size of the database
+            again.
     """
     with contextlib.closing(connect_writer(path, fsync=True)) as connection, writing(path):
         connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000:.0f}")

@@ -1,7 +1,7 @@
-"""The lock files of one database, in the folder `<database>.locks` beside it.
+"""The lock files of one database, in the folder `<database>.locks` next to it.
 
-Such a file is there while its session is being written, and after a `kill -9`, when it says
-nothing: the lock itself has ended with its holder.
+A lock file exists while its session is being written. After a `kill -9` it stays behind, which
+means nothing: the lock itself ended with its holder.
 """
 
 import contextlib
@@ -14,15 +14,15 @@ from agentic.history._disk import LockedFile, make_folders, open_locked, reporti
 __all__ = ["lock_session", "locked_for_making", "locked_session", "unlock"]
 
 _MAKING = ".making"
-"""No session id begins with a dot."""
+"""Session ids do not begin with a dot, so this is none."""
 
 
 def lock_session(database: Path, session_id: str, name: str) -> LockedFile:
-    """Become the one writer of a session, called `name` in an error.
+    """Become the only writer of a session, which is called `name` in errors.
 
     Raises:
-        HistoryConflict: somebody else is.
-        HistoryNotWritten: the lock file cannot be made.
+        HistoryConflict: another store is the writer.
+        HistoryNotWritten: the lock file cannot be created.
         ImportError: the platform has no `flock`.
     """
     require_flock("SqliteStore")
@@ -31,7 +31,7 @@ def lock_session(database: Path, session_id: str, name: str) -> LockedFile:
 
 @contextlib.contextmanager
 def locked_session(database: Path, session_id: str, name: str) -> Iterator[None]:
-    """Be the one writer of a session for a while. Raises what `lock_session` raises."""
+    """Be the only writer of a session for a while. Raises what `lock_session` raises."""
     lock = lock_session(database, session_id, name)
     try:
         yield
@@ -41,10 +41,10 @@ def locked_session(database: Path, session_id: str, name: str) -> Iterator[None]
 
 @contextlib.contextmanager
 def locked_for_making(database: Path) -> Iterator[None]:
-    """Be the only one who makes this database.
+    """Be the only process that creates this database.
 
     Raises:
-        HistoryNotWritten: the lock file cannot be made.
+        HistoryNotWritten: the lock file cannot be created.
     """
     lock = _open(database, _MAKING, str(database), wait=True)
     try:
@@ -54,12 +54,12 @@ def locked_for_making(database: Path) -> Iterator[None]:
 
 
 def unlock(lock: LockedFile) -> None:
-    """Let somebody else in."""
+    """Release the lock and remove its file."""
     path = Path(str(lock.name))
-    if not lock.is_ours:  # a forked child, which leaves the file to its parent
+    if not lock.is_ours:  # a forked child leaves the file to its parent
         lock.close()
         return
-    with lock, contextlib.suppress(OSError):  # others are in the folder, or it is gone
+    with lock, contextlib.suppress(OSError):  # the folder is not empty, or is gone
         path.unlink()
         path.parent.rmdir()
 
@@ -68,7 +68,7 @@ def _open(database: Path, lock: str, name: str, *, wait: bool) -> LockedFile:
     folder = Path(f"{database}.locks")
     with reporting(database):
         while True:
-            with contextlib.suppress(FileNotFoundError):  # the last one took the folder away
+            with contextlib.suppress(FileNotFoundError):  # its last user removed the folder
                 _make_folder(folder)
                 return open_locked(folder / lock, name, wait=wait)
 
@@ -77,6 +77,6 @@ def _make_folder(folder: Path) -> None:
     try:
         make_folders(folder)
     except FileExistsError:
-        # taken away just now, or even made again: then it is no file that stands in the way
+        # it was just removed or created again, so no file is in the way
         if not stat.S_ISDIR(folder.lstat().st_mode):
             raise

@@ -1,4 +1,4 @@
-"""The rows of one session in SQLite: what is asked of them, and how they are added."""
+"""The rows of one session in SQLite: how they are queried and added."""
 
 import sqlite3
 import time
@@ -22,7 +22,7 @@ class SqliteRows(SessionRows):
 
     @classmethod
     def find(cls, connection: sqlite3.Connection, session_id: str, name: str) -> Self | None:
-        """Return the rows of a session; None if it is not there."""
+        """Return the rows of a session; None if there is no such session."""
         find = "SELECT number FROM sessions WHERE id = ?"
         found = connection.execute(find, (session_id,)).fetchone()
         return cls(found[0], name, connection) if found else None
@@ -31,7 +31,7 @@ class SqliteRows(SessionRows):
     def add(
         cls, connection: sqlite3.Connection, session_id: str, name: str, created_at: float
     ) -> Self:
-        """Make a session, which has no rows yet."""
+        """Create a session without rows."""
         add = "INSERT INTO sessions (id, created_at) VALUES (?, ?)"
         number = connection.execute(add, (session_id, created_at)).lastrowid
         return cls(number or 0, name, connection)
@@ -41,24 +41,24 @@ class SqliteRows(SessionRows):
         try:
             query = next(question)
             while True:
-                # the cursor itself, so that no more than one row is in memory undecoded
+                # the cursor itself, so that at most one undecoded row is in memory
                 query = question.send(self.connection.execute(query.sql, query.values))
         except StopIteration as answered:
             answer: T = answered.value
             return answer
 
     def append(self, kind: str, text: bytes, state: State) -> None:
-        """Add an entry, which leaves the session in this state.
+        """Add an entry after which the session is in this state.
 
         Raises:
-            sqlite3.IntegrityError: somebody else has added one.
+            sqlite3.IntegrityError: somebody else has added an entry.
         """
         until = (state.seq, state.view, state.standing, state.messages, state.summarized)
         values = (self.session, *until, kind, text, time.time())
         self.connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def put_output(self, ref: str, content: bytes) -> None:
-        """Keep an encoded output."""
+        """Store an encoded output."""
         put = "INSERT OR REPLACE INTO outputs VALUES (?, ?, ?)"
         self.connection.execute(put, (self.session, ref, content))
 

@@ -1,4 +1,4 @@
-"""All the sessions of one database."""
+"""The sessions of one database."""
 
 import asyncio
 import contextlib
@@ -49,7 +49,7 @@ _LIST = """
 
 @attrs.frozen
 class SqliteSessions:
-    """A database of sessions, made at the first write; a list reads one row for each.
+    """A database of sessions, created at the first write; listing reads one row per session.
 
     >>> import tempfile
     >>> from agentic.messages import Message
@@ -65,43 +65,43 @@ class SqliteSessions:
     """
 
     path: Path = attrs.field(converter=absolute)
-    """Absolute; a relative path counts from the directory of the moment."""
+    """An absolute path; a relative one is resolved against the current directory on creation."""
     fsync: bool = attrs.field(default=False, kw_only=True)
-    """Acknowledge only what survives a power cut as well."""
+    """If true, a write returns only after its data would survive a power failure."""
 
     def open(self, session_id: str) -> SqliteStore:
-        """Return the store of a session, there or not. Reads and writes nothing.
+        """Return the store of a session, whether or not it exists. Reads and writes nothing.
 
         Raises:
-            ConfigError: no session id.
+            ConfigError: the session id is invalid.
         """
         return SqliteStore(self.path, session_id, fsync=self.fsync)
 
     async def list(self) -> Sequence[SessionInfo]:
-        """Return a line for every session, the one that changed last first.
+        """Return a line for every session, the most recently changed first.
 
         Raises:
-            HistoryCorrupt: the file is no database of sessions.
-            OSError: the file is there and cannot be opened.
+            HistoryCorrupt: the file is not a database of sessions.
+            OSError: the file exists but cannot be opened.
         """
         return await asyncio.to_thread(self._list)
 
     async def rename(self, session_id: str, title: str) -> None:
-        """Set the title of a session, or with "" remove it; its writer is not disturbed.
+        """Set the title of a session, or remove it with ""; this does not disturb a writer.
 
         Raises:
-            ConfigError: no session id, or no title.
-            HistoryCorrupt, HistoryNotWritten: the title is as it was.
+            ConfigError: the session id or the title is invalid.
+            HistoryCorrupt, HistoryNotWritten: the title is unchanged.
             SessionNotFound: there is no such session.
         """
         await in_thread(self._rename, check_session_id(session_id), check_title(title))
 
     async def delete(self, session_id: str) -> None:
-        """Remove a session with its outputs and its title, and overwrite where they stood.
+        """Remove a session with its outputs and its title, and overwrite their content.
 
         Raises:
-            ConfigError: no session id.
-            HistoryConflict: somebody is writing it.
+            ConfigError: the session id is invalid.
+            HistoryConflict: another process is writing the session.
             HistoryCorrupt, HistoryNotWritten: nothing was removed.
             SessionNotFound: there is no such session.
         """
@@ -116,25 +116,25 @@ class SqliteSessions:
         secret: str | None = None,
         by: str | None = None,
     ) -> None:
-        """Replace what a message of a session says, for good, as the store's `redact` does.
+        """Permanently replace the text of a session's message, like the store's `redact`.
 
         Raises:
             SessionNotFound: there is no such session.
-            ConfigError, HistoryConflict, HistoryCorrupt, HistoryNotWritten, MessageNotFound: as the
-                store's `redact` raises them.
+            ConfigError, HistoryConflict, HistoryCorrupt, HistoryNotWritten, MessageNotFound: as
+                raised by the store's `redact`.
         """
         await asyncio.to_thread(self._check_there, check_session_id(session_id))
         async with self.open(session_id) as store:
             await store.redact(message_id, replacement, secret=secret, by=by)
 
     async def export(self, session_id: str) -> AsyncIterator[bytes]:
-        """Yield a session as lines, as it is now: its entries, its title, its outputs.
+        """Yield the session, as it is now, as lines: its entries, its title, its outputs.
 
         Raises:
-            ConfigError: no session id.
+            ConfigError: the session id is invalid.
             SessionNotFound: there is no such session.
-            HistoryCorrupt: the file is no database of sessions, or an output is damaged.
-            OSError: the file is there and cannot be opened.
+            HistoryCorrupt: the file is not a database of sessions, or an output is damaged.
+            OSError: the file exists but cannot be opened.
         """
         batches = self._export(check_session_id(session_id))
         try:
@@ -145,13 +145,13 @@ class SqliteSessions:
             batches.close()
 
     async def import_(self, session_id: str, lines: Lines) -> None:
-        """Make a session of an export, whole or not at all. The lines stay in memory meanwhile.
+        """Create a session from an export, completely or not at all. Its lines are held in memory.
 
         Raises:
-            ConfigError: no session id, or no lines.
-            HistoryConflict: there is such a session.
-            HistoryCorrupt: a line cannot be read, or the file is no database of sessions.
-            HistoryNotWritten: there is no new session.
+            ConfigError: the session id or the type of the lines is invalid.
+            HistoryConflict: there already is such a session.
+            HistoryCorrupt: a line cannot be read, or the file is not a database of sessions.
+            HistoryNotWritten: no session was created.
         """
         check_session_id(session_id)
         found = await read_export(lines, f"the import of {session_id}")
@@ -165,7 +165,7 @@ class SqliteSessions:
             connection.row_factory = sqlite3.Row
             try:
                 return [_describe(row) for row in connection.execute(_LIST)]
-            except TypeError as problem:  # a column may hold anything
+            except TypeError as problem:  # a column may hold any type
                 raise HistoryCorrupt(str(self.path), 0, str(problem)) from problem
 
     def _rename(self, session_id: str, title: str) -> None:
@@ -182,12 +182,12 @@ class SqliteSessions:
     def _delete(self, session_id: str) -> None:
         with locked_session(self.path, session_id, self._name(session_id)):
             with self._changing(session_id) as rows:
-                rows.connection.execute("PRAGMA secure_delete = ON")  # overwrites where it stood
+                rows.connection.execute("PRAGMA secure_delete = ON")  # overwrites the content
                 rows.ask(rows.delete())
-            checkpoint(self.path, "TRUNCATE")  # the WAL holds what was deleted, too
+            checkpoint(self.path, "TRUNCATE")  # the WAL also holds what was deleted
 
     def _export(self, session_id: str) -> Generator[Sequence[bytes], None, None]:
-        """Read a session in batches, all within one moment of it."""
+        """Yield the lines of a session in batches, all from one snapshot of it."""
         connection = connect_reader(self.path)
         if connection is None:
             raise self._missing(session_id)

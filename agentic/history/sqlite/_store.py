@@ -1,9 +1,9 @@
-"""A conversation in a database of many.
+"""A conversation in a database that holds many.
 
-A commit takes some 20 microseconds, less than handing it to a thread, so an append takes place here
-and now. What may wait for somebody does so in the store's one worker thread: opening the database,
-another process that is writing, the disk. Steps never overtake one another, and a cancellation
-finds an entry stored whole or not begun.
+A commit takes about 20 microseconds, less than handing it to a thread, so an append is done
+synchronously. Anything that may wait is done in the store's single worker thread: opening the
+database, waiting for another process that is writing, waiting for the disk. Steps never overtake
+one another, and a cancellation finds an entry completely stored or not begun.
 """
 
 import asyncio
@@ -42,20 +42,20 @@ T = TypeVar("T")
 _PATIENCE_SECONDS = 0.01
 """How long an event loop waits for another process's commit before a thread does."""
 _CHECKPOINT_BYTES = 4_000_000
-"""How much is appended before it is moved from the WAL into the database; SQLite's own measure is
-1,000 pages, as much."""
+"""How much is appended before it is moved from the WAL into the database. SQLite's own default,
+1,000 pages, is about the same."""
 
 
 @attrs.define(eq=False)
 class SqliteStore:
-    """An archive in a database of mode 0600, made with its folders at the first write.
+    """An archive in a database of mode 0600, created with its folders at the first write.
 
-    Entries are rows that nobody changes. Every row knows where its view begins, so `load`, `diff`
-    and `restore` read the rows they are about, and no others.
+    Entries are rows that never change, except in a redaction. Every row records where its view
+    begins, so `load`, `diff` and `restore` read only the rows that they need.
 
-    The first write takes the session's lock and `aclose` gives it back; until then a second writer
-    of this session gets `HistoryConflict`. Readers, and writers of other sessions, take no notice.
-    A closed store can be used again.
+    The first write takes the session's lock and `aclose` releases it; until then, a second writer
+    of this session raises `HistoryConflict`. Readers, and writers of other sessions, are not
+    affected. A closed store can be used again.
 
     >>> import tempfile
     >>> async def talk(path: str) -> list[str]:
@@ -68,14 +68,15 @@ class SqliteStore:
     """
 
     path: Path = attrs.field(converter=absolute)
-    """Absolute; a relative path counts from the directory of the moment."""
+    """An absolute path; a relative one is resolved against the current directory on creation."""
     session_id: str = attrs.field(default="main", converter=check_session_id)
     fsync: bool = attrs.field(default=False, kw_only=True)
-    """Acknowledge only what survives a power cut as well; a thread waits for the disk."""
+    """If true, a write returns only after its data would survive a power failure; a thread waits
+    for the disk."""
     _writer: SqliteWriter = attrs.field(init=False, repr=False)
     _worker: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
     _latest: Future[Any] | None = attrs.field(default=None, init=False, repr=False)
-    """The last step that the worker was given."""
+    """The last step that was passed to the worker."""
     _unmoved: int = attrs.field(default=0, init=False, repr=False)
     """How many bytes were appended since the last checkpoint."""
 
@@ -84,24 +85,24 @@ class SqliteStore:
         return SqliteWriter(self.path, self.session_id, self.fsync)
 
     async def append(self, message: Message) -> None:
-        """Keep a message, after all others.
+        """Store a message after all others.
 
         Raises:
-            ConfigError: no message, or one that is not JSON data.
-            HistoryConflict: somebody else is writing this session.
-            HistoryCorrupt: the file is no database of sessions.
-            HistoryNotWritten: the message is not stored; the session is as it was.
+            ConfigError: `message` is not a Message, or is not JSON data.
+            HistoryConflict: another store is writing this session.
+            HistoryCorrupt: the file is not a database of sessions.
+            HistoryNotWritten: the message is not stored; the session is unchanged.
         """
         line = encode_message(message)
         await self._do(partial(self._writer.append, message, line))
         self._count(len(line))
 
     async def load(self) -> list[Message]:
-        """Return the history as a provider accepts it; none if there is no such session.
+        """Return the history in a form that a provider accepts; empty if there is no session.
 
         Raises:
-            HistoryCorrupt: an entry of the present view cannot be read, or it is no database.
-            OSError: the file is there and cannot be opened.
+            HistoryCorrupt: an entry of the view cannot be read, or the file is not a database.
+            OSError: the file exists but cannot be opened.
         """
         messages, seen = await asyncio.to_thread(self._read, SqliteRows.load, ([], NOWHERE))
         closed, (session, seq) = close_open_rounds(messages), seen
@@ -110,16 +111,16 @@ class SqliteStore:
         return closed
 
     async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
-        """Make these messages the history, or put them in the place of its first ones.
+        """Make these messages the history, or replace its first `replaces` messages with them.
 
         Raises:
-            ConfigError: no messages, one that is not JSON data, or `replaces` is more than were
+            ConfigError: an item is not a Message or not JSON data, or `replaces` is more than were
                 loaded and appended.
-            HistoryConflict: somebody else is writing this session. Without `replaces`, somebody
+            HistoryConflict: another store is writing this session. Without `replaces`, somebody
                 else has written to it since this store loaded it: the new view would hide what it
                 does not know. With `replaces`, the history was replaced since it was loaded.
-            HistoryCorrupt: the file is no database of sessions.
-            HistoryNotWritten: nothing is stored; the session is as it was.
+            HistoryCorrupt: the file is not a database of sessions.
+            HistoryNotWritten: nothing is stored; the session is unchanged.
         """
         view = reopen_rounds(check_messages(messages))
         line = encode_view("replace", view)
@@ -131,43 +132,43 @@ class SqliteStore:
         self._count(len(line))
 
     async def revision(self) -> int:
-        """Return the number of the latest entry. Reads nothing while this store is the writer.
+        """Return the number of the latest entry, from memory if this store is the writer.
 
         Raises:
-            HistoryCorrupt: it is no database.
-            OSError: the file is there and cannot be opened.
+            HistoryCorrupt: the file is not a database.
+            OSError: the file exists but cannot be opened.
         """
         if (seq := self._writer.seq) is not None:
             return seq
         return (await asyncio.to_thread(self._read, SqliteRows.state, NEW)).seq
 
     async def full(self) -> list[Message]:
-        """Return every message ever appended, raw and in order.
+        """Return every message ever appended, unrepaired and in order.
 
         Raises:
-            HistoryCorrupt: an entry cannot be read, or it is no database.
-            OSError: the file is there and cannot be opened.
+            HistoryCorrupt: an entry cannot be read, or the file is not a database.
+            OSError: the file exists but cannot be opened.
         """
         return await asyncio.to_thread(self._read, SqliteRows.full, [])
 
     async def restore(self) -> None:
-        """Take back the latest replace that still stands.
+        """Undo the latest replace that was not undone yet.
 
         Raises:
-            NothingToRestore: no replace stands.
+            NothingToRestore: there is no replace in force.
             HistoryConflict, HistoryCorrupt, HistoryNotWritten: nothing is stored.
         """
-        if not self.path.exists():  # or the claim would make it
+        if not self.path.exists():  # otherwise the claim would create it
             raise NothingToRestore(self._writer.name)
         await self._do_in_worker(self._writer.restore)
 
     async def diff(self) -> Diff:
-        """Return what the latest replace that still stands dropped, and what it brought in.
+        """Return what the latest replace in force removed, and what it added.
 
         Raises:
-            NothingToRestore: no replace stands.
-            HistoryCorrupt: an entry cannot be read, or it is no database.
-            OSError: the file is there and cannot be opened.
+            NothingToRestore: there is no replace in force.
+            HistoryCorrupt: an entry cannot be read, or the file is not a database.
+            OSError: the file exists but cannot be opened.
         """
         found = await asyncio.to_thread(self._read, SqliteRows.latest_diff, None)
         if found is None:
@@ -175,22 +176,22 @@ class SqliteStore:
         return found
 
     async def put(self, output: str) -> str:
-        """Keep an output beside the entries, and give its reference.
+        """Store an output next to the entries, and return its reference.
 
         Raises:
-            ConfigError: no text.
-            HistoryConflict: somebody else is writing this session.
-            HistoryCorrupt, HistoryNotWritten: it is not kept.
+            ConfigError: `output` is not a str.
+            HistoryConflict: another store is writing this session.
+            HistoryCorrupt, HistoryNotWritten: the output is not stored.
         """
         return await self._do_in_worker(partial(self._writer.put, encode_output(output)))
 
     async def get(self, ref: str) -> str:
-        """Return a kept output.
+        """Return a stored output.
 
         Raises:
-            ConfigError: no reference.
-            HistoryCorrupt: it is not as it was written.
-            OutputNotFound: it was never kept here.
+            ConfigError: `ref` is not a reference.
+            HistoryCorrupt: the output was changed since it was written.
+            OutputNotFound: the output was never stored here.
         """
         check_ref(ref)
         content = await asyncio.to_thread(self._read, lambda rows: rows.output(ref), None)
@@ -204,13 +205,14 @@ class SqliteStore:
         secret: str | None = None,
         by: str | None = None,
     ) -> None:
-        """Replace what a message says, for good: all of the database is written anew.
+        """Permanently replace the text of a message: the whole database is rewritten.
 
         Raises:
-            ConfigError: an argument that cannot be meant.
-            HistoryConflict: somebody else is writing this session, or did not stop reading.
-            HistoryCorrupt: an entry cannot be read, or the file is no database of sessions.
-            HistoryNotWritten: nothing is changed, or it is not removed from the file yet.
+            ConfigError: an argument is invalid.
+            HistoryConflict: another store is writing this session, or somebody keeps reading it.
+            HistoryCorrupt: an entry cannot be read, or the file is not a database of sessions.
+            HistoryNotWritten: nothing has changed, or the old text is not yet removed from the
+                file.
             MessageNotFound: there is no such message.
         """
         request = RedactionRequest(
@@ -221,7 +223,7 @@ class SqliteStore:
         await self._do_in_worker(partial(self._writer.redact, request))
 
     async def aclose(self) -> None:
-        """Release the lock, after what is being written is written."""
+        """Release the lock, after any write in progress is complete."""
         if self._worker or self._writer.is_ready:
             await self._submit(self._writer.close)
         worker, self._worker = self._worker, None
@@ -245,7 +247,7 @@ class SqliteStore:
             return rows.ask(question(rows)) if rows else nothing
 
     async def _do(self, step: Callable[[float], T]) -> T:
-        """Take a step that writes: here and now, unless it has to wait."""
+        """Run a writing step: synchronously, or in the worker if it has to wait."""
         waiting = self._latest is not None and not self._latest.done()
         if self._writer.is_ready and not self.fsync and not waiting:
             try:
@@ -267,7 +269,7 @@ class SqliteStore:
         return await finish(asyncio.wrap_future(work))
 
     def _count(self, appended_bytes: int) -> None:
-        """Have the worker move what was appended into the database, now and then."""
+        """Have the worker move appended data into the database from time to time."""
         self._unmoved += appended_bytes
         if self._unmoved > _CHECKPOINT_BYTES and self._worker and not self.fsync:
             self._unmoved = 0

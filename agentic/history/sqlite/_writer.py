@@ -1,6 +1,6 @@
-"""The one writer of a session in a database that many sessions share.
+"""The only writer of a session in a database that many sessions share.
 
-Should somebody write past the session's lock, the sequence number, which is unique within the
+If somebody writes despite the session's lock, the sequence number, which is unique within the
 session, is already taken: entries are never interleaved.
 """
 
@@ -32,19 +32,19 @@ T = TypeVar("T")
 
 @attrs.define(eq=False)
 class SqliteWriter:
-    """The writer's side of a session. Each step takes place whole or not at all.
+    """The writer's side of a session. Each step is done completely or not at all.
 
-    A step waits `wait_seconds` for another process that is writing at the moment, then raises
-    `Busy`. All of them raise `HistoryConflict`, `HistoryCorrupt` and `HistoryNotWritten`.
+    A step waits `wait_seconds` for another process that is writing, then raises `Busy`. All steps
+    may raise `HistoryConflict`, `HistoryCorrupt` and `HistoryNotWritten`.
     """
 
     path: Path
     session_id: str
     fsync: bool
     knowledge: Knowledge = attrs.field(factory=Knowledge)
-    """Of the session, up to its number and the latest entry."""
+    """What the caller knows, as the session's number and its latest entry."""
     _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
-    """Open while the lock is held."""
+    """The connection; None while the lock is not held."""
     _lock: LockedFile | None = attrs.field(default=None, init=False)
     _identity: tuple[int, int] = attrs.field(default=(0, 0), init=False)
     """Device and inode of the database."""
@@ -56,17 +56,17 @@ class SqliteWriter:
 
     @property
     def name(self) -> str:
-        """What the session is called in an error."""
+        """The session's name in error messages."""
         return f"session {self.session_id!r} in {self.path}"
 
     @property
     def is_ready(self) -> bool:
-        """Return whether this is the writer already."""
+        """Return whether this object is already the writer."""
         return self._connection is not None
 
     @property
     def seq(self) -> int | None:
-        """The latest entry; None while somebody else may have written."""
+        """The number of the latest entry; None while others may have written."""
         return self._committed if self._connection and self._rows else None
 
     def append(self, message: Message, line: bytes, wait_seconds: float) -> None:
@@ -76,7 +76,7 @@ class SqliteWriter:
         self.knowledge.append(self._state.seq, before, after)
 
     def replace(self, messages: list[Message], line: bytes, wait_seconds: float) -> None:
-        """Add a view, unless it would hide what the caller does not know."""
+        """Add a view, unless it would hide messages that the caller does not know."""
         after = self._take(lambda rows: self._replace(rows, messages, line), wait_seconds)
         self.knowledge.replace(after)
 
@@ -88,18 +88,18 @@ class SqliteWriter:
         replaces: int,
         wait_seconds: float,
     ) -> None:
-        """Add a view that holds these messages, and what they do not stand for."""
+        """Add a view with these messages and the stored ones that they do not replace."""
         after = self._take(
             lambda rows: self._replace_known(rows, messages, line, known, replaces), wait_seconds
         )
         self.knowledge.replace(after)
 
     def restore(self, wait_seconds: float) -> None:
-        """Add the view that the latest standing replace took away."""
+        """Add the view that preceded the latest replace in force."""
         self.knowledge.replace(self._take(self._restore, wait_seconds))
 
     def put(self, content: bytes, wait_seconds: float) -> str:
-        """Add an encoded output, and give its reference."""
+        """Add an encoded output, and return its reference."""
         ref = make_ref(content)
         self._take(lambda rows: rows.put_output(ref, content), wait_seconds)
         return ref
@@ -112,7 +112,7 @@ class SqliteWriter:
         log_redaction(request, self.name)
 
     def close(self) -> None:
-        """Let somebody else write. The next step takes the lock anew."""
+        """Release the lock. The next step takes it again."""
         connection, self._connection = self._connection, None
         lock, self._lock = self._lock, None
         self._rows = None
@@ -153,7 +153,7 @@ class SqliteWriter:
     def _add(
         self, rows: SqliteRows, entry: Entry, line: bytes, undone: State | None = None
     ) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Add an entry, and return how far somebody knew all before it, and knows all with it."""
+        """Add an entry; return what a caller knew with all before it, and knows with it."""
         before = rows.locate(self._state.seq)
         self._state = self._state.follow(entry, undone)
         rows.append(entry.kind, line.removesuffix(b"\n"), self._state)
@@ -162,7 +162,8 @@ class SqliteWriter:
     def _take(self, step: Callable[[SqliteRows], T], wait_seconds: float) -> T:
         """Take a step in a transaction of its own.
 
-        Plain code, since it is at every append: four context managers took as long as SQLite.
+        This is plain code because it runs at every append: four context managers took as long as
+        SQLite.
         """
         connection = self._claim()
         rows = self._rows
@@ -174,8 +175,8 @@ class SqliteWriter:
         except Busy:
             raise
         except BaseException as problem:
-            self._rows = None  # what stands where is to be looked up again
-            with contextlib.suppress(sqlite3.Error):  # it may have been taken back already
+            self._rows = None  # must be looked up again
+            with contextlib.suppress(sqlite3.Error):  # it may already have been rolled back
                 connection.execute("ROLLBACK")
             if isinstance(problem, sqlite3.Error):
                 raise self._explain(problem) from problem
@@ -206,7 +207,7 @@ class SqliteWriter:
         return connection
 
     def _is_there(self) -> bool:
-        """Return whether the path still names our database: nothing is written to a removed one."""
+        """Return whether the path still names our database; a removed one must not be written."""
         try:
             found = self.path.stat()
         except FileNotFoundError:
