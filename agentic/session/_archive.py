@@ -16,13 +16,13 @@ from agentic.messages import (
     reopen_rounds,
 )
 
-__all__ = ["Ledger"]
+__all__ = ["SessionArchive"]
 
 _log = logging.getLogger(__name__)
 
 
 @attrs.define(eq=False)
-class Ledger:
+class SessionArchive:
     """A wrapper around an archive, with all abilities of that archive."""
 
     store: Archive

@@ -21,7 +21,7 @@ from agentic.errors import ConfigError
 from agentic.history import Archive, Diff
 from agentic.loop import Decider, Executor, Runner
 from agentic.messages import Message, find_summary, prefix_length
-from agentic.session._archive import Ledger
+from agentic.session._archive import SessionArchive
 from agentic.session._recall import RecallTool
 from agentic.session._status import EXCHANGE, Status, make_status
 from agentic.tokens import Counter
@@ -81,7 +81,7 @@ class Session:
     """The default executor of Runners. Its schemas are included in the size."""
     recall: bool = attrs.field(default=False, kw_only=True, validator=must_be(bool))
     """Whether the model has `recall_tool()`: what is cut then says how to read it."""
-    _ledger: Ledger = attrs.field(init=False, repr=False)
+    _archive: SessionArchive = attrs.field(init=False, repr=False)
     _view: View = attrs.field(init=False, repr=False)
     _entered: contextlib.AsyncExitStack = attrs.field(
         factory=contextlib.AsyncExitStack, init=False, repr=False
@@ -93,9 +93,9 @@ class Session:
             remedy = "pass history.MemoryStore(), or another Archive"
             must_be_async("store", value, method, f"async {method}()", remedy)
 
-    @_ledger.default
-    def _make_ledger(self) -> Ledger:
-        return Ledger(self.store)
+    @_archive.default
+    def _make_ledger(self) -> SessionArchive:
+        return SessionArchive(self.store)
 
     def __attrs_post_init__(self) -> None:
         signature = "async compact(messages)"
@@ -120,7 +120,7 @@ class Session:
             HistoryConflict: another process is writing this session.
             HistoryError: the message could not be stored.
         """
-        await self._ledger.append(message)
+        await self._archive.append(message)
 
     async def build_messages_for_llm(self, system_prompt: str | None = None) -> list[Message]:
         """Return the messages that `prepare` returns; its notes go only to the log."""
@@ -138,7 +138,7 @@ class Session:
         """
         if system_prompt is not None:
             self.system_prompt = system_prompt
-        history = await self._ledger.history()
+        history = await self._archive.history()
         prepared = await self._view.prepare(history, target=self._target(), **await self._beside())
         prompt = self.system_prompt
         if prompt and not begins_with(prepared.messages, prompt):
@@ -152,7 +152,7 @@ class Session:
 
     async def status(self) -> Status:
         """Return how near the next summary is. Only new messages are counted."""
-        history = await self._ledger.history()
+        history = await self._archive.history()
         found = self._view.check(history, upcoming=EXCHANGE, **await self._beside())
         return make_status(
             self.policy,
@@ -161,15 +161,15 @@ class Session:
             tokens=found.tokens,
             automatic=self.auto_summarize,
             will_trigger=found.due is not None,
-            ignored=self._ledger.ignored,
+            ignored=self._archive.ignored,
         )
 
     async def greeting(self) -> str:
         """Describe what is resumed, reading the whole archive; empty for a new session."""
-        full = await self._ledger.full()
+        full = await self._archive.full()
         if not full:
             return ""
-        summary = find_summary(await self._ledger.load())
+        summary = find_summary(await self._archive.load())
         covered = f" ({summary.messages_summarized:,} summarized)" if summary else ""
         size = f"{len(full):,} message{'' if len(full) == 1 else 's'} in history"
         return f"Resuming session {self.session_id}\n{size}{covered}"
@@ -204,10 +204,10 @@ class Session:
         Raises:
             NothingToRestore: there is no summary left to undo.
         """
-        diff = await self._ledger.diff()
-        await self._ledger.restore()
+        diff = await self._archive.diff()
+        await self._archive.restore()
         # Whoever takes a summary back wants to see the messages, not the next summary of them.
-        self._view.hold_off(await self._ledger.history())
+        self._view.hold_off(await self._archive.history())
         return diff
 
     def runner(self, decider: Decider, executor: Executor | None = None, **options: Any) -> Runner:
@@ -228,7 +228,7 @@ class Session:
             decider,
             self.executor,
             system_prompt=self.system_prompt,
-            store=self._ledger,
+            store=self._archive,
             budget=_Shared(self._view),
             **options,
         )
@@ -238,7 +238,7 @@ class Session:
 
         Create the session with `recall=True`, so that what is cut says how to read it.
         """
-        return RecallTool(self._ledger, self._load_seen)
+        return RecallTool(self._archive, self._load_seen)
 
     async def __aenter__(self) -> Self:
         store: Any = self.store
@@ -255,12 +255,12 @@ class Session:
         await self._entered.__aexit__(kind, error, trace)
 
     async def _compact(self, **options: Any) -> Compaction:
-        history = await self._ledger.history()
+        history = await self._archive.history()
         beside = await self._beside()
         return await self._view.compact(history, target=self._target(), **beside, **options)
 
     def _target(self) -> CompactionTarget:
-        return CompactionTarget(self, "", self._ledger.compact)
+        return CompactionTarget(self, "", self._archive.compact)
 
     async def _beside(self) -> dict[str, Any]:
         """Return what is sent besides the messages."""
@@ -278,12 +278,12 @@ class Session:
 
     async def _load_seen(self) -> list[Message]:
         """Return the messages that the model is certain to see, however the window is cut."""
-        return self._view.certain(await self._ledger.history(), **await self._beside())
+        return self._view.certain(await self._archive.history(), **await self._beside())
 
     def _ignored(self) -> list[Note]:
-        if self._ledger.ignored is None:
+        if self._archive.ignored is None:
             return []
-        upto = self._ledger.ignored.last_message_idx + 1
+        upto = self._archive.ignored.last_message_idx + 1
         text = f"a summary of messages up to number {upto} is ignored: there are fewer"
         return [Note("summary_ignored", text)]
 

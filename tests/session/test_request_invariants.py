@@ -74,7 +74,7 @@ def test_a_request_keeps_what_must_stay_and_says_what_it_could_not(
     assert made.fits == ("over_window" not in told)
     assert again.messages == sent
     assert asyncio.run(session.store.full()) == messages
-    closed = close_open_rounds(asyncio.run(session._ledger.load()))
+    closed = close_open_rounds(asyncio.run(session._archive.load()))
     must = [closed[at] for at in find_task(closed)[-1:]]
     must += [m for m in closed[: prefix_length(closed)] if m.summary is None]
     must += [m for r in split_rounds(closed) if r.pinned for m in r.messages]
