@@ -1,9 +1,9 @@
 """What importing costs, in processor time of a fresh interpreter beside that of `import attrs`.
 
 The interpreters run in turn and the best run of each counts. Byte code is written to a folder of
-its own first, as an installation would have it.
+its own first, as an installation would have it. With `--rooms` every room is measured.
 
-    python benchmarks/import_time.py
+    python benchmarks/import_time.py [--rooms]
 """
 
 import os
@@ -13,32 +13,49 @@ import sys
 import tempfile
 
 RUNS = 30
-STATEMENTS = ["pass", "import agentic", "import attrs", "import agentic.truncate"]
+STATEMENTS = [
+    "pass",
+    "import agentic",
+    "import attrs",
+    "import asyncio",
+    "import agentic.truncate",
+    "import agentic.loop",
+    "import agentic.session",
+    "from agentic.__main__ import main; import sys; sys.argv[1:] = ['--version']; main()",
+]
+ROOMS = """errors limits usage messages tokens events context.strategies context.compactors
+    context.budget context.view history history.sqlite tools providers bridges.dicts replay config
+    cli testing"""
 
 
 def main() -> None:
     """Print milliseconds over the bare interpreter, and the ratio to attrs."""
+    statements = [*STATEMENTS]
+    if "--rooms" in sys.argv:
+        statements += [f"import agentic.{room}" for room in ROOMS.split()]
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": cache}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        for statement in STATEMENTS:
+        for statement in statements:
             cost(statement, environment)
-        best = dict.fromkeys(STATEMENTS, float("inf"))
+        best = dict.fromkeys(statements, float("inf"))
         for _ in range(RUNS):
-            for statement in STATEMENTS:
+            for statement in statements:
                 best[statement] = min(best[statement], cost(statement, environment))
     bare = best["pass"]
     attrs = best["import attrs"] - bare
     print(f"bare interpreter {bare * 1e3:.1f} ms; over it:")
-    for statement in STATEMENTS[1:]:
+    for statement in statements[1:]:
         over = best[statement] - bare
-        print(f"{statement:24} {over * 1e3:6.1f} ms {over / attrs:6.2f} of import attrs")
+        name = "agentic --version" if "--version" in statement else statement
+        print(f"{name:34} {over * 1e3:6.1f} ms {over / attrs:6.2f} of import attrs")
 
 
 def cost(statement: str, environment: dict[str, str]) -> float:
     """Run a statement in a fresh interpreter and return its processor time in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", statement], env=environment, check=True)
+    command = [sys.executable, "-c", statement]
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -1,8 +1,8 @@
 """Running the tool calls of one turn, so that each call gets exactly one result."""
 
 import logging
+import os
 import time
-import uuid
 from collections.abc import Collection, Iterable, Sequence
 
 import attrs
@@ -43,7 +43,7 @@ def make_unique(calls: Iterable[ToolCall], used: set[str]) -> tuple[ToolCall, ..
         fresh = call
         # Some servers send no id, and some the same one in every reply.
         if not call.id or call.id in used:
-            fresh = attrs.evolve(call, id=f"call_{uuid.uuid4().hex}")
+            fresh = attrs.evolve(call, id=f"call_{os.urandom(16).hex()}")
         used.add(fresh.id)
         unique.append(fresh)
     return tuple(unique)

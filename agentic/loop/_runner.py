@@ -1,6 +1,6 @@
 """The Runner: the parts of an agent, checked before the first request."""
 
-import uuid
+import os
 from typing import Any, Protocol, runtime_checkable
 
 import attrs
@@ -165,7 +165,7 @@ class Runner:
             _busy_stores.remove(id(self.store))
 
     def _new_run(self, request: Request) -> Run:
-        event_sender = EventSender(self, uuid.uuid4().hex)
+        event_sender = EventSender(self, os.urandom(16).hex())
         conversation = Conversation(self.store, event_sender)
         # Without a store each run is a conversation of its own.
         view = self._make_view() if self.store is None else self._view
