@@ -113,7 +113,8 @@ def count_settled(messages: Sequence[Message], rounds: Sequence[Round]) -> int:
     """Return how many messages are in rounds that no later message can change.
 
     `rounds` are the rounds at the end of the conversation. Only calls in the last run of assistant
-    messages can still be answered.
+    messages can still be answered. What is counted ends with no such call, so that it stays as it
+    is in a fork of the conversation as well.
 
     >>> waiting = [Message("user", "Go."), Message("assistant", tool_calls=[ToolCall("c1", "run")])]
     >>> count_settled(waiting, split_rounds(waiting))
@@ -126,7 +127,9 @@ def count_settled(messages: Sequence[Message], rounds: Sequence[Round]) -> int:
             continue
         if found.open_calls:
             settled = first
-        if not first or messages[first - 1].role != "assistant":
+        starts_run = not first or messages[first - 1].role != "assistant"
+        # Without that run the one before it is the last, whose open calls a fork may answer.
+        if starts_run and settled != first:
             break
     return settled
 
@@ -142,14 +145,7 @@ def close_open_rounds(messages: list[Message]) -> list[Message]:
     >>> close_open_rounds(cut_off)[1].tool_results[0].error.kind
     'interrupted'
     """
-    closed: list[Message] = []
-    for found in split_rounds(messages):
-        sound = [*_without_orphans(found)] if found.orphaned else [*found.messages]
-        for made_up in _made_up_results(found):
-            # What the user says beside the results stays after all of them.
-            end = next((i for i, m in enumerate(sound) if m.role == "user"), len(sound))
-            sound.insert(end, made_up)
-        closed += sound
+    closed = [message for found in split_rounds(messages) for message in found.repaired]
     # By identity: to compare the fields of a long history would cost more than the repair.
     same = len(closed) == len(messages) and all(map(operator.is_, closed, messages))
     return messages if same else closed

@@ -185,15 +185,28 @@ def test_settled_messages_need_no_second_split(messages: list[Message]) -> None:
         assert split_rounds(messages, settled) == whole[len(early) :]
 
 
-@given(messages=conversations())
-def test_only_an_open_run_is_unsettled(messages: list[Message]) -> None:
-    """So that what follows an unanswered call of long ago is not worked out again."""
-    settled = count_settled(messages, split_rounds(messages))
+@given(messages=conversations(), other=conversations())
+def test_what_is_settled_stays_in_a_fork(messages: list[Message], other: list[Message]) -> None:
+    """Whatever follows instead, also a late result: whoever keeps the start relies on it."""
+    for length in range(len(messages) + 1):
+        settled = count_settled(messages[:length], split_rounds(messages[:length]))
+        start = messages[:settled]
+        for rest in (messages[settled:], messages[settled + 1 :], other):
+            early = [r for r in split_rounds([*start, *rest]) if r.positions[0] < settled]
+            assert early == split_rounds(start)
 
-    last_run = _run(messages, len(messages))
-    rounds = [found for found in split_rounds(messages) if found.positions[0] in last_run]
-    open_now = [found for found in rounds if found.open_calls]
-    assert settled == (open_now[0].positions[0] if open_now else len(messages))
+
+@given(messages=conversations())
+def test_only_open_runs_at_the_end_are_unsettled(messages: list[Message]) -> None:
+    """So that what follows an unanswered call of long ago is not worked out again."""
+    rounds = split_rounds(messages)
+    open_at = [found.positions[0] for found in rounds if found.open_calls]
+
+    expected = len(messages)
+    while open_now := [at for at in _run(messages, expected) if at in open_at]:
+        expected = open_now[0]
+
+    assert count_settled(messages, rounds) == expected
 
 
 def test_a_start_before_the_beginning_is_refused() -> None:
