@@ -13,7 +13,7 @@ import pytest
 from agentic.errors import ConfigError, HistoryCorrupt
 from agentic.history import JsonlSessions, JsonlStore
 from agentic.history.sqlite import SqliteSessions
-from agentic.history.sqlite._locks import lock_session, unlock
+from agentic.history.sqlite._database import lock_session, unlock
 from agentic.messages import ContextSummary, Message
 
 pytestmark = pytest.mark.slow

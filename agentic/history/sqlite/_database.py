@@ -11,14 +11,22 @@ emptied into it.
 
 import contextlib
 import sqlite3
+import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 from agentic.errors import HistoryConflict, HistoryCorrupt, HistoryNotWritten
-from agentic.history._disk import make_folders, reporting, staged, sync_folders
-from agentic.history.sqlite._locks import locked_for_making
+from agentic.history._disk import (
+    LockedFile,
+    make_folders,
+    open_locked,
+    reporting,
+    require_flock,
+    staged,
+    sync_folders,
+)
 
 __all__ = [
     "BUSY_SECONDS",
@@ -27,11 +35,14 @@ __all__ = [
     "checkpoint",
     "connect_reader",
     "connect_writer",
+    "lock_session",
+    "locked_session",
     "not_written",
     "purge",
     "reading",
     "too_busy",
     "transaction",
+    "unlock",
     "writing",
 ]
 
@@ -83,6 +94,8 @@ _REMEDIES = {
 _UNWRITABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 """SQLite's error for a reader that may not create the files that a WAL needs."""
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_MAKING = ".making"
+"""No session id begins with a dot."""
 
 
 class Busy(Exception):
@@ -275,7 +288,7 @@ def _closing_on_error(connection: sqlite3.Connection) -> Iterator[None]:
 def _make(path: Path, *, fsync: bool) -> None:
     """Create a complete database under another name, then rename it."""
     missing = make_folders(path.parent)
-    with locked_for_making(path), staged(path, b"", fsync=False) as written:
+    with _locked_for_making(path), staged(path, b"", fsync=False) as written:
         if path.exists():
             return
         with contextlib.closing(_connect(written)) as connection:
@@ -347,3 +360,68 @@ def _in_use(name: str) -> HistoryConflict:
         "still be in its files: redact again when that program is done"
     )
     return HistoryConflict(name, problem)
+
+
+def lock_session(database: Path, session_id: str, name: str) -> LockedFile:
+    """Become the one writer of a session, called `name` in an error.
+
+    Raises:
+        HistoryConflict: somebody else is.
+        HistoryNotWritten: the lock file cannot be made.
+        ImportError: the platform has no `flock`.
+    """
+    require_flock("SqliteStore")
+    return _open(database, session_id, name, wait=False)
+
+
+@contextlib.contextmanager
+def locked_session(database: Path, session_id: str, name: str) -> Iterator[None]:
+    """Be the one writer of a session for a while. Raises what `lock_session` raises."""
+    lock = lock_session(database, session_id, name)
+    try:
+        yield
+    finally:
+        unlock(lock)
+
+
+@contextlib.contextmanager
+def _locked_for_making(database: Path) -> Iterator[None]:
+    """Be the only one who makes this database.
+
+    Raises:
+        HistoryNotWritten: the lock file cannot be made.
+    """
+    lock = _open(database, _MAKING, str(database), wait=True)
+    try:
+        yield
+    finally:
+        unlock(lock)
+
+
+def unlock(lock: LockedFile) -> None:
+    """Let somebody else in."""
+    path = Path(str(lock.name))
+    if not lock.is_ours:  # a forked child, which leaves the file to its parent
+        lock.close()
+        return
+    with lock, contextlib.suppress(OSError):  # others are in the folder, or it is gone
+        path.unlink()
+        path.parent.rmdir()
+
+
+def _open(database: Path, lock: str, name: str, *, wait: bool) -> LockedFile:
+    folder = Path(f"{database}.locks")
+    with reporting(database):
+        while True:
+            with contextlib.suppress(FileNotFoundError):  # the last one took the folder away
+                _make_folder(folder)
+                return open_locked(folder / lock, name, wait=wait)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        make_folders(folder)
+    except FileExistsError:
+        # taken away just now, or even made again: then it is no file that stands in the way
+        if not stat.S_ISDIR(folder.lstat().st_mode):
+            raise

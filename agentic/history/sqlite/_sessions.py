@@ -26,12 +26,12 @@ from agentic.history.sqlite._database import (
     checkpoint,
     connect_reader,
     connect_writer,
+    locked_session,
     reading,
     too_busy,
     transaction,
     writing,
 )
-from agentic.history.sqlite._locks import locked_session
 from agentic.history.sqlite._rows import SqliteRows
 from agentic.history.sqlite._store import SqliteStore
 

@@ -20,8 +20,15 @@ from agentic.history._outputs import make_ref
 from agentic.history._redaction import RedactionRequest, log_redaction
 from agentic.history._replace import Knowledge, Known, merge
 from agentic.history._rows import NEW, State
-from agentic.history.sqlite._database import Busy, begin, connect_writer, not_written, purge
-from agentic.history.sqlite._locks import lock_session, unlock
+from agentic.history.sqlite._database import (
+    Busy,
+    begin,
+    connect_writer,
+    lock_session,
+    not_written,
+    purge,
+    unlock,
+)
 from agentic.history.sqlite._rows import SqliteRows
 from agentic.messages import Message
 
