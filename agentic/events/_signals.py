@@ -236,13 +236,14 @@ async def send(signal: Signal, sender: object, record: type[Event], **fields: An
         return
     event: Event | None = None
     for receiver in signal.receivers_for(sender):
-        if event is None:
+        if event is None:  # only now: where nobody listens, an event costs nothing
             event = record(**fields)
         try:
             answer = receiver(sender, event=event)
             if inspect.isawaitable(answer):
                 await answer
         except (Exception, asyncio.CancelledError) as error:
+            # A receiver may raise CancelledError by itself: only one for this task is passed on.
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task and task.cancelling():
                 raise

@@ -24,7 +24,7 @@ from agentic.messages import (
     from_plain,
     to_plain,
 )
-from agentic.messages._decoded import (
+from agentic.messages._decoding import (
     decoded_call,
     decoded_message,
     decoded_native,

@@ -81,6 +81,7 @@ class FirstOf:
                 )
                 return _something(await asked)
             except Exception as failure:  # noqa: BLE001  whatever it is, the next one is asked
+                # Not a CancelledError: whoever cancels does not want the next compactor asked.
                 failures.append(failure)
         named = "; ".join(
             f"{type(compactor).__name__}: {failure!r}"
@@ -145,6 +146,7 @@ class WithDigest:
 
     async def compact(self, messages: list[Message], /) -> str:
         """Return prose and digest; raises as the model does."""
+        # The model first: where it fails, no digest is worked out for nothing.
         prose = await self.model.compact(_each(messages, 0))
         return await self._under(prose, messages)
 

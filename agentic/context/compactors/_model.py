@@ -116,6 +116,7 @@ class Model:
         lines = list(entries(messages, self.max_output_chars))
         if not lines:
             raise CompactionRefused("there is nothing to summarize")
+        # The prompt's own words, the former summary and the answer take their part of the window.
         done, room, retried = 0, self.window - _LEAST_WINDOW - 2 * self.max_tokens, False
         while done < len(lines):
             part = self._part(lines, done, room)
@@ -124,6 +125,8 @@ class Model:
             )
             try:
                 answer = await self.ask(prompt)
+            # The counter may count less than the provider does. Once: after half the size it is no
+            # longer a matter of counting.
             except ContextOverflow as overflow:
                 if retried:
                     raise
@@ -145,6 +148,7 @@ class Model:
         for line in islice(lines, start, None):
             fitting = self._fitting(line, room)
             used += self.counter.count(fitting) + 1
+            # At least one line, clipped if need be, so that each pass gets on.
             if part and (used > room or len(part) == self.chunk_messages):
                 break
             part.append(fitting)

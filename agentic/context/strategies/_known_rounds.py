@@ -63,6 +63,7 @@ class Sorted:
         kept = [self.rounds[index] for index in (*early, *late) if index not in drop]
         positions = [at for found in kept if found.sound_messages for at in found.positions]
         if self.ragged:
+            # Where rounds interleave, their order is not that of the messages.
             positions.sort()
         if self.edited:
             edited: dict[int, Any] = self.edited

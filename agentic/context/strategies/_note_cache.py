@@ -29,6 +29,7 @@ def check_writer(writer: SyncSummarizer, room: int) -> None:
         ConfigError: no plain function `write`, or a `max_tokens` that is none or too large.
     """
     must_have("digest", writer, "write", "write(messages, counter=...)", "pass a Digest")
+    # A strategy is plain code, which cannot wait for an answer.
     if inspect.iscoroutinefunction(writer.write):
         raise ConfigError("digest", writer, "a plain function write(messages)", "pass a Digest")
     most = getattr(writer, "max_tokens", None)

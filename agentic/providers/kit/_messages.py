@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import attrs
 
 from agentic.messages import Media, Message, ToolResult, split_rounds
-from agentic.messages._decoded import (
+from agentic.messages._decoding import (
     decoded_call,
     decoded_message,
     decoded_native,

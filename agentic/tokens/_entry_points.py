@@ -1,4 +1,4 @@
-"""The doors by which other systems ask for a size, with their names and overheads.
+"""The entry points by which other systems ask for a size, with their names and overheads.
 
 supyagent counts 4 tokens a message and 3 a conversation (the role is in the 4); open-agent-sdk 4 a
 message, the role and 1 for it, 2 a conversation. Both take messages as OpenAI's dicts; these take
