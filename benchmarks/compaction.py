@@ -25,7 +25,7 @@ from agentic.context.budget import Manager, Policy
 from agentic.context.strategies import FitContextWindow
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.tokens import approx_token_counter
-from agentic.tokens._messages import message_texts
+from agentic.tokens._count import message_texts
 
 TRANSCRIPTS = Path(__file__).resolve().parents[2] / "shared" / "data" / "transcripts"
 TURNS, MESSAGES_A_TURN, REPEATS = 2_000, 2, 3

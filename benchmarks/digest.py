@@ -22,7 +22,7 @@ from agentic.context.compactors import Digest
 from agentic.messages import Message, leading_system_count
 from agentic.replay import read_transcripts
 from agentic.tokens import Counter, TiktokenCounter
-from agentic.tokens._messages import message_texts
+from agentic.tokens._count import message_texts
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SIZES = (2_000, 8_000, 20_000)

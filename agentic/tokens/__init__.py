@@ -7,11 +7,14 @@ import typing
 
 from agentic import _lazy
 from agentic.tokens._context_meter import ContextMeter
-from agentic.tokens._counter import (
+from agentic.tokens._count import (
     CharCounter,
     Counter,
     HeuristicTokenCounter,
     approx_token_counter,
+    count_message_tokens,
+    count_tokens,
+    describe_largest,
 )
 from agentic.tokens._messages import count_message_tokens, count_tokens, describe_largest
 from agentic.tokens._token_cache import MessageSizes, TokenCache

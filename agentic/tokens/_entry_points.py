@@ -11,10 +11,15 @@ import attrs
 
 from agentic.errors import ConfigError
 from agentic.messages import Message
-from agentic.tokens._counter import CharCounter, Counter
+from agentic.tokens._count import (
+    AnyMessage,
+    CharCounter,
+    Counter,
+    count_message_tokens,
+    count_tokens,
+)
 from agentic.tokens._estimate import EstimateCounter
 from agentic.tokens._exact import TokenizersCounter
-from agentic.tokens._messages import AnyMessage, count_message_tokens, count_tokens
 from agentic.tokens._models import for_model
 
 __all__ = ["TokenCounter", "count_messages_tokens", "count_text", "estimate_tokens"]

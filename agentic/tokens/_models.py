@@ -16,7 +16,7 @@ import attrs
 
 from agentic._validate import must_count
 from agentic.errors import ConfigError
-from agentic.tokens._counter import Counter
+from agentic.tokens._count import Counter
 from agentic.tokens._estimate import EstimateCounter
 from agentic.tokens._exact import QuicktokCounter, TiktokenCounter
 

@@ -13,8 +13,7 @@ import attrs
 
 from agentic._validate import must_count
 from agentic.messages import Message, RecentConversations, Round, check_messages
-from agentic.tokens._counter import Counter
-from agentic.tokens._messages import count_checked
+from agentic.tokens._count import Counter, count_checked
 
 __all__ = ["MessageSizes", "TokenCache"]
 

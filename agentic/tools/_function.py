@@ -20,7 +20,7 @@ import attrs
 from agentic._tool_definition import DIRECT, ToolDefinition
 from agentic.errors import ConfigError
 from agentic.messages import ToolError, ToolResult
-from agentic.tools import _docstring, _refusal
+from agentic.tools import _refusal
 
 if TYPE_CHECKING:
     from agentic.tools._signature import Signature
@@ -121,11 +121,9 @@ def tool(
         )
     _check_function(function)
     signature = _read_signature(function)
-    if description is None:
-        description = _docstring.describe_function(inspect.getdoc(function) or "")
     definition = ToolDefinition(
         function.__name__ if name is None else name,
-        description,
+        signature.description if description is None else description,
         signature.schema,
         allowed_callers=allowed_callers,
     )

@@ -3,14 +3,20 @@
 The types are msgspec's (https://jcristharif.com/msgspec/supported-types.html), and paths, which are
 strings in JSON. The check is strict: a number is not read from a string. Importing this module
 costs msgspec.
+
+Descriptions are those of a docstring in Google's style: the text before its sections, and its
+arguments (https://google.github.io/styleguide/pyguide.html#383-functions-and-methods, 2026-11).
 """
 
 import inspect
 import itertools
 import json
+import re
 import reprlib
+import textwrap
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import PurePath
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +25,7 @@ import attrs
 import msgspec
 
 from agentic.errors import ConfigError
-from agentic.tools import _docstring, _refusal
+from agentic.tools import _refusal
 from agentic.tools._refusal import InvalidArguments
 
 __all__ = ["Signature", "read_signature", "to_plain"]
@@ -29,6 +35,10 @@ _MAX_UNKNOWN = 10  # each costs a search for the nearest name, and a model can s
 _brief = reprlib.Repr()
 _brief.maxstring = _brief.maxother = 100
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_SECTION = re.compile(
+    r"(Args|Arguments|Parameters|Returns|Yields|Raises|Examples?|Notes?|Warnings?|See Also|Todo):"
+)
+_ARGUMENT = re.compile(r"(?P<name>\w+)\s*(\(.*?\))?\s*:(?P<text>.*)")
 
 
 @attrs.frozen
@@ -68,6 +78,8 @@ class Signature:
 
     parameters: tuple[Parameter, ...]
     schema: Mapping[str, Any]
+    description: str
+    """The text of the docstring before its sections."""
 
     def bind(self, arguments: Mapping[str, object]) -> dict[str, Any]:
         """Turn a JSON object into keyword arguments; what is absent is left to its default.
@@ -110,7 +122,8 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     """
     found = [_resolved(function, parameter) for parameter in _named_parameters(function)]
     schemas, definitions = _make_schemas([parameter.annotation for parameter in found])
-    described = _docstring.describe_arguments(inspect.getdoc(function) or "")
+    docstring = inspect.getdoc(function) or ""
+    described = _describe_arguments(docstring)
     properties = {
         parameter.name: _property(schema, parameter, described, definitions)
         for parameter, schema in zip(found, schemas, strict=True)
@@ -124,7 +137,8 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         )
         for parameter in found
     )
-    return Signature(parameters, _object(parameters, properties, definitions))
+    schema = _object(parameters, properties, definitions)
+    return Signature(parameters, schema, _describe_function(docstring))
 
 
 def _named_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -338,3 +352,37 @@ def _show_path(value: object) -> str:
     if isinstance(value, PurePath):
         return str(value)
     raise TypeError(f"JSON has no word for {type(value).__name__}")
+
+
+def _describe_function(docstring: str) -> str:
+    r"""Return the text before the first section.
+
+    >>> _describe_function("Read a file.\n\nArgs:\n    path: Where it is.")
+    'Read a file.'
+    """
+    lines = docstring.split("\n")
+    return "\n".join(takewhile(lambda line: not _SECTION.fullmatch(line.rstrip()), lines)).strip()
+
+
+def _describe_arguments(docstring: str) -> dict[str, str]:
+    r"""Return the description of each argument in the section Args, on one line.
+
+    >>> _describe_arguments("Read.\n\nArgs:\n    path (str): Where it is,\n        relative.")
+    {'path': 'Where it is, relative.'}
+    """
+    described: dict[str, list[str]] = {}
+    texts: list[str] = []
+    for line in _arguments_section(docstring).split("\n"):
+        found = _ARGUMENT.match(line)
+        if found:
+            texts = described.setdefault(found["name"], [])
+        texts.append(found["text"] if found else line)
+    return {name: " ".join(" ".join(texts).split()) for name, texts in described.items()}
+
+
+def _arguments_section(docstring: str) -> str:
+    _, found, rest = f"\n{docstring}\n".partition("\nArgs:\n")
+    if not found:
+        return ""
+    lines = rest.split("\n")
+    return textwrap.dedent("\n".join(takewhile(lambda line: line[:1] in {"", " "}, lines)))
