@@ -16,11 +16,10 @@ from agentic.tokens._count import (
     count_tokens,
     describe_largest,
 )
-from agentic.tokens._messages import count_message_tokens, count_tokens, describe_largest
 from agentic.tokens._token_cache import MessageSizes, TokenCache
 
 if typing.TYPE_CHECKING:
-    from agentic.tokens._doors import (
+    from agentic.tokens._entry_points import (
         TokenCounter,
         count_messages_tokens,
         count_text,
@@ -58,10 +57,10 @@ __all__ = [
 __getattr__, __dir__ = _lazy.load_lazily(
     __name__,
     {
-        "TokenCounter": "._doors",
-        "count_messages_tokens": "._doors",
-        "count_text": "._doors",
-        "estimate_tokens": "._doors",
+        "TokenCounter": "._entry_points",
+        "count_messages_tokens": "._entry_points",
+        "count_text": "._entry_points",
+        "estimate_tokens": "._entry_points",
         "MODEL_ENCODINGS": "._models",
         "get_encoding": "._models",
         "EstimateCounter": "._estimate",

@@ -11,7 +11,7 @@ from agentic import _lazy
 from agentic.context.digest import message_ref
 
 if typing.TYPE_CHECKING:
-    from agentic.context.compactors._combined import first_of, with_digest
+    from agentic.context.compactors._combinators import first_of, with_digest
     from agentic.context.compactors._model import Ask, Model
     from agentic.context.digest import Digest, ToolKind, ToolTable
 
@@ -34,7 +34,7 @@ __getattr__, __dir__ = _lazy.load_lazily(
         "Model": "._model",
         "ToolKind": "agentic.context.digest",
         "ToolTable": "agentic.context.digest",
-        "first_of": "._combined",
-        "with_digest": "._combined",
+        "first_of": "._combinators",
+        "with_digest": "._combinators",
     },
 )
