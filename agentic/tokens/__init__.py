@@ -1,4 +1,4 @@
-"""How many tokens a text, a message and a conversation are, and what a provider will count.
+"""How many tokens a text, a message or a conversation has, and what a provider will count.
 
 Start with `for_model`, `EstimateCounter`, `count_tokens` and `ContextMeter`.
 """

@@ -1,8 +1,8 @@
 """Counting the tokens of a text, a message and a conversation, and saying what most of one is.
 
-A message is its texts (content, reasoning, names and arguments of calls, outputs, errors and
-notices of results), a flat estimate for each media part, and an overhead for the role and the
-delimiters that a provider adds.
+The size of a message is the size of its texts (content, reasoning, names and arguments of calls,
+outputs, errors and notices of results), a flat estimate for each media part, and an overhead for
+the role and the delimiters that a provider adds.
 """
 
 import collections
@@ -32,7 +32,7 @@ __all__ = [
 _FEWEST_CHARS = 0.01
 """Far below what any tokenizer does: at most one token for each of a character's four bytes."""
 AnyMessage: TypeAlias = Message | Mapping[str, Any]
-"""A message, or a dict in the form of chat completions."""
+"""A message, or a dict in the form used by chat completions."""
 
 
 class Counter(Protocol):
@@ -87,13 +87,13 @@ def count_message_tokens(
     per_message_overhead: int = 4,
     tokens_per_media: int = 600,
 ) -> int:
-    """Count one message; a dict in the form of chat completions is one, too.
+    """Count one message, which may be a dict in the form used by chat completions.
 
     >>> count_message_tokens(Message("user", "12345678"))
     6
 
     Raises:
-        ConfigError: something that is no message or no counter, a size below 0.
+        ConfigError: the message or the counter is of the wrong type, or a number is negative.
     """
     _check(counter, per_message_overhead, tokens_per_media)
     return count_checked(message, counter, per_message_overhead, tokens_per_media)
@@ -114,7 +114,7 @@ def count_tokens(
     0
 
     Raises:
-        ConfigError: as `count_message_tokens`.
+        ConfigError: as for `count_message_tokens`.
     """
     _check(counter, per_message_overhead, tokens_per_media)
     return sum(
@@ -126,7 +126,7 @@ def count_tokens(
 def count_checked(
     message: AnyMessage, counter: Counter, per_message_overhead: int, tokens_per_media: int
 ) -> int:
-    """Count one message by a counter and by numbers that were checked."""
+    """Count one message, with a counter and numbers that are already validated."""
     if isinstance(message, Message):
         texts, media = list(message_texts(message)), len(message.media)
     elif isinstance(message, Mapping):
@@ -143,7 +143,7 @@ def count_checked(
 
 
 def message_texts(message: Message) -> Iterator[str]:
-    """Yield every text of a message that a provider counts; empty ones are left out."""
+    """Yield every text of a message that a provider counts, except empty ones."""
     if message.content:
         yield message.content
     if message.reasoning:
@@ -167,14 +167,14 @@ def _check(counter: object, per_message_overhead: int, tokens_per_media: int) ->
 
 
 def _texts_and_media(message: Mapping[str, Any]) -> tuple[list[str], int]:
-    """Return the texts of a dict, and how many pictures and the like stand inline between them."""
+    """Return the texts of a dict, and how many images or other media are inline between them."""
     leaves = [text for key in message if key != "role" for text in _leaves(message[key])]
     texts = [text for text in leaves if text and not text.startswith("data:")]
     return texts, sum(text.startswith("data:") for text in leaves)
 
 
 def _leaves(value: Any) -> Iterator[str]:
-    """Yield the texts of a part of a dict, without ids and the words that only name its kind."""
+    """Yield the texts of a part of a dict, without ids and the words that only name its type."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -189,7 +189,7 @@ def _leaves(value: Any) -> Iterator[str]:
 def describe_largest(messages: Sequence[Message], *, overhead_tokens: int = 0) -> str:
     """Name what most of a request is, `overhead_tokens` being what is sent besides the messages.
 
-    Sizes are estimated: four characters a token.
+    Sizes are estimated at four characters per token.
 
     >>> describe_largest([Message("system", "Be brief. " * 100), Message("user", "Why?")])
     'the system prompt'

@@ -1,8 +1,8 @@
 """The entry points by which other systems ask for a size, with their names and overheads.
 
-supyagent counts 4 tokens a message and 3 a conversation (the role is in the 4); open-agent-sdk 4 a
-message, the role and 1 for it, 2 a conversation. Both take messages as OpenAI's dicts; these take
-`Message` too. All stand on `for_model`.
+supyagent counts 4 tokens per message, including the role, and 3 per conversation. open-agent-sdk
+counts 4 per message, the tokens of the role plus 1, and 2 per conversation. Both take messages as
+OpenAI's dicts; these functions accept `Message` too. All of them use `for_model`.
 """
 
 from collections.abc import Iterable
@@ -26,11 +26,11 @@ __all__ = ["TokenCounter", "count_messages_tokens", "count_text", "estimate_toke
 
 _METHODS = ("tiktoken", "transformers", "chars")
 _MEDIA = 600
-"""What a picture or the like counts, in tokens, whatever counts the texts."""
+"""The tokens of one image or other media part, whatever counts the texts."""
 
 
 def count_text(text: str, model: str = "default") -> int:
-    """Count the tokens of one text as a model does.
+    """Return the number of tokens of one text, as a model counts them.
 
     >>> count_text("Hello, world!")
     4
@@ -41,7 +41,7 @@ def count_text(text: str, model: str = "default") -> int:
 
 
 def count_messages_tokens(messages: Iterable[AnyMessage], model: str = "default") -> int:
-    """Count a conversation: its texts, 4 a message, 3 in all.
+    """Return the size of a conversation: its texts, 4 tokens per message, and 3 in all.
 
     >>> count_messages_tokens([{"role": "user", "content": "Hello, world!"}])
     11
@@ -52,11 +52,11 @@ def count_messages_tokens(messages: Iterable[AnyMessage], model: str = "default"
 
 
 def estimate_tokens(messages: Iterable[AnyMessage], model: str = "gpt-3.5-turbo") -> int:
-    """Estimate a conversation: its texts, 4 a message, 1 a role, 2 in all, by the exact tokenizer.
+    """Return the size of a conversation: its texts, 4 tokens per message, 1 per role, 2 in all.
 
-    Where none is at hand for the model, it is a quarter of all characters and 600 a picture, which
-    can be half of what it should be. Even the exact sizes of texts miss what a provider adds: keep
-    a margin of 10 to 20 % to the window.
+    Without an exact tokenizer for the model, the size is a quarter of all characters and 600 per
+    image, which may be as little as half the true size. Even the exact sizes of texts leave out
+    what a provider adds: keep a margin of 10 to 20 % to the window.
 
     >>> estimate_tokens([{"role": "user", "content": "Hello, world!"}])
     12
@@ -72,7 +72,7 @@ def estimate_tokens(messages: Iterable[AnyMessage], model: str = "gpt-3.5-turbo"
 
 @attrs.frozen
 class TokenCounter:
-    """A counter picked by a method's name, as open-agent-sdk has it.
+    """A counter chosen by a method's name, as in open-agent-sdk.
 
     >>> TokenCounter("tiktoken").count("Hello, world!")
     4
@@ -80,13 +80,13 @@ class TokenCounter:
     4
 
     Raises:
-        ConfigError: a method that there is not, a file that holds no tokenizer.
+        ConfigError: the method is unknown, or the file is not a tokenizer.
     """
 
     method: str = "tiktoken"
-    """`tiktoken`: by the vocabulary of `model`, exact if a tokenizer is installed. `transformers`:
-    by `tokenizer`, the path of a model's own `tokenizer.json`; estimated where there is none.
-    `chars`: four characters a token."""
+    """`tiktoken`: the vocabulary of `model`, exact if a tokenizer is installed. `transformers`: the
+    file `tokenizer`, a model's own `tokenizer.json`; estimated without one. `chars`: four
+    characters per token."""
     model: str = attrs.field(default="default", kw_only=True)
     tokenizer: str | None = attrs.field(default=None, kw_only=True)
     _counter: Counter = attrs.field(init=False, repr=False, eq=False)

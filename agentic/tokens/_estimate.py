@@ -1,28 +1,28 @@
-"""How many tokens a text is, without a tokenizer: within 10 % of o200k_base on what agents read.
+"""The number of tokens of a text without a tokenizer, within 10 % of o200k_base on agents' texts.
 
-The weights are fitted by `benchmarks/estimate/fit.py` and checked by `check.py` beside it on texts
-that it has not seen: agent sessions, prose, code, JSON, logs, and prose in forty languages. What
-is weighed are features that can be counted fast.
+The weights were fitted by `benchmarks/estimate/fit.py` and checked by `check.py` next to it on
+texts that were not used for fitting: agent sessions, prose, code, JSON, logs, and prose in forty
+languages. The weighted features are those that can be counted fast.
 
-A byte says what its character is, one bit for each class. A slice of such bytes, read as one large
-integer, is shifted by a character and laid over itself: one operation finds every place where a
-run begins, goes on or changes, and `bit_count` counts them. Such places are where tokenizers split:
-a run of letters with what stands before it, up to three digits, a run of marks, white space
-(https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py).
+Each character becomes a byte with one bit for each class of characters. A slice of such bytes, read
+as one large integer, is combined with itself shifted by one character: a single operation finds
+every place where a run begins, continues or changes, and `bit_count` counts them. Tokenizers split
+at such places: a run of letters with what precedes it, up to three digits, a run of punctuation
+marks, white space (https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py).
 
-How many tokens a word is depends on its language. English, which tokenizers know best, hardly uses
-k and z: 3 of 1,000 letters in the Declaration of Human Rights. In Finnish, Hungarian, Indonesian,
-Polish and Turkish they are 50 to 90, so these letters are counted.
+The number of tokens per word depends on the language. English, which tokenizers know best, hardly
+uses k and z: 3 of 1,000 letters in the Declaration of Human Rights. In Finnish, Hungarian,
+Indonesian, Polish and Turkish, they are 50 to 90 of 1,000, so these two letters are counted.
 
-A tokenizer spends as many tokens on another script as its training text had little of it. What
-decides is the script, whether its words stand apart, and how common the characters are; for Han
-this last is taken from GB 2312, whose first level is the 3,755 commonest simplified ones: what is
-outside it (rare, or traditional) costs about twice as much. Some characters tell more than their
-script does. Finnish has an ä in every fifth word, and its words are long; đ, ơ and ư are
-Vietnamese, whose words a tokenizer knows. Of a drawing it knows runs of one character, so those are
-counted, and the characters hardly matter.
+The less of a script was in a tokenizer's training text, the more tokens the script takes. What
+matters is the script, whether its words are separated, and how common the characters are. For Han
+this is derived from GB 2312, whose first level contains the 3,755 most common simplified
+characters; those outside it, rare or traditional, cost about twice as much. Some characters reveal
+more than their script does. Finnish has an ä in every fifth word, and its words are long. The
+letters đ, ơ and ư are Vietnamese, whose words a tokenizer knows. In a drawing, a tokenizer knows
+runs of one character, so runs are counted and the characters hardly matter.
 
-Memory is bounded: 8,192 characters are looked at together.
+Memory is bounded: 8,192 characters are processed at a time.
 """
 
 import re
@@ -77,10 +77,10 @@ WEIGHTS: Mapping[str, float] = {
     "Hangul": 0.54,
     "Hangul word": 0.61,
 }
-"""Tokens for each of a feature."""
+"""Tokens per occurrence of each feature."""
 _SLICE = 1 << 13
-# One shift finds all these neighbours: a digit after a letter, a newline after a mark, a small
-# letter after a capital. So each stands beside the other.
+# One shift finds all of these pairs: a digit after a letter, a newline after a mark, a small letter
+# after a capital. So the bits of each pair are adjacent.
 _LANES = ["letter", "digit", "mark", "newline", "capital", "small", "blank", "consonant"]
 _VOWELS = "aeiouyAEIOUY"
 _BELOW_256 = bytes(0 if high else 0xFF for high in range(256))
@@ -117,7 +117,7 @@ _SCRIPTS: Mapping[str, tuple[range, ...]] = {
     "emoji": (range(0xD8, 0xDC),),
     "full width": (range(0xFF, 0x100),),
 }
-"""High bytes to what they are counted as. A low surrogate is counted with its high one."""
+"""Maps high bytes to what they are counted as. A low surrogate is counted with its high one."""
 _ALPHABETS = frozenset(
     high
     for name in (
@@ -132,7 +132,7 @@ _ALPHABETS = frozenset(
     for block in _SCRIPTS[name]
     for high in block
 )
-"""The blocks whose words stand apart and are split off like those of ASCII."""
+"""The blocks whose words are separated, and are split off like those of ASCII."""
 _IDS = bytes(
     next((i for i, blocks in enumerate(_SCRIPTS.values(), 1) if any(high in b for b in blocks)), 0)
     for high in range(256)
@@ -145,12 +145,12 @@ _RARE_LEADS = bytes(range(0xD8, 0x100))
 
 @attrs.frozen
 class EstimateCounter:
-    """Estimates a text's size by what tokenizers split at, faster than any of them.
+    """Estimates a text's size from the places where tokenizers split, faster than any tokenizer.
 
-    Without a dependency, in bounded memory, and for any text. Agent sessions come out within 5 %
-    of o200k_base, prose, code, JSON, logs, drawings, Chinese, Japanese and Korean within 10 %,
-    base64, emoji, legal prose and other scripts within 25 %. A single short text may be further
-    off; the sum of many is not.
+    It needs no dependency, bounded memory, and accepts any text. The result is within 5 % of
+    o200k_base for agent sessions; within 10 % for prose, code, JSON, logs, drawings, Chinese,
+    Japanese and Korean; within 25 % for base64, emoji, legal prose and other scripts. The error for
+    a single short text may be larger, but not for the sum of many.
 
     >>> EstimateCounter().count("def main(argv: list[str]) -> int:")
     11
@@ -158,11 +158,11 @@ class EstimateCounter:
     14
 
     Raises:
-        ConfigError: a scale that is no number above 0.
+        ConfigError: the scale is not a number above 0.
     """
 
     scale: float = attrs.field(default=1.0)
-    """Tokens for each of o200k_base's, for a model with another vocabulary."""
+    """The model's tokens per token of o200k_base, for a model with another vocabulary."""
 
     @scale.validator
     def _check(self, _: object, value: object) -> None:
@@ -171,16 +171,16 @@ class EstimateCounter:
             raise ConfigError("scale", value, "a number above 0", "leave it at 1.0")
 
     def count(self, text: str, /) -> int:
-        """Return the estimate for one text; 1 at least, 0 for an empty one."""
+        """Return the estimate for one text: at least 1, or 0 for an empty text."""
         features = count_features(text)
-        # In the order of the weights, so that the sum is the same everywhere.
+        # Added in the order of the weights, so that the floating-point sum is always the same.
         tokens = sum(WEIGHTS[name] * features[name] for name in WEIGHTS if name in features)
         return max(round(self.scale * tokens), 1 if text else 0)
 
 
 def _classes(character: str) -> set[str]:
     if character in string.ascii_letters:
-        if character in "kz":  # no small ones, so that one byte means them and nothing else
+        if character in "kz":  # without the small-letter bit, so that only these have this byte
             return {"letter", "consonant"}
         size = "capital" if character.isupper() else "small"
         return {"letter", size} | (set() if character in _VOWELS else {"consonant"})
@@ -198,7 +198,7 @@ def _lanes(*names: str) -> int:
 
 
 def _mask(*names: str) -> int:
-    # Two units each, for a slice of characters that are surrogate pairs in UTF-16.
+    # Two units each, because a slice may consist of characters that are surrogate pairs in UTF-16.
     return int.from_bytes(bytes([_lanes(*names)]) * (2 * _SLICE), "little")
 
 
@@ -212,7 +212,7 @@ _MARK_OR_CAPITAL, _LONG = _mask("mark", "capital"), _mask("digit", "consonant")
 
 
 def count_features(text: str) -> dict[str, int]:
-    """Count each feature of a text; those of scripts beyond ASCII only where there are any.
+    """Count each feature of a text; scripts beyond ASCII only if the text has any.
 
     >>> count_features("if x:  # 42 ½")
     {'starts': 2, 'blanks': 1, 'repeats': 0, 'numbers': 1, 'marks': 3, 'k and z': 0}
@@ -244,12 +244,13 @@ def _read(data: bytes, table: bytes) -> int:
 
 
 def _count_runs(lanes: int) -> dict[str, int]:
-    rest = lanes & (lanes << 8)  # every character of a run but its first
+    rest = lanes & (lanes << 8)  # every character of a run except its first
     first = lanes ^ rest
-    third = rest & (rest << 8)  # from the third on
+    third = rest & (rest << 8)  # from the third character on
     second = rest ^ third
     after = lanes & (lanes << 9) & _FOLLOWING
-    # A number begins a token more unless it follows a letter; a newline none if it follows a mark.
+    # A number begins another token unless it follows a letter; a newline does unless it follows a
+    # mark.
     starts = (first & _WORD_OR_LINE) ^ after
     numbers = (first ^ after) & _DIGIT
     camel = lanes & (rest << 9) & _SMALL  # HTTPServer
@@ -269,12 +270,12 @@ def _ones(*blocks: Iterable[int]) -> bytes:
 
 
 def _low(characters: str) -> bytes:
-    """Return the table of the low bytes of some characters and of their capitals."""
+    """Return the table of the low bytes of these characters and of their capitals."""
     return _ones(ord(character) & 0xFF for character in characters + characters.upper())
 
 
 _BASIC, _LATIN_LETTERS = _ones(range(1)), _ones(range(0xC0, 0x100))
-# What is taken out of a script's first block and counted as something else, by low bytes.
+# Characters of a script's first block that are counted as something else, by low byte.
 _LOW_BYTES = {
     "Vietnamese": ("extended Latin", _low("đơư")),
     "extended vowel": ("extended Latin", _low("āăąēėęīįūų")),
@@ -287,21 +288,21 @@ _FIRST_BLOCKS = {script: _ones(_SCRIPTS[script][0][:1]) for script, _ in _LOW_BY
 
 
 def _count_scripts(text: str, low: bytes, high: bytes) -> dict[str, int]:
-    """Count the characters of each script, given a text and the two halves of its UTF-16.
+    """Count the characters of each script, given a text and the two halves of its UTF-16 units.
 
     >>> units = "Año 標準".encode("utf-16-le")
     >>> _count_scripts("Año 標準", units[::2], units[1::2])
     {'Han': 2, 'accented Latin': 1, 'uncommon Han': 2}
     """
     ids = high.translate(_IDS)
-    # Whether there is any is found out much faster than how many there are.
+    # Checking whether a script occurs is much faster than counting its characters.
     counts = {name: ids.count(i) for i, name in enumerate(_SCRIPTS, 1) if i in ids}
     if "Hangul" in counts:
         counts["Hangul word"] = _count_starts(ids, _HANGUL)
     if "drawing" in counts:
         counts["drawing run"] = len(_DRAWING_RUN.findall(text))
     if "punctuation" in counts:
-        # At the end of a line it is one token with the newline, which is counted as a start.
+        # At the end of a line, it forms one token with the newline, which is counted as a start.
         _move(counts, text.count("…") - text.count("…\n"), "punctuation", "ellipsis")
     if accented := _count_both(high, _BASIC, low, _LATIN_LETTERS):
         counts["accented Latin"] = accented
@@ -329,13 +330,13 @@ def _count_starts(ids: bytes, wanted: int) -> int:
 
 
 def _count_both(high: bytes, of_high: bytes, low: bytes, of_low: bytes) -> int:
-    """Count the units of which both halves are in their tables."""
+    """Count the units whose two halves are both in their tables."""
     highs = int.from_bytes(high.translate(of_high), "little")
     return (highs & int.from_bytes(low.translate(of_low), "little")).bit_count()
 
 
 def _count_uncommon(han: str) -> int:
-    """Count what is not on the first level of GB 2312, two bytes a character."""
+    """Count the characters outside the first level of GB 2312, in two bytes each."""
     known = han.encode("gb2312", "ignore")
     common = len(known[::2].translate(None, _RARE_LEADS))
     return len(han) - common

@@ -1,13 +1,13 @@
-"""The tokenizers themselves, each an extra that is imported when its counter is made.
+"""The tokenizers themselves, each from an extra that is imported when its counter is created.
 
-A text is text: what spells a special token (`<|endoftext|>`) is counted as its characters. A
-counter is a value that names its vocabulary; the vocabulary is loaded once in a process.
+Special tokens are not recognized: a text such as `<|endoftext|>` is counted as its characters. A
+counter is a value that names its vocabulary, and each vocabulary is loaded once per process.
 
-Tokenizers take minutes for, or give up on, a megabyte without a break (tiktoken panics at 1,000,000
+Given a megabyte without a break, tokenizers take minutes or fail (tiktoken panics at 1,000,000
 spaces: https://github.com/openai/tiktoken/issues/245), and some refuse lone surrogates. So a text
-over 65,536 characters is counted in parts of at most that, cut after a line or before a word, where
-a tokenizer cuts too: a count is off by a token a part at most, and by a few where a run without any
-break had to be cut.
+longer than 65,536 characters is counted in parts of at most that length. The parts are cut after a
+line or before a word, where a tokenizer would cut too: the error is at most one token per part, and
+a few tokens if a run without a break had to be cut.
 """
 
 import functools
@@ -28,13 +28,13 @@ _LONGEST = 1 << 16
 
 @attrs.frozen
 class QuicktokCounter:
-    """Counts by quicktok: exact, offline, five times as fast as tiktoken (extra `context`).
+    """Counts with quicktok: exact, offline, five times as fast as tiktoken (extra `context`).
 
     >>> QuicktokCounter().count("Hello, world!")
     4
 
     Raises:
-        ConfigError: a vocabulary that it does not bring.
+        ConfigError: quicktok does not include the vocabulary.
         ImportError: the extra is not installed.
     """
 
@@ -51,13 +51,13 @@ class QuicktokCounter:
 
 @attrs.frozen
 class TiktokenCounter:
-    """Counts by tiktoken, the reference for OpenAI's models (extra `tiktoken`).
+    """Counts with tiktoken, the reference for OpenAI's models (extra `tiktoken`).
 
-    It downloads a vocabulary at first use, and keeps it where `TIKTOKEN_CACHE_DIR` says. Where it
-    cannot, there is one warning in a process, and `EstimateCounter` counts.
+    It downloads a vocabulary at its first use, and stores it in `TIKTOKEN_CACHE_DIR`. If it cannot,
+    it warns once per process, and `EstimateCounter` counts instead.
 
     Raises:
-        ConfigError: a vocabulary that it does not know.
+        ConfigError: tiktoken does not know the vocabulary.
         ImportError: the extra is not installed.
     """
 
@@ -79,12 +79,12 @@ class TiktokenCounter:
 
 @attrs.frozen
 class TokenizersCounter:
-    """Counts by a local model's own `tokenizer.json` (extra `tokenizers`), exact and offline.
+    """Counts with a local model's own `tokenizer.json` (extra `tokenizers`), exact and offline.
 
-    The file lies beside the model's weights. What a chat template adds is not counted.
+    The file is next to the model's weights. What a chat template adds is not counted.
 
     Raises:
-        ConfigError: no such file, or one that holds no tokenizer.
+        ConfigError: there is no such file, or it is not a tokenizer.
         ImportError: the extra is not installed.
     """
 
@@ -101,7 +101,7 @@ class TokenizersCounter:
 @functools.cache
 def _load_quicktok(encoding: str) -> Callable[[str], int]:
     try:
-        import quicktok  # type: ignore[import-untyped]  # noqa: PLC0415  an extra
+        import quicktok  # type: ignore[import-untyped]  # noqa: PLC0415  an optional extra
     except ImportError as problem:
         raise _missing("context") from problem
     try:
@@ -114,14 +114,14 @@ def _load_quicktok(encoding: str) -> Callable[[str], int]:
 @functools.cache
 def _load_tiktoken(encoding: str) -> Callable[[str], int] | None:
     try:
-        import tiktoken  # noqa: PLC0415  an extra
+        import tiktoken  # noqa: PLC0415  an optional extra
     except ImportError as problem:
         raise _missing("tiktoken") from problem
     if encoding not in tiktoken.list_encoding_names():
         raise _unknown(encoding, f"one of {', '.join(tiktoken.list_encoding_names())}")
     try:
         found = tiktoken.get_encoding(encoding)
-    except Exception as problem:  # noqa: BLE001  whatever the network, a proxy or the disk made of it
+    except Exception as problem:  # noqa: BLE001  any error of the network, a proxy or the disk
         warnings.warn(
             f"tiktoken could not load {encoding} ({type(problem).__name__}): sizes are estimated. "
             "Set TIKTOKEN_CACHE_DIR to a folder that holds the vocabulary, or install "
@@ -136,12 +136,12 @@ def _load_tiktoken(encoding: str) -> Callable[[str], int] | None:
 @functools.cache
 def _load_tokenizer(path: str) -> Callable[[str], int]:
     try:
-        import tokenizers  # noqa: PLC0415  an extra
+        import tokenizers  # noqa: PLC0415  an optional extra
     except ImportError as problem:
         raise _missing("tokenizers") from problem
     try:
         found = tokenizers.Tokenizer.from_str(Path(path).read_text("utf-8"))
-    except Exception as problem:  # the library raises nothing narrower
+    except Exception as problem:  # the library raises no narrower type
         allowed = "the path of a model's tokenizer.json"
         raise ConfigError("path", path, allowed, f"look at the file ({problem})") from problem
     found.no_truncation()
@@ -159,7 +159,7 @@ def _unknown(encoding: str, allowed: str) -> ConfigError:
 
 
 def count_in_slices(count: Callable[[str], int], text: str) -> int:
-    """Count a text by `count`, which is never given more than it can take.
+    """Count a text with `count`, in slices that are short enough for it.
 
     >>> count_in_slices(len, "x" * 100_000)
     100000
@@ -192,14 +192,15 @@ def _count_slice(count: Callable[[str], int], text: str) -> int:
     try:
         return count(_encodable(text))
     except BaseException as problem:
-        # What Rust panics with is no Exception: https://pyo3.rs/main/doc/pyo3/panic/struct.panicexception
+        # A panic of Rust is not an Exception:
+        # https://pyo3.rs/main/doc/pyo3/panic/struct.panicexception
         if type(problem).__name__ != "PanicException":
             raise
         return EstimateCounter().count(text)
 
 
 def _encodable(text: str) -> str:
-    """Join surrogates that are a pair, and put U+FFFD in the place of those that are not."""
+    """Join pairs of surrogates, and replace lone ones by U+FFFD."""
     if text.isascii():
         return text
     try:

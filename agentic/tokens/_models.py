@@ -1,11 +1,12 @@
-"""The best counter that is installed for a model, how exact it is, and the vocabulary it has.
+"""The best installed counter for a model, how exact it is, and the model's vocabulary.
 
-OpenAI's vocabularies are public, as are Llama 3's and Qwen's. Others are estimated as o200k_base
-and scaled up, rather too much than too little: a budget that trusts a low count overflows.
+The vocabularies of OpenAI, Llama 3 and Qwen are public. Others are estimated as o200k_base and
+scaled up, rather too much than too little, because a budget that relies on too low a count
+overflows.
 
-The names of vocabularies are tiktoken's
-(https://github.com/openai/tiktoken/blob/main/tiktoken/model.py, read with 0.14), `claude` and the
-default those of supyagent (https://github.com/ergodic-ai/supyagent).
+Vocabularies have tiktoken's names (https://github.com/openai/tiktoken/blob/main/tiktoken/model.py,
+as of version 0.14). `claude` and the default are those of supyagent
+(https://github.com/ergodic-ai/supyagent).
 """
 
 import re
@@ -22,7 +23,7 @@ from agentic.tokens._exact import QuicktokCounter, TiktokenCounter
 
 __all__ = ["MODEL_ENCODINGS", "ModelCounter", "for_model", "get_encoding"]
 
-# The vocabularies of local models that quicktok brings.
+# The vocabularies of local models that quicktok includes.
 _OPEN = {
     "llama-3": "llama3",
     "llama3": "llama3",
@@ -50,13 +51,13 @@ _SCALES = {
     "deepseek": 1.15,
     "gemini": 1.1,
     "gemma": 1.1,
-    # A tokenizer of its own: https://keras.io/keras_hub/api/models/qwen3_5/qwen3_5_tokenizer/
+    # Has its own tokenizer: https://keras.io/keras_hub/api/models/qwen3_5/qwen3_5_tokenizer/
     "qwen3.5": 1.15,
     "qwen3.6": 1.15,
     "qwen3.7": 1.15,
 }
 _OTHER_SCALE = 1.15
-_NEWER_OPENAI = ["gpt", "codex"]  # than tiktoken's table, but not than the vocabulary, so far
+_NEWER_OPENAI = ["gpt", "codex"]  # newer than tiktoken's table, but so far with a known vocabulary
 MODEL_ENCODINGS: Mapping[str, str] = MappingProxyType(
     {
         "o1": "o200k_base",
@@ -80,23 +81,23 @@ MODEL_ENCODINGS: Mapping[str, str] = MappingProxyType(
         "default": "cl100k_base",
     }
 )
-"""The start of a model's name, to its encoding; `default` is for all others. Claude's vocabulary is
-not public: its entry is a stand-in, and `for_model` knows better. Read-only."""
+"""Maps the start of a model's name to its encoding; `default` is for all others. Claude's
+vocabulary is not public: its entry is a stand-in, and `for_model` is more accurate. Read-only."""
 _PREFIX_END = re.compile(r"^|[/:.]")
 
 
 @attrs.frozen
 class ModelCounter:
-    """A counter, and what it is worth for one model."""
+    """A counter, and how well it fits one model."""
 
     model: str
-    """The name that was asked for."""
+    """The name that was passed."""
     counter: Counter = attrs.field()
-    """What counts."""
+    """The counter in use."""
     is_exact: bool
-    """Whether it is the model's own tokenizer; messages have an overhead beside it all the same."""
+    """Whether it is the model's own tokenizer. The overhead of messages is not included even so."""
     description: str
-    """A sentence for people: what counts, and how far it can be off."""
+    """A sentence for people: what counts, and how large the error may be."""
 
     @counter.validator
     def _check_counter(self, _: object, value: object) -> None:
@@ -108,7 +109,7 @@ class ModelCounter:
 
 
 def for_model(model: str) -> ModelCounter:
-    """Pick the best installed counter for a model, by its name in any provider's spelling.
+    """Return the best installed counter for a model, given its name as any provider spells it.
 
     >>> counter = for_model("gpt-5-mini")
     >>> counter.count("Hello, world!"), counter.description
@@ -116,8 +117,8 @@ def for_model(model: str) -> ModelCounter:
     >>> for_model("anthropic/claude-sonnet-4-5").description
     'estimated: no vocabulary for this model is available; o200k_base times 1.3'
 
-    A provider's own count is better still where it has an endpoint for it: the Deciders'
-    `count_tokens`, and the usage of the last reply, which `ContextMeter` builds on.
+    A provider's own count is even better if there is one: the Deciders' `count_tokens`, and the
+    usage of the last reply, which `ContextMeter` is based on.
 
     Raises:
         ConfigError: the name is not a str.
@@ -137,14 +138,14 @@ def for_model(model: str) -> ModelCounter:
 
 
 def _exact(model: str, encoding: str) -> ModelCounter | None:
-    """Make a counter of the model's own vocabulary, if one is installed and can load it."""
+    """Return a counter with the model's own vocabulary, if one is installed and can be loaded."""
     try:
         return _made(model, QuicktokCounter(encoding), f"{encoding} by quicktok")
     except ImportError:
         pass
     try:
         found = TiktokenCounter(encoding)
-    except (ImportError, ConfigError):  # ConfigError: an open vocabulary, which only quicktok has
+    except (ImportError, ConfigError):  # ConfigError: an open vocabulary, which needs quicktok
         return None
     if found.is_exact:
         return _made(model, found, f"{encoding} by tiktoken")
@@ -165,7 +166,7 @@ def _estimated(model: str, scale: float, encoding: str = "") -> ModelCounter:
 
 
 def get_encoding(model: str) -> str:
-    """Return the name of a model's encoding, by the longest name that the model's begins with.
+    """Return the name of a model's encoding, using the longest matching start of its name.
 
     >>> get_encoding("openrouter/openai/gpt-4.1-mini")
     'o200k_base'
@@ -178,7 +179,7 @@ def get_encoding(model: str) -> str:
 
 
 def _longest_name(model: str, names: Iterable[str]) -> str | None:
-    """Pick the longest of some names that a model's begins with, its provider's prefix aside.
+    """Return the longest of these names that the model's name begins with, without its prefix.
 
     >>> _longest_name("azure/GPT-4o-mini", ["gpt-4", "gpt-4o"])
     'gpt-4o'

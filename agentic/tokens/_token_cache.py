@@ -1,8 +1,8 @@
-"""The sizes of growing conversations, each text counted once.
+"""The sizes of growing conversations, with each text counted only once.
 
-A conversation that grows costs what its new messages cost: the list is compared with the last one
-seen (a comparison of identities, a few nanoseconds a message) and only the rest is counted. What
-is no continuation is served by a memo of counts, bounded and without the texts themselves.
+Counting a conversation that has grown costs only its new messages. The list is compared with the
+one seen last (by identity, a few nanoseconds per message), and only the rest is counted. Other
+lists use a memo of counts, which is bounded and does not keep the texts themselves.
 """
 
 from collections import OrderedDict
@@ -22,9 +22,10 @@ _MEMO_ENTRIES = 1 << 16
 
 @attrs.define(eq=False)
 class _Memo:
-    """A counter that remembers. A text is known by its hash and length: about 100 bytes an entry.
+    """A counter that remembers its results, at about 100 bytes each.
 
-    Two texts of one length collide once in 2**64; hashes are salted by the interpreter.
+    A text is identified by its hash and length. Two texts of equal length collide with a
+    probability of 2**-64; the interpreter salts the hashes.
     """
 
     counter: Counter
@@ -43,12 +44,12 @@ class _Memo:
         return known
 
 
-# A memo holds its counter, so an id in here never belongs to another object.
+# A memo keeps its counter alive, so an id in here never belongs to another object.
 _memos: WeakValueDictionary[int, _Memo] = WeakValueDictionary()
 
 
 def _memo_of(counter: Counter) -> _Memo:
-    """Return the one memo of a counter, so that its users count no text twice between them."""
+    """Return the only memo of a counter, so that its users together count each text once."""
     memo = _memos.get(id(counter))
     if memo is None:
         memo = _memos[id(counter)] = _Memo(counter)
@@ -57,7 +58,7 @@ def _memo_of(counter: Counter) -> _Memo:
 
 @attrs.define(eq=False)
 class MessageSizes:
-    """One conversation as it was last seen, and the running sum of its sizes."""
+    """A conversation as it was last seen, and the running sum of its sizes."""
 
     messages: list[Message] = attrs.field(factory=list)
     sums: list[int] = attrs.field(factory=lambda: [0])
@@ -75,7 +76,7 @@ class MessageSizes:
 
 @attrs.define(eq=False)
 class TokenCache:
-    """The sizes of the conversations that one object looks after, by one counter."""
+    """The sizes of one object's conversations, measured with one counter."""
 
     counter: Counter
     per_message_overhead: int = 4
@@ -90,10 +91,10 @@ class TokenCache:
         self._memo = _memo_of(self.counter)
 
     def sizes(self, messages: list[Message]) -> MessageSizes:
-        """Return the sizes of a conversation, counting what was not counted before.
+        """Return the sizes of a conversation, counting only what was not counted before.
 
         Raises:
-            ConfigError: something in it is no Message.
+            ConfigError: an item is not a Message.
         """
         known = self._recent.find(messages)
         sizes = known or MessageSizes()
