@@ -1,4 +1,4 @@
-r"""Keep the start, the end or both ends of a text within a number of lines and bytes.
+r"""Keep the start, the end or both ends of a text, within limits on lines and bytes.
 
 Start with `head`, `tail`, `middle` and `TailBuffer`.
 
@@ -8,10 +8,10 @@ Start with `head`, `tail`, `middle` and `TailBuffer`.
     two
     three
 
-A limit that is given applies alone; without one, 2,000 lines and 51,200 bytes are kept at most.
-A line ends at a line feed and nowhere else; a final one opens no further line. Bytes are UTF-8,
-and a lone surrogate counts as the three bytes of its surrogatepass form. Neither a character nor,
-where it can be helped, a line is cut in two. A text within its limits is returned as it is.
+A limit that is passed applies alone; without any, 2,000 lines and 51,200 bytes are the limits.
+Lines end only at a line feed; a final line feed does not begin another line. Bytes are UTF-8, with
+a lone surrogate as the three bytes of its surrogatepass form. Characters are never split, and lines
+only if a single one exceeds the limit. A text within its limits is returned unchanged.
 """
 
 import typing

@@ -1,8 +1,8 @@
-"""Truncating a stream while it arrives, or a file, in memory that the limits bound.
+"""Truncating a stream as it arrives, or a file, in memory bounded by the limits.
 
-Chunks are all `str` or all `bytes`. Bytes are decoded as UTF-8, and what is invalid becomes U+FFFD
-just as if all of them had been decoded at once. A result equals that of `head` or `tail` on the
-whole text so far, wherever the chunks were cut.
+Chunks are all `str` or all `bytes`. Bytes are decoded as UTF-8, and invalid bytes become U+FFFD
+exactly as if everything were decoded at once. A result equals that of `head` or `tail` on the whole
+text so far, wherever the chunks were split.
 """
 
 import codecs
@@ -19,12 +19,12 @@ __all__ = ["Buffer", "HeadBuffer", "MiddleBuffer", "TailBuffer", "read_file"]
 
 _decoder = codecs.getincrementaldecoder("utf-8")
 _BLOCK = 262_144
-"""Bytes read at a time."""
+"""The number of bytes read at a time."""
 _DEFAULTS = Options()
 
 
 class Buffer:
-    """What is alike for every mode: checking, decoding, counting and spilling."""
+    """What all modes have in common: checking, decoding, counting and spilling."""
 
     _mode: ClassVar[Mode]
     _window_type: ClassVar[type[Window]]
@@ -47,12 +47,12 @@ class Buffer:
         self._spill = None if spill is None else _create(spill)
 
     def feed(self, chunk: str | bytes) -> None:
-        """Take the next chunk of the stream, of any size.
+        """Add the next chunk of the stream, of any size.
 
         Raises:
-            ConfigError: The chunk is neither `str` nor `bytes`, is not of the kind of the chunks
+            ConfigError: the chunk is neither `str` nor `bytes`, is of another type than the chunks
                 before it, or comes after `close`.
-            OSError: The spill cannot be written; the chunk is counted nevertheless.
+            OSError: the spill cannot be written; the chunk is counted nevertheless.
         """
         self._check(chunk)
         if isinstance(chunk, str):
@@ -67,9 +67,9 @@ class Buffer:
             self._spill.write(raw)
 
     def result(self) -> Result:
-        """Truncate what has arrived so far, as if the stream ended here; more may follow.
+        """Return the result for the stream so far, as if it ended here; more chunks may follow.
 
-        It may be asked for at any time, after `close` too.
+        It can be called at any time, also after `close`.
         """
         # The start of a character that has not arrived whole; if nothing follows, it is U+FFFD.
         rest = self._pending().decode("utf-8", "replace")
@@ -79,7 +79,7 @@ class Buffer:
         return CUTS[self._mode](text, self._max_lines, self._max_bytes)
 
     def close(self) -> None:
-        """Take no more chunks and close the spill, if there is one."""
+        """Accept no more chunks, and close the spill, if there is one."""
         self._closed = True
         if self._spill is not None:
             self._spill.close()
@@ -138,8 +138,9 @@ class HeadBuffer(Buffer):
     Holds at most ``max_bytes`` characters and one chunk. Without a byte limit it holds
     ``max_lines`` lines however long they are, and without any limit the whole stream.
 
-    With ``spill`` the raw stream is written to that file (a `str` as UTF-8 with surrogatepass),
-    which is made anew, readable and writable by its owner only. Leaving the context closes it.
+    With ``spill``, the raw stream is also written to that file (a `str` as UTF-8 with
+    surrogatepass), which is created or emptied, readable and writable only by its owner. Leaving
+    the context closes it.
 
     >>> with HeadBuffer(max_lines=2) as buffer:
     ...     for chunk in (b"on", b"e\ntwo\nth", b"ree"):
@@ -159,8 +160,9 @@ class TailBuffer(Buffer):
     a byte limit it holds twice the last ``max_lines`` lines however long they are, and without any
     limit the whole stream.
 
-    With ``spill`` the raw stream is written to that file (a `str` as UTF-8 with surrogatepass),
-    which is made anew, readable and writable by its owner only. Leaving the context closes it.
+    With ``spill``, the raw stream is also written to that file (a `str` as UTF-8 with
+    surrogatepass), which is created or emptied, readable and writable only by its owner. Leaving
+    the context closes it.
 
     >>> with TailBuffer(max_lines=2) as buffer:
     ...     for chunk in (b"on", b"e\ntwo\nth", b"ree"):
@@ -186,7 +188,7 @@ def _create(path: str | os.PathLike[str]) -> BinaryIO:
 
 def _open_private(path: str, flags: int) -> int:
     descriptor = os.open(path, flags, 0o600)
-    if hasattr(os, "fchmod"):  # a file that was there keeps its mode otherwise; not on Windows
+    if hasattr(os, "fchmod"):  # not on Windows; without it, an existing file would keep its mode
         os.fchmod(descriptor, 0o600)
     return descriptor
 
@@ -203,14 +205,14 @@ class _Source(Protocol):
 
 
 def read_file(path: str | os.PathLike[str], options: Options = _DEFAULTS) -> Result:
-    """Truncate what a file holds, as `options.apply` would truncate its decoded text.
+    """Truncate the content of a file, as `options.apply` would truncate its decoded text.
 
-    Every byte is read once, in blocks of 256 KiB: the totals are exact, and no less tells them.
-    Only what the limits keep is held. Bytes that are not UTF-8 become U+FFFD.
+    Every byte is read once, in blocks of 256 KiB: nothing less would yield exact totals. Only what
+    the limits keep is held in memory. Bytes that are not UTF-8 become U+FFFD.
 
     Raises:
-        ConfigError: The options are none.
-        OSError: The file cannot be read.
+        ConfigError: `options` is not an `Options`.
+        OSError: the file cannot be read.
     """
     check_options(options)
     with open(path, "rb", buffering=0) as source:  # noqa: PTH123  # pathlib slows the import

@@ -1,8 +1,8 @@
-"""Where a cut falls, and what it kept: the one place that decides for texts, streams and files.
+"""Where a text is cut, and what is kept: the only place that decides this.
 
-A cut falls between lines. Only a line that is over the byte limit by itself is cut, between two of
-its characters. What is given may be a window of a longer text, if it holds the wanted end of it
-and is over one of the limits: then what lies beyond the window cannot move the cut.
+A cut falls between lines. Only a line that exceeds the byte limit by itself is cut, between two of
+its characters. The text may be a window of a longer one, if it contains the end that is to be kept
+and exceeds one of the limits: then what is outside the window cannot move the cut.
 """
 
 import enum
@@ -15,9 +15,9 @@ from agentic.truncate._measure import Measured
 
 __all__ = ["CUTS", "Mode", "Result", "cut_head", "cut_middle", "cut_tail"]
 _CHARACTER = 4
-"""Bytes of the largest character in UTF-8."""
+"""The most bytes of a character in UTF-8."""
 _ENDS = 2
-"""Each of them has to hold a line and a character beside the marker."""
+"""Each end must have room for a line and a character besides the marker."""
 _new = object.__new__
 
 
@@ -27,37 +27,38 @@ class Mode(enum.Enum):
     HEAD = "head"
     TAIL = "tail"
     MIDDLE = "middle"
-    """Both ends are kept; the name says where the cut falls."""
+    """Both ends are kept, and the middle is cut out."""
 
 
-# Without slots a frozen record is made a third faster, and one is made for every tool output.
+# Without slots, a frozen record is created a third faster, and every tool output needs one.
 @attrs.frozen(kw_only=True, slots=False)
 class Result:
-    """A text within its limits, and the measure of what it was.
+    """A text within its limits, and the size of the original.
 
-    Bytes are UTF-8. Lines end at a line feed; a final one opens no further line.
+    Bytes are UTF-8. Lines end at a line feed; a final line feed does not begin another line.
     """
 
     content: str
-    """The kept text; the very object that was given when nothing is cut."""
+    """The kept text; the same object that was passed if nothing is cut."""
     truncated: bool
     """Whether anything is missing."""
     truncated_by: Literal["lines", "bytes"] | None
-    """The limit that decided; "bytes" only if it leaves less than the line limit does."""
+    """The limit that decided; "bytes" only if that limit keeps less than the line limit."""
     total_lines: int
-    """Lines of the whole text."""
+    """The number of lines of the whole text."""
     total_bytes: int
-    """Bytes of the whole text."""
+    """The number of bytes of the whole text."""
     output_lines: int
-    """Lines of the whole text that are kept, a partial one included, the marker line not."""
+    """How many lines of the whole text are kept, including partial ones, excluding the marker
+    line."""
     output_bytes: int
-    """Bytes of the content, the marker line of a cut in the middle included."""
+    """The number of bytes of the content, including the marker line of a cut in the middle."""
     last_line_partial: bool = False
-    """Whether the last line is kept only from some character on."""
+    """Whether only the end of the last line is kept."""
     first_line_over_limit: bool = False
-    """Whether the first line is kept only up to some character."""
+    """Whether only the start of the first line is kept."""
     mode: Mode = Mode.TAIL
-    """Which part was kept: a cut in the middle with too little room is a tail's."""
+    """Which part was kept. A cut in the middle without enough room keeps the tail instead."""
 
     @property
     def text(self) -> str:
@@ -71,15 +72,15 @@ class Result:
         """
         if not self.truncated:
             return self.content
-        # The newline at the cut of a head is left out: one at its end belongs to an empty line.
+        # A head lacks the newline at its cut, so a newline at its end belongs to an empty line.
         ended = self.mode is not Mode.HEAD and self.content.endswith("\n")
         newline = "" if ended or not self.output_lines else "\n"
         return f"{self.content}{newline}{self.notice()}"
 
     def notice(self, ref: str | None = None) -> str:
-        r"""Return the model what is missing, of how much, and how to get it; "" if nothing is.
+        r"""Return a sentence for the model: what is missing, and how to get it; "" if nothing is.
 
-        With a ``ref`` the sentence names it as the place of the full text.
+        If ``ref`` is given, the sentence names it as the place of the full text.
 
         >>> from agentic import truncate
         >>> short = truncate.head("one\ntwo\nthree", max_lines=2)
@@ -164,7 +165,7 @@ def cut_tail(text: Measured, max_lines: int | None, max_bytes: int | None) -> Re
 
 
 def cut_middle(text: Measured, max_lines: int | None, max_bytes: int | None) -> Result:
-    """Keep both ends, a marker line between them; the end alone if there is no room for that."""
+    """Keep both ends with a marker line between them, or only the tail if there is no room."""
     if not text.exceeds(max_lines, max_bytes):
         return _whole(text, Mode.MIDDLE)
     widest = len(_marker(text.total_lines, text.total_size))
@@ -183,7 +184,7 @@ CUTS: dict[Mode, Callable[[Measured, int | None, int | None], Result]] = {
     Mode.TAIL: cut_tail,
     Mode.MIDDLE: cut_middle,
 }
-"""The cut of every mode."""
+"""The function that cuts in each mode."""
 
 
 def _whole(text: Measured, mode: Mode) -> Result:
@@ -191,7 +192,7 @@ def _whole(text: Measured, mode: Mode) -> Result:
 
 
 def _join(text: Measured, first: Result, last: Result, max_lines: int | None) -> Result:
-    # Both ends may hold a part of one and the same line, the only one.
+    # Both ends may contain a part of the same line, if the text has only one.
     lines = min(first.output_lines + last.output_lines, text.total_lines)
     size = first.output_bytes + last.output_bytes
     marker = _marker(text.total_lines - lines, text.total_size - size)
@@ -220,7 +221,7 @@ def _result(
     over: bool = False,
     partial: bool = False,
 ) -> Result:
-    # Calling the class with keywords costs half as much again as what the call does.
+    # Calling the class with keywords would cost half as much again as the rest of the call.
     result = _new(Result)
     Result.__init__(
         result,
@@ -263,7 +264,7 @@ def _start_by_bytes(text: Measured, max_bytes: int) -> int:
     if text.text[start - 1] == "\n":
         return start
     newline = text.text.find("\n", start)
-    # A line feed that ends the text opens no line, so there is none to start with after it.
+    # A final line feed begins no line, so the content cannot start after it.
     return start if newline < 0 or newline + 1 == len(text.text) else newline + 1
 
 

@@ -1,7 +1,7 @@
-"""Where lines and bytes fall in a text that is never split and never encoded in one piece.
+"""The positions of lines and bytes in a text that is never split or encoded as a whole.
 
-A line ends at a line feed and nowhere else. Bytes are UTF-8; a lone surrogate counts as the three
-bytes of its surrogatepass form. Positions are characters.
+Lines end only at a line feed. Bytes are UTF-8, with a lone surrogate as the three bytes of its
+surrogatepass form. Positions are in characters.
 """
 
 from collections.abc import Iterable
@@ -10,17 +10,17 @@ from typing import Self
 __all__ = ["Measured", "utf8_size"]
 
 _SLICE = 65_536
-"""Characters measured at a time: large enough to hide a call, small enough to stay in cache."""
+"""Characters measured at a time: enough to amortize a call, few enough for the CPU's cache."""
 
 _NEAR = 4
-"""Newlines that are walked one by one rather than searched for."""
+"""This many newlines are stepped through one by one rather than searched for."""
 
 _CONTINUATION = bytes(range(0x80, 0xC0))
-"""The bytes that begin no character in UTF-8."""
+"""The bytes that do not begin a character in UTF-8."""
 
 
 def utf8_size(text: str) -> int:
-    r"""Count the bytes of a text in UTF-8.
+    r"""Return the number of bytes of a text in UTF-8.
 
     >>> utf8_size("déjà"), utf8_size("\ud800")
     (6, 3)
@@ -29,9 +29,9 @@ def utf8_size(text: str) -> int:
 
 
 class Measured:
-    """A text, its newlines and its bytes, slice by slice, each read once.
+    """A text with its newlines and bytes counted per slice; each slice is read once.
 
-    A window of a longer text is measured alike and carries the totals of the whole.
+    A window of a longer text is measured in the same way, and has the totals of the whole text.
     """
 
     __slots__ = (
@@ -51,7 +51,7 @@ class Measured:
         self._encoded = b""
         self.newlines: tuple[int, ...] = ()
         self.sizes: tuple[int, ...] = ()
-        # One slice is the common case: a tool output of a few KB should not pay for tuples.
+        # One slice is the common case: tuples would slow down a tool output of a few KB.
         if len(text) > _SLICE:
             self.newlines, self.sizes = _newlines(text), _sizes(text)
             self.line_feeds, self.size = sum(self.newlines), sum(self.sizes)
@@ -68,20 +68,20 @@ class Measured:
 
     @classmethod
     def window(cls, text: str, total_lines: int, total_size: int) -> Self:
-        """Measure a part of a text whose totals are known."""
+        """Measure a part of a text with known totals."""
         measured = cls(text)
         measured.total_lines = total_lines
         measured.total_size = total_size
         return measured
 
     def exceeds(self, max_lines: int | None, max_bytes: int | None) -> bool:
-        """Return whether the whole is larger than either limit."""
+        """Return whether the whole text exceeds either limit."""
         return (max_lines is not None and self.total_lines > max_lines) or (
             max_bytes is not None and self.total_size > max_bytes
         )
 
     def line_end(self, lines: int) -> int:
-        """Find where the first ``lines`` lines end; there must be more of them."""
+        """Return where the first ``lines`` lines end; there must be more lines."""
         if len(self.text) <= _SLICE:
             return _nth_newline(self.text, 0, len(self.text), self.line_feeds, lines)
         index, rest = _locate(self.newlines, lines)
@@ -89,7 +89,7 @@ class Measured:
         return _nth_newline(self.text, start, end, self.newlines[index], rest)
 
     def line_start(self, lines: int) -> int:
-        """Find where the last ``lines`` lines start; there must be more of them."""
+        """Return where the last ``lines`` lines start; there must be more lines."""
         closing = self.text[-1] == "\n"
         if len(self.text) <= _SLICE:
             nth = self.line_feeds + 1 - lines - closing
@@ -101,7 +101,7 @@ class Measured:
         return _nth_newline(self.text, start, end, found, found + 1 - rest) + 1
 
     def byte_end(self, size: int) -> int:
-        """Find where the longest prefix of at most ``size`` bytes ends; the text is larger."""
+        """Return where the longest prefix of at most ``size`` bytes ends; the text is longer."""
         if self.size == len(self.text):
             return size
         if self._encoded:
@@ -113,7 +113,7 @@ class Measured:
         return start + _first_characters(_encode(self.text[start : start + _SLICE]), rest)
 
     def byte_start(self, size: int) -> int:
-        """Find where the longest suffix of at most ``size`` bytes starts; the text is larger."""
+        """Return where the longest suffix of at most ``size`` bytes starts; the text is longer."""
         if self.size == len(self.text):
             return self.size - size
         if self._encoded:
@@ -160,14 +160,14 @@ def _encode(text: str) -> bytes:
 
 
 def _first_characters(encoded: bytes, size: int) -> int:
-    """Count the characters that lie wholly in the first ``size`` bytes."""
+    """Count the characters that are entirely within the first ``size`` bytes."""
     while size < len(encoded) and encoded[size] in _CONTINUATION:
         size -= 1
     return _characters(encoded[:size])
 
 
 def _last_characters(encoded: bytes, size: int) -> int:
-    """Count the characters that lie wholly in the last ``size`` bytes."""
+    """Count the characters that are entirely within the last ``size`` bytes."""
     start = len(encoded) - size
     while start < len(encoded) and encoded[start] in _CONTINUATION:
         start += 1
@@ -179,7 +179,7 @@ def _characters(encoded: bytes) -> int:
 
 
 def _locate(amounts: Iterable[int], wanted: int) -> tuple[int, int]:
-    """Find the slice in which the running sum reaches ``wanted``, and what is wanted of it."""
+    """Return the slice in which the running sum reaches ``wanted``, and how much of it is needed."""
     for index, amount in enumerate(amounts):
         if wanted <= amount:
             return index, wanted
@@ -188,10 +188,10 @@ def _locate(amounts: Iterable[int], wanted: int) -> tuple[int, int]:
 
 
 def _nth_newline(text: str, start: int, end: int, found: int, nth: int) -> int:
-    """Find the nth, from 1, of the newlines found between two positions.
+    """Return the position of the nth newline, counted from 1, between two positions.
 
-    It guesses from the mean length of a line and halves in turn, lest an odd text lead it astray.
-    Of the two sides of a guess the one with fewer newlines is counted.
+    It alternates between a guess from the mean line length and bisection, because an uneven text
+    can make every guess bad. On either side of a guess, the part with fewer newlines is counted.
     """
     guess = True
     while _NEAR < nth <= found - _NEAR:

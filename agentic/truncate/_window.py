@@ -1,8 +1,8 @@
-"""The ends of a stream, held in memory that the limits bound.
+"""The ends of a stream, held in memory bounded by the limits.
 
-A window holds the whole stream until that is over a limit, and from then on at least so much of
-one end that what is held is over a limit too: the cut falls inside it. A character has at least
-one byte, so ``max_bytes + 1`` characters are always enough.
+A window holds the whole stream until it exceeds a limit. From then on it holds enough of one end to
+exceed a limit by itself, so that the cut falls inside the window. A character has at least one
+byte, so ``max_bytes + 1`` characters are always enough.
 """
 
 import io
@@ -14,22 +14,22 @@ from agentic.truncate._measure import Measured
 __all__ = ["Ends", "Prefix", "Suffix", "Window"]
 
 _ROOM = 65_536
-"""Characters that a suffix may hold before it looks what it can let go."""
+"""How many characters a suffix may hold before it discards what it no longer needs."""
 
 
 class Window(Protocol):
-    """The part of a stream in which a cut will fall."""
+    """The part of a stream that contains the cut."""
 
     def __init__(self, max_lines: int | None, max_bytes: int | None) -> None: ...
 
     def add(self, text: str, over: bool) -> None:
-        """Take the next text; ``over`` says whether the stream is now larger than a limit."""
+        """Add the next text; ``over`` says whether the stream now exceeds a limit."""
 
     def wanted(self, chunk: bytes) -> bytes:
-        """Pick what may be held of an ASCII chunk, so that the rest need not be decoded."""
+        """Return the part of an ASCII chunk that may be needed, so that the rest is not decoded."""
 
     def text(self) -> str:
-        """Return what is held."""
+        """Return the held text."""
 
 
 class Prefix:
@@ -43,11 +43,11 @@ class Prefix:
 
     @property
     def full(self) -> bool:
-        """Whether the stream went on after what is held."""
+        """Whether the stream continued after the held text."""
         return self._full
 
     def add(self, text: str, over: bool) -> None:
-        """Hold the text until the stream is over a limit, and nothing of what follows."""
+        """Hold the text until the stream exceeds a limit, and nothing after that."""
         if self._full:
             return
         self._held.write(text if self._max_bytes is None else text[: self._room()])
@@ -56,7 +56,7 @@ class Prefix:
             self._shrink()
 
     def wanted(self, chunk: bytes) -> bytes:
-        """Pick the start of the chunk, as far as there is room."""
+        """Return the start of the chunk, as far as there is room."""
         if self._full:
             return b""
         return chunk if self._max_bytes is None else chunk[: self._room()]
@@ -85,7 +85,7 @@ class Suffix:
         self._room = _ROOM
 
     def add(self, text: str, over: bool) -> None:
-        """Hold the text and let go of what it pushes out, now and then."""
+        """Hold the text, and from time to time discard the text that it displaces."""
         if self._max_bytes is not None and len(text) > self._max_bytes:
             self._held = _holding(text[-self._max_bytes - 1 :])
             return
@@ -94,7 +94,7 @@ class Suffix:
             self._shrink()
 
     def wanted(self, chunk: bytes) -> bytes:
-        """Pick the end of the chunk."""
+        """Return the end of the chunk."""
         return chunk if self._max_bytes is None else chunk[-self._max_bytes - 1 :]
 
     def text(self) -> str:
@@ -114,7 +114,7 @@ class Suffix:
 
 
 class Ends:
-    """Both ends of a stream, joined where something between them was let go."""
+    """Both ends of a stream, joined where text between them was discarded."""
 
     def __init__(self, max_lines: int | None, max_bytes: int | None) -> None:
         self._prefix = Prefix(max_lines, max_bytes)
@@ -126,7 +126,7 @@ class Ends:
         self._suffix.add(text, over)
 
     def wanted(self, chunk: bytes) -> bytes:
-        """Pick all of the chunk: either end may be held."""
+        """Return the whole chunk, because either end may need it."""
         return chunk
 
     def text(self) -> str:
