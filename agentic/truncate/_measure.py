@@ -179,7 +179,7 @@ def _characters(encoded: bytes) -> int:
 
 
 def _locate(amounts: Iterable[int], wanted: int) -> tuple[int, int]:
-    """Return the slice in which the running sum reaches ``wanted``, and how much of it is needed."""
+    """Return the slice in which the running sum reaches ``wanted``, and how far into it."""
     for index, amount in enumerate(amounts):
         if wanted <= amount:
             return index, wanted
