@@ -1,4 +1,4 @@
-"""How many tokens a model takes in and gives out, by its name or by whoever serves it.
+"""How many tokens a model accepts and returns, looked up by its name or asked of a provider.
 
 Start with `lookup` and `ModelLimits`.
 """

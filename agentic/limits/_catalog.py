@@ -1,11 +1,11 @@
-"""The two numbers that bound a request, and those of the models in use, by the page that has them.
+"""The two limits of a request, and the limits of current models, grouped by their source.
 
-Sizes are in tokens, in the provider's figures: where a page writes `1M` or `128K`, that is
-1,000,000 or 128,000. The window is what a request may hold: a provider that caps the input below
-its window (gpt-5: 400,000, of which 272,000 for the input) counts with the cap. Where pages differ
-the smaller number stands, and what only a beta header unlocks is left out. An output of 0 is one
-that the page does not state. Names are the provider's, without a snapshot's date; a longer name
-with the same numbers (gpt-5-codex) is left to the shorter one.
+Sizes are in tokens, as the provider states them: if a page says `1M` or `128K`, that is 1,000,000
+or 128,000. The window is the most that a request may contain. If a provider limits the input to
+less than the window (gpt-5: 272,000 of 400,000), the lower limit counts. If pages disagree, the
+smaller number is used. What requires a beta header is left out. An output of 0 means that the page
+does not state it. Names are the provider's, without the date of a snapshot. A longer name with the
+same numbers (gpt-5-codex) is covered by the shorter one.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _READ = date(2026, 11, 21)
 
 
 def _tokens(instance: object, attribute: "attrs.Attribute[int]", value: object) -> None:
-    # True is an int to Python, and a mistake here.
+    # In Python, True is an int, but here it would be a mistake.
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         owner = type(instance).__name__
         raise ConfigError(
@@ -34,23 +34,23 @@ def _tokens(instance: object, attribute: "attrs.Attribute[int]", value: object) 
 
 @attrs.frozen
 class ModelLimits:
-    """What a model accepts and what it answers at most.
+    """The most tokens that a model accepts and returns.
 
     >>> ModelLimits(128_000, 16_384)
     ModelLimits(context_window=128000, max_output=16384, known=True)
     """
 
     context_window: int = attrs.field(validator=_tokens)
-    """The most that a request may hold, the provider's cap on the input where that is smaller than
-    the window; 0 for no limit."""
+    """The most that a request may contain: the provider's limit on the input, if that is smaller
+    than the window. 0 for no limit."""
     max_output: int = attrs.field(validator=_tokens)
-    """The longest reply; 0 where nobody says."""
+    """The longest reply; 0 if unknown."""
     known: bool = True
-    """False for the conservative default that stands in for a model nobody has heard of."""
+    """False for the conservative default that is used for an unknown model."""
 
 
 class Provider(Protocol):
-    """Whoever serves a model and can say what it accepts."""
+    """The server of a model, which can report the model's limits."""
 
     def limits(self) -> ModelLimits:
         """Return the limits of the model in use."""
@@ -59,10 +59,10 @@ class Provider(Protocol):
 
 @attrs.frozen
 class Source:
-    """One page and what it states."""
+    """One page, and the limits that it states."""
 
     address: str
-    """Where the numbers stand."""
+    """The address of the page."""
     read_on: date
     """The day on which the page, or a stored copy of it, was read."""
     models: Mapping[str, ModelLimits]
@@ -120,7 +120,7 @@ SOURCES = (
     Source(
         "https://github.com/openai/codex/blob/156676256ddf530c8ec729844f9b24008b748c7d/codex-rs/core/src/openai_model_info.rs",
         _READ,
-        # The page says 16,385; supyagent's table, whose values are all kept, has 16,384.
+        # The page says 16,385, but supyagent's table, whose values are all kept, says 16,384.
         {"gpt-3.5-turbo": ModelLimits(16_384, 4_096)},
     ),
     Source(
@@ -159,7 +159,7 @@ SOURCES = (
         },
     ),
     Source(
-        # Others say 64,000 (Roo Code); the smaller number stands.
+        # Other sources say 64,000 (Roo Code); the smaller number is used.
         "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/models.generated.ts",
         date(2026, 11, 22),
         {"claude-opus-4-1": ModelLimits(200_000, 32_000)},

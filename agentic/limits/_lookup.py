@@ -1,12 +1,13 @@
-"""From a model's name, as any provider spells it, to its limits.
+"""Finding the limits of a model by its name, as any provider spells it.
 
-Case does not matter, and `4.5` is `4-5`. A prefix ends at `/`, `:` or `.` (`openrouter/anthropic/`,
-`ft:`, `us.anthropic.`). A name ends with the text or before `-`, `@`, `:`, `/`, `_` or `.`; a
-number of one or two digits after it makes another version, so that `gpt-4` is not `gpt-4.5`.
+Case does not matter, and `4.5` equals `4-5`. A prefix ends at `/`, `:` or `.`
+(`openrouter/anthropic/`, `ft:`, `us.anthropic.`). A name ends at the end of the text or before `-`,
+`@`, `:`, `/`, `_` or `.`. If a number of one or two digits follows, it is another version:
+`gpt-4.5` is not `gpt-4`.
 
-A model that the catalog lacks is looked for in the registry of `genai-prices` (extra `prices`), if
-that is installed, by that library's own rules of matching. The catalog always wins: each of its
-numbers has a page, and the registry is known to be wrong for some Claude models.
+A model that the catalog lacks is looked up in the registry of `genai-prices` (extra `prices`), if
+that is installed, by that library's own rules. The catalog always takes precedence: each of its
+numbers has a source, and the registry is known to be wrong for some Claude models.
 """
 
 import importlib
@@ -19,8 +20,8 @@ from agentic.limits._catalog import SOURCES, ModelLimits
 
 __all__ = ["CONTEXT_LIMITS", "get_context_limit", "lookup"]
 
-# 8,192 is what supyagent assumes (https://github.com/ergodic-ai/supyagent): too small a guess costs
-# an early compaction, too large a one the request.
+# supyagent also assumes 8,192 (https://github.com/ergodic-ai/supyagent). If the guess is too small,
+# compaction comes early; if it is too large, the request fails.
 _UNKNOWN = ModelLimits(8_192, 0, known=False)
 _KNOWN = {name: limits for source in SOURCES for name, limits in source.models.items()}
 
@@ -28,25 +29,25 @@ CONTEXT_LIMITS: Mapping[str, int] = MappingProxyType(
     {name: limits.context_window for name, limits in _KNOWN.items()}
     | {"default": _UNKNOWN.context_window}
 )
-"""Every model that `lookup` knows, to its context window; `default` is what it assumes of others.
-Read-only."""
+"""Maps every model that `lookup` knows to its context window; `default` is the window of all other
+models. Read-only."""
 
 _VERSION_DOT = re.compile(r"(?<=\d)\.(?=\d)")
-# OpenRouter names some replies' model so: anthropic/claude-4.5-sonnet-20250929.
+# OpenRouter's replies name some models like this: anthropic/claude-4.5-sonnet-20250929.
 _VERSION_FIRST = re.compile(r"claude-([4-9]-\d)-([a-z]+)")
 _PREFIX_END = re.compile(r"^|[/:.]")
 _SERVERS_WITH_PREFIXES = ("aws", "openrouter")
-"""They name a model with its maker in front: us.amazon.nova-pro-v1:0, moonshotai/kimi-k2."""
+"""These put the maker before the name: us.amazon.nova-pro-v1:0, moonshotai/kimi-k2."""
 # -0 is the same version (claude-opus-4-0), -1: is Bedrock's revision (gpt-oss-120b-1:0), and four
 # digits are a date (gpt-4-0613).
 _NAME_END = re.compile(r"\Z|[@:/_.]|-(?![1-9]\d?(?![0-9a-z:]))")
 
 
 def lookup(model: str) -> ModelLimits:
-    """Find a model's limits: the longest name of the catalog that the text spells.
+    """Return a model's limits, from the longest name in the catalog that matches.
 
-    A model that only the registry of `genai-prices` knows has no stated `max_output`. One that
-    neither knows gets a window of 8,192 tokens and `known=False`.
+    If only the registry of `genai-prices` knows the model, `max_output` is not stated. If neither
+    knows it, the window is 8,192 tokens and `known` is False.
 
     >>> lookup("openrouter/anthropic/claude-sonnet-4.5").context_window
     200000
@@ -78,20 +79,20 @@ def get_context_limit(model: str) -> int:
 
 
 def _longest_name(model: str, names: Iterable[str]) -> str | None:
-    """Pick from the names, in whatever order they come.
+    """Return the longest of the names that matches the model; their order does not matter.
 
     >>> _longest_name("azure/gpt-4o-mini", ["gpt-4", "gpt-4o-mini", "gpt-4o"])
     'gpt-4o-mini'
     """
     text = _spell(model)
     tails = [text[end.end() :] for end in _PREFIX_END.finditer(text)]
-    tails.append(text.replace(":", "-"))  # Ollama's tag: gpt-oss:20b
+    tails.append(text.replace(":", "-"))  # Ollama's tags: gpt-oss:20b
     found = [name for name in names if any(_begins_with(tail, _spell(name)) for tail in tails)]
     return max(found, key=lambda name: (len(name), name), default=None)
 
 
 def _registered(model: str) -> ModelLimits:
-    """Ask the registry; it is imported for the first model that needs it."""
+    """Look a model up in the registry, which is imported only when it is needed."""
     try:
         snapshot = importlib.import_module("genai_prices.data_snapshot").get_snapshot()
     except ImportError:
@@ -108,7 +109,7 @@ def _registered(model: str) -> ModelLimits:
 
 
 def _spellings(text: str) -> Iterator[tuple[str | None, str]]:
-    """Yield (server, name) pairs to look up: a prefix may be a server or a part of the name.
+    """Yield (server, name) pairs to look up: a prefix may be a server, or part of the name.
 
     >>> list(_spellings("groq/qwen-3"))[-2:]
     [(None, 'qwen-3'), ('groq', 'qwen-3')]
