@@ -1,40 +1,40 @@
-"""What a model call used, what it cost, and why it stopped: one vocabulary for every provider.
+"""What a model call used, what it cost, and why it stopped: the same terms for every provider.
 
 Start with `Usage`, `StopReason` and `normalize`.
 
-Which bucket is inside which, once and for all:
+Which number includes which:
 
     total
     ├── input           everything that was sent
     │   ├── cache_read      read from the provider's cache
     │   ├── cache_write     written to it
-    │   └── the rest        text, audio, images, what a server-side tool put into the prompt
+    │   └── the rest        text, audio, images, what a server-side tool added to the prompt
     └── output          everything that was generated
         ├── reasoning       thinking, visible or not
         └── the rest        text, audio, calls, predicted tokens whether accepted or not
 
-An adapter converts its provider's convention to this. `inside` means that the provider's own input
-or output holds the tokens already, `beside` that they are to be added.
+An adapter converts its provider's convention to this one. `inside` means that the provider's own
+input or output already includes the tokens; `outside` means that they must be added.
 
     provider            cached              written         reasoning   also
     openai chat         inside              inside          inside      audio, predictions: inside
     openai responses    inside              inside          inside
     azure, groq, zai    inside              -               inside      groq's stream: x_groq.usage
-    anthropic           beside              beside          inside      message_start and _delta
-    bedrock converse    beside              beside          inside      totalTokens holds all
-    gemini, vertex      inside              -               beside      toolUsePrompt...: beside
-    gemini as openai    -                   -               beside      only total_tokens holds it
+    anthropic           outside             outside         inside      message_start and _delta
+    bedrock converse    outside             outside         inside      totalTokens includes all
+    gemini, vertex      inside              -               outside     toolUsePrompt...: outside
+    gemini as openai    -                   -               outside     only total_tokens includes it
     deepseek            inside, hit + miss  -               inside
-    xai chat, grpc      inside              -               beside      total_tokens holds it
+    xai chat, grpc      inside              -               outside     total_tokens includes it
     xai responses       inside              -               inside
     mistral             inside              -               inside      num_cached_tokens
-    openrouter          inside              inside          inside      as OpenAI, whoever serves
+    openrouter          inside              inside          inside      as OpenAI, for every server
     cohere              inside tokens       -               inside      billed_units is less
     ollama              inside; older ones  -               inside      after the prompt was cut
                         leave them out
 
-Nothing holds a server to it: a part that is more than its whole is up to the adapter, a missing
-one is 0, and no number that a provider sends ever raises.
+No server is held to this table. If a part is larger than its whole, the adapter decides. A missing
+number is 0, and no number that a provider sends ever raises an error.
 
 Sources:
     OpenAI, DeepSeek, Groq, Mistral, xAI, OpenRouter, Anthropic, Google, Amazon: the extractors of

@@ -1,4 +1,4 @@
-"""Why a model stopped, and how an adapter maps its provider's words to it."""
+"""Why a model stopped, and how an adapter maps its provider's words for it."""
 
 import enum
 import logging
@@ -20,24 +20,24 @@ class StopReason(enum.StrEnum):
     """Why a reply ended."""
 
     STOP = "stop"
-    """The model was done."""
+    """The model finished."""
     TOOL = "tool"
-    """The model waits for the tools it called."""
+    """The model is waiting for the results of its tool calls."""
     MAX_TOKENS = "max_tokens"
-    """The reply was cut off at the limit of the output or of the window."""
+    """The reply was cut off at the output limit or at the end of the window."""
     CONTENT_FILTER = "content_filter"
     """The provider withheld the reply, or the model refused."""
     ABORT = "abort"
-    """The caller ended it."""
+    """The caller aborted it."""
     ERROR = "error"
     """The provider failed in the middle of the reply."""
     OTHER = "other"
-    """A word that the adapter does not know; it is kept beside this one."""
+    """A word that the adapter does not know; it is kept in addition to this reason."""
 
 
 @attrs.define
 class UnknownStopWord(ProviderError):
-    """A provider's word that the adapter's table lacks. Raised in tests only."""
+    """A provider's word that is missing from the adapter's table. Raised only in tests."""
 
     provider: str
     word: str
@@ -63,7 +63,7 @@ def unknown_words_raise() -> Iterator[None]:
 
 @attrs.frozen
 class StopWords:
-    """One provider's table of stop words.
+    """A provider's table of stop words.
 
     >>> words = StopWords("acme", {"done": StopReason.STOP, "too_long": StopReason.MAX_TOKENS})
     >>> words.reason("done")
@@ -73,9 +73,9 @@ class StopWords:
     """
 
     provider: str
-    """The name that a warning or an error shows."""
+    """The name that is shown in warnings and errors."""
     reasons: Mapping[str, StopReason] = attrs.field()
-    """The provider's word, exactly as it is spelled, to ours."""
+    """Maps the provider's words, exactly as spelled, to ours."""
 
     @reasons.validator
     def _check_reasons(self, _: object, given: object) -> None:
@@ -86,15 +86,15 @@ class StopWords:
             )
 
     def reason(self, word: str | None, *, has_tool_calls: bool = False) -> StopReason:
-        """Translate a word; no word at all is a plain stop.
+        """Return the reason for a word; no word means a normal stop.
 
-        A reply with tool calls waits for them even where the server says it just stopped. One that
-        was cut off, withheld or broken stays so: its last call may be half a call. `OTHER` stays
-        too, so that the word is looked up; the loop runs its calls.
+        A reply with tool calls waits for them, even if the server says that it simply stopped. A
+        reply that was cut off, withheld or aborted remains so: its last call may be incomplete.
+        `OTHER` remains too, so that somebody looks the word up; the loop runs its calls.
 
         Raises:
-            UnknownStopWord: the table lacks the word, inside `unknown_words_raise()`. Outside, the
-                answer is `OTHER` and the word is logged.
+            UnknownStopWord: the table lacks the word, inside `unknown_words_raise()`. Otherwise the
+                result is `OTHER` and the word is logged.
         """
         reason = StopReason.STOP if word is None else self.reasons.get(word)
         if reason is None:

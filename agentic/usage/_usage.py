@@ -1,17 +1,17 @@
-"""How many tokens a call used, what that costs, and which work it belongs to.
+"""How many tokens a call used, what they cost, and which work they belong to.
 
-`input` includes `cache_read` and `cache_write`; `output` includes `reasoning`; `total` is what the
-provider says, or `input + output`. The room's docstring has the whole picture, and who counts how.
+`input` includes `cache_read` and `cache_write`; `output` includes `reasoning`; `total` is the
+provider's number, or `input + output`. The docstring of `agentic.usage` has the details, also for
+each provider.
 
-A call that is made on the way, such as one that summarizes, reports what it used; whoever began the
-work collects it, across any functions and tasks in between. These pass on a text and need not know
-of tokens.
+A call made along the way, such as one that writes a summary, reports its usage. Whoever began the
+work collects it, across all functions and tasks in between, which need not know about tokens.
 
-Prices are those of `genai-prices` (extra `prices`), in USD; its list is in its wheel, so nothing is
-asked over the network. It counts as `Usage` does: the input holds what was read from the cache and
-written to it, the output holds the reasoning, and each part is taken out before the rest is priced.
-Written tokens are priced as for the shortest lifetime (five minutes at Anthropic), audio as text: a
-`Usage` does not tell them apart.
+Prices come from `genai-prices` (extra `prices`), in USD; the list is part of its wheel, so no
+network is needed. It uses the same convention as `Usage`: input includes cache reads and writes,
+output includes reasoning, and each part is subtracted before the rest is priced. Cache writes are
+priced for the shortest lifetime (five minutes at Anthropic), and audio as text, because a `Usage`
+does not distinguish these.
 """
 
 import importlib
@@ -38,15 +38,16 @@ _OURS = {
     "gemini": "google",
     "bedrock": "aws",
 }
-"""The adapters of `agentic.providers`, in the words of the list."""
+"""The adapters of `agentic.providers`, by the names that the price list uses."""
 _BEDROCK = re.compile(r"^(?:[a-z-]{2,6}\.)?[a-z0-9]+\.[a-z]")
 
 
 def _count(value: object) -> int:
-    """Read a provider's number: null, a negative or a non-number is 0, a fraction is cut off.
+    """Return a provider's number as a count: null, a negative or a non-number is 0.
 
-    A text of digits is a number: that is how JSON made from protocol buffers spells 64 bits
-    (https://protobuf.dev/programming-guides/json/). A bool is none, though Python counts with it.
+    Fractions are cut off. A text of digits is a number: JSON made from protocol buffers writes
+    64-bit numbers like that (https://protobuf.dev/programming-guides/json/). A bool is not a number
+    here, although it is an int in Python.
     """
     if isinstance(value, bool):
         return 0
@@ -60,18 +61,18 @@ def _count(value: object) -> int:
 
 @attrs.frozen
 class Usage:
-    """Tokens of one call, or of a sum of calls. Counts are never negative.
+    """The tokens of one call, or of several calls. Counts are never negative.
 
     >>> Usage(input=100, output=20) + Usage(input=150, output=5, cache_read=100)
     Usage(input=250, output=25, total=275, cache_read=100, cache_write=0, reasoning=0)
     """
 
     input: int = attrs.field(default=0, converter=_count)
-    """Everything that was sent, from the cache or not, as text or as sound."""
+    """Everything that was sent, cached or not, text or audio."""
     output: int = attrs.field(default=0, converter=_count)
-    """Everything that was generated, reasoning included."""
+    """Everything that was generated, including reasoning."""
     total: int = attrs.field(default=0, converter=_count)
-    """The provider's total; 0 if it gave none, see `normalize`."""
+    """The provider's total; 0 if it reported none (see `normalize`)."""
     cache_read: int = attrs.field(default=0, converter=_count)
     """The part of `input` that was read from the provider's cache."""
     cache_write: int = attrs.field(default=0, converter=_count)
@@ -86,12 +87,12 @@ class Usage:
         return Usage(*(a + b for a, b in zip(left, right, strict=True)))
 
     def __radd__(self, other: object) -> "Usage":
-        """Let `sum(usages)` start at its 0; a sum of one has its total like any other."""
+        """Let `sum(usages)` start at 0; even the sum of a single usage has a total."""
         return normalize(self) if other == 0 else NotImplemented
 
 
 def normalize(usage: Usage | None) -> Usage:
-    """Fill `total` where the provider gave none; no usage at all is a usage of nothing.
+    """Fill in `total` if the provider reported none; None becomes an empty usage.
 
     >>> normalize(Usage(input=7, output=3)).total
     10
@@ -107,7 +108,7 @@ def normalize(usage: Usage | None) -> Usage:
 
 @attrs.define
 class Collected:
-    """What was reported inside a block, up to now."""
+    """What has been reported inside a block so far."""
 
     usage: Usage = attrs.field(factory=Usage)
     """The sum of the reports."""
@@ -118,10 +119,10 @@ _collecting: ContextVar[Collected | None] = ContextVar("collecting", default=Non
 
 @contextmanager
 def collect() -> Iterator[Collected]:
-    """Collect what model calls inside the block report.
+    """Collect the usage that model calls inside the block report.
 
-    Tasks and threads that begin inside the block belong to it (`asyncio.to_thread` included, an
-    executor's own threads not). Of nested blocks the innermost collects.
+    Tasks and threads started inside the block belong to it (including `asyncio.to_thread`, but not
+    an executor's own threads). If blocks are nested, the innermost one collects.
 
     >>> with collect() as collected:
     ...     report(Usage(input=7, output=3))
@@ -137,12 +138,12 @@ def collect() -> Iterator[Collected]:
 
 
 def report(usage: Usage | None) -> None:
-    """Add what a model call used to the block around it; without one, do nothing.
+    """Add a model call's usage to the block around it; without a block, do nothing.
 
-    None is a provider that does not say.
+    None means that the provider reports no usage.
 
     Raises:
-        ConfigError: a provider's own record, which is to be mapped first.
+        ConfigError: `usage` is a provider's own record, which must be mapped to `Usage` first.
     """
     if not isinstance(usage, Usage | None):
         raise ConfigError("usage", usage, "a usage.Usage, or None", "pass Usage(input=..., ...)")
@@ -153,29 +154,30 @@ def report(usage: Usage | None) -> None:
 
 @attrs.frozen(kw_only=True)
 class Cost:
-    """What one call costs, in USD."""
+    """The cost of one call, in USD."""
 
     input: "Decimal"
-    """For everything that was sent, from the cache or not."""
+    """The cost of everything that was sent, cached or not."""
     output: "Decimal"
-    """For everything that was generated."""
+    """The cost of everything that was generated."""
     total: "Decimal"
-    """All of it, with what is charged for the request itself."""
+    """The total, including what is charged per request."""
     model: str
-    """The entry of the list that was used: look here if a price seems wrong."""
+    """The entry of the price list that was used: check it if a price seems wrong."""
     provider: str
-    """Whose price it is."""
+    """The provider whose price it is."""
 
 
 def cost(
     usage: Usage, model: str, *, provider: str | None = None, at: "datetime | None" = None
 ) -> Cost | None:
-    """Price one call; None where the list has no price for the model.
+    """Return the cost of one call; None if the list has no price for the model.
 
-    Prices may rise with the size of the input (`gemini-2.5-pro` above 200,000 tokens), so that the
-    usage must be that of one call: add up costs, not usages. `provider` is the server that was
-    asked, as an adapter's `NAME` or as the list calls it; without it the name of the model decides,
-    a prefix included (`azure/gpt-4o`). `at` is when, for prices that have changed; now by default.
+    Prices may increase with the size of the input (`gemini-2.5-pro` above 200,000 tokens), so
+    `usage` must be that of a single call: add up costs, not usages. `provider` is the server that
+    was called: an adapter's `NAME`, or a name from the price list. Without it, the model's name
+    decides, including its prefix (`azure/gpt-4o`). `at` is the time of the call, because prices
+    change; the default is now.
 
     >>> spent = cost(Usage(input=1_000_000, output=100_000, cache_read=400_000), "gpt-4o")
     >>> print(f"{spent.input:.2f} + {spent.output:.2f} = {spent.total:.2f} USD")
@@ -184,7 +186,7 @@ def cost(
     True
 
     Raises:
-        ConfigError: the usage is none, or the name of the model is no text.
+        ConfigError: `usage` is not a Usage, or the model's name is not a str.
         ImportError: the library is not installed.
     """
     if not isinstance(usage, Usage):
@@ -219,7 +221,7 @@ def _library() -> Any:
 
 
 def _buckets(usage: Usage) -> dict[str, int]:
-    """Spell the usage as the list does; a part that is more than its whole would be refused."""
+    """Return the usage in the list's terms; a part larger than its whole would be refused."""
     return {
         "input_tokens": max(usage.input, usage.cache_read + usage.cache_write),
         "output_tokens": max(usage.output, usage.reasoning),
@@ -230,7 +232,7 @@ def _buckets(usage: Usage) -> dict[str, int]:
 
 
 def _spellings(provider: str | None, model: str) -> Iterator[tuple[str | None, str]]:
-    """Yield (server, name) pairs to look up, the most exact first."""
+    """Yield (server, name) pairs to look up, the most specific first."""
     if provider is not None:
         yield _OURS.get(provider, provider), model
         return
