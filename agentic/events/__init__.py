@@ -2,9 +2,9 @@
 
 Start with `context_compaction_end`, `tool_execution_end` and `agent_end`.
 
-A receiver takes the sender and one keyword, `event`: the frozen record that is named after the
-signal. Plain and async receivers both work; connect named functions, since blinker holds them
-weakly:
+A receiver takes the sender and one keyword argument, `event`: the frozen record named after the
+signal. Receivers may be plain or async functions. Connect named functions, because blinker holds
+only weak references to them:
 
 >>> from agentic import events
 >>> def show(sender, event):

@@ -1,7 +1,7 @@
-"""The signals, each beside the record that it carries, and how one is sent.
+"""The signals, each next to the record that it carries, and how a signal is sent.
 
-A fact is sent after the state that it reports is stored. The sender is the object that acts: a
-Runner, or a Manager that is used alone. No listener can harm it.
+A signal is sent after the state that it reports is stored. The sender is the object that acts: a
+Runner, or a Manager that is used on its own. An error in a listener does not affect the sender.
 """
 
 import enum
@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 _namespace = Namespace()
 _log = logging.getLogger(__name__)
 _sending: "set[asyncio.Task[None]]" = set()
-"""The loop holds its tasks only weakly: https://docs.python.org/3/library/asyncio-task.html."""
+"""Keeps tasks alive: the loop holds only weak references to them
+(https://docs.python.org/3/library/asyncio-task.html)."""
 
 
 @attrs.frozen(kw_only=True)
 class Event:
-    """What every record carries."""
+    """The fields that every record has."""
 
     run_id: str
-    """Names the run; empty where a Manager is used alone."""
+    """Identifies the run; empty if a Manager is used on its own."""
 
 
 @attrs.frozen(kw_only=True)
@@ -46,18 +47,19 @@ agent_start: NamedSignal = _namespace.signal("agent_start", AgentStart.__doc__)
 
 @attrs.frozen(kw_only=True)
 class AgentEnd(Event):
-    """A run is over, and everything complete in it is stored."""
+    """A run is over, and every complete message is stored."""
 
     reply: str
     stop_reason: StopReason
     usage: Usage
-    """The sum over the run, summaries included."""
+    """The total of the run, including summaries."""
     exhausted: bool
-    """The turn limit ended it."""
+    """Whether the turn limit ended the run."""
     incomplete: str
-    """Why the reply is no complete answer, in words. Empty if it is one, and beside an error."""
+    """Why the reply is not a complete answer, as a sentence. Empty if it is, or if there is an
+    error."""
     error: BaseException | None
-    """What ended it otherwise: an error of the decider, of the store or of `list_tools`, or a
+    """What else ended the run: an error of the decider, of the store or of `list_tools`, or a
     cancellation."""
 
 
@@ -69,9 +71,9 @@ class TurnStart(Event):
     """The model is about to decide."""
 
     turn: int
-    """1 for the first of a run."""
+    """1 for the first turn of a run."""
     context_tokens: int | None
-    """The size of what is sent; None where nothing counts."""
+    """The size of the request; None without a counter."""
 
 
 turn_start: NamedSignal = _namespace.signal("turn_start", TurnStart.__doc__)
@@ -83,11 +85,11 @@ class TurnEnd(Event):
 
     turn: int
     usage: Usage
-    """Of this turn's call."""
+    """The usage of this turn's call."""
     stop_reason: StopReason
     """MAX_TOKENS: the reply was cut off; compact, or ask for less."""
     stop_word: str
-    """The provider's own word, empty where it gave none."""
+    """The provider's own word; empty if it sent none."""
 
 
 turn_end: NamedSignal = _namespace.signal("turn_end", TurnEnd.__doc__)
@@ -141,7 +143,7 @@ class ToolExecutionEnd(Event):
 
     call: ToolCall
     result: ToolResult
-    """As it stands in the history: truncated, with its notice."""
+    """The result as stored in the history: truncated, with its notice."""
     seconds: float
     """How long the tool ran; 0 for a call that was not run."""
 
@@ -151,7 +153,7 @@ tool_execution_end: NamedSignal = _namespace.signal("tool_execution_end", ToolEx
 
 @attrs.frozen(kw_only=True)
 class ToolOutputTruncated(Event):
-    """A tool's output entered the history shorter than it was."""
+    """A tool's output was shortened before it entered the history."""
 
     call: ToolCall
     truncation: "truncate.Result"
@@ -163,26 +165,26 @@ tool_output_truncated: NamedSignal = _namespace.signal(
 
 
 class CompactionReason(enum.StrEnum):
-    """What asked for a compaction."""
+    """The trigger of a compaction."""
 
     WINDOW = "window"
-    """The context is over the window less the reserve."""
+    """The context exceeds the window less the reserve."""
     TOKENS = "tokens"
-    """It has reached `Policy.max_tokens`."""
+    """The context has reached `Policy.max_tokens`."""
     MESSAGES = "messages"
-    """`Policy.max_messages` came since the last summary."""
+    """There have been `Policy.max_messages` messages since the last summary."""
     FORCE = "force"
-    """Somebody asked for one now."""
+    """It was requested explicitly."""
 
 
 @attrs.frozen(kw_only=True)
 class ContextCompactionStart(Event):
-    """A compaction is about to be tried."""
+    """A compaction is about to be attempted."""
 
     reason: CompactionReason
     tokens_before: int
     messages: int
-    """How many messages are to be summarized."""
+    """The number of messages to be summarized."""
 
 
 context_compaction_start: NamedSignal = _namespace.signal(
@@ -192,19 +194,20 @@ context_compaction_start: NamedSignal = _namespace.signal(
 
 @attrs.frozen(kw_only=True)
 class ContextCompactionEnd(Event):
-    """A compaction succeeded and is stored, or it changed nothing."""
+    """A compaction succeeded and is stored, or nothing was changed."""
 
     summary: ContextSummary | None
-    """None where it changed nothing."""
+    """None if nothing was changed."""
     tokens_before: int
     tokens_after: int
     dropped: tuple[Message, ...]
     reason: CompactionReason
     error: BaseException | None
     declined: str = ""
-    """Why it changed nothing although nothing failed: its summary was of no use."""
+    """Why nothing was changed although nothing failed: the summary was of no use."""
     usage: Usage = attrs.field(factory=Usage)
-    """What the model calls of the summary used, as they reported it; also where it failed."""
+    """The usage of the summary's model calls, as far as they reported it; set even if they
+    failed."""
 
 
 context_compaction_end: NamedSignal = _namespace.signal(
@@ -214,7 +217,7 @@ context_compaction_end: NamedSignal = _namespace.signal(
 
 @attrs.frozen(kw_only=True)
 class ContextChanged(Event):
-    """A strategy made the view differ from the history. Sizes in messages."""
+    """A strategy made the view different from the history. Sizes are numbers of messages."""
 
     messages_before: int
     messages_after: int
@@ -223,14 +226,14 @@ class ContextChanged(Event):
 context_changed: NamedSignal = _namespace.signal("context_changed", ContextChanged.__doc__)
 
 signals: dict[str, NamedSignal] = dict(_namespace)
-"""Every signal by its name: for a recorder, or a log of everything."""
+"""Every signal by name: for a recorder, or to log everything."""
 
 
 async def send(signal: Signal, sender: object, record: type[Event], **fields: Any) -> None:
-    """Build the record if somebody listens, and hand it to each in turn.
+    """Create the record if there are receivers, and pass it to one after another.
 
-    A receiver that raises is logged; the others still hear of it. A cancellation of the sender
-    passes.
+    If a receiver raises, this is logged, and the others are still called. A cancellation of the
+    sender is raised.
     """
     if signal.is_muted:
         return
@@ -251,10 +254,10 @@ async def send(signal: Signal, sender: object, record: type[Event], **fields: An
 
 
 def send_sync(signal: Signal, sender: object, record: type[Event], **fields: Any) -> None:
-    """Do what `send` does, where nobody awaits.
+    """Do what `send` does, from sync code.
 
-    What an async receiver has to do is done before this returns, or, where an event loop is
-    running, in a task of that loop.
+    The work of async receivers is done before this returns or, if an event loop is running, in a
+    task of that loop.
     """
     if signal.is_muted:
         return
@@ -265,7 +268,7 @@ def send_sync(signal: Signal, sender: object, record: type[Event], **fields: Any
             event = record(**fields)
         try:
             answer = receiver(sender, event=event)
-        except Exception:  # noqa: BLE001  a receiver is anybody's code
+        except Exception:  # noqa: BLE001  a receiver may raise anything
             _log.exception("a receiver of %s raised; the run goes on", record.__name__)
         else:
             waiting += [answer] if inspect.isawaitable(answer) else []
@@ -277,7 +280,7 @@ async def _wait_for(waiting: list[Awaitable[Any]], name: str) -> None:
     for answer in waiting:
         try:
             await answer
-        except Exception:  # noqa: BLE001  a receiver is anybody's code
+        except Exception:  # noqa: BLE001  a receiver may raise anything
             _log.exception("a receiver of %s raised; the run goes on", name)
 
 
