@@ -1,9 +1,9 @@
-"""Tools: what a model may call, the schema it is shown, and the registry that carries a call out.
+"""Tools: what a model may call, the schemas that it sees, and the registry that runs the calls.
 
 Start with `tool`, `Registry` and `AllowlistPolicy`.
 
-Whatever a model writes, `Registry.execute` answers with a result that the model can read. Only
-`tool`, which reads a function's signature, needs the extra: pip install 'agentic-weave[tools]'.
+Whatever a model writes, `Registry.execute` returns a result that the model can read. Only `tool`,
+which reads a function's signature, needs the extra: pip install 'agentic-weave[tools]'.
 """
 
 from agentic._tool_definition import ToolDefinition

@@ -1,7 +1,7 @@
-"""Which tools may be used at all, and executors made of executors: fewer tools, or several as one.
+"""Which tools may be used, and executors made from others: with fewer tools, or several as one.
 
-A tool that a policy refuses is neither shown to the model nor run: a model that is offered what it
-may not call spends turns on finding out.
+A tool that a policy refuses is neither shown to the model nor run: if a model is shown a tool that
+it may not call, it wastes turns on finding this out.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ __all__ = ["AllowlistPolicy", "CompositeExecutor", "FilteredExecutor", "ToolPoli
 
 @runtime_checkable
 class ToolPolicy(Protocol):
-    """Decides which tools may be used. It is asked at every listing and before every call."""
+    """Decides which tools may be used. Consulted at every listing and before every call."""
 
     def allows(self, name: str, /) -> bool:
         """Return whether the tool of this name may be shown and run."""
@@ -35,7 +35,7 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
 
 @attrs.frozen
 class AllowlistPolicy:
-    """Allow the tools that are named, and no others. No names at all allow nothing.
+    """Allows the named tools and no others. Without any names, it allows nothing.
 
     >>> policy = AllowlistPolicy(["read", "find"])
     >>> policy.allows("read"), policy.allows("run")
@@ -50,26 +50,26 @@ class AllowlistPolicy:
 
 
 def as_policy(allow: ToolPolicy | Iterable[str]) -> ToolPolicy:
-    """Take a policy, or the names that are allowed."""
+    """Return a policy, given a policy or the names of the allowed tools."""
     return allow if isinstance(allow, ToolPolicy) else AllowlistPolicy(allow)
 
 
 @attrs.frozen
 class FilteredExecutor:
-    """An executor of which only some tools are shown and run, in its own order."""
+    """An executor that shows and runs only some of another executor's tools, in its order."""
 
     executor: Executor
     allow: ToolPolicy = attrs.field(converter=as_policy)
-    """A policy, or the names that are allowed."""
+    """A policy, or the names of the allowed tools."""
 
     async def list_tools(self) -> list[ToolDefinition]:
-        """List those of the executor's tools that are allowed."""
+        """Return the executor's tools that are allowed."""
         return [
             found for found in await self.executor.list_tools() if self.allow.allows(found.name)
         ]
 
     async def execute(self, call: ToolCall, /) -> ToolResult:
-        """Pass the call on if it is allowed, and answer it with a refusal otherwise."""
+        """Pass the call on if it is allowed; otherwise return a refusal."""
         if self.allow.allows(call.name):
             return await self.executor.execute(call)
         names = [found.name for found in await self.list_tools()]
@@ -80,9 +80,9 @@ class FilteredExecutor:
 class CompositeExecutor:
     """Several executors as one: the tools of the first, then those of the second, and so on.
 
-    Where two list the same name, the first has it and the other's is hidden: whoever wants to
-    replace a tool puts theirs in front. Each executor is asked for its tools at every listing; a
-    call goes where the latest listing found its name.
+    If two executors list the same name, the first one's tool is used and the other is hidden. To
+    replace a tool, put your executor first. Every listing asks each executor for its tools; a call
+    goes to the executor in which the latest listing found the name.
     """
 
     executors: tuple[Executor, ...]
@@ -93,7 +93,7 @@ class CompositeExecutor:
         self._owners = {}
 
     async def list_tools(self) -> list[ToolDefinition]:
-        """List every executor's tools, each name once."""
+        """Return every executor's tools, each name once."""
         owners: dict[str, Executor] = {}
         definitions: list[ToolDefinition] = []
         for executor in self.executors:
@@ -105,7 +105,7 @@ class CompositeExecutor:
         return definitions
 
     async def execute(self, call: ToolCall, /) -> ToolResult:
-        """Pass the call to the executor that has the tool; without one, answer with a refusal."""
+        """Pass the call to the executor that has the tool; if none has, return a refusal."""
         if call.name not in self._owners:
             await self.list_tools()
         owner = self._owners.get(call.name)

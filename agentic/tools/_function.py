@@ -1,8 +1,8 @@
-"""A typed function as a tool: its schema is its signature, its description its docstring.
+"""A typed function as a tool: its signature becomes the schema, its docstring the description.
 
-A sync function runs in a thread, so that it may block; an async one is awaited. Cancelling a call
-stops an async function; a thread goes on to its end, and its result is dropped. At most 32 sync
-functions are awaited at once in one event loop; further calls wait for their turn.
+A sync function runs in a thread, so that it may block; an async function is awaited. Cancelling a
+call stops an async function. A thread continues to its end, and its result is discarded. At most 32
+sync functions run at once per event loop; further calls wait for their turn.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ R = TypeVar("R")
 
 @attrs.define(slots=False, eq=False)
 class FunctionTool(Generic[P, R]):
-    """A function that a model can call, and that Python still calls as before. Made by `tool`."""
+    """A function that a model can call, and that still works as a function. Created by `tool`."""
 
     definition: ToolDefinition
     function: Callable[P, R] = attrs.field(repr=False)
@@ -46,8 +46,8 @@ class FunctionTool(Generic[P, R]):
         return self.function(*args, **kwargs)
 
     async def run(self, arguments: Mapping[str, Any], /) -> object:
-        """Call the function with arguments that fit its signature; others are a ToolError."""
-        from agentic.tools._signature import to_plain  # noqa: PLC0415  costs msgspec
+        """Call the function; arguments that do not fit its signature result in a ToolError."""
+        from agentic.tools._signature import to_plain  # noqa: PLC0415  loads msgspec
 
         try:
             bound = self._signature.bind(arguments)
@@ -90,11 +90,11 @@ def tool(
     description: str | None = None,
     allowed_callers: Iterable[str] = (DIRECT,),
 ) -> Any:
-    """Make a tool of a function or a bound method, as a decorator or by a call.
+    """Make a tool from a function or a bound method, as a decorator or by a call.
 
-    Each parameter is described by `Annotated[..., msgspec.Meta(description=...)]` or else by the
-    docstring's section Args. The function may return whatever `Tool.run` may, and what msgspec can
-    turn into JSON besides.
+    The description of a parameter comes from `Annotated[..., msgspec.Meta(description=...)]`, or
+    else from the Args section of the docstring. The function may return whatever `Tool.run` may,
+    and anything else that msgspec can convert to JSON.
 
     >>> @tool
     ... def find(pattern: str, limit: int = 10) -> list[str]:
@@ -106,13 +106,13 @@ def tool(
     ['a.py']
 
     Args:
-        function: What to call; absent where `tool` is given options as a decorator.
-        name: How the model calls it, by default the function's own name.
-        description: What the model is told, by default the docstring up to its first section.
+        function: The function to call; omitted if `tool` is used as a decorator with options.
+        name: The name that the model uses; by default the function's own name.
+        description: What the model is told; by default the docstring up to its first section.
         allowed_callers: See `ToolDefinition`.
 
     Raises:
-        ConfigError: something that is no function, or whose parameters JSON cannot fill.
+        ConfigError: `function` is not a function, or JSON cannot supply its parameters.
         ImportError: msgspec is not installed.
     """
     if function is None:
@@ -144,7 +144,7 @@ def _check_function(function: object) -> None:
 
 def _read_signature(function: Callable[..., Any]) -> "Signature":
     try:
-        from agentic.tools._signature import read_signature  # noqa: PLC0415  costs msgspec
+        from agentic.tools._signature import read_signature  # noqa: PLC0415  loads msgspec
     except ModuleNotFoundError as absent:
         if absent.name != "msgspec":
             raise
@@ -158,21 +158,21 @@ async def _call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> o
     if inspect.iscoroutinefunction(function):
         return await function(**arguments)
     value = await _in_thread(functools.partial(_call_plain, function, arguments))
-    # A plain function may wrap an async one, and hand out its coroutine.
+    # A plain function may wrap an async one, and return its coroutine.
     return await value if inspect.isawaitable(value) else value
 
 
 _MOST_THREADS = 32
-"""As many as `asyncio.to_thread` has at most."""
+"""The maximum that `asyncio.to_thread` also has."""
 _slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
-"""One for each loop: a tool that runs an agent must not wait for the thread that it is in."""
+"""One per event loop: a tool that runs an agent must not wait for the thread that it is in."""
 
 
 async def _in_thread(work: Callable[[], object]) -> object:
     """Run in one of a bounded number of threads.
 
-    A call that is cancelled gives its place to the next, though its thread goes on: else tools that
-    hang would leave no thread to the others.
+    A call that is cancelled frees its slot for the next, although its thread continues: otherwise
+    tools that hang would leave no thread for others.
     """
     loop = asyncio.get_running_loop()
     async with _slots.setdefault(loop, asyncio.Semaphore(_MOST_THREADS)):
@@ -180,10 +180,10 @@ async def _in_thread(work: Callable[[], object]) -> object:
 
 
 async def _in_daemon(work: Callable[[], object], loop: asyncio.AbstractEventLoop) -> object:
-    """Run in a thread that nobody waits for: one that hangs must not hold up the end of a program.
+    """Run in a daemon thread, so that a tool that hangs does not delay the end of the program.
 
-    The threads of `asyncio.to_thread` are joined when the event loop closes, and once more when
-    Python ends.
+    The threads of `asyncio.to_thread` are joined when the event loop closes, and again when Python
+    exits.
     """
     future: asyncio.Future[object] = loop.create_future()
     # As `asyncio.to_thread` does: what a tool reports of its usage belongs to the run that called
@@ -198,9 +198,9 @@ async def _in_daemon(work: Callable[[], object], loop: asyncio.AbstractEventLoop
         how: Callable[[Any], None] = future.set_result
         try:
             outcome = context.run(work)
-        except BaseException as error:  # noqa: BLE001  it belongs to whoever awaits
+        except BaseException as error:  # noqa: BLE001  passed on to the awaiting task
             how, outcome = future.set_exception, error
-        with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody awaits
+        with contextlib.suppress(RuntimeError):  # the loop is closed, so nothing is waiting
             loop.call_soon_threadsafe(settle, how, outcome)
 
     threading.Thread(target=run, name="agentic-tool", daemon=True).start()
@@ -211,6 +211,6 @@ def _call_plain(function: Callable[..., Any], arguments: Mapping[str, Any]) -> o
     try:
         return function(**arguments)
     except StopIteration as stop:
-        # No Future holds it: until Python 3.12.2 whoever awaits the thread waits for ever,
+        # A Future cannot hold it: before Python 3.12.2, awaiting the thread would never end,
         # https://github.com/python/cpython/issues/112182.
         raise RuntimeError("the function raised StopIteration") from stop

@@ -1,7 +1,7 @@
-"""What the model reads when a call is not carried out: what was wrong, what is allowed, what next.
+"""What the model reads if a call is not run: what was wrong, what is allowed, what to do next.
 
-A text is kept to 2,000 characters and a line that says so: what a longer one has to say stands at
-its start, and it would cost its tokens again at every turn.
+A text is cut to 2,000 characters and a line that says so. The important part of a longer text is at
+its start, and the text costs its tokens again at every turn.
 """
 
 import difflib
@@ -29,11 +29,11 @@ _MAX_CHARS = 2_000
 
 
 class InvalidArguments(ValueError):
-    """Arguments that do not fit; `args` say what is wrong, for the model to read."""
+    """Arguments that do not fit; `args` describe the problems for the model."""
 
 
 def bounded(text: str, max_chars: int = _MAX_CHARS) -> str:
-    r"""Keep the start of a long text, and say how much there was.
+    r"""Return the start of a long text, and a line that says how long it was.
 
     >>> bounded("0123456789", 4)
     '0123\n[The first 4 of 10 characters.]'
@@ -44,31 +44,31 @@ def bounded(text: str, max_chars: int = _MAX_CHARS) -> str:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Ask for the nearest known name, in a sentence; nothing is near, nothing is said.
+    """Return a question that suggests the most similar known name; empty if none is similar.
 
     >>> suggest("raed", ["run", "read"])
     'Did you mean read? '
     """
-    # difflib takes quadratic time, and a name may be as long as the model likes.
+    # difflib takes quadratic time, and a model may write a name of any length.
     near = difflib.get_close_matches(name[:128], list(known), n=1)
     return f"Did you mean {near[0]}? " if near else ""
 
 
 def not_found(name: str, available: Iterable[str]) -> ToolError:
-    """Refuse a call of a tool that does not exist."""
+    """Return the error for a call to a tool that does not exist."""
     names = list(available)
     hint = f"{suggest(name, names)}{_tools(names)}"
     return ToolError(bounded(f"there is no tool {_quoted(name)}. {hint}"), "not_found")
 
 
 def not_allowed(name: str, available: Iterable[str]) -> ToolError:
-    """Refuse a call of a tool that this caller may not use."""
+    """Return the error for a call to a tool that this caller may not use."""
     problem = f"{_quoted(name)} may not be called here; calling it again will not help"
     return ToolError(bounded(f"{problem}. {_tools(available)}"), "not_allowed")
 
 
 def schema_changed(name: str, parameters: object) -> ToolError:
-    """Refuse a call that was written against another schema than the present one."""
+    """Return the error for a call that was written for another schema than the current one."""
     message = (
         f"{name} has changed since the tools were listed, and was not run. List the tools again, "
         f"and call it by its present schema: {json.dumps(parameters, default=dict)}"
@@ -77,7 +77,7 @@ def schema_changed(name: str, parameters: object) -> ToolError:
 
 
 def bad_arguments(name: str, problems: Iterable[str]) -> ToolError:
-    """Refuse arguments, with one line for each thing to mend.
+    """Return the error for bad arguments, with one line per problem.
 
     >>> print(bad_arguments("read", ["path is missing"]).message)
     read was not run, since its arguments do not fit:
@@ -90,7 +90,7 @@ def bad_arguments(name: str, problems: Iterable[str]) -> ToolError:
 
 
 def raised(error: BaseException) -> ToolError:
-    """Report what a tool raised: the type and the message of each error in it, no traceback.
+    """Return the error for a tool that raised: types and messages, without a traceback.
 
     >>> raised(FileNotFoundError("no file named a.py")).message
     'FileNotFoundError: no file named a.py'
@@ -99,13 +99,13 @@ def raised(error: BaseException) -> ToolError:
 
 
 def unreadable_result(error: Exception) -> ToolError:
-    """Report that a tool ran, and that what it gave back is no JSON."""
+    """Return the error for a tool that ran, but whose return value is not JSON."""
     message = f"the tool ran, but its result cannot be shown: {raised(error).message}"
     return ToolError(message, "raised")
 
 
 def parse_arguments(call: ToolCall) -> dict[str, Any] | ToolError:
-    """Read a call's arguments, or say where they stop being JSON.
+    """Return a call's arguments, or an error that says where they are not valid JSON.
 
     >>> parse_arguments(ToolCall("c1", "read", '{"path": "a.py"}'))
     {'path': 'a.py'}
@@ -139,5 +139,5 @@ def _sentences(error: BaseException) -> Iterator[str]:
         for inner in error.exceptions:
             yield from _sentences(inner)
     else:
-        # The standard library's wording survives a __str__ that raises, and shows added notes.
+        # The standard library's formatting survives a failing __str__, and includes notes.
         yield "".join(traceback.format_exception_only(error)).strip()

@@ -1,7 +1,7 @@
-"""The tools of an agent, and how a call that a model wrote is carried out.
+"""The tools of an agent, and how a call that a model wrote is run.
 
-Tools are listed in the order of their registration, so that the request's start stays the same and
-a provider's prompt cache holds.
+Tools are listed in the order of their registration, so that the start of the request stays the same
+and the provider's prompt cache remains valid.
 """
 
 import json
@@ -25,19 +25,19 @@ _logger = logging.getLogger(__name__)
 
 @runtime_checkable
 class Tool(Protocol):
-    """Something a model can call. Both parts may be read and run many times, also at once."""
+    """Something that a model can call. Both members may be used many times, also concurrently."""
 
     @property
     def definition(self) -> ToolDefinition:
-        """What the model is told about it."""
+        """What the model is told about the tool."""
 
     async def run(self, arguments: dict[str, Any], /) -> object:
-        """Carry out one call. The arguments are a JSON object, not checked against the schema.
+        """Run one call. The arguments are a JSON object, not checked against the schema.
 
         Returns:
-            A str is the output, None an empty one. A ToolResult may also hold a notice and a
-            reference; its call id and name are filled in. A ToolError is read by the model as an
-            error, as is whatever is raised. Anything else is shown as JSON.
+            A str is the output; None is an empty output. A ToolResult may also have a notice and a
+            reference; its call id and name are filled in. The model sees a ToolError, or an
+            exception that is raised, as an error. Anything else is converted to JSON.
         """
 
 
@@ -57,17 +57,17 @@ class Registry:
     "Error: there is no tool 'later'. The tools you may call: now."
 
     Raises:
-        ConfigError: two tools of one name, or something that is no Tool.
+        ConfigError: two tools have the same name, or an object is not a Tool.
     """
 
     _tools: dict[str, Tool] = attrs.field(repr=lambda tools: repr(list(tools)))
     policy: ToolPolicy | None
-    """Which tools may be shown and run; None allows them all."""
+    """Which tools may be shown and run; None allows all of them."""
 
     def __init__(
         self, *tools: Tool | Iterable[Tool], policy: ToolPolicy | Iterable[str] | None = None
     ) -> None:
-        """Register tools, given one by one or as collections; names will do for a policy."""
+        """Register tools, passed one by one or as collections; a policy may be given as names."""
         self._tools = {}
         self.policy = None if policy is None else as_policy(policy)
         for given in tools:
@@ -75,10 +75,10 @@ class Registry:
                 self.register(tool)
 
     def __getitem__(self, name: str) -> Tool:
-        """Look a tool up, whatever the policy says.
+        """Return a tool by its name, whatever the policy says.
 
         Raises:
-            ConfigError: there is none of that name.
+            ConfigError: there is no tool of that name.
         """
         if name not in self._tools:
             known = ", ".join(self._tools) or "none"
@@ -94,10 +94,10 @@ class Registry:
         return iter(self._tools)
 
     def register(self, tool: Tool) -> None:
-        """Add a tool; it is listed after those that are there.
+        """Add a tool, which is listed after the existing ones.
 
         Raises:
-            ConfigError: its name is taken, or it is no Tool.
+            ConfigError: the name is taken, or `tool` is not a Tool.
         """
         # A class has both attributes as well, and would fail only when a model calls it.
         if isinstance(tool, type) or not isinstance(tool, Tool):
@@ -115,23 +115,23 @@ class Registry:
         self._tools[name] = tool
 
     async def list_tools(self, *, caller: str | None = DIRECT) -> list[ToolDefinition]:
-        """List what the caller may use, in the order of registration; None is every caller."""
+        """Return what the caller may use, in the order of registration; None means every caller."""
         definitions = (tool.definition for tool in self._tools.values())
         return [found for found in definitions if self._allows(found, caller)]
 
     async def execute(
         self, call: ToolCall, *, caller: str = DIRECT, schema_hash: str | None = None
     ) -> ToolResult:
-        """Carry out a call that a model wrote, or answer what is wrong with it.
+        """Run a call that a model wrote, or return what is wrong with it.
 
-        Whatever the model does, this returns; so it does when the tool raises. What passes is a
-        cancellation, and the KeyboardInterrupt of whoever sits before the terminal.
+        Whatever the model wrote, this returns, even if the tool raises. Only a cancellation and a
+        KeyboardInterrupt are raised.
 
         Args:
             call: What the model wrote.
-            caller: Who calls; the tool's `allowed_callers` must name it.
-            schema_hash: The `ToolDefinition.schema_hash` that the call was written against. None
-                does not check it.
+            caller: Who calls; the tool's `allowed_callers` must include it.
+            schema_hash: The `ToolDefinition.schema_hash` that the call was written for. None skips
+            this check.
         """
         prepared = await self._prepare(call, caller, schema_hash)
         if isinstance(prepared, ToolError):

@@ -1,4 +1,4 @@
-"""The signature of a function as JSON: its schema, and arguments that a model wrote read by it.
+"""The signature of a function as a JSON schema, and reading a model's arguments by it.
 
 The types are msgspec's (https://jcristharif.com/msgspec/supported-types.html), and paths, which are
 strings in JSON. The check is strict: a number is not read from a string. Importing this module
@@ -30,7 +30,7 @@ from agentic.tools._refusal import InvalidArguments
 
 __all__ = ["Signature", "read_signature", "to_plain"]
 
-_MAX_UNKNOWN = 10  # each costs a search for the nearest name, and a model can send a million
+_MAX_UNKNOWN = 10  # each requires a search for a similar name, and a model can send a million
 
 _brief = reprlib.Repr()
 _brief.maxstring = _brief.maxother = 100
@@ -43,32 +43,32 @@ _ARGUMENT = re.compile(r"(?P<name>\w+)\s*(\(.*?\))?\s*:(?P<text>.*)")
 
 @attrs.frozen
 class Parameter:
-    """One parameter of a function, and the values it takes."""
+    """One parameter of a function, and the values that it accepts."""
 
     name: str
     annotation: Any
     required: bool
     schema: Mapping[str, Any]
-    """The JSON Schema of its values, complete in itself."""
+    """The JSON Schema of its values, without external references."""
 
     def convert(self, value: object) -> Any:
-        """Turn JSON data into what the annotation says.
+        """Convert JSON data to the annotated type.
 
         Raises:
-            InvalidArguments: it does not fit the annotation.
+            InvalidArguments: the data does not fit the annotation.
         """
         try:
             return _convert(value, self.annotation)
         except InvalidArguments as misfit:
             problem, place = misfit.args
-            # reprlib stops at a depth of its own, where json.dumps would recurse.
+            # reprlib limits the depth, where json.dumps would recurse too deeply.
             given = _brief.repr(value)
             sentence = f"{self.name}{place}: {problem}; given {given}; {self.allowed}"
             raise InvalidArguments(sentence) from misfit
 
     @property
     def allowed(self) -> str:
-        """What the parameter takes, for a sentence."""
+        """What the parameter accepts, to be put into a sentence."""
         return f"allowed: {_refusal.bounded(json.dumps(self.schema), 500)}"
 
 
@@ -82,10 +82,10 @@ class Signature:
     """The text of the docstring before its sections."""
 
     def bind(self, arguments: Mapping[str, object]) -> dict[str, Any]:
-        """Turn a JSON object into keyword arguments; what is absent is left to its default.
+        """Convert a JSON object to keyword arguments; absent ones are left to their defaults.
 
         Raises:
-            InvalidArguments: with every problem there is, so that one more call can mend them all.
+            InvalidArguments: lists every problem, so that a single further call can fix them all.
         """
         problems = list(self._unknown(arguments))
         bound: dict[str, Any] = {}
@@ -111,14 +111,14 @@ class Signature:
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:
-    """Read the parameters of a function, with the descriptions that its docstring gives.
+    """Return the parameters of a function, with the descriptions from its docstring.
 
     >>> def find(pattern: str, limit: int = 10) -> str: ...
     >>> read_signature(find).schema["properties"]
     {'pattern': {'type': 'string'}, 'limit': {'type': 'integer', 'default': 10}}
 
     Raises:
-        ConfigError: a parameter that no JSON object can fill, or whose type JSON cannot say.
+        ConfigError: a JSON object cannot supply a parameter, or JSON cannot express its type.
     """
     found = [_resolved(function, parameter) for parameter in _named_parameters(function)]
     schemas, definitions = _make_schemas([parameter.annotation for parameter in found])
@@ -160,7 +160,7 @@ def _named_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def _resolved(function: Callable[..., Any], parameter: inspect.Parameter) -> inspect.Parameter:
-    """Return the parameter with its annotation as a type, and make sure that JSON can say it."""
+    """Return the parameter with its annotation as a type that JSON can express, or raise."""
     if parameter.annotation is parameter.empty:
         place, allowed = _place(function, parameter), "a type that says what the model may send"
         remedy = f"write {parameter.name}: str, for instance; of a method decorate the bound one"
@@ -182,7 +182,7 @@ def _resolved(function: Callable[..., Any], parameter: inspect.Parameter) -> ins
 
 
 def _evaluated(function: Callable[..., Any], parameter: inspect.Parameter) -> object:
-    # One at a time, so that a return type known to type checkers only does no harm.
+    # One at a time, so that a return type that only exists for type checkers does no harm.
     holder = SimpleNamespace(__annotations__={parameter.name: parameter.annotation})
     known = getattr(inspect.unwrap(function), "__globals__", {})
     try:
@@ -218,7 +218,7 @@ def _property(
 def _default(
     parameter: inspect.Parameter, schema: dict[str, Any], definitions: Mapping[str, Any]
 ) -> dict[str, object]:
-    """Show a default that the model could have sent itself, and no other: a sentinel is private."""
+    """Return a default if the model could have sent it; others, such as sentinels, are private."""
     try:
         plain = to_plain(parameter.default)
         _convert(plain, parameter.annotation)
@@ -242,7 +242,7 @@ def _object(
 
 
 def _inlined(schema: Any, definitions: Mapping[str, Any], depth: int = 2) -> Any:
-    """Put definitions in the place of references, no deeper than a sentence can show."""
+    """Replace references by their definitions, no deeper than a sentence can show."""
     if isinstance(schema, list):
         return [_inlined(item, definitions, depth) for item in schema]
     if not isinstance(schema, dict):
@@ -255,13 +255,13 @@ def _inlined(schema: Any, definitions: Mapping[str, Any], depth: int = 2) -> Any
 
 
 def _convert(value: object, annotation: Any) -> Any:
-    """Turn JSON data into what the annotation says.
+    """Convert JSON data to the annotated type.
 
     >>> _convert(["a.py"], list[PurePath])[0].suffix
     '.py'
 
     Raises:
-        InvalidArguments: with the problem, and the place within the value where there is one.
+        InvalidArguments: says what is wrong and, if possible, where in the value.
     """
     try:
         return msgspec.convert(value, annotation, str_keys=True, dec_hook=_read_path)
@@ -277,18 +277,18 @@ def _convert(value: object, annotation: Any) -> Any:
 def _make_schemas(
     annotations: Sequence[object],
 ) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
-    """Return each type's JSON Schema, and the definitions that these refer to.
+    """Return each type's JSON Schema, and the definitions that they refer to.
 
     >>> _make_schemas([int, list[str]])
     (({'type': 'integer'}, {'type': 'array', 'items': {'type': 'string'}}), {})
 
     Raises:
-        TypeError: JSON cannot say one of the types.
+        TypeError: JSON cannot express one of the types.
     """
     found, definitions = msgspec.json.schema_components(
         annotations, ref_template="#/$defs/{name}", schema_hook=_path_schema
     )
-    # A definition's title is its name again: tokens that say nothing.
+    # A definition's title only repeats its name, and would cost tokens.
     named = {
         name: {key: value for key, value in definition.items() if key != "title"}
         for name, definition in definitions.items()
@@ -301,7 +301,7 @@ def _make_schemas(
 
 
 def _order_sets(value: Any, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
-    """Return JSON data with the sets in it sorted: Python's order differs with the hash seed.
+    """Return JSON data with its sets sorted, because Python's order depends on the hash seed.
 
     >>> _order_sets(["b", "a"], {"type": "array", "uniqueItems": True}, {})
     ['a', 'b']
@@ -323,13 +323,13 @@ def _order_sets(value: Any, schema: Mapping[str, Any], definitions: Mapping[str,
 
 
 def to_plain(value: object) -> object:
-    """Turn a value into JSON data; bytes are left for the encoder to refuse.
+    """Convert a value to JSON data; bytes are left for the encoder to refuse.
 
     >>> to_plain([PurePath("a.py")])
     ['a.py']
 
     Raises:
-        TypeError: JSON cannot say the value.
+        TypeError: JSON cannot express the value.
     """
     return msgspec.to_builtins(value, builtin_types=(bytes,), str_keys=True, enc_hook=_show_path)
 
