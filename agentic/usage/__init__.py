@@ -23,9 +23,9 @@ input or output already includes the tokens; `outside` means that they must be a
     anthropic           outside             outside         inside      message_start and _delta
     bedrock converse    outside             outside         inside      totalTokens includes all
     gemini, vertex      inside              -               outside     toolUsePrompt...: outside
-    gemini as openai    -                   -               outside     only total_tokens includes it
+    gemini as openai    -                   -               outside     only in total_tokens
     deepseek            inside, hit + miss  -               inside
-    xai chat, grpc      inside              -               outside     total_tokens includes it
+    xai chat, grpc      inside              -               outside     in total_tokens
     xai responses       inside              -               inside
     mistral             inside              -               inside      num_cached_tokens
     openrouter          inside              inside          inside      as OpenAI, for every server
