@@ -1,4 +1,4 @@
-"""Bridges between a View and whoever holds a conversation; each loads when it is first used."""
+"""Bridges between a View and the owner of a conversation; each loads when it is first used."""
 
 import importlib
 import types

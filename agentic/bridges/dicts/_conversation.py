@@ -1,4 +1,4 @@
-"""One conversation, kept by its owner as a list of a wire's items."""
+"""One conversation that its owner keeps as a list of a provider's items."""
 
 import asyncio
 import json
@@ -31,12 +31,13 @@ _log = logging.getLogger(__name__)
 _VERSION = 1
 _DIGEST_TOKENS = 2_000
 _DIGEST_SHARE = 0.24
-"""Of what is available: a View shows 30 % of it whole, and heading and mark count, too."""
+"""The size of a digest, as a share of the available tokens. A View shows a summary of up to 30 %
+whole, and its heading and mark count, too."""
 
 
 @attrs.define(eq=False)
 class Conversation:
-    """Keeps the requests of one conversation within the window. The owner's list stays as it is.
+    """Keeps the requests of one conversation within the window; never changes the owner's list.
 
     >>> from agentic.providers import openai_chat
     >>> conversation = Conversation(openai_chat, 1_000)
@@ -48,15 +49,15 @@ class Conversation:
 
     Args:
         wire: an adapter of `agentic.providers`: openai_chat, openai_responses, anthropic, gemini or
-            bedrock.
-        window: the name of a model, the size of its window in tokens, or a whole Policy.
-        compactor: what writes the summaries; a Digest by default, which needs no model.
-        strategies: what makes the view from the history.
-        counter: by default the best that is installed for the model, else an estimate.
+        bedrock.
+        window: the name of a model, the size of its window in tokens, or a complete Policy.
+        compactor: writes the summaries; by default a Digest, which needs no model.
+        strategies: applied to the history to make the view.
+        counter: by default the best one installed for the model, otherwise an estimate.
         state: what `state()` returned for this conversation, perhaps in another process.
 
     Raises:
-        ConfigError: an unknown wire, a model whose window is not known, a damaged state.
+        ConfigError: the wire or the model's window is unknown, or the state is damaged.
     """
 
     wire: ModuleType = attrs.field()
@@ -66,8 +67,8 @@ class Conversation:
     counter: Counter | None = attrs.field(default=None, kw_only=True)
     _state: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, alias="state")
     latest: Prepared | None = attrs.field(default=None, init=False, repr=False)
-    """What was decided on the latest request: its size, whether it fits, what happened. Its
-    messages and positions are ours, not the owner's items."""
+    """The View's decision about the latest request: its size, whether it fits, what happened. Its
+    messages and positions are the View's, not those of the owner's items."""
     _view: View = attrs.field(init=False, repr=False)
     _reader: ItemReader = attrs.field(init=False, repr=False)
     _writer: ItemWriter = attrs.field(init=False, repr=False)
@@ -103,20 +104,21 @@ class Conversation:
         )
 
     def fit(self, messages: Sequence[Any], *, refused: bool = False) -> list[Any]:
-        """Return what to send of a list of messages, after summarizing it if that is due.
+        """Return what to send of a list of messages, after summarizing it if a summary is due.
 
-        The list is not changed, and what is not touched is returned as the same object. The same
-        list comes back if nothing has to be left out. On a wire without a system role, the summary
-        is a message of the user's; `fit_request` puts it into the system prompt.
+        The list is not changed, and items that need no change are returned as the same objects. If
+        nothing has to be left out, the same list is returned. On a wire without a system role, the
+        summary is a user message; `fit_request` puts it into the system prompt instead.
 
         Args:
-            messages: dicts or objects of the provider's SDK.
-            refused: whether the provider refused the latest request as too large. What is returned
-                then is strictly smaller.
+            messages: dicts, or objects of the provider's SDK.
+            refused: whether the provider refused the latest request as too large. The result is
+            then strictly smaller.
 
         Raises:
-            ConfigError: no list of a wire's items, or one of which the provider holds a part.
-            ContextOverflow: `refused`, and nothing smaller can be sent.
+            ConfigError: `messages` is not a list of the wire's items, or the provider holds a part
+                of the conversation.
+            ContextOverflow: `refused` is true, and no smaller request is possible.
         """
         with self._threads:
             self._read(messages)
@@ -132,10 +134,10 @@ class Conversation:
     def fit_request(
         self, request: Mapping[str, Any], /, *, refused: bool = False
     ) -> dict[str, Any]:
-        """Return a whole request, or the arguments of an SDK's call, with a fitting list in it.
+        """Return a complete request, or the arguments of an SDK's call, with a list that fits.
 
-        The system prompt and the tools count, and the summary stands where the wire expects it. The
-        request that is passed stays as it is.
+        The system prompt and the tools are counted, and the summary is where the wire expects it.
+        The argument is not changed.
         """
         opened = self._form.open(request)
         with self._threads:
@@ -153,12 +155,13 @@ class Conversation:
         return self._form.close(request, opened, written.items, written.system_summary)
 
     def report(self, response: Any) -> None:
-        """Take in how large the provider says that the latest request was.
+        """Record how large the latest request was, according to the provider.
 
-        `response` is what the SDK returned, or its JSON data. Without this the size is estimated.
+        `response` is what the SDK returned, or its JSON data. Without reports, the size is
+        estimated.
 
         Raises:
-            ConfigError: something that is no response.
+            ConfigError: `response` is not a response of this wire.
         """
         if isinstance(response, str | bytes | int | float | list | tuple | NoneType):
             allowed = "what the SDK returned, or its JSON data as a dict"
@@ -168,9 +171,9 @@ class Conversation:
         self._view.report(reply, decision.usage)
 
     def explain(self) -> list[Removal]:
-        """Return what the latest request does not contain, or contains in part, and why.
+        """Return what is missing from the latest request or shortened in it, and why.
 
-        Positions count the owner's items.
+        Positions refer to the owner's items.
         """
         return [
             attrs.evolve(each, positions=self._reader.items_of(each.positions))
@@ -180,8 +183,9 @@ class Conversation:
     def state(self) -> dict[str, Any]:
         """Return what must be kept between processes, as plain JSON of a few kilobytes.
 
-        It holds the latest summary with its notes, how many items that covers and which of them
-        were kept, a hash of them, the calibration and the back-off, and nothing else that was said.
+        It contains the latest summary with its notes, how many items it covers, which of them were
+        kept, a hash of them, the calibration and the back-off. It contains nothing else of the
+        conversation.
         """
         if not self._reader.items and self._state is not None:
             return dict(self._state)
@@ -197,7 +201,7 @@ class Conversation:
         }
 
     def _read_state(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Take over a state, and return the part of it that is the View's."""
+        """Restore a state, and return the part of it that belongs to the View."""
         known: Any = state
         if not isinstance(known, Mapping) or known.get("v") != _VERSION:
             expected = f"what state() returned, of version {_VERSION}"
@@ -262,7 +266,7 @@ class Conversation:
             else:
                 prepared = await self._view.prepare(given, system_prompt=system, tools=tools)
             with self._threads:
-                self._read(items)  # meanwhile somebody may have sent another list
+                self._read(items)  # another call may have read another list meanwhile
                 self._take(prepared)
                 return self._write(is_request=opened is not None)
 
@@ -284,7 +288,7 @@ class Conversation:
 
 
 def _policy(window: Policy | int | str) -> Policy:
-    """Return the policy that a model's name, a window or a policy stands for."""
+    """Return the policy for a model's name, a window or a policy."""
     if isinstance(window, Policy):
         return window
     if not isinstance(window, str):
@@ -301,17 +305,17 @@ def _policy(window: Policy | int | str) -> Policy:
 
 
 def _digest_tokens(policy: Policy) -> int:
-    """Return how large a digest may be that is shown whole."""
+    """Return how large a digest may be so that it is shown whole."""
     limits_ = [policy.available_tokens] if policy.context_window else []
     limits_ += [] if policy.max_tokens is None else [policy.max_tokens]
     return min([_DIGEST_TOKENS, *(max(50, int(_DIGEST_SHARE * most)) for most in limits_)])
 
 
 def _check_list(items: object) -> None:
-    """Refuse what is no list of a wire's items.
+    """Raise unless this is a list of a wire's items.
 
     Raises:
-        ConfigError: a single item, a text, or messages of ours.
+        ConfigError: a single item, a text, or Messages of this package.
     """
     if not isinstance(items, Sequence) or isinstance(items, str | bytes):
         raise ConfigError("messages", items, "a list of messages")
@@ -321,6 +325,6 @@ def _check_list(items: object) -> None:
 
 
 def _same_or(messages: Sequence[Any], items: list[Any]) -> list[Any]:
-    """Return the owner's list itself if it is sent as it is."""
+    """Return the owner's list itself if it is sent unchanged."""
     same = len(messages) == len(items) and all(map(operator.is_, messages, items))
     return messages if same and isinstance(messages, list) else items

@@ -1,8 +1,9 @@
 """A growing list of a wire's items, and the messages that they are read as.
 
-What is new is read, nothing else. Before the cut of a compaction items are compared by identity;
-behind it, and where the objects are others, by value, with copies of what was read. A *unit* is
-items that are read together: one item may be two messages, and several may be one.
+Only new items are read. Items before the cut of a compaction are compared by identity. Items after
+it, and all items if the objects are different ones, are compared by value with copies of what was
+read. A *unit* is a group of items that are read together: one item may become two messages, and
+several items one message.
 """
 
 import copy
@@ -23,7 +24,7 @@ from agentic.providers.kit import Decoded
 __all__ = ["ItemReader", "SystemSummary", "Unit", "hash_text"]
 
 _NO_ITEMS = (str, bytes, int, float, list, tuple, NoneType)
-"""An object of a class that nobody here knows may be an SDK's."""
+"""An object of any other class may belong to an SDK."""
 
 
 @attrs.frozen
@@ -38,18 +39,18 @@ class Unit:
     """Items that are read together."""
 
     start: int
-    """Where they begin in the owner's list."""
+    """The position of the first item in the owner's list."""
     items: int
-    """How many there are."""
+    """The number of items."""
     first: int
-    """Where their messages begin among all messages."""
+    """The position of their first message among all messages."""
     messages: tuple[Message, ...]
     is_open: bool
-    """Whether the next item may change how they are read."""
+    """Whether the next item may change how these items are read."""
 
     @property
     def positions(self) -> range:
-        """Where its items stand in the owner's list."""
+        """The positions of its items in the owner's list."""
         return range(self.start, self.end)
 
     @property
@@ -64,27 +65,27 @@ class _Decoder(Protocol):
 
 @attrs.define(eq=False)
 class ItemReader:
-    """One owner's list as it was read last."""
+    """One owner's list as it was last read."""
 
     _decoder: _Decoder
     _takes_texts: bool = False
-    """Whether an item may be a plain text."""
+    """Whether an item may be a plain str."""
     items: list[Any] = attrs.field(factory=list, init=False)
     """The owner's own objects."""
     messages: list[Message] = attrs.field(factory=list, init=False)
-    """What they are read as: always the same list."""
+    """The messages that the items were read as; always the same list."""
     summaries: dict[str, ContextSummary] = attrs.field(factory=dict, init=False)
-    """What was sent in a user's place, by the hash of its text, the latest last."""
+    """What was sent as a user message, by the hash of its text, the latest last."""
     _copies: list[Any] = attrs.field(factory=list, init=False)
-    """The items as they were read."""
+    """Copies of the items as they were read."""
     _units: list[Unit] = attrs.field(factory=list, init=False)
     _by_message: dict[int, Unit] = attrs.field(factory=dict, init=False)
 
     def read(self, items: Sequence[Any], covered: int) -> None:
-        """Read what is new in a list whose first `covered` items are only compared by identity.
+        """Read the new items of a list; its first `covered` items are only compared by identity.
 
         Raises:
-            ConfigError: something new that is no item.
+            ConfigError: a new object is not an item.
         """
         known = min(len(items), len(self.items))
         identical = self._count_identical(items, min(covered, known))
@@ -102,7 +103,7 @@ class ItemReader:
             self._decode(start, former)
 
     def _check(self, position: int, item: Any) -> None:
-        """Refuse what the decoder would read as an empty message."""
+        """Raise for an item that the decoder would read as an empty message."""
         if isinstance(item, _NO_ITEMS) and not (self._takes_texts and isinstance(item, str)):
             raise ConfigError(
                 f"messages[{position}]",
@@ -116,7 +117,7 @@ class ItemReader:
         return self._by_message.get(id(message))
 
     def find_system(self, text: str) -> Unit | None:
-        """Return the system message of this text among those that the list begins with."""
+        """Return the system message with this text among those at the start of the list."""
         for unit in self._units:
             if unit.messages[0].role != "system":
                 break
@@ -125,12 +126,12 @@ class ItemReader:
         return None
 
     def items_before(self, position: int) -> int:
-        """Return how many items stand before the message at a position."""
+        """Return how many items come before the message at a position."""
         at = bisect_left(self._units, position, key=operator.attrgetter("first"))
         return self._units[at].start if at < len(self._units) else len(self.items)
 
     def items_of(self, positions: Sequence[int]) -> tuple[int, ...]:
-        """Return the positions of the items of some messages, ascending."""
+        """Return the positions of the items of some messages, in ascending order."""
         found: set[int] = set()
         for position in positions:
             at = bisect_right(self._units, position, key=operator.attrgetter("first")) - 1
@@ -138,21 +139,22 @@ class ItemReader:
         return tuple(sorted(found))
 
     def _count_identical(self, items: Sequence[Any], covered: int) -> int:
-        """Return how many items need no comparison by value: all that are covered, or none."""
-        # Equal ones may have been built or loaded anew; then all of them are other objects.
+        """Return how many items need no comparison by value: all covered ones, or none."""
+        # Equal items may have been rebuilt or reloaded; then all of them are different objects.
         return covered if all(map(operator.is_, islice(items, covered), self.items)) else 0
 
     def _count_equal(self, items: Sequence[Any], start: int, known: int) -> int:
-        """Count the items at the start that are as they were read; before `start` they are."""
+        """Return how many items at the start are unchanged; those before `start` are not compared."""
         if items[start:known] == self._copies[start:known]:
             return known
         pairs = zip(items[start:known], self._copies[start:known], strict=True)
         return next((at for at, (new, old) in enumerate(pairs, start) if new != old), known)
 
     def _forget(self, same: int) -> dict[int, Unit]:
-        """Forget what was read of all but the first `same` items; return what is gone.
+        """Forget what was read from all but the first `same` items; return what was forgotten.
 
-        The last unit that would stay goes, too: it may have been read in view of what followed it.
+        The last unit that would be kept is also forgotten: what followed may have affected its
+        reading.
         """
         keep = bisect_right(self._units, same, key=operator.attrgetter("end"))
         gone = self._units[max(0, keep - 1) :]
@@ -185,7 +187,7 @@ class ItemReader:
         start = self._units[-1].end if self._units else 0
         before = former.get(start)
         if before is not None and before.items == items and _say_same(before.messages, messages):
-            messages = before.messages  # others know these objects
+            messages = before.messages  # others compare these objects by identity
         unit = Unit(start, items, len(self.messages), messages, is_open)
         self._units.append(unit)
         self.messages += messages
@@ -193,9 +195,9 @@ class ItemReader:
             self._by_message[id(message)] = unit
 
     def _with_summary(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        """Return a summary of ours that stands in a user's place, at the start, as a summary.
+        """Return the messages with our summary at the start, sent as a user message, as a summary.
 
-        It is known by its hash: by its looks alone anybody could forge one.
+        It is recognized by its hash: its form alone could be forged by anybody.
         """
         first = messages[0]
         if first.role != "user" or len(messages) > 1 or not self.summaries:
@@ -207,7 +209,7 @@ class ItemReader:
 
 
 def _say_same(some: tuple[Message, ...], others: tuple[Message, ...]) -> bool:
-    """Return whether messages differ in their payload at most, such as in a mark for a cache."""
+    """Return whether messages differ at most in their payload, for example in a cache mark."""
     return len(some) == len(others) and all(
         (one.native is None) == (other.native is None)
         and one == attrs.evolve(other, native=one.native)

@@ -1,7 +1,7 @@
-"""Where each wire keeps the items, the system prompt and the tools of a whole request.
+"""Where each wire puts the items, the system prompt and the tools of a complete request.
 
 A request is a body of JSON data, or the arguments of an SDK's call. None of these functions changes
-the one that it is given.
+its argument.
 """
 
 import functools
@@ -21,23 +21,23 @@ __all__ = ["FORMS", "Opened", "RequestForm", "describe_tools"]
 
 @attrs.frozen
 class Opened:
-    """A request, taken apart."""
+    """A request in its parts."""
 
     items: Sequence[Any]
     system: Any
-    """The system prompt without a summary of ours, in the form of the wire."""
+    """The system prompt without our summary, in the form of the wire."""
     summary: SystemSummary | None
-    """A summary of ours that the system prompt holds."""
+    """Our summary in the system prompt, if there is one."""
     tools: Any
 
     @property
     def all_items(self) -> Sequence[Any]:
-        """The items, after a summary that the system prompt holds."""
+        """The items, preceded by the summary in the system prompt, if there is one."""
         return self.items if self.summary is None else [self.summary, *self.items]
 
     @property
     def system_text(self) -> str:
-        """The words of the system prompt."""
+        """The text of the system prompt."""
         return "\n\n".join(_texts(self.system))
 
 
@@ -47,20 +47,21 @@ class RequestForm:
 
     items_key: str
     open_system: Callable[[Mapping[str, Any]], Any]
-    """Find the system prompt."""
+    """Returns the system prompt of a request."""
     with_system: Callable[[Mapping[str, Any], Any, str | None], dict[str, Any]]
-    """Return a request with another system prompt: the one without a summary, and a summary."""
+    """Returns a request with another system prompt, made of one without a summary, and a
+    summary."""
     tools_of: Callable[[Mapping[str, Any]], Any]
     on_server: tuple[str, ...] = ()
-    """The parameters that leave the history with the provider."""
+    """The parameters with which the provider keeps the history."""
     takes_texts: bool = False
-    """Whether an item may be a plain text."""
+    """Whether an item may be a plain str."""
 
     def open(self, request: Mapping[str, Any]) -> Opened:
-        """Take a request apart.
+        """Return the parts of a request.
 
         Raises:
-            ConfigError: it has no list of items, or its history lives with the provider.
+            ConfigError: it has no list of items, or the provider keeps its history.
         """
         for key in self.on_server:
             if request.get(key):
@@ -83,7 +84,8 @@ class RequestForm:
     def close(
         self, request: Mapping[str, Any], opened: Opened, items: list[Any], summary: str | None
     ) -> dict[str, Any]:
-        """Return the request with other items, and with a summary in its system prompt or none."""
+        """Return the request with other items, and with this summary or none in its system
+        prompt."""
         changed = dict(request)
         if list(opened.items) != items or not isinstance(request[self.items_key], str):
             changed[self.items_key] = items
@@ -92,7 +94,7 @@ class RequestForm:
 
 
 def _split(system: Any) -> tuple[Any, SystemSummary | None]:
-    """Take a summary of ours out of a system prompt: it is a block of its own, the last one."""
+    """Separate our summary from a system prompt, where it is the last block."""
     blocks = at(system, "parts") if isinstance(system, Mapping) else system
     if isinstance(blocks, str):
         return (None, SystemSummary(blocks)) if read_summary(blocks) else (system, None)
@@ -106,7 +108,7 @@ def _split(system: Any) -> tuple[Any, SystemSummary | None]:
 
 
 def _texts(system: Any) -> list[str]:
-    """Return the texts of a system prompt, in any form."""
+    """Return the texts of a system prompt in any form."""
     data = plain(system)
     if isinstance(data, str):
         return [data]
@@ -143,7 +145,7 @@ def _unchanged(request: Mapping[str, Any], _: Any, __: str | None) -> dict[str, 
 
 
 def _gemini_system(request: Mapping[str, Any]) -> Any:
-    """Find the system instruction: a text, or a content as JSON data."""
+    """Return the system instruction: a text, or a content as JSON data."""
     holder, key = _gemini_place(request)
     found = holder.get(key) if isinstance(holder, Mapping) else getattr(holder, key, None)
     if isinstance(found, str) or found is None:
@@ -155,7 +157,7 @@ def _gemini_system(request: Mapping[str, Any]) -> Any:
 
 
 def _gemini_place(request: Mapping[str, Any]) -> tuple[Any, str]:
-    """Return what holds the system instruction, and under which name.
+    """Return the object that holds the system instruction, and its name there.
 
     `config` and `model` are arguments of the SDK's call; a body of the REST API has neither.
     """
@@ -189,7 +191,7 @@ def _gemini_tools(request: Mapping[str, Any]) -> Any:
 
 
 def describe_tools(tools: Any) -> str:
-    """Return the tools of a request as the JSON text that they are sent as."""
+    """Return the tools of a request as the JSON text that is sent."""
     return json.dumps(plain(tools), ensure_ascii=False, default=str) if tools else ""
 
 
@@ -221,4 +223,4 @@ FORMS: Mapping[str, RequestForm] = {
         "contents", _gemini_system, _gemini_with_system, _gemini_tools, takes_texts=True
     ),
 }
-"""By the name of the adapter."""
+"""The request forms, by the name of the adapter."""

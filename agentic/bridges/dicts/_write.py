@@ -1,7 +1,8 @@
-"""From the messages that a View sends to the owner's items, and to items of our own between them.
+"""From the messages of a View to the items of a request: the owner's, and new ones between them.
 
-An item none of whose messages was changed is sent as the owner's own object. What was edited,
-made up or summarized is encoded by the wire's adapter, with the messages that it belongs to.
+If none of an item's messages was changed, it is sent as the owner's own object. What was edited,
+made up or summarized is encoded by the wire's adapter, together with the messages that it belongs
+to.
 """
 
 import copy
@@ -20,21 +21,21 @@ __all__ = ["ItemWriter", "Written"]
 _GO_ON = "Continue."
 _UNDERSTOOD = "Understood."
 _SUMMARIES = 8
-"""As many as a View remembers generations."""
+"""The same as the number of generations that a View remembers."""
 _SAID = 3
-"""The summary, and what is said for either side."""
+"""The texts of a summary message and of a filler for either role."""
 
 _Placed = tuple[Any, int | None]
-"""An item, and where it stands in the owner's list; None for one of ours."""
+"""An item, and its position in the owner's list; None for an item of ours."""
 
 
 @attrs.frozen
 class Written:
-    """What to send."""
+    """The items to send."""
 
     items: list[Any]
     system_summary: str | None
-    """The summary, if it goes into the system prompt of the request."""
+    """The summary, if it is put into the system prompt of the request."""
 
 
 @attrs.define(eq=False)
@@ -43,27 +44,27 @@ class ItemWriter:
 
     wire: ModuleType
     has_system_role: bool
-    """Whether a system message may stand among the items."""
+    """Whether a system message may occur among the items."""
     parts_users: bool
-    """Whether two items of the user's may not follow each other. Two of the model's never may,
-    where there is no system role."""
+    """Whether two user items may not follow each other. Two of the model's never may, if there is
+    no system role."""
     _before: dict[tuple[int, ...], tuple[list[Message], list[_Placed]]] = attrs.field(
         factory=dict, init=False
     )
-    """What was encoded for the latest request, by the ids of its messages."""
+    """What was encoded for the latest request, by the object ids of its messages."""
     _said: dict[tuple[str, str], Any] = attrs.field(factory=dict, init=False)
-    """The latest few texts that were said in an item of ours."""
+    """The latest few texts that were sent in an item of ours."""
     _is_request: bool = attrs.field(default=False, init=False)
 
     def write(self, sent: list[Message], reader: ItemReader, *, is_request: bool) -> Written:
         """Return the items for the messages of a request.
 
-        In a whole request, a summary at the start goes into the system prompt where the wire has no
+        In a complete request, a summary at the start goes into the system prompt if the wire has no
         system role.
         """
         self._is_request = is_request
         end, start = _untouched_end(sent, reader)
-        # The first item that goes on as it is shows how the others have to lead up to it.
+        # The first unchanged item determines how the items before it must lead up to it.
         shown = slice(start, start + 1)
         placed = [
             *self._place(sent[:end], reader),
@@ -98,7 +99,7 @@ class ItemWriter:
         return placed
 
     def _summary(self, message: Message, reader: ItemReader, *, is_start: bool) -> list[_Placed]:
-        """Place a summary: where the owner's list has it, else where the wire expects it."""
+        """Place a summary: where the owner's list has it, otherwise where the wire expects it."""
         text = message.content
         unit = reader.find_system(text)
         if unit is not None:
@@ -122,7 +123,7 @@ class ItemWriter:
         return copy.deepcopy(self._said[role, text])
 
     def _encode(self, stretch: list[Message], reader: ItemReader) -> list[_Placed]:
-        """Encode messages that belong together, some of them new; find the owner's items again."""
+        """Encode messages that belong together, some of them new; reuse the owner's items."""
         if stretch[0].role == "system" and not self.has_system_role:
             stretch = [Message("user", message.content) for message in stretch]
         encoded = self.wire.encode(stretch)
@@ -136,16 +137,16 @@ class ItemWriter:
         return placed
 
     def _owners(self, stretch: list[Message], reader: ItemReader) -> Iterator[_Placed]:
-        """Yield what the adapter would write for the owner's items alone, and where those stand."""
+        """Yield what the adapter would write for the owner's items alone, with their positions."""
         for unit in dict.fromkeys(filter(None, map(reader.find, stretch))):
             alone = self.wire.encode(list(unit.messages))
             if len(alone) == unit.items:
                 yield from zip(alone, unit.positions, strict=True)
 
     def _alternating(self, placed: list[_Placed]) -> Iterator[_Placed]:
-        """Part what may not follow each other, where something between the two was left out."""
+        """Separate items that may not follow each other, if something between them was left out."""
         before: int | None = -1
-        last = "assistant"  # a list of the owner's may begin with a reply, one of ours may not
+        last = "assistant"  # the owner's list may begin with a reply, but ours may not
         for item, at in placed:
             role = _role_of(item)
             is_seam = at is None or before is None or at != before + 1
@@ -160,7 +161,7 @@ class ItemWriter:
 
 
 def _untouched_end(sent: list[Message], reader: ItemReader) -> tuple[int, int]:
-    """Return where a view goes on with the newest messages as they are, and with which items."""
+    """Return where the unchanged newest messages of a view begin, and where their items begin."""
     messages = reader.messages
     same = [*map(operator.is_, reversed(sent), reversed(messages)), False]
     length = same.index(False)
@@ -174,7 +175,7 @@ def _untouched_end(sent: list[Message], reader: ItemReader) -> tuple[int, int]:
 
 
 def _stretches(sent: list[Message]) -> Iterator[list[Message]]:
-    """Split a view into what is encoded together: rounds, which stand unbroken in a view."""
+    """Split a view into stretches that are encoded together: rounds, which a view never breaks."""
     stretch: list[Message] = []
     for message in sent:
         if stretch and _begins(message, stretch[-1]):
@@ -195,7 +196,7 @@ def _begins(message: Message, before: Message) -> bool:
 
 
 def _whole_units(stretch: list[Message], reader: ItemReader) -> list[Unit] | None:
-    """Return the units that a stretch consists of; None if anything in it is not the owner's."""
+    """Return the units that a stretch consists of; None if a message in it is not the owner's."""
     units: list[Unit] = []
     position = 0
     while position < len(stretch):
