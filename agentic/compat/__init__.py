@@ -1,8 +1,8 @@
-"""The entry points of the systems that this project unites, under the names that they had there.
+"""The entry points of the systems that this project unites, under their original names.
 
 Code that was written for one of them imports from its module here: `supyagent`, `open_agent_sdk` or
-`agentix`. New code has no need of it: each name belongs to a lower room, where it can be imported
-as well. Agentic Weave has no module, since its names are those of `agentic` itself.
+`agentix`. New code does not need this room: each name can also be imported from the room that
+defines it. Agentic Weave has no module, because its names are those of `agentic` itself.
 """
 
 import importlib
