@@ -144,7 +144,7 @@ class ItemReader:
         return covered if all(map(operator.is_, islice(items, covered), self.items)) else 0
 
     def _count_equal(self, items: Sequence[Any], start: int, known: int) -> int:
-        """Return how many items at the start are unchanged; those before `start` are not compared."""
+        """Return how many items at the start are unchanged; those before `start` are assumed."""
         if items[start:known] == self._copies[start:known]:
             return known
         pairs = zip(items[start:known], self._copies[start:known], strict=True)

@@ -84,8 +84,7 @@ class RequestForm:
     def close(
         self, request: Mapping[str, Any], opened: Opened, items: list[Any], summary: str | None
     ) -> dict[str, Any]:
-        """Return the request with other items, and with this summary or none in its system
-        prompt."""
+        """Return the request with other items, and this summary or none in its system prompt."""
         changed = dict(request)
         if list(opened.items) != items or not isinstance(request[self.items_key], str):
             changed[self.items_key] = items
