@@ -1,6 +1,6 @@
-"""A chart of context sizes over turns: one policy with its compactions, or all in one.
+"""A chart of context sizes over turns: of one policy with its compactions, or of all policies.
 
-The axes say where a turn and a size lie, and what is drawn behind the lines.
+The axes map a turn and a size to a position, and draw what is behind the lines.
 """
 
 import math
@@ -14,21 +14,21 @@ from agentic.replay._records import Cut, Replayed
 __all__ = ["ChartSubject", "Frame", "draw_all", "draw_one", "group_cuts"]
 
 _LABEL = 17
-"""The least height of a band that has a label in it."""
+"""The least height of a band that contains a label."""
 _HEADROOM, _WHOLE, _HIGHEST = 1.12, 2.0, 1.5
-"""How high a chart goes, in windows: at least; at most, if that shows all sizes; and else, with the
-largest cut off."""
+"""The height of a chart, in windows: the least; the most if it shows all sizes; and the height if
+the largest sizes are cut off."""
 _APART = 9.0
-"""Marks that are closer than this, in the chart's units, become one."""
+"""Marks closer than this, in the chart's units, are merged."""
 _DOT = 4
-"""The radius of a dot, which is whole at the edges of a chart, too."""
+"""The radius of a dot; dots are complete even at the edges of a chart."""
 _MANY = 60
-"""With more compactions than this a chart shows ticks below the line in their place."""
+"""With more compactions than this, a chart shows ticks below the line instead of marks."""
 
 
 @attrs.frozen(kw_only=True)
 class Scale:
-    """From turns (1 to `turns`) and tokens (0 to `top`) to the chart's units."""
+    """Maps turns (1 to `turns`) and tokens (0 to `top`) to the chart's units."""
 
     turns: int
     top: float
@@ -38,22 +38,22 @@ class Scale:
     lower: float
 
     def x(self, turn: float) -> float:
-        """Place a turn; a single one stands in the middle.
+        """Return the position of a turn; a single turn is in the middle.
 
         >>> Scale(turns=11, top=100, left=0, right=100, upper=0, lower=50).x(6)
         50.0
         """
-        if self.turns < 2:  # noqa: PLR2004  one point needs no distance
+        if self.turns < 2:  # noqa: PLR2004  one point has no distance
             return (self.left + self.right) / 2
         share = (turn - 1) / (self.turns - 1)
         return round(self.left + (self.right - self.left) * share, 1)
 
     def y(self, tokens: float) -> float:
-        """Place a size; what is above the top is above the chart, and clipped there."""
+        """Return the position of a size; one above the top is outside the chart, and clipped."""
         return round(self.lower - (self.lower - self.upper) * tokens / self.top, 1)
 
     def within(self, tokens: float) -> float:
-        """Place a size, at the top if it is above it."""
+        """Return the position of a size, or the top if the size is above it."""
         return self.y(min(tokens, self.top))
 
 
@@ -70,7 +70,7 @@ class Frame:
     buckets: int = 240
 
     def scale(self, turns: int, top: float) -> Scale:
-        """Return the places in it."""
+        """Return the scale of the area inside the margins."""
         return Scale(
             turns=turns,
             top=top,
@@ -83,18 +83,18 @@ class Frame:
 
 @attrs.frozen
 class ChartSubject:
-    """What a chart shows beside the line. Sizes in tokens."""
+    """What a chart shows besides the line. Sizes are in tokens."""
 
     window: int
     reserve: int
     ident: str
-    """Makes the ids in it unique on the page."""
+    """Makes the ids in the chart unique on the page."""
     name: str
 
     def top(self, peaks: Sequence[int], befores: Sequence[int] = ()) -> float:
-        """Return how high a chart goes: a size far above the window is cut off there.
+        """Return the height of a chart: a size far above the window is cut off.
 
-        What was sent counts before what would have been sent without a cut.
+        The sizes that were sent take precedence over those that would have been sent without a cut.
         """
         for sizes in ([*peaks, *befores], peaks):
             whole = max(self.window * _HEADROOM, 1.06 * max(sizes))
@@ -104,7 +104,7 @@ class ChartSubject:
 
 
 def draw_axes(scale: Scale, subject: ChartSubject, frame: Frame) -> Iterator[Markup]:
-    """Draw what lies behind the lines: sizes, turns, the window and its reserve."""
+    """Draw what is behind the lines: sizes, turns, the window and its reserve."""
     left, right = scale.left, scale.right
     for size in _ticks(scale.top, 4):
         y = scale.y(size)
@@ -129,9 +129,9 @@ def draw_axes(scale: Scale, subject: ChartSubject, frame: Frame) -> Iterator[Mar
 
 
 def envelope(values: Sequence[float], buckets: int) -> Iterator[tuple[int, float]]:
-    """Thin a line out without losing a peak: of each bucket its least and its largest value.
+    """Reduce the points of a line without losing a peak: keep each bucket's minimum and maximum.
 
-    Turns are counted from 1. A short line comes as it is.
+    Turns are counted from 1. A short line is returned unchanged.
 
     >>> list(envelope([1, 5, 2, 3], 8))
     [(1, 1), (2, 5), (3, 2), (4, 3)]
@@ -158,7 +158,7 @@ def _turns(scale: Scale, frame: Frame) -> Iterator[Markup]:
 
 
 def _ticks(top: float, number: int) -> list[int]:
-    """Return round numbers from 0 to the top, about as many as are asked for.
+    """Return about `number` round numbers from 0 to the top.
 
     >>> _ticks(43_000, 4), _ticks(7, 5)
     ([0, 10000, 20000, 30000, 40000], [0, 2, 4, 6])
@@ -174,30 +174,30 @@ def _least(choices: Sequence[float], fits: Callable[[float], bool]) -> float:
 
 
 def _short(size: int) -> str:
-    """Write a size on the axis.
+    """Return a size in short form, for the axis.
 
     >>> _short(0), _short(2_500), _short(40_000), _short(1_000_000)
     ('0', '2.5k', '40k', '1M')
     """
-    if size >= 1_000_000:  # noqa: PLR2004  from a million on
+    if size >= 1_000_000:  # noqa: PLR2004  millions
         return f"{size / 1e6:g}M"
-    return f"{size / 1e3:g}k" if size >= 1_000 else str(size)  # noqa: PLR2004  from a thousand on
+    return f"{size / 1e3:g}k" if size >= 1_000 else str(size)  # noqa: PLR2004  thousands
 
 
 @attrs.frozen
 class Group:
-    """Cuts that share a mark, as they are too close to be told apart."""
+    """Cuts that share a mark because they are too close together."""
 
     cuts: tuple[Cut, ...]
 
     @property
     def before(self) -> int:
-        """The size at the mark: the largest of them."""
+        """The size at the mark: the largest size of the cuts."""
         return max(cut.before for cut in self.cuts)
 
 
 def group_cuts(cuts: Sequence[Cut], scale: Scale) -> list[Group]:
-    """Put cuts together that lie too close to each other."""
+    """Group cuts that are too close together."""
     groups: list[list[Cut]] = []
     for cut in cuts:
         if groups and scale.x(cut.turn) - scale.x(groups[-1][0].turn) < _APART:
@@ -210,7 +210,7 @@ def group_cuts(cuts: Sequence[Cut], scale: Scale) -> list[Group]:
 def draw_one(
     replayed: Replayed, subject: ChartSubject, top: float, frame: Frame, colour: str
 ) -> Markup:
-    """Draw one policy: its line, everything said behind it, and a mark for each compaction."""
+    """Draw one policy: its line, everything said so far behind it, and a mark per compaction."""
     scale = frame.scale(replayed.turns, top)
     groups = group_cuts(replayed.cuts, scale)
     sizes = [request.tokens for request in replayed.requests]
@@ -252,7 +252,7 @@ def draw_all(
     *,
     named: bool = True,
 ) -> Markup:
-    """Draw the lines of all policies in one chart, each with its name at its end if it is named."""
+    """Draw the lines of all policies in one chart, optionally with each name at the line's end."""
     scale = frame.scale(replayed[0].turns, top)
     clip = f"clip-{subject.ident}"
     lines = [
@@ -271,7 +271,7 @@ def draw_all(
 
 
 def _line(sizes: Sequence[int], scale: Scale, frame: Frame, at: int) -> Markup:
-    """Draw the line of one policy among others; a session of one turn is a dot."""
+    """Draw the line of one policy among others; a session with a single turn is a dot."""
     points = _points(sizes, scale, frame.buckets)
     line = tag("polyline", class_="line", points=points)
     return tag("g", line, _dot(sizes, scale), class_=_colour(at), data_policy=at)
@@ -301,7 +301,7 @@ def _label(replayed: Replayed, subject: ChartSubject) -> str:
 
 
 def _points(values: Sequence[int], scale: Scale, buckets: int) -> str:
-    """Write the points of a line."""
+    """Return the points of a line as an attribute."""
     return " ".join(
         f"{scale.x(turn)},{scale.y(value)}" for turn, value in envelope(values, buckets)
     )
@@ -320,14 +320,14 @@ def _clips(clip: str, scale: Scale, window: int) -> Markup:
 
 
 def _dot(sizes: Sequence[int], scale: Scale) -> Markup:
-    """Show a session of one turn, which makes no line."""
+    """Draw a dot for a session with a single turn, which makes no line."""
     if len(sizes) != 1:
         return Markup("")
     return tag("circle", class_="dot", cx=scale.x(1), cy=scale.within(sizes[0]), r=_DOT)
 
 
 def _beyond(sizes: Sequence[int], scale: Scale) -> Iterator[Markup]:
-    """Yield how far a line goes that leaves the chart."""
+    """Yield labels that say how far a line goes beyond the chart."""
     if not sizes or max(sizes) <= scale.top:
         return
     leaves = next(turn for turn, size in enumerate(sizes, 1) if size > scale.top)
@@ -343,7 +343,7 @@ def _beyond(sizes: Sequence[int], scale: Scale) -> Iterator[Markup]:
 
 
 def _befores(cuts: Sequence[Cut], scale: Scale) -> Iterator[Markup]:
-    """Draw what requests would have been, uncut: nothing of that was sent.
+    """Draw what the sizes of requests would have been without the cut; these were not sent.
 
     A size above the chart ends at its top, in an arrow.
     """
@@ -358,7 +358,7 @@ def _befores(cuts: Sequence[Cut], scale: Scale) -> Iterator[Markup]:
 
 
 def _marks(groups: Sequence[Group], scale: Scale) -> Iterator[Markup]:
-    """Draw the marks; the script gives each its words."""
+    """Draw the marks; the page's script adds their texts."""
     many = sum(len(group.cuts) for group in groups) > _MANY
     for at, group in enumerate(groups):
         first = group.cuts[0]
@@ -393,7 +393,7 @@ def _told(group: Group) -> str:
 
 
 def _names(replayed: Sequence[Replayed], scale: Scale) -> Iterator[Markup]:
-    """Write each policy's name beside the end of its line, none over another."""
+    """Write each policy's name next to the end of its line, without overlaps."""
     ends = sorted(
         (scale.within(each.requests[-1].tokens), at, _clipped(each.policy) + _arrow(each, scale))
         for at, each in enumerate(replayed)

@@ -1,17 +1,19 @@
 """Session files of Claude Code: `~/.claude/projects/<project>/<session>.jsonl`.
 
-The form is not documented by its maker; what is read here is described, from many files, in
+Its maker does not document the format. It is described, from many files, in
 https://github.com/ticpu/claude-conversation-search-mcp/blob/main/docs/jsonl-format.md,
 https://github.com/microsoft/amplifier (ai_working/claude_code_logging) and
 https://github.com/DRMacIver/claude-reliability/blob/main/notes/transcript-format.md:
 
-- an entry has a `uuid` and the `parentUuid` of the one before it; going back and asking anew leaves
-  a branch behind, and the latest entry tells which branch stands;
-- a reply is written in several entries, one a block, with the same `message.id`; the results of
-  parallel calls hang on the entry of their call, beside the chain;
-- a compaction begins a new chain (`parentUuid` null, `logicalParentUuid` the last entry before it),
-  followed by a summary (`isCompactSummary`): both are passed over, the originals are in the file;
-- `isSidechain` is another agent's conversation, `isApiErrorMessage` never came from the model.
+- An entry has a `uuid`, and the `parentUuid` of the entry before it. Going back and asking again
+  leaves an abandoned branch; the latest entry determines which branch is current.
+- A reply is written as several entries, one per block, with the same `message.id`. The results of
+  parallel calls are linked to the entry of their call, outside the chain.
+- A compaction begins a new chain (`parentUuid` is null, `logicalParentUuid` is the last entry
+  before it), followed by a summary (`isCompactSummary`). Both are skipped: the originals are in the
+  file.
+- `isSidechain` marks another agent's conversation; an `isApiErrorMessage` never came from the
+  model.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,13 +41,13 @@ def is_entry(data: dict[str, Any]) -> bool:
 
 
 def read(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
-    """Read the branch that stands."""
+    """Read the current branch."""
     spoken = [value.data for value in values if _speaks(value)]
     main = [entry for entry in spoken if not entry.get("isSidechain")]
     notes = []
     if main and len(main) < len(spoken):
         notes.append(f"{len(spoken) - len(main)} entries of sidechains are left out")
-    chosen = main or spoken  # the file of a subagent holds nothing else
+    chosen = main or spoken  # a subagent's file contains only a side chain
     standing = list(_standing(chosen, [value.data for value in values]))
     if len(standing) < len(chosen):
         notes.append(f"{len(chosen) - len(standing)} entries of abandoned branches are left out")
@@ -71,7 +73,7 @@ def _is_no_message(entry: _Entry) -> bool:
 
 
 def _standing(spoken: list[_Entry], every: list[_Entry]) -> Iterator[_Entry]:
-    """Yield the entries of the standing branch, in the order of the file."""
+    """Yield the entries of the current branch, in the order of the file."""
     chain = _chain(spoken, every)
     if not chain:
         yield from spoken
@@ -89,7 +91,7 @@ def _standing(spoken: list[_Entry], every: list[_Entry]) -> Iterator[_Entry]:
 
 
 def _chain(spoken: list[_Entry], every: list[_Entry]) -> set[str]:
-    """Walk from the latest entry to the first; nothing if the entries are not linked."""
+    """Return the ids from the latest entry back to the first; none if they are not linked."""
     parents = {
         entry["uuid"]: _parent(entry) for entry in every if isinstance(entry.get("uuid"), str)
     }
@@ -106,7 +108,7 @@ def _parent(entry: _Entry) -> Any:
 
 
 def _reply_id(entry: _Entry) -> Any:
-    """Return the id that the provider gave to the reply that an entry is a part of."""
+    """Return the id that the provider gave to the reply that an entry belongs to."""
     return entry["message"].get("id") if entry.get("type") == "assistant" else None
 
 
@@ -127,7 +129,7 @@ def _answers(entry: _Entry) -> Iterator[Any]:
 
 
 def _replies_joined(entries: Iterable[_Entry]) -> Iterator[_Entry]:
-    """Return messages, each reply with all of its blocks where its first one stands."""
+    """Yield messages, each reply with all of its blocks at the position of its first block."""
     known: dict[Any, _Entry] = {}
     messages: list[_Entry] = []
     for entry in entries:

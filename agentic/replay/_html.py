@@ -1,4 +1,4 @@
-"""Elements of HTML and SVG, in which every text is escaped."""
+"""HTML and SVG elements, in which every text is escaped."""
 
 import html
 import re
@@ -6,12 +6,12 @@ import re
 __all__ = ["Markup", "tag", "text"]
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-"""What no page may hold: control characters, and halves of surrogate pairs."""
+"""What a page may not contain: control characters, and halves of surrogate pairs."""
 _VOID = {"meta", "br", "hr", "circle", "line", "path", "polyline", "polygon", "rect"}
 
 
 class Markup(str):
-    """A piece of a page that is not escaped again."""
+    """A piece of a page that must not be escaped again."""
 
     __slots__ = ()
 
@@ -26,7 +26,7 @@ def text(content: object) -> Markup:
 
 
 def tag(name: str, /, *content: object, **attributes: object) -> Markup:
-    """Make an element. `class_` is class, `_` in a name is `-`; None leaves an attribute out.
+    """Return an element. `class_` is class, `_` in a name becomes `-`, None omits an attribute.
 
     >>> tag("p", "1 < 2", class_="note", data_turn=3)
     '<p class="note" data-turn="3">1 &lt; 2</p>'

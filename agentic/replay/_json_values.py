@@ -1,8 +1,8 @@
-"""The JSON values in a file, one a line or one in all, with the line of each.
+"""The JSON values in a file, one per line or one for the whole file, with their line numbers.
 
-A last line that breaks off is left out and noted: whoever wrote it was interrupted. One that has
-its end does not break off, whatever else is wrong with it. A lone surrogate is read from the three
-bytes that our own stores write it as.
+An incomplete last line is skipped and noted: its writer was interrupted. A line that has its end is
+not incomplete, whatever else is wrong with it. Lone surrogates are read from the three bytes that
+our own stores write for them.
 """
 
 import itertools
@@ -26,7 +26,7 @@ _SHOWN = 60
 
 @attrs.define
 class Damage(Exception):
-    """What is wrong in one place of a file, until somebody adds the file's name."""
+    """What is wrong at one place of a file; the caller adds the file's name."""
 
     line: int | None
     found: str
@@ -34,7 +34,7 @@ class Damage(Exception):
 
 @attrs.frozen
 class Value:
-    """A JSON object and where it begins."""
+    """A JSON object, and the line on which it begins."""
 
     line: int
     data: dict[str, Any]
@@ -42,16 +42,16 @@ class Value:
 
 @attrs.define
 class Values:
-    """What a file holds."""
+    """The contents of a file."""
 
     values: list[Value] = attrs.field(factory=list)
-    """For one JSON array its items, on line 1 all of them."""
+    """For a single JSON array: its items, all on line 1."""
     is_array: bool = False
     notes: list[str] = attrs.field(factory=list)
 
 
 def read_values(file: BinaryIO) -> Values:
-    r"""Read a file of JSON lines line by line, and one of a single value at once.
+    r"""Read a file of JSON lines line by line, and a file with a single value as a whole.
 
     >>> import io
     >>> [value.line for value in read_values(io.BytesIO(b'{"a":1}\n\n{"b":2}\n')).values]
@@ -60,7 +60,7 @@ def read_values(file: BinaryIO) -> Values:
     ['line 2 breaks off and is left out']
 
     Raises:
-        Damage: no JSON, or JSON that is no object.
+        Damage: the file is not JSON, or a value is not an object.
     """
     lines = _numbered(file)
     number, first = next(lines, (0, b""))
@@ -75,7 +75,7 @@ def read_values(file: BinaryIO) -> Values:
 
 
 def _numbered(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that say something; the first without a byte order mark."""
+    """Yield the lines that are not blank, without a byte order mark in the first."""
     for number, line in enumerate(file, 1):
         text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
         if text.strip():
@@ -108,7 +108,7 @@ def _shown(line: bytes) -> str:
 
 
 def _read_whole(first: bytes, rest: Iterator[tuple[int, bytes]], problem: Damage) -> Values:
-    """Read a value that goes over many lines."""
+    """Read a value that spans many lines."""
     if not first.lstrip().startswith((b"[", b"{")):
         raise problem
     text = first + b"".join(line for _, line in rest)
@@ -144,7 +144,7 @@ def _read_lines(lines: Iterator[tuple[int, bytes]]) -> Values:
 
 
 def _breaks_off(line: bytes) -> bool:
-    r"""Return whether a line that cannot be read has no end: neither a newline nor a whole value.
+    r"""Return whether an unreadable line is incomplete: no newline, and no complete value.
 
     >>> _breaks_off(b'{"a": "\xc3'), _breaks_off(b'{"a": "\xe9"}'), _breaks_off(b'{"a": \n')
     (True, False, False)
@@ -154,7 +154,7 @@ def _breaks_off(line: bytes) -> bool:
     try:
         json.loads(line.decode("utf-8", "surrogatepass"))
     except UnicodeDecodeError as problem:
-        # Two bytes of a surrogate are invalid to the decoder, and not the start of a character.
+        # The decoder rejects two bytes of a surrogate, instead of waiting for the third.
         rest = line[problem.start :]
         half = len(rest) == len(b"\xed\xa0") and rest[:1] == b"\xed"
         return half or problem.reason == "unexpected end of data"

@@ -1,8 +1,9 @@
-"""The judge of a cut: the identifiers that the agent really went on to use.
+"""The judge of a cut: how many of the identifiers that the agent later used it kept.
 
-A term is a path or an identifier in the tool calls of the next messages that the past contained.
-It is *known* if the kept text has it anywhere; it is *evident* if a line of the kept text holds a
-whole line of the past with the term in it, or 40 characters or more of one around the term.
+A term is a path or an identifier in the tool calls of the next messages that the past also
+contained. It is *known* if the kept text contains it anywhere. It is *evident* if a line of the
+kept text contains a whole line of the past with the term in it, or at least 40 characters of one
+around the term.
 """
 
 import re
@@ -16,7 +17,7 @@ from agentic.messages import Message, ToolCall, split_rounds
 __all__ = ["POINTS", "Judgement", "Point", "argument_texts", "points_of", "text_of"]
 
 POINTS = 12
-"""Places in a session at which cuts are judged."""
+"""The number of places in a session at which cuts are judged."""
 _FUTURE, _WINDOW = 40, 40
 _WORD = re.compile(r"[\w./~-]+")
 _NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9]|[^\W0-9][0-9]|[0-9]{4}")
@@ -33,11 +34,11 @@ class Judgement:
 
 @attrs.define(slots=False)
 class Point:
-    """A place in a session: what came before it, and what came after."""
+    """A place in a session: what came before and after it."""
 
     past: list[Message]
     terms: list[str]
-    """What the future uses of the past; at least one."""
+    """The terms of the past that the future uses; at least one."""
 
     @cached_property
     def text(self) -> str:
@@ -45,7 +46,7 @@ class Point:
         return text_of(self.past)
 
     def judge(self, kept: str) -> Judgement:
-        """Return what a text keeps of what will be needed.
+        """Return how much of what will be needed a text keeps.
 
         >>> task = Message("user", "Mend src/parser.py.")
         >>> Point([task], ["src/parser.py"]).judge("It was about src/parser.py")
@@ -90,7 +91,7 @@ class Point:
 
 
 def points_of(messages: Sequence[Message], number: int = POINTS) -> Iterator[Point]:
-    """Yield places spread evenly over a session, each before a reply, that have a future.
+    """Yield places spread evenly over a session, each before a reply and with terms used later.
 
     >>> from agentic.messages import ToolCall
     >>> look = Message("assistant", tool_calls=[ToolCall("c1", "read", '{"path": "a.py"}')])
@@ -112,7 +113,7 @@ def points_of(messages: Sequence[Message], number: int = POINTS) -> Iterator[Poi
 
 
 def text_of(messages: Sequence[Message]) -> str:
-    r"""Write messages down: contents, calls by name and the texts in their arguments, outputs.
+    r"""Return messages as a text: contents, calls with the texts in their arguments, outputs.
 
     >>> text_of([Message("user", "Look."), Message("assistant", "At what?")])
     'Look.\nAt what?'
@@ -121,7 +122,7 @@ def text_of(messages: Sequence[Message]) -> str:
 
 
 def _speaks_in_text(messages: Sequence[Message]) -> bool:
-    """Return whether actions stand in the replies, and outputs come back as user messages.
+    """Return whether actions are written in replies, and outputs come back as user messages.
 
     >>> _speaks_in_text([Message("assistant", "I run it: `ls`")])
     True
@@ -138,7 +139,7 @@ def _calls(messages: Sequence[Message], at: int, in_text: bool) -> Iterator[str]
 
 
 def argument_texts(call: ToolCall) -> list[str]:
-    """Return the texts in the arguments of a call, other values as JSON has them.
+    """Return the texts in the arguments of a call; other values as JSON.
 
     >>> argument_texts(ToolCall("c1", "read", '{"path": "a.py", "lines": [1, 9]}'))
     ['a.py', '1', '9']
@@ -169,7 +170,7 @@ def _terms_in(text: str) -> Iterator[str]:
     """
     for word in _WORD.findall(text):
         term = word.strip("./~-") if not word.startswith(("/", "~", ".")) else word.rstrip("./~-")
-        if 4 <= len(term) <= 120 and _NAMED.search(term):  # noqa: PLR2004  a short or huge word names little
+        if 4 <= len(term) <= 120 and _NAMED.search(term):  # noqa: PLR2004  others name little
             yield term
 
 

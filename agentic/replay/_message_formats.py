@@ -1,10 +1,10 @@
-"""Messages as providers' APIs take them, and as agentic itself stores and writes them.
+"""Messages in the form of providers' APIs, and in agentic's own forms.
 
-Of OpenAI's chat completions and Anthropic's messages the texts, thinking, calls and results are
-read. A provider's own items are not kept: a replay judges what was said, whoever said it.
+From OpenAI's chat completions and Anthropic's messages, the texts, thinking, calls and results are
+read. A provider's own items are not kept, because a replay judges only what was said.
 
-Of the entries of a store or an export only those that append a message are read: together they are
-the archive. Views that replaced it are left out, so that a policy meets the conversation as it was.
+Of a store's or an export's entries, only those that append a message are read: together they are
+the archive. Views that replaced it are left out, so that a policy sees the original conversation.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ __all__ = [
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 _BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking"}
-"""Blocks that only Anthropic's messages have."""
+"""Blocks that occur only in Anthropic's messages."""
 _VIEWS = {"replace", "restore"}
 
 
@@ -41,7 +41,7 @@ def is_chat(data: dict[str, Any]) -> bool:
 
 
 def is_anthropic(data: dict[str, Any]) -> bool:
-    """Return whether an object is a message that only Anthropic's API takes.
+    """Return whether an object is a message that only Anthropic's API accepts.
 
     >>> is_anthropic({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1"}]})
     True
@@ -64,7 +64,7 @@ def read_anthropic(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
 
 
 def read_blocks(wire: list[dict[str, Any]]) -> list[Message]:
-    """Read messages of content blocks."""
+    """Read messages that consist of content blocks."""
     return _without_native(anthropic.decode(wire))
 
 
@@ -80,12 +80,12 @@ def is_store_entry(data: dict[str, Any]) -> bool:
 
 
 def is_plain(data: dict[str, Any]) -> bool:
-    """Return whether an object is a message as `messages.to_plain` gives it."""
+    """Return whether an object is a message in the form of `messages.to_plain`."""
     return isinstance(data.get("v"), int) and isinstance(data.get("role"), str)
 
 
 def read_store_entries(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
-    """Read what was appended, in order."""
+    """Read the messages that were appended, in order."""
     views = sum(value.data.get("type") == "replace" for value in values)
     messages = [
         _message(value.data.get("message"), value.line)
@@ -99,12 +99,12 @@ def read_store_entries(values: Sequence[Value]) -> tuple[list[Message], list[str
 
 
 def read_plain(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
-    """Read messages, one a line."""
+    """Read messages, one per line."""
     return [_message(value.data, value.line) for value in values], []
 
 
 def _without_native(messages: list[Message]) -> list[Message]:
-    """Leave out the providers' own items, which would be held beside what was read from them."""
+    """Remove the providers' own items, which would take memory next to what was read from them."""
     return [attrs.evolve(message, native=None) for message in messages]
 
 

@@ -1,7 +1,7 @@
-"""The report as a page that needs nothing else, neither a network nor a library.
+"""The report as a single page that needs no network and no library.
 
-It has the figures of all transcripts, then a section for each: all policies in one chart, a panel
-for each policy, and its compactions. What the marks of a chart tell is data beside it.
+It has the figures of all transcripts, then a section for each transcript: a chart of all policies,
+and for each policy a panel and its compactions. The texts of a chart's marks are embedded as data.
 """
 
 import base64
@@ -24,16 +24,16 @@ __all__ = ["render_page"]
 _PANEL = Frame(560, 236)
 _WHOLE = Frame(1120, 300, right=220, buckets=480)
 _NARROW = Frame(560, 340, buckets=120)
-"""The frames of one policy, and of all in one, on a wide page and on a narrow one."""
+"""The frames of one policy and of all policies, on a wide page and on a narrow one."""
 _SHOWN = 25
 _SUMMARY_CHARS = 1_500
 """How much of a summary is shown."""
 _DETAILED = 6
-"""The most compactions that one mark tells in full."""
+"""The most compactions that one mark describes in full."""
 
 
 def render_page(report: Report) -> str:
-    """Write the report: one HTML document with its style, script and data inside."""
+    """Return the report as one HTML document that contains its style, script and data."""
     style, script = _asset("report.css"), _asset("report.js")
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
@@ -172,7 +172,7 @@ def _footer() -> Markup:
 
 
 def _section(report: Report, at: int) -> Markup:
-    """Draw one transcript, by its position, under all policies and under each."""
+    """Return the section of one transcript, by its position."""
     transcript, replayed = report.replays[at]
     sizes = f"{len(transcript.messages):,} messages, {replayed[0].said:,} tokens"
     notes = [tag("li", note) for note in transcript.notes]
@@ -198,7 +198,7 @@ def _section(report: Report, at: int) -> Markup:
 
 
 def _overviews(replayed: Sequence[Replayed], subject: ChartSubject, top: float) -> Iterator[Markup]:
-    """Draw all policies in one chart; a narrow page has no room for names beside the lines."""
+    """Draw all policies in one chart; a narrow page has no room for names next to the lines."""
     yield tag("div", draw_all(replayed, subject, top, _WHOLE), class_="all")
     small = attrs.evolve(subject, ident=f"{subject.ident}-narrow")
     names = [
@@ -239,7 +239,7 @@ def _panel(report: Report, at: int, number: int, top: float) -> Markup:
 
 
 def _figures_table(rows: Sequence[PolicyRow], caption: str) -> Markup:
-    """Show every figure of every policy, the best of each column marked."""
+    """Return the figures of every policy, with the best of each column marked."""
     best = {column.key: best_of(rows, column) for column in COLUMNS}
     head = [
         tag("th", tag("span", column.title, title=column.meaning), scope="col")
@@ -277,7 +277,7 @@ def _figure(row: PolicyRow, column: Column, best: set[str]) -> Markup:
 
 
 def _cuts_table(cuts: Sequence[Cut]) -> Markup:
-    """List compactions in words, for those who do not point at marks, and for paper."""
+    """List compactions as text, for readers without a pointer, and for print."""
     if not cuts:
         return tag("p", "No compaction.", class_="quiet")
     rows = [
@@ -315,7 +315,7 @@ def _how_to_read() -> Markup:
 def _tell_marks(
     replays: Sequence[Sequence[Replayed]], frame: Frame
 ) -> dict[str, list[list[dict[str, object]]]]:
-    """Return what the marks tell: by panel, by mark, compaction by compaction."""
+    """Return the texts of the marks: by panel, by mark, by compaction."""
     told: dict[str, list[list[dict[str, object]]]] = {}
     for at, policies in enumerate(replays):
         for number, replayed in enumerate(policies):

@@ -1,9 +1,10 @@
 """Session files of pi: `~/.pi/agent/sessions/<folder>/<time>_<id>.jsonl`.
 
-The form, by its maker: https://github.com/badlogic/pi-mono/blob/main/packages/coding-agent/docs/session.md
-(versions 1 to 3). The first line is a header; entries form a tree by `id` and `parentId`, in which
-the last entry tells the branch that stands; without ids they follow each other. A compaction is an
-entry of its own and is passed over: the originals are in the file.
+The format, as documented by its maker:
+https://github.com/badlogic/pi-mono/blob/main/packages/coding-agent/docs/session.md (versions 1 to
+3). The first line is a header. Entries form a tree by `id` and `parentId`, and the last entry
+determines the current branch; entries without ids follow one another. A compaction is an entry of
+its own and is skipped: the originals are in the file.
 """
 
 import base64
@@ -22,7 +23,7 @@ _IN_CONTEXT = {"message", "custom_message", "branch_summary"}
 
 
 def is_entry(data: dict[str, Any]) -> bool:
-    """Return whether an object is the header of a session, or a message in one.
+    """Return whether an object is the header of a session, or one of its messages.
 
     >>> is_entry({"type": "session", "id": "s1", "cwd": "/src"})
     True
@@ -35,7 +36,7 @@ def is_entry(data: dict[str, Any]) -> bool:
 
 
 def read(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
-    """Read the branch that stands."""
+    """Read the current branch."""
     entries = [value for value in values if value.data.get("type") != "session"]
     standing = _standing(entries)
     spoken = [value for value in standing if value.data.get("type") in _IN_CONTEXT]
@@ -65,7 +66,7 @@ def _standing(entries: list[Value]) -> list[Value]:
 
 def _message(value: Value) -> Message | None:
     entry = value.data
-    if entry["type"] != "message":  # a branch's summary, or what an extension says
+    if entry["type"] != "message":  # a branch's summary, or an extension's entry
         return _user({"content": entry.get("summary"), **entry})
     said = entry.get("message")
     if not isinstance(said, dict) or said.get("role") not in _SAID:
@@ -114,7 +115,7 @@ def _result(said: dict[str, Any]) -> Message:
 
 
 def _shell(said: dict[str, Any]) -> Message | None:
-    """Read a command that the user ran; the model is told of it as if the user had said it."""
+    """Read a command that the user ran; the model sees it as a user message."""
     if said.get("excludeFromContext"):
         return None
     return Message(
@@ -152,7 +153,7 @@ def _decoded(data: Any) -> bytes:
 
 
 def _usage(given: Any) -> Usage | None:
-    """Convert pi's buckets, of which none includes another."""
+    """Convert pi's counts, none of which includes another."""
     if not isinstance(given, dict):
         return None
     parts = Usage(
@@ -177,4 +178,4 @@ _SAID: Mapping[str, Callable[[dict[str, Any]], Message | None]] = {
     "branchSummary": lambda said: _user({"content": said.get("summary")}),
     "compactionSummary": lambda _: None,
 }
-"""How a message of each role is read."""
+"""The function that reads a message, by role."""

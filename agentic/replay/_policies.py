@@ -1,7 +1,7 @@
-"""Policies by name: what makes a request of a history, and how one is spelled with its options.
+"""Policies by name: what makes a request from a history, and how a policy's options are written.
 
-A policy is spelled `name` or `name:option=value,option=value`. Each is the parts of a `View`, which
-decides here as it does for a Runner or a Session.
+A policy is written as `name` or `name:option=value,option=value`. Each provides the parts of a
+`View`, which decides here as it does for a Runner or a Session.
 """
 
 import inspect
@@ -29,7 +29,7 @@ __all__ = ["POLICIES", "ContextLimits", "ReplayPolicy", "make_policy"]
 
 @attrs.frozen
 class ContextLimits:
-    """What a context may take. Sizes in tokens."""
+    """The limits of a context. Sizes are in tokens."""
 
     limits: budget.Policy
     counter: Counter
@@ -42,13 +42,13 @@ class ContextLimits:
 
 @attrs.frozen(eq=False)
 class ReplayPolicy:
-    """What a session is replayed under. It may serve many sessions."""
+    """What a session is replayed under. One policy may serve many sessions."""
 
     name: str
     strategies: tuple[ContextStrategy, ...] = ()
     manager: budget.Manager | None = None
     description: str = ""
-    """What it does, in a sentence."""
+    """What the policy does, as a sentence."""
 
     def make_view(self) -> View:
         """Return the View of one session."""
@@ -57,7 +57,7 @@ class ReplayPolicy:
 
 
 def make_policy(spec: str, context_limits: ContextLimits) -> ReplayPolicy:
-    """Make the policy that is spelled `name` or `name:option=value,...`.
+    """Return the policy for a text such as `name` or `name:option=value,...`.
 
     >>> from agentic.tokens import CharCounter
     >>> context_limits = ContextLimits(budget.Policy(16_000), CharCounter())
@@ -66,7 +66,7 @@ def make_policy(spec: str, context_limits: ContextLimits) -> ReplayPolicy:
     (6, 'Send the newest messages, by number.')
 
     Raises:
-        ConfigError: an unknown name or option, or a value that the policy does not take.
+        ConfigError: the name or an option is unknown, or a value is not allowed.
     """
     name, _, given = spec.partition(":")
     if name not in POLICIES:
@@ -95,7 +95,7 @@ def _options(name: str, given: str) -> dict[str, Any]:
 
 
 def _value(name: str, text: str, annotation: Any) -> Any:
-    """Read a number; an empty text is none where there may be none.
+    """Return a number; an empty text is None if None is allowed.
 
     >>> _value("digest:max_tokens", "8_000", int | None), _value("tiers:clear_at", ".5", float)
     (8000, 0.5)

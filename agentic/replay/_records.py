@@ -1,7 +1,7 @@
-"""What a replay tells: each request, each cut, and what they add up to. Sizes in tokens.
+"""What a replay reports: each request, each cut, and their totals. Sizes are in tokens.
 
-A session is sent anew every turn, and what a view shares with the one before it costs less, where
-a provider has a prompt cache.
+The whole context is sent again at every turn. If the provider has a prompt cache, the part that a
+request shares with the one before it costs less.
 """
 
 import statistics
@@ -16,35 +16,35 @@ __all__ = ["Cut", "PromptCache", "Replayed", "SentRequest", "cost_of"]
 
 @attrs.frozen(kw_only=True)
 class SentRequest:
-    """One turn: what the model is sent."""
+    """One turn: what is sent to the model."""
 
     said: int
-    """Everything said until then."""
+    """The size of everything said so far."""
     tokens: int
-    """What is sent of it."""
+    """The size of what is sent."""
     reused: int
-    """The part of `tokens` that the request before began with: the prompt cache has it."""
+    """The size of the start that it shares with the previous request: it is in the prompt cache."""
     refused: str = ""
-    """Why a provider would refuse it for its shape; empty if none would."""
+    """Why a provider would refuse its structure; empty if none would."""
 
 
 @attrs.frozen(kw_only=True)
 class Cut:
-    """A request that does not begin with the one before it: something of that is gone."""
+    """A request that does not begin with the previous one: something was removed from it."""
 
     turn: int
-    """The number of the request, from 1."""
+    """The number of the request, counted from 1."""
     before: int
-    """The size that it would have had, uncut."""
+    """The size that it would have had without the cut."""
     after: int
     dropped: int = 0
-    """How many messages are no longer there."""
+    """How many messages are missing."""
     cleared: int = 0
-    """How many messages are still there, but changed."""
+    """How many messages are shortened or changed."""
     what: tuple[str, ...] = ()
-    """What was dropped or cleared: a line a kind."""
+    """What was dropped or cleared, one line per kind."""
     summary: str = ""
-    """The text that stands for what was dropped, if any does."""
+    """The text that replaces what was dropped, if there is one."""
 
 
 @attrs.frozen(kw_only=True)
@@ -56,21 +56,21 @@ class Replayed:
     requests: tuple[SentRequest, ...]
     cuts: tuple[Cut, ...]
     evidences: tuple[float, ...] = ()
-    """At each point of the session: which share of what the agent went on to use has its line in
-    the request."""
+    """At each point of the session: the share of the terms used later that are evident in the
+    request."""
     terms: tuple[float, ...] = ()
-    """The same for the identifier alone."""
+    """The same for the terms that are known."""
     problems: tuple[str, ...] = ()
-    """Why compactions that were due changed nothing, a sentence each, with how often."""
+    """Why compactions that were due changed nothing: a sentence for each reason, with a count."""
 
     @property
     def turns(self) -> int:
-        """How many requests there were."""
+        """The number of requests."""
         return len(self.requests)
 
     @property
     def said(self) -> int:
-        """The size of everything that was said until the last request."""
+        """The size of everything said until the last request."""
         return max((request.said for request in self.requests), default=0)
 
     @property
@@ -80,38 +80,38 @@ class Replayed:
 
     @property
     def over(self) -> int:
-        """How many requests were larger than the window."""
+        """How many requests exceeded the window."""
         return sum(request.tokens > self.window for request in self.requests)
 
     @property
     def invalid(self) -> int:
-        """How many requests a provider would refuse for their shape."""
+        """How many requests a provider would refuse because of their structure."""
         return sum(bool(request.refused) for request in self.requests)
 
     @property
     def sent(self) -> int:
-        """The size of all requests."""
+        """The total size of all requests."""
         return sum(request.tokens for request in self.requests)
 
     @property
     def cost(self) -> float:
-        """The price of all requests with a prompt cache, in tokens at the full price."""
+        """The cost of all requests with a prompt cache, in tokens at the full price."""
         return cost_of(self.sent, sum(request.reused for request in self.requests))
 
     @property
     def reused(self) -> float | None:
-        """Which share of all that was sent came from the cache; None if nothing was sent."""
+        """The share of all sent tokens that came from the cache; None if nothing was sent."""
         reused = sum(request.reused for request in self.requests)
         return reused / self.sent if self.sent else None
 
     @property
     def evidence(self) -> float | None:
-        """The mean of `evidences`; None where no point of the session has a future."""
+        """The mean of `evidences`; None if there are no points."""
         return _mean(self.evidences)
 
     @property
     def term(self) -> float | None:
-        """The mean of `terms`; None where no point of the session has a future."""
+        """The mean of `terms`; None if there are no points."""
         return _mean(self.terms)
 
 
@@ -120,26 +120,26 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 _READ, _WRITE = 0.1, 1.25
-"""Of the price of a token without a cache: Anthropic's for five minutes (2026-11),
+"""As shares of the price of an uncached token: Anthropic's for five minutes (2026-11),
 https://platform.claude.com/docs/en/build-with-claude/prompt-caching. OpenAI charges nothing for
 writing and 0.1 to 0.5 for reading."""
 
 
 @attrs.frozen
 class CacheUse:
-    """One request. Sizes in tokens."""
+    """The cache use of one request. Sizes are in tokens."""
 
     tokens: float
     reused: float
-    """What was read from the cache."""
+    """The tokens that were read from the cache."""
     breaks: bool
-    """Whether it did not begin with the whole request before it."""
+    """Whether it did not begin with the whole previous request."""
     shared: int
-    """How many messages it begins with that the request before began with."""
+    """How many messages at its start are those of the previous request."""
 
 
 def cost_of(tokens: float, reused: float) -> float:
-    """Price what was sent, in tokens at the full price.
+    """Return the cost of what was sent, in tokens at the full price.
 
     >>> cost_of(1_000, 0), cost_of(1_000, 1_000)
     (1250.0, 100.0)
@@ -149,7 +149,7 @@ def cost_of(tokens: float, reused: float) -> float:
 
 @attrs.define(eq=False)
 class PromptCache:
-    """A cache that holds the latest request, as long as the session lasts.
+    """A cache that holds the latest request for as long as the session lasts.
 
     >>> cache = PromptCache(lambda message: len(message.content))
     >>> task = Message("user", "12345678")
@@ -158,13 +158,13 @@ class PromptCache:
     """
 
     size: Callable[[Message], float]
-    """Returns the size of one message in tokens; asked again only for what follows a break."""
+    """Returns the size of a message in tokens; called again only for messages after a break."""
     _before: list[Message] = attrs.field(factory=list, init=False)
     _sums: list[float] = attrs.field(factory=lambda: [0.0], init=False)
     """`_sums[n]` is the size of the first n messages of the latest request."""
 
     def send(self, view: Sequence[Message]) -> CacheUse:
-        """Take in a request. It costs what is new in it, and a look at each message."""
+        """Record a request. The cost is a glance at each message, and counting the new ones."""
         length = len(self._before)
         shared = _shared(self._before, view)
         del self._before[shared:], self._sums[shared + 1 :]
@@ -175,7 +175,7 @@ class PromptCache:
 
 
 def _shared(before: Sequence[Message], after: Sequence[Message]) -> int:
-    """Count the messages that both begin with."""
+    """Return how many messages both lists begin with."""
     if after[: len(before)] == before:
         return len(before)
     pairs = enumerate(zip(before, after, strict=False))

@@ -1,4 +1,4 @@
-"""The replay itself: one pass over a transcript, every policy beside the others, turn by turn."""
+"""The replay: one pass over a transcript, turn by turn, with all policies side by side."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,7 @@ from agentic.tokens import TokenCache
 __all__ = ["describe_change", "replay"]
 
 _KINDS = 8
-"""At most so many lines; the last then says how many more there are."""
+"""The most lines of a list; the last one then says how many more there are."""
 
 
 async def replay(
@@ -29,21 +29,21 @@ async def replay(
     points: int = POINTS,
     progress: Callable[[int], None] | None = None,
 ) -> list[Replayed]:
-    """Send a conversation anew, turn by turn, as each policy would have sent it.
+    """Replay a conversation turn by turn, with the requests that each policy would have sent.
 
-    Before each of the transcript's replies stands one request. What the model would have answered
-    to a shorter one is not known: the transcript's own words go on.
+    There is one request before each of the transcript's replies. What the model would have answered
+    to a shorter request is unknown, so the conversation continues with the transcript's own reply.
 
     Args:
-        transcript: the conversation; `Transcript.mended` closes what is open in it.
+        transcript: the conversation; `Transcript.mended` repairs what is incomplete in it.
         policies: each makes its own requests, and keeps its own history.
-        context_limits: what counts, and the window that requests are measured against.
-        providers: whose rules every request is checked by, of `ADAPTERS`.
-        points: at how many places what is kept is judged.
-        progress: told how many messages were passed since it was last told.
+        context_limits: the counter, and the window that requests are compared with.
+        providers: the names, from `ADAPTERS`, whose rules every request is checked by.
+        points: the number of places at which what is kept is judged.
+        progress: called with the number of messages processed since the last call.
 
     Raises:
-        ConfigError: a provider that is none.
+        ConfigError: a provider is unknown.
     """
     size = _Sizes(TokenCache(context_limits.counter))
     adapters = adapters_of(providers)
@@ -66,17 +66,17 @@ async def replay(
 
 
 def _without_usage(message: Message) -> Message:
-    """Return a message without its usage, which is that of the request as it was really made."""
+    """Return a message without its usage, which belongs to the request that was really made."""
     return message if message.usage is None else attrs.evolve(message, usage=None)
 
 
 @attrs.define(eq=False)
 class _Sizes:
-    """The sizes of messages, each counted once."""
+    """The sizes of messages, each counted only once."""
 
     token_cache: TokenCache
     known: dict[int, tuple[Message, int]] = attrs.field(factory=dict)
-    """By identity; the message is held, so that its identity stays its own."""
+    """By object id; holding the message ensures that its id is not reused."""
 
     def of(self, message: Message) -> int:
         if id(message) not in self.known:
@@ -86,7 +86,7 @@ class _Sizes:
 
 @attrs.define(eq=False)
 class _Run:
-    """One session under one policy, as far as it has come."""
+    """One session under one policy, up to the current turn."""
 
     policy: ReplayPolicy
     size: _Sizes
@@ -95,11 +95,11 @@ class _Run:
         default=attrs.Factory(lambda self: self.policy.make_view(), takes_self=True)
     )
     history: list[Message] = attrs.field(factory=list)
-    """The transcript as far as it has come; only appended to."""
+    """The transcript up to the current turn; only appended to."""
     view: list[Message] = attrs.field(factory=list)
     """The latest request."""
     seen: int = 0
-    """How many messages of the history were there at the latest request."""
+    """The length of the history at the latest request."""
     cache: PromptCache = attrs.field(
         default=attrs.Factory(lambda self: PromptCache(self.size.of), takes_self=True)
     )
@@ -132,7 +132,7 @@ class _Run:
         self._remember(prepared.messages, breaks=sent.breaks)
 
     def replayed(self, window: int) -> Replayed:
-        """Return what became of it."""
+        """Return the result."""
         self.validity.conclude(self.view)
         for number, problem in self.validity.refusals.items():
             self.requests[number] = attrs.evolve(self.requests[number], refused=problem)
@@ -162,7 +162,7 @@ class _Run:
         )
 
     def _remember(self, view: list[Message], *, breaks: bool) -> None:
-        """Hold what was sent; a view that only grew is extended."""
+        """Keep what was sent; a view that only grew is extended."""
         if breaks:
             self.view = list(view)
         else:
@@ -172,7 +172,7 @@ class _Run:
 
 @attrs.frozen
 class Change:
-    """The difference between a request as it would have been, and as it is."""
+    """The difference between a request and what it would have been without a cut."""
 
     dropped: int
     cleared: int
@@ -180,10 +180,10 @@ class Change:
 
 
 def describe_change(before: Sequence[Message], after: Sequence[Message]) -> Change:
-    """Compare a request as it would have been with what it is.
+    """Compare a request with what it would have been without a cut.
 
-    A message that is gone was dropped, one whose calls or results stand there in another wording
-    was cleared. A summary is neither.
+    A message that is missing was dropped. One whose calls or results are still there in another
+    form was cleared. A summary is neither.
 
     >>> task, reply = Message("user", "Look."), Message("assistant", "Done.")
     >>> describe_change([task, reply], [task])
@@ -212,7 +212,7 @@ def _lines(messages: Iterable[Message], ending: str) -> list[str]:
 
 
 def _kinds(message: Message) -> list[str]:
-    """Name what a message is; a tool message is one output for each result."""
+    """Return what a message is; a tool message is one output for each result."""
     if message.role == "tool":
         return [f"{result.name or 'tool'} output" for result in message.tool_results]
     return [{"user": "user message", "assistant": "reply"}.get(message.role, "system message")]

@@ -1,4 +1,4 @@
-"""The report: figures of policies side by side, in every table the same, as text and as JSON."""
+"""The report: the figures of policies side by side, as text and as JSON."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ _GAP = "  "
 
 @attrs.frozen(kw_only=True)
 class PolicyRow:
-    """One policy over one transcript or several. Sizes in tokens, shares from 0 to 1."""
+    """One policy over one transcript or several. Sizes are in tokens, shares from 0 to 1."""
 
     policy: str
     turns: int
@@ -37,29 +37,29 @@ class PolicyRow:
 
 @attrs.frozen(kw_only=True)
 class Report:
-    """Transcripts under policies, side by side. Sizes in tokens."""
+    """Transcripts under policies, side by side. Sizes are in tokens."""
 
     replays: tuple[tuple[Transcript, tuple[Replayed, ...]], ...]
-    """Each transcript with its policies, which are the same for all."""
+    """Each transcript with its policies, which are the same for all of them."""
     descriptions: tuple[str, ...]
-    """What each policy does, a sentence each."""
+    """What each policy does, one sentence each."""
     window: int
     reserve: int
     counter: str
-    """What counted, and how exactly."""
+    """Which counter was used, and how exact it is."""
     providers: tuple[str, ...]
 
     @property
     def rows(self) -> list[PolicyRow]:
-        """Every policy added up over the transcripts."""
+        """The totals of every policy over the transcripts."""
         by_policy = zip(*(replayed for _, replayed in self.replays), strict=True)
         return [row_of(each) for each in by_policy]
 
     def to_text(self, bold: Callable[[str], str] = str) -> str:
-        """Write a table for each transcript, and one for all where there are several.
+        """Return a table for each transcript, and one for all if there are several.
 
-        The best figures have an asterisk, and are passed through `bold`. Names are as they are
-        given: whoever prints them to a terminal takes out what it would obey.
+        The best figures have an asterisk, and are passed through `bold`. Names are not changed:
+        before printing to a terminal, remove control characters from them.
         """
         tables = []
         for transcript, replayed in self.replays:
@@ -100,9 +100,9 @@ class Column:
     title: str
     show: Callable[[float], str]
     better: Callable[[Sequence[float]], float] | None
-    """Picks the best of its values; None if no value is better than another."""
+    """Returns the best of its values; None if no value is better than another."""
     meaning: str
-    """What it is, in a sentence."""
+    """What the figure means, as a sentence."""
 
 
 def _whole(value: float) -> str:
@@ -114,7 +114,7 @@ def _percent(value: float) -> str:
 
 
 def _thousands(value: float) -> str:
-    """Write a large number in three digits.
+    """Return a large number with three digits.
 
     >>> _thousands(1_234_567), _thousands(45_678), _thousands(12)
     ('1.23 M', '45.7 k', '12')
@@ -172,7 +172,7 @@ COLUMNS = (
 
 
 def row_of(replayed: Sequence[Replayed]) -> PolicyRow:
-    """Add up one policy over transcripts: sums, the highest peak, means over transcripts."""
+    """Return the totals of one policy: sums, the highest peak, and means over transcripts."""
     sent = sum(each.sent for each in replayed)
     reused = sum(each.sent * (each.reused or 0) for each in replayed)
     return PolicyRow(
@@ -190,9 +190,9 @@ def row_of(replayed: Sequence[Replayed]) -> PolicyRow:
 
 
 def best_of(rows: Sequence[PolicyRow], column: Column) -> set[str]:
-    """Name the policies with the best figure, as far as their requests could all be sent.
+    """Return the policies with the best figure, among those whose requests could all be sent.
 
-    None is best where all are equal, or where no policy could have been used at all.
+    None is best if all are equal, or if no policy could have been used at all.
     """
     valued = [(row, getattr(row, column.key)) for row in rows]
     values = [value for row, value in valued if row.can_be_sent and value is not None]

@@ -1,4 +1,4 @@
-"""Transcripts of many makers: from a file to its conversations, by what its objects look like."""
+"""Transcripts in many formats: from a file to its conversations, recognized by their objects."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -17,19 +17,19 @@ _UNDERSTOOD = (
     "sessions of agentic (JsonlStore, to_plain), chat completions, Anthropic messages, "
     "Claude Code sessions, pi sessions; one JSON object a line, or one JSON array or object"
 )
-"""In words, for whoever brought something else."""
+"""The formats in words, for an error message."""
 
 
 @attrs.define
 class TranscriptUnreadable(AgenticError):
-    """A file that holds no conversation that can be read."""
+    """A file that contains no readable conversation."""
 
     name: str
-    """The file, as it was given."""
+    """The file, as it was passed."""
     line: int | None
-    """Counted from 1; None if it is about the whole."""
+    """Counted from 1; None if the error concerns the whole file."""
     found: str
-    """What is there."""
+    """What was found there."""
 
     def __str__(self) -> str:
         where = self.name if self.line is None else f"{self.name}, line {self.line}"
@@ -41,15 +41,15 @@ class Transcript:
     """One recorded conversation."""
 
     name: str
-    """What it is called in a report."""
+    """The name in a report."""
     format: str
-    """In whose form it was written."""
+    """The format that it was read from."""
     messages: tuple[Message, ...]
     notes: tuple[str, ...] = ()
-    """What was left out or mended, a sentence each."""
+    """What was left out or repaired, one sentence each."""
 
     def mended(self) -> "Transcript":
-        """Close what was left open, as a store does when it loads: every call has its result.
+        """Return the transcript repaired as a store does when it loads: every call has a result.
 
         >>> from agentic.messages import ToolCall
         >>> cut_off = Message("assistant", tool_calls=[ToolCall("c1", "run")])
@@ -81,11 +81,11 @@ class Transcript:
 def read_transcripts(path: str | Path, *, file: BinaryIO | None = None) -> list[Transcript]:
     """Read the conversations of a file: one, or one for each `{"messages": [...]}` in it.
 
-    Nothing of them is mended, see `Transcript.mended`. With a `file`, that is read and `path` is
-    only its name.
+    Nothing in them is repaired; see `Transcript.mended`. If `file` is passed, it is read instead,
+    and `path` is only its name.
 
     Raises:
-        TranscriptUnreadable: which line, what is there, and what would be understood.
+        TranscriptUnreadable: says which line, what was found, and which formats are understood.
         OSError: the file cannot be opened.
     """
     name = Path(path).name
@@ -104,11 +104,11 @@ _Reader = Callable[[Sequence[Value]], tuple[list[Message], list[str]]]
 
 @attrs.frozen
 class _Format:
-    """How one form is told from the others, and read."""
+    """How one format is recognized and read."""
 
     format: str
     recognizes: Callable[[dict[str, Any]], bool]
-    """Looks at one object of the file."""
+    """Examines one object of the file."""
     read: _Reader
     """Returns the messages and notes; raises Damage."""
 
@@ -121,7 +121,7 @@ _FORMATS = [
     _Format("Anthropic messages", _message_formats.is_anthropic, _message_formats.read_anthropic),
     _Format("chat completions", _message_formats.is_chat, _message_formats.read_chat),
 ]
-"""The first that recognizes any object of a file reads all of them."""
+"""The first format that recognizes any object of a file reads all of them."""
 
 
 def _read(found: Values, name: str) -> list[Transcript]:
@@ -147,7 +147,7 @@ def _messages_of(data: dict[str, Any]) -> list[Any] | None:
 
 
 def _inner(value: Value) -> Iterator[Value]:
-    """Yield the messages of one conversation, its system prompt first."""
+    """Yield the messages of one conversation, beginning with its system prompt."""
     system = value.data.get("system")
     if system:
         yield Value(value.line, {"role": "system", "content": system})
@@ -181,7 +181,7 @@ def _recognize(values: Sequence[Value]) -> _Format:
 
 
 def _count(number: int, one: str, many: str) -> str:
-    """Begin a sentence with a number; nothing for none.
+    """Return the start of a sentence with a number; empty for 0.
 
     >>> _count(2, "call is open", "calls are open")
     '2 calls are open'

@@ -1,12 +1,12 @@
-"""Whether the requests of a session would be accepted for their shape, at the cost of what is new.
+"""Whether providers would accept the structure of a session's requests, checked incrementally.
 
-A request is unsound if a call and its results are torn apart in it, or if what an adapter makes of
-it breaks a rule that the adapter's validator knows. A request that the next one begins with is a
-part of it: so of requests that only grow the last is looked at, and the others one by one if that
-is refused, or where they end in a reply, which is a matter of their own. Of a request that was cut
-only the rounds are looked at that are new, or have new neighbours: rules are about what stands
-beside each other, but for ids, and those the encoders keep apart. Where that is refused the whole
-is looked at, and has the last word.
+A request is invalid if a call is separated from its results, or if an adapter's encoding of it
+breaks a rule of the adapter's validator. If the next request begins with all of a request, that
+request is a part of the next. So of a series of requests that only grow, only the last is checked.
+The others are checked one by one if the last is refused, or if they end in a reply, which needs a
+check of its own. After a cut, only rounds that are new or have new neighbours are checked: the
+rules concern adjacent messages, except for ids, which the encoders keep unique. If that check
+refuses a request, the whole request is checked, and the result of this decides.
 """
 
 from bisect import bisect_right
@@ -23,9 +23,9 @@ __all__ = ["ADAPTERS", "Validity", "adapters_of", "refusal_of"]
 
 ADAPTERS = ("anthropic", "openai_chat", "openai_responses", "gemini", "bedrock")
 _BESIDE = 2
-"""How many rounds before and after what is new are looked at with it."""
+"""How many rounds before and after the new ones are checked with them."""
 _OTHERS = Message("user", "And so on.")
-"""Stands for the rounds that are not looked at."""
+"""Replaces the rounds that are not checked."""
 
 
 def adapters_of(names: Sequence[str]) -> tuple[ModuleType, ...]:
@@ -44,7 +44,7 @@ def adapters_of(names: Sequence[str]) -> tuple[ModuleType, ...]:
 
 
 def refusal_of(view: list[Message], adapters: Sequence[ModuleType] = ()) -> str:
-    """Return why a request would be refused; nothing if it would not.
+    """Return why a request would be refused; empty if it would not.
 
     >>> from agentic.messages import ToolResult
     >>> refusal_of([Message("tool", tool_results=[ToolResult("c1", "run")])])
@@ -60,18 +60,18 @@ def refusal_of(view: list[Message], adapters: Sequence[ModuleType] = ()) -> str:
 
 @attrs.frozen
 class _Known:
-    """A request by the identities of its messages, each with its neighbours."""
+    """A request by the object ids of its messages, each with its neighbours."""
 
     beside: dict[int, tuple[int, int]] = attrs.field(factory=dict)
     held: tuple[Message, ...] = ()
-    """The messages, so that their identities stay their own."""
+    """The messages, kept alive so that their ids are not reused."""
 
     @classmethod
     def of(cls, view: Sequence[Message]) -> "_Known":
         return cls({own: (left, right) for left, own, right in _neighbours(view)}, tuple(view))
 
     def unknown(self, view: Sequence[Message]) -> list[int]:
-        """Return the positions of messages that did not stand between the same two."""
+        """Return the positions of the messages whose neighbours are new."""
         neighbours = enumerate(_neighbours(view))
         return [
             at for at, (left, own, right) in neighbours if self.beside.get(own) != (left, right)
@@ -80,23 +80,23 @@ class _Known:
 
 @attrs.define(eq=False)
 class Validity:
-    """Looks at the requests of one session, in order."""
+    """Checks the requests of one session, in order."""
 
     adapters: tuple[ModuleType, ...] = ()
     refusals: dict[int, str] = attrs.field(factory=dict, init=False)
-    """Why requests would be refused, by their number from 0; known when their run is concluded."""
+    """Why requests would be refused, by number from 0; complete once their series is concluded."""
     _lengths: list[int] = attrs.field(factory=list, init=False)
-    """The lengths of the requests that only grew, the latest last."""
+    """The lengths of the requests that only grew, in order."""
     _concluded: int = attrs.field(default=0, init=False)
     _sound: _Known = attrs.field(factory=_Known, init=False)
-    """The latest request that was looked at and found sound."""
+    """The latest request that was checked and found valid."""
 
     def note(self, length: int) -> None:
-        """Take in that a request of so many messages was sent, and begins with the one before."""
+        """Record a request of this many messages that begins with the one before it."""
         self._lengths.append(length)
 
     def conclude(self, view: list[Message]) -> None:
-        """Look at the requests since the last conclusion, of which `view` is the latest."""
+        """Check the requests since the last conclusion; `view` is the latest of them."""
         refused = bool(self._lengths) and self._refusal(view)
         starts = _starts(view)
         for length in self._lengths:
@@ -111,7 +111,7 @@ class Validity:
         self._lengths.clear()
 
     def _refusal(self, view: list[Message]) -> str:
-        """Do what `refusal_of` does, at the cost of what is not known to be sound."""
+        """Do what `refusal_of` does, checking only what is not known to be valid."""
         stretches = list(_stretches(self._sound.unknown(view), _starts(view), len(view)))
         accepted = bool(view) and not any(
             refusal_of(_part(view, *stretch), self.adapters) for stretch in stretches
@@ -122,7 +122,7 @@ class Validity:
         return problem
 
     def _refusal_at_end(self, view: list[Message], length: int, starts: list[int]) -> str:
-        """Look at the beginning of a sound request as if it were all: only its end is new."""
+        """Check the beginning of a valid request as if it were all: only its end is new."""
         [(first, _)] = _stretches([length - 1], starts, length)
         end = view[first:length]
         if not refusal_of([_OTHERS, *end] if first else end, self.adapters):
@@ -131,20 +131,20 @@ class Validity:
 
 
 def _neighbours(view: Sequence[Message]) -> Iterator[tuple[int, int, int]]:
-    """Return each message between its neighbours, by identity; beside the first and last is 0."""
+    """Yield the object ids of each message and its neighbours; 0 if there is no neighbour."""
     ids = [0, *map(id, view), 0]
     return zip(ids, ids[1:], ids[2:], strict=False)
 
 
 def _starts(view: Sequence[Message]) -> list[int]:
-    """Return where rounds begin, if none is torn."""
+    """Return the positions where rounds begin, if no round is broken."""
     return [at for at, message in enumerate(view) if message.role != "tool" or not at]
 
 
 def _stretches(
     positions: Sequence[int], starts: Sequence[int], length: int
 ) -> Iterator[tuple[int, int]]:
-    """Yield the rounds that hold these positions, with some before and after them, none twice."""
+    """Yield the stretches of rounds around these positions, without overlaps."""
     first = last = 0
     for position in positions:
         round_of = bisect_right(starts, position) - 1
@@ -160,7 +160,7 @@ def _stretches(
 
 
 def _part(view: list[Message], first: int, last: int) -> list[Message]:
-    """Cut a stretch out; a word of the user's stands for what is before it, and after it."""
+    """Return a stretch; a user message takes the place of what comes before and after it."""
     before = [_OTHERS] if first else []
     after = [_OTHERS] if last < len(view) else []
     return [*before, *view[first:last], *after] if before or after else view
