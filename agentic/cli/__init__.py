@@ -1,8 +1,8 @@
-"""The `agentic` command: cut, count, talk, look after stored sessions, and replay transcripts.
+"""The `agentic` command: truncate, count, chat, manage stored sessions, and replay transcripts.
 
-`agentic --help` lists the commands; each loads only what it needs. The exit status is 0 if all went
-well, 1 for a problem, which is told in a sentence on stderr, 2 for a command line that is none, 130
-after Ctrl-C, and 141 where whoever read the output stopped reading.
+`agentic --help` lists the commands; each loads only what it needs. The exit status is 0 for
+success, 1 for a problem (one sentence on stderr), 2 for an invalid command line, 130 after Ctrl-C,
+and 141 if the reader of the output stopped reading.
 """
 
 import collections.abc
@@ -12,9 +12,9 @@ __all__ = ["main"]
 
 
 def main(arguments: collections.abc.Sequence[str] | None = None) -> int:
-    """Run a command line, by default the process's own, and return its exit status.
+    """Run a command line, by default that of the process, and return its exit status.
 
-    Without the extra `cli` it says how to install that.
+    Without the extra `cli`, print how to install it.
     """
     try:
         from agentic.cli._command_line import run  # noqa: PLC0415  the extra may be missing

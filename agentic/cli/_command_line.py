@@ -1,7 +1,7 @@
-"""The command line as a whole: its commands by name, and the way from a line to an exit status.
+"""The command line: its commands by name, and how an invocation becomes an exit status.
 
-Each command is imported when it is run. `agentic --help` imports none of them: the sentence that it
-shows of each stands here. Every problem is one sentence on stderr.
+Each command is imported when it is run. `agentic --help` imports none of them, so the sentence that
+it shows for each is here. Every problem is one sentence on stderr.
 """
 
 import contextlib
@@ -19,9 +19,9 @@ from agentic.cli._stdio import whole_streams
 __all__ = ["COMMANDS", "run"]
 
 _INTERRUPTED = 130
-"""128 and the number of SIGINT, as a shell reports a command that Ctrl-C ended."""
+"""128 plus the number of SIGINT, as a shell reports a command that Ctrl-C ended."""
 _READER_GONE = 141
-"""128 and the number of SIGPIPE, as a shell reports a command whose reader left."""
+"""128 plus the number of SIGPIPE, as a shell reports a command whose reader left."""
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "chat": ("agentic.cli._chat:chat_command", "Talk with an agent in the terminal."),
     "sessions": ("agentic.cli._sessions:sessions_command", "List, rename or delete sessions."),
@@ -39,7 +39,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "truncate": ("agentic.cli._truncate:truncate_command", "Cut a text, as head(1) and tail(1)."),
     "count": ("agentic.cli._count:count_command", "Count the tokens of texts."),
 }
-"""Every command, with the place of its code and what it does."""
+"""Every command: the location of its code, and what it does."""
 
 
 def run(arguments: Sequence[str] | None) -> int:
@@ -50,16 +50,16 @@ def run(arguments: Sequence[str] | None) -> int:
             sys.stdout.flush()
         except BrokenPipeError:
             return _READER_GONE
-        except OSError as problem:  # of the flush: a full disk
+        except OSError as problem:  # from the flush: the disk is full, for example
             return _tell(describe_problem(problem))
         return status
 
 
 class _LazyGroup(click.Group):
-    """A group that imports a command when it is asked for."""
+    """A group that imports a command only when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names, as they are to be read."""
+        """Return the names in the order in which they are shown."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -74,7 +74,7 @@ class _LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is asked for; of a misspelt one tell the nearest."""
+        """Return the requested command; for a misspelt one, suggest the nearest name."""
         near = difflib.get_close_matches(args[0], COMMANDS, 1)
         if near and args[0] not in COMMANDS:
             ctx.fail(f"No such command {args[0]!r}, but {near[0]!r}")
@@ -128,7 +128,7 @@ def _invoke(arguments: Sequence[str] | None) -> int:
 
 
 def _usage(mistake: click.UsageError) -> str:
-    """Return what was mistaken, and where the right way is written."""
+    """Return what is wrong with the command line, and where to find the correct form."""
     path = mistake.ctx.command_path if mistake.ctx else "agentic"
     return f"{end_sentence(mistake.format_message())} See '{path} --help'."
 

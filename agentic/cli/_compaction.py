@@ -1,4 +1,4 @@
-"""What a session's context holds: look at it, compact it, see what that dropped, and undo it."""
+"""The context of a stored session: show it, compact it, show what that dropped, and undo it."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
@@ -126,7 +126,7 @@ def restore_command(*, name: str, session_id: str | None, as_json: bool) -> None
 
 
 def describe_compaction(done: Compaction) -> str:
-    """Return what became of a compaction.
+    """Return the outcome of a compaction as a sentence.
 
     >>> describe_compaction(Compaction(messages=[]))
     'There is nothing to summarize yet.'
@@ -144,7 +144,7 @@ def describe_compaction(done: Compaction) -> str:
 
 
 def describe_undo(diff: Diff) -> str:
-    """Return what an undo brought back.
+    """Return what an undo restored, as a sentence.
 
     >>> describe_undo(Diff((Message("user"),), ()))
     'In the context again: 1 message.'
@@ -169,7 +169,7 @@ def describe_message(message: Message, width: int = 72) -> str:
 def _with_session(
     place: SessionPlace, session_id: str | None, do: Callable[[Session], Coroutine[Any, Any, _T]]
 ) -> tuple[str, _T]:
-    """Open a session, do something with it, and return its id and what that returned."""
+    """Open a session, call a function with it, and return its id and the function's result."""
 
     async def run() -> tuple[str, _T]:
         found = await place.find(session_id)

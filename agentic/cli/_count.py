@@ -1,4 +1,4 @@
-"""`agentic count`: how many tokens texts are, by the best counter that is installed for a model."""
+"""`agentic count`: the number of tokens in texts, by the best counter installed for a model."""
 
 import codecs
 from io import BufferedReader
@@ -13,7 +13,7 @@ from agentic.cli._stdio import open_input
 __all__ = ["count_command"]
 
 _BLOCK = 1_048_576
-"""Bytes read at a time. A larger text is counted in parts that end with a line."""
+"""The number of bytes read at a time. A larger text is counted in parts that end with a line."""
 _decoder = codecs.getincrementaldecoder("utf-8")
 
 
@@ -26,7 +26,7 @@ class _Counted:
     bytes: int
 
     def line(self) -> str:
-        """Return the line for people, as wc(1) has it."""
+        """Return the line that is printed, in the format of wc(1)."""
         name = "" if self.file == "-" else f" {printable(self.file)}"
         return f"{self.tokens:>9}{name}"
 
@@ -50,7 +50,7 @@ def count_command(*, files: tuple[str, ...], model: str, as_json: bool) -> int:
     for file in files or ("-",):
         try:
             counted.append(_count(file, counter))
-        except OSError as problem:  # as wc(1): tell, and go on
+        except OSError as problem:  # like wc(1): report it, and continue
             click.echo(printable(f"agentic: {describe_problem(problem)}"), err=True)
             continue
         if not as_json:

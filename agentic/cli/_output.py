@@ -1,4 +1,4 @@
-"""What a command prints: text that a terminal can show safely, JSON, problems and warnings."""
+"""What a command prints: text that is safe for a terminal, JSON, problems and warnings."""
 
 import contextlib
 import json
@@ -23,13 +23,13 @@ __all__ = [
 ]
 
 _BIDI = "\u202a-\u202e\u2066-\u2069"
-"""What turns the order of characters round, so that a line shows something else than it says."""
+"""Characters that reverse the order of text, so that a line shows something else than it says."""
 _CONTROLS = re.compile(rf"\x1b\[[0-?]*[ -/]*[@-~]|\r(?=\n)|[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]")
 _ESCAPED = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
-    r"""Leave out what a terminal would obey, and what would show the text in another order.
+    r"""Remove control characters, and characters that would show the text in another order.
 
     >>> printable("\x1b[2Jred\x07\r\n\tgreen \u202eder")
     'red\n\tgreen der'
@@ -38,7 +38,7 @@ def printable(text: str) -> str:
 
 
 def clip(text: str, width: int) -> str:
-    r"""Put a text on one line of at most so many characters.
+    r"""Return a text on one line of at most `width` characters.
 
     >>> clip("one\n  two three", 10)
     'one two t…'
@@ -48,7 +48,7 @@ def clip(text: str, width: int) -> str:
 
 
 def escape(line: str) -> str:
-    r"""Write what a terminal would obey as escapes, in a line of JSON: it means what it meant.
+    r"""Escape control characters in a line of JSON, which keeps its meaning.
 
     >>> escape('"red\u202e"')
     '"red\\u202e"'
@@ -66,7 +66,7 @@ def json_line(plain: Any) -> str:
 
 
 def end_sentence(text: str) -> str:
-    """End a sentence, if it is not ended.
+    """Add a full stop to a sentence if it has no end mark.
 
     >>> end_sentence("it is red"), end_sentence("did you mean 'red'?."), end_sentence("it is red.")
     ('it is red.', "did you mean 'red'?", 'it is red.')
@@ -76,7 +76,7 @@ def end_sentence(text: str) -> str:
 
 
 def describe_problem(problem: BaseException) -> str:
-    """Return what went wrong, in a sentence; "" for what is a defect of the program.
+    """Return what went wrong as a sentence, or "" for a defect of the program.
 
     >>> describe_problem(FileNotFoundError(2, "No such file or directory", "notes.txt"))
     'notes.txt: no such file or directory'
@@ -103,7 +103,7 @@ def _name(filename: object) -> str:
 
 @contextlib.contextmanager
 def print_warnings(print_line: Callable[[str], None]) -> Iterator[None]:
-    """Print warnings meanwhile, unless the caller of the command has set up logging."""
+    """Print warnings in this block, unless the caller of the command has set up logging."""
     before = logging.lastResort
     logging.lastResort = _Printer(print_line)
     try:
@@ -113,7 +113,7 @@ def print_warnings(print_line: Callable[[str], None]) -> Iterator[None]:
 
 
 def print_warnings_on_stderr() -> contextlib.AbstractContextManager[None]:
-    """Print warnings like any problem of a command."""
+    """Print warnings on stderr, like any problem of a command."""
     return print_warnings(lambda line: click.echo(f"agentic: {line}", err=True))
 
 

@@ -1,8 +1,8 @@
-"""How a stored session is named on the command line: a place, and an id in it.
+"""How the command line names a stored session: by a place, and an id in that place.
 
 A place is an agent, by its file or its name; a folder of sessions; a session file; `sqlite:FILE`;
-or the address of a PostgreSQL database. Whatever it is, it is looked after as an agent's: one that
-its file describes, or one with the defaults, who summarizes by a digest.
+or the address of a PostgreSQL database. In every case its sessions are handled as those of an
+agent: the one that the file describes, or one with the defaults, which summarizes with a digest.
 """
 
 import errno
@@ -24,7 +24,8 @@ _AGENTS = {".yaml", ".yml"}
 _SLASHES = ("/", os.sep)
 _SERVERS = ("postgresql:", "postgres:")
 _WINDOW = 200_000
-"""Of an agent that nothing describes: so much that N and K decide."""
+"""The window for sessions without an agent: so large that `max_messages` and `max_tokens`
+decide."""
 
 place_argument = click.argument("name", metavar="PLACE")
 session_option = click.option(
@@ -38,22 +39,22 @@ session_option = click.option(
 
 @attrs.frozen
 class SessionPlace:
-    """Where sessions are kept, and what agent they are of."""
+    """Where sessions are kept, and which agent they belong to."""
 
     name: str
-    """As it was given."""
+    """The place as it was passed."""
     agent: config.AgentConfig
     session_id: str | None = None
-    """The only one that is meant, where the place is a session file."""
+    """The only possible id, if the place is a session file."""
 
     @classmethod
     def at(cls, name: str, *, new: bool = False) -> "SessionPlace":
-        """Find a place by what a user calls it; `new` takes one that is not there yet.
+        """Return the place that a user names; with `new`, it need not exist yet.
 
         Raises:
-            ConfigError: no agent is called so, or its file has mistakes.
+            ConfigError: there is no such agent, or its file has mistakes.
             OSError: there is no such file or folder.
-            ClickException: with `new`, a name of no agent that does not say what to make.
+            ClickException: with `new`, the name is not an agent's and does not say what to create.
         """
         if name.startswith(_SERVERS):
             return cls(name, _agent(kind="postgres", dsn=name))
@@ -72,19 +73,19 @@ class SessionPlace:
         return cls(name, _agent_or_advice(name) if new else find_agent(name))
 
     async def find(self, session_id: str | None) -> str:
-        """Return the id of a session that is there, by default of the one that changed last.
+        """Return the id of an existing session, by default the one that was changed last.
 
         Raises:
-            ConfigError: no session id, or a second one beside that of a session file.
+            ConfigError: the id is invalid, or differs from that of the session file.
             SessionNotFound: there is no such session.
-            ClickException: there is none at all.
+            ClickException: there is no session at all.
         """
         sessions = self.agent.sessions()
         if (wanted := self.only(session_id)) is None:
             if found := await sessions.list():
                 return found[0].id
             raise click.ClickException(f"{self.name} holds no session yet: agentic chat begins one")
-        # The first line tells; a list may read every session there is.
+        # The first line is enough to tell; listing may read every session.
         lines = sessions.export(wanted)
         await anext(lines, None)
         if isinstance(lines, AsyncGenerator):
@@ -92,7 +93,7 @@ class SessionPlace:
         return wanted
 
     def only(self, session_id: str | None) -> str | None:
-        """Return the id that is asked for, or that of the session file; None for neither."""
+        """Return the requested id, or that of the session file; None for neither."""
         if self.session_id and session_id not in (None, self.session_id):
             raise ConfigError(
                 "--session", session_id, f"{self.session_id}, which the file is", "leave it out"
@@ -101,11 +102,11 @@ class SessionPlace:
 
 
 def find_agent(name: str) -> config.AgentConfig:
-    """Read an agent by its name or by its file.
+    """Load an agent by its name or its file.
 
     Raises:
-        ConfigError: no agent is called so, or its file has mistakes.
-        ClickException: it is a file, and none of an agent.
+        ConfigError: there is no such agent, or its file has mistakes.
+        ClickException: the file is not an agent's.
     """
     suffix = Path(name).suffix
     if suffix and suffix not in _AGENTS and "/" not in name and Path(name).is_file():
@@ -117,7 +118,7 @@ def find_agent(name: str) -> config.AgentConfig:
 
 
 def _agent_or_advice(name: str) -> config.AgentConfig:
-    """Read an agent; where nothing is called so, tell also how a new place is named."""
+    """Load an agent; if there is none of that name, also say how a new place is named."""
     try:
         return find_agent(name)
     except config.ConfigProblems:
@@ -136,7 +137,7 @@ def _agent(**store: Any) -> config.AgentConfig:
 
 
 def _there(path: Path, *, new: bool) -> str:
-    """Return a path that is there, or may be made."""
+    """Return a path that exists, or that may be created."""
     if not new and not path.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     return str(path.absolute())

@@ -1,4 +1,4 @@
-"""`agentic replay`: real transcripts under policies, as a table, as JSON, as a page."""
+"""`agentic replay`: real transcripts under policies, as a table, as JSON, or as a page."""
 
 import asyncio
 import contextlib
@@ -99,7 +99,7 @@ def replay_command(
     if not read:
         return 1
     if html is not None:
-        html.touch()  # a folder that is not there is told before the work, not after it
+        html.touch()  # so that a missing folder is reported before the work, not after it
     report = Report(
         replays=tuple(_replays(read, policies, context_limits, providers)),
         descriptions=tuple(policy.description for policy in policies),
@@ -128,7 +128,7 @@ def _limits(window: int | None, reserve: int | None, model: str | None) -> budge
 
 
 def _policy(spec: str, context_limits: ContextLimits) -> ReplayPolicy:
-    """Make a policy by its name and options, or take that of an agent."""
+    """Return a policy by its name and options, or that of an agent's file."""
     if spec.endswith(_AGENTS):
         return _policy_of_agent(Path(spec))
     name = spec.partition(":")[0]
@@ -139,8 +139,8 @@ def _policy(spec: str, context_limits: ContextLimits) -> ReplayPolicy:
 
 
 def _policy_of_agent(path: Path) -> ReplayPolicy:
-    """Take the strategies and the budget of an agent; no model is asked, a digest summarizes."""
-    from agentic import config  # noqa: PLC0415  it needs an extra
+    """Return an agent's strategies and budget as a policy; a digest summarizes, not a model."""
+    from agentic import config  # noqa: PLC0415  requires an extra
 
     agent = config.load(path)
     counter = agent.counter()
@@ -155,7 +155,7 @@ def _policy_of_agent(path: Path) -> ReplayPolicy:
 
 
 def _read(paths: Sequence[str]) -> tuple[list[Transcript], int]:
-    """Read what can be read, tell of the rest, and count what was named of that."""
+    """Read all readable files, report the others, and count those that were named explicitly."""
     read: list[Transcript] = []
     unread = 0
     for path, is_named in _files(paths):
@@ -173,7 +173,7 @@ def _read(paths: Sequence[str]) -> tuple[list[Transcript], int]:
 
 
 def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """Yield each file, and whether it was named: a folder may hold other files, too."""
+    """Yield each file, and whether it was named explicitly: a folder may hold other files, too."""
     for path in paths:
         if not path:
             raise click.UsageError("the name of a transcript is empty: name a file or a folder")
@@ -187,7 +187,7 @@ def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 
 def _named_apart(transcripts: list[Transcript]) -> list[Transcript]:
-    """Number transcripts of the same name."""
+    """Number the transcripts that have the same name."""
     seen: dict[str, int] = {}
     apart = []
     for transcript in transcripts:
@@ -213,11 +213,11 @@ def _replays(
 
 @contextlib.contextmanager
 def _progress(total: int) -> Iterator[Callable[[int], None] | None]:
-    """Show how far it is, where somebody looks at stderr."""
+    """Show progress if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
-    from rich import progress  # noqa: PLC0415  only where it is seen
+    from rich import progress  # noqa: PLC0415  only if it is shown
     from rich.console import Console  # noqa: PLC0415
 
     columns = (
@@ -241,7 +241,7 @@ def _print(report: Report, *, as_json: bool) -> None:
 
 
 def _printable(report: Report) -> Report:
-    """Take out of the names and notes what a terminal would obey."""
+    """Remove control characters from the names and notes."""
 
     def transcript(found: Transcript) -> Transcript:
         notes = tuple(map(printable, found.notes))

@@ -1,6 +1,6 @@
-"""Stored sessions: list, rename, delete and redact them, and carry them from store to store.
+"""Stored sessions: list, rename, delete and redact them, and copy them between stores.
 
-A session is exported and imported as JSON lines, from any store into any other.
+A session is exported and imported as JSON lines, from any store to any other.
 """
 
 import asyncio
@@ -149,7 +149,7 @@ def import_command(*, name: str, file: str, session_id: str | None) -> None:
 
 
 def _check_options(*, rename: bool, delete: bool, yes: bool, as_json: bool) -> None:
-    """Refuse options of which one would be passed over in silence."""
+    """Raise for options of which one would be silently ignored."""
     if rename and delete:
         raise click.UsageError("--rename and --delete exclude each other")
     if yes and not delete:
@@ -163,7 +163,7 @@ async def _list(place: SessionPlace) -> Sequence[SessionInfo]:
 
 
 def _is_meant(session_id: str, *, yes: bool) -> bool:
-    """Ask before what cannot be undone."""
+    """Ask for confirmation of what cannot be undone."""
     if yes:
         return True
     if not sys.stdin.isatty():
@@ -182,7 +182,7 @@ def _as_json(found: Sequence[SessionInfo]) -> str:
 
 
 def _as_table(found: Sequence[SessionInfo]) -> str:
-    """Draw a table that does not depend on the width of a screen."""
+    """Return a table that does not depend on the width of the screen."""
     rows = [("SESSION", "MESSAGES", "SUMMARIZED", "CHANGED", "TITLE")]
     rows += [
         (
@@ -209,7 +209,7 @@ def _as_line(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def local_time(when: datetime) -> str:
-    """Return a time as the clock on the wall shows it."""
+    """Return a time in the local time zone."""
     return f"{when.astimezone():%Y-%m-%d %H:%M}"
 
 
@@ -226,7 +226,7 @@ async def _redact(
 
 
 def _read_secret(file: BinaryIO) -> str:
-    """Read a secret; an editor ends the file with a newline, which is no part of it."""
+    """Read a secret; the newline that an editor adds at the end is not part of it."""
     return file.read().decode("utf-8", "surrogateescape").removesuffix("\n").removesuffix("\r")
 
 
@@ -244,7 +244,7 @@ def _escaped(line: bytes) -> bytes:
 
 @contextlib.contextmanager
 def _open_target(output: str) -> Iterator[BinaryIO]:
-    """Open stdout, or a new file that only its owner can read; after a failure there is none."""
+    """Open stdout, or a new private file that is removed if the block fails."""
     if output == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -262,7 +262,7 @@ def _open_private(path: str, flags: int) -> int:
 
 
 async def _import(place: SessionPlace, session_id: str, lines: list[bytes], file: str) -> None:
-    """Import into a folder that is thrown away, and if that is a session, into its place."""
+    """Import into a temporary folder first; only a valid session is imported into its place."""
     if _is_foreign(lines):
         raise click.ClickException(
             f"{file} is not a session written by agentic export; agentic replay reads "
@@ -270,7 +270,7 @@ async def _import(place: SessionPlace, session_id: str, lines: list[bytes], file
         )
     with tempfile.TemporaryDirectory() as folder:
         tried = JsonlSessions(folder)
-        tried.open(session_id)  # a mistaken id is told first
+        tried.open(session_id)  # so that an invalid id is reported first
         if any(line.strip() for line in lines):
             await tried.import_(session_id, lines)
         found = [each for each in await tried.list() if each.messages]
@@ -280,7 +280,7 @@ async def _import(place: SessionPlace, session_id: str, lines: list[bytes], file
 
 
 def _is_foreign(lines: list[bytes]) -> bool:
-    """Return whether the first line is JSON of others; what is none at all is damage."""
+    """Return whether the first line is JSON of another kind; a line that is not JSON is damage."""
     try:
         first = json.loads(next((line for line in lines if line.strip()), b"0"))
     except (ValueError, RecursionError):

@@ -1,6 +1,6 @@
-"""The standard streams of the process: all that is printed is written, or an error says why not.
+"""The standard streams: everything printed is written completely, or an error says why not.
 
-A file that a command reads may be stdin, by the name `-`.
+Commands that read a file accept `-` for stdin.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ __all__ = ["CapturedStdio", "captured_stdio", "open_input", "whole_streams"]
 
 @contextlib.contextmanager
 def open_input(file: str) -> Iterator[io.BufferedReader]:
-    """Open a file, or take stdin for `-`, which stays open."""
+    """Open a file, or use stdin for `-`, which is not closed."""
     if not file:
         raise click.UsageError("the name of a file is empty: name one, or - for stdin")
     if file != "-":
@@ -33,9 +33,10 @@ def open_input(file: str) -> Iterator[io.BufferedReader]:
 
 
 class _Whole(io.RawIOBase):
-    """A descriptor that takes all of what is written, also where a system call takes a part.
+    """A descriptor that writes everything, even if a system call writes only a part.
 
-    After an error, which is raised once, it takes the rest and forgets it: nobody flushes in vain.
+    After an error, which is raised once, it discards further data, so that no later flush fails
+    again.
     """
 
     def __init__(self, descriptor: int, problem: OSError | None = None) -> None:
@@ -68,14 +69,14 @@ class _Whole(io.RawIOBase):
             raise self._problem
         try:
             return os.write(self._descriptor, data)
-        except BlockingIOError:  # a pipe that its reader made so
+        except BlockingIOError:  # the pipe was made non-blocking by its reader
             select.select([], [self._descriptor], [])
             return 0
 
 
 @contextlib.contextmanager
 def whole_streams() -> Iterator[None]:
-    """Write stdout and stderr whole meanwhile, with `?` for a character that an encoding lacks."""
+    """Write stdout and stderr completely in this block, with `?` for unencodable characters."""
     before = sys.stdout, sys.stderr
     sys.stdout = _made_whole(before[0], OSError("stdout is closed: nothing can be printed"))
     sys.stderr = _made_whole(before[1])
@@ -89,20 +90,20 @@ def whole_streams() -> Iterator[None]:
 
 @attrs.frozen
 class CapturedStdio:
-    """The standard streams that a conversation has to itself."""
+    """The standard streams, reserved for a conversation."""
 
     source: BinaryIO | tuple[()]
-    """Where requests come from; nothing where stdin is closed."""
+    """Where requests come from; empty if stdin is closed."""
     out: TextIO
-    """Where replies go to."""
+    """Where replies are written."""
 
 
 @contextlib.contextmanager
 def captured_stdio() -> Iterator[CapturedStdio]:
-    """Keep stdin and stdout to oneself.
+    """Reserve stdin and stdout for the caller.
 
-    Meanwhile what others print goes to stderr, and who reads finds nothing: other code in this
-    process as well as the processes that it starts.
+    In this block, what other code prints goes to stderr, and other code that reads stdin finds it
+    empty. This also applies to processes that are started.
     """
     with contextlib.ExitStack() as stack:
         captured = CapturedStdio(_capture_source(stack), _capture_out(stack))
@@ -139,14 +140,14 @@ def _capture_out(stack: contextlib.ExitStack) -> TextIO:
     stack.callback(os.dup2, kept, descriptor)
     # So a tool's print, and that of its processes, cannot get between the replies.
     os.dup2(instead, descriptor)
-    problem = raw._problem if isinstance(raw, _Whole) else None  # noqa: SLF001  our own
+    problem = raw._problem if isinstance(raw, _Whole) else None  # noqa: SLF001  our own class
     out = _text(_Whole(kept, problem), sys.stdout)
     stack.callback(_flush, out)
     return out
 
 
 def _made_whole(stream: TextIO | None, problem: OSError | None = None) -> TextIO:
-    if stream is None:  # the descriptor is taken, or the next file that is opened would get it
+    if stream is None:  # keep the descriptor occupied, or the next file opened would get it
         nowhere = os.open(os.devnull, os.O_WRONLY)
         return io.TextIOWrapper(io.BufferedWriter(_Whole(nowhere, problem)), encoding="utf-8")
     raw = getattr(stream, "buffer", None)
@@ -174,7 +175,7 @@ def _flush(stream: TextIO) -> None:
 
 
 def _descriptor(stream: TextIO) -> int | None:
-    """Return the number of the stream for the system; None for one in memory."""
+    """Return the stream's descriptor; None for a stream in memory."""
     try:
         return stream.fileno()
     except (OSError, ValueError):

@@ -1,11 +1,11 @@
 """`agentic truncate`: a filter that keeps the start, the end or both ends of a text.
 
-Bytes go through as they are, those that are no UTF-8 too. In a text that is larger than the limit
-each of these counts as three, like the character that a model would get in its place. Only what the
-limits keep is held.
+Bytes are passed through unchanged, even if they are not UTF-8. If the text exceeds the limit, each
+such byte counts as three, like the character that a model would receive instead. Only what the
+limits keep is held in memory.
 
-A limit is spelled `2000`, `50KB`, `1M`, or `all`; a kilobyte has 1,024 bytes however it is spelled,
-as in an agent's file.
+A limit is written as `2000`, `50KB`, `1M`, or `all`. A kilobyte is 1,024 bytes however it is
+written, as in an agent's file.
 """
 
 import codecs
@@ -28,9 +28,9 @@ from agentic.cli._stdio import open_input
 __all__ = ["LINES", "SIZE", "truncate_command"]
 
 _BLOCK = 262_144
-"""Bytes read at a time."""
+"""The number of bytes read at a time."""
 _PATIENCE_SECONDS = 0.1
-"""How long a pipe that has given enough may take to tell whether it goes on."""
+"""How long a pipe that has delivered enough may take to show whether it continues."""
 _Buffer = truncate.HeadBuffer | truncate.TailBuffer | truncate.MiddleBuffer
 _BUFFERS: Mapping[str, type[_Buffer]] = {
     "head": truncate.HeadBuffer,
@@ -43,7 +43,7 @@ _SIZE_PATTERN = re.compile(r"([0-9]+)\s*([kmg]?)(?:b|ib|)", re.IGNORECASE)
 
 
 class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
-    """A whole number from 0, `all` for None, or nothing for the default."""
+    """A whole number from 0, `all` for None, or omitted for the default."""
 
     def __init__(self, name: str, pattern: re.Pattern[str], allowed: str) -> None:
         self.name = name
@@ -53,7 +53,7 @@ class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer cli
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | truncate.Default | None:
-        """Read the number."""
+        """Return the number."""
         if isinstance(value, truncate.Default):
             return value
         if not isinstance(value, str):
@@ -133,14 +133,14 @@ def truncate_command(
 
 @attrs.frozen
 class _Cut:
-    """What is kept of a stream, measured in the bytes that it has."""
+    """What is kept of a stream, measured in the stream's own bytes."""
 
     result: truncate.Result
     unread: str
-    """Why the totals are not known; empty where they are."""
+    """Why the totals are unknown; empty if they are known."""
 
     def written(self, size: int | None) -> bytes:
-        """Return what a filter prints: whole lines at the start end as they did."""
+        """Return what the filter prints: whole lines at the start keep their line ends."""
         result = self.result
         ended = result.mode is truncate.Mode.HEAD and result.truncated and result.output_lines
         ended = ended and not result.first_line_over_limit
@@ -149,7 +149,7 @@ class _Cut:
         return written + (b"\n" if ended and has_room else b"")
 
     def notice(self, file: str | None) -> str:
-        """Return what is missing; empty if nothing is."""
+        """Return what is missing; empty if nothing is missing."""
         result = self.result
         if not self.unread:
             return result.notice(file)
@@ -163,7 +163,7 @@ class _Cut:
         return f"Only the first {shown} shown: {self.unread}."
 
     def plain(self) -> dict[str, Any]:
-        """Return the JSON form; a total that is not known is null."""
+        """Return the JSON form; an unknown total is null."""
         plain = attrs.asdict(self.result)
         plain["mode"] = self.result.mode.value
         plain["content"] = _encode(self.result.content).decode("utf-8", "replace")
@@ -171,7 +171,7 @@ class _Cut:
 
 
 def _nothing(mode: str) -> _Cut:
-    """Keep nothing of a stream, and read nothing, as head(1) does for a limit of 0."""
+    """Return an empty result without reading, as head(1) does for a limit of 0."""
     result = attrs.evolve(_BUFFERS[mode]().result(), truncated=True, mode=truncate.Mode(mode))
     return _Cut(result, "the limit is 0, so nothing was read")
 
@@ -199,13 +199,13 @@ class _Taken:
     size: int | None
     size_read: int = 0
     _held: list[bytes] = attrs.field(factory=list)
-    """All of it, while it is within the limit of bytes."""
+    """Everything read, while that is within the limit on bytes."""
     _buffer: _Buffer | None = None
-    """What takes its place once it is over."""
+    """Takes over once the limit on bytes is exceeded."""
     _decoder: codecs.IncrementalDecoder = attrs.field(factory=lambda: _decoder("surrogateescape"))
 
     def add(self, block: bytes) -> None:
-        """Take the next block."""
+        """Add the next block."""
         self.size_read += len(block)
         if self._buffer is None:
             self._held.append(block)
@@ -215,7 +215,7 @@ class _Taken:
             self._buffer.feed(self._decoder.decode(block))
 
     def result(self) -> truncate.Result:
-        """Truncate; what is within the limit of bytes is not cut by it, however bytes count."""
+        """Return the result; text within the byte limit is not cut by it, however bytes count."""
         buffer = self._buffer or self._release(None)
         buffer.feed(self._decoder.decode(b"", final=True))
         return buffer.result()
@@ -230,7 +230,7 @@ class _Taken:
 
 @attrs.define
 class _Enough:
-    """Tells when the start of a stream is complete."""
+    """Determines when the start of a stream is complete."""
 
     lines: int | None
     size: int | None
@@ -238,7 +238,7 @@ class _Enough:
     size_read: int = 0
 
     def take(self, block: bytes, source: BufferedReader) -> str:
-        """Count a block, and say why no further one is read; empty where one is needed."""
+        """Count a block; return why no further block is read, or "" if one is needed."""
         self.newlines_read += block.count(b"\n")
         self.size_read += len(block)
         full = self.newlines_read == self.lines or self.size_read == self.size
@@ -255,7 +255,7 @@ def _has_end(source: BufferedReader) -> bool:
     """Return whether a source is a file, which has an end; a pipe or a device may have none."""
     try:
         return stat.S_ISREG(os.fstat(source.fileno()).st_mode)
-    except OSError:  # bytes in memory
+    except OSError:  # a stream in memory
         return True
 
 
@@ -264,7 +264,7 @@ def _encode(content: str) -> bytes:
 
 
 def _multiply(digits: str, prefix: str = "") -> int:
-    """Return the number that is spelled.
+    """Return the number that is written.
 
     >>> _multiply("50", "K"), _multiply("800")
     (51200, 800)

@@ -1,4 +1,4 @@
-"""A conversation with an agent: requests, and what a person may want in between."""
+"""A conversation with an agent: its requests, and what the user may do between them."""
 
 import asyncio
 import contextlib
@@ -38,9 +38,9 @@ class ChatSession:
     session: Session
     runner: Runner
     was_stopped: bool = False
-    """Whether Ctrl-C ended what the latest line asked for."""
+    """Whether Ctrl-C ended what the latest line had started."""
     has_failed: bool = False
-    """Whether any request has got no reply."""
+    """Whether any request received no reply."""
 
     @classmethod
     async def begin(cls, agent: AgentConfig, session_id: str, screen: Screen) -> "ChatSession":
@@ -65,7 +65,7 @@ class ChatSession:
         self._listen()
 
     async def ask(self, text: str) -> None:
-        """Serve one request, whatever becomes of it."""
+        """Serve one request, whether or not it succeeds."""
         result = await self.do(self.runner.run(text))
         self.has_failed = self.has_failed or result is None
         if result is not None and result.incomplete:
@@ -86,18 +86,18 @@ class ChatSession:
             self.was_stopped = True
             self.screen.end_line()
             self.screen.warn("Stopped. What was complete is kept.")
-        except Exception as problem:  # noqa: BLE001  the chat goes on, whatever a decider raised
+        except Exception as problem:  # noqa: BLE001  the chat continues, whatever a decider raised
             self.screen.warn(describe_problem(problem) or f"{type(problem).__name__}: {problem}")
         finally:
             self.screen.check()
         return None
 
     async def end(self) -> None:
-        """Let somebody else write the session."""
+        """Close the session, so that others may write it."""
         await self.session.__aexit__(None, None, None)
 
     async def _compact(self) -> None:
-        """Summarize if the exchange that has ended makes it due, as `/context` promised."""
+        """Summarize if the exchange that has ended makes this due, as `/context` predicted."""
         end = events.context_compaction_end
         with end.connected_to(self.screen.show, sender=self.session):
             await self.session.compact_if_due()
@@ -109,7 +109,7 @@ class ChatSession:
 
 @contextlib.contextmanager
 def blaming(who: str) -> Iterator[None]:
-    """Have a mistaken model's name blamed on who gave it, rather than on a line of the file."""
+    """Attribute a wrong model name to whoever gave it, rather than to a line of the file."""
     try:
         yield
     except ConfigProblems as mistaken:
@@ -121,7 +121,7 @@ def blaming(who: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _stopped_by_ctrl_c(task: asyncio.Task[Any]) -> Iterator[None]:
-    """Cancel a task at Ctrl-C; at the next one interrupt what lets no task be cancelled."""
+    """Cancel a task at Ctrl-C; at the next Ctrl-C, interrupt code that blocks the event loop."""
     loop = asyncio.get_running_loop()
     waiting: list[bool] = []
 
@@ -130,7 +130,7 @@ def _stopped_by_ctrl_c(task: asyncio.Task[Any]) -> Iterator[None]:
         task.cancel()
 
     def interrupt(_: int, __: FrameType | None) -> None:
-        if waiting:  # for its turn: a decider, or a tool, does not give way to the loop
+        if waiting:  # the task cannot be cancelled: a decider or a tool is blocking the loop
             raise KeyboardInterrupt
         waiting.append(True)
         loop.call_soon_threadsafe(stop)
@@ -143,7 +143,7 @@ def _stopped_by_ctrl_c(task: asyncio.Task[Any]) -> Iterator[None]:
 
 
 async def _staying(work: Coroutine[Any, Any, _T]) -> _T:
-    """Do some work that must not end the program."""
+    """Do some work that must not end the program if it fails."""
     try:
         return await work
     except SystemExit as left:

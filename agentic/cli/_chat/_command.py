@@ -1,4 +1,4 @@
-"""From the command line to a conversation and its end, and the commands that a slash begins."""
+"""A chat from the command line to its end, and the commands that begin with a slash."""
 
 import asyncio
 import contextlib
@@ -25,13 +25,13 @@ __all__ = ["chat_command"]
 
 _INTERRUPTED = 130
 _PATIENCE_SECONDS = 5
-"""How long what was stopped may take to end."""
+"""How long stopped work may take to end."""
 _REMEMBERED = 100
-"""Earlier requests that the arrow keys bring back."""
+"""The number of earlier requests that the arrow keys bring back."""
 _COMMAND = re.compile(r"/([A-Za-z?]*)(?:\s+(.*))?", re.DOTALL)
-"""A path such as /etc/hosts is none."""
+"""Does not match a path such as /etc/hosts."""
 _HISTORY = 20
-"""Messages that /history shows unless told otherwise."""
+"""The number of messages that /history shows by default."""
 
 
 @click.command("chat")
@@ -77,7 +77,7 @@ def chat_command(*, name: str, session_id: str | None, resume: bool, model: str 
 
 
 def _door(stack: contextlib.ExitStack) -> tuple[Screen, Iterator[str]]:
-    """Return a screen and the lines that come in: of a terminal, or of a pipe."""
+    """Return a screen and the incoming lines, for a terminal or for a pipe."""
     if sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
         return Screen(is_terminal=True), read_prompt(SLASHES)
     captured = stack.enter_context(captured_stdio())
@@ -85,7 +85,7 @@ def _door(stack: contextlib.ExitStack) -> tuple[Screen, Iterator[str]]:
 
 
 def _serve(talk: ChatSession, loop: asyncio.Runner, lines: Iterator[str]) -> bool:
-    """Take one line after the other; say whether Ctrl-C ended a pipe, or anything that blocked."""
+    """Process the lines one by one; return whether Ctrl-C ended a pipe or a blocking call."""
     for line in lines:
         try:
             loop.run(_take(talk, line))
@@ -104,7 +104,7 @@ def _serve(talk: ChatSession, loop: asyncio.Runner, lines: Iterator[str]) -> boo
 
 
 def _settle(loop: asyncio.Runner) -> None:
-    """Stop what an exception that ended the loop has left in it, and let it be made whole."""
+    """Stop the tasks that an exception left in the loop, and let them clean up."""
     left = asyncio.all_tasks(loop.get_loop())
     for task in left:
         task.cancel()
@@ -157,10 +157,10 @@ class Quit(Exception):
 
 
 async def run_command(talk: ChatSession, line: str) -> bool:
-    """Do what a line says, if it is a command.
+    """Run the command in a line; return False if the line is not a command.
 
     Raises:
-        Quit: it says to leave.
+        Quit: the command is to leave.
     """
     found = _COMMAND.fullmatch(line)
     if found is None:
@@ -233,7 +233,7 @@ async def _quit(_: ChatSession, __: str) -> None:
 
 @attrs.frozen
 class _Slash:
-    """A command of the chat."""
+    """A slash command of the chat."""
 
     usage: str
     told: str
@@ -253,4 +253,4 @@ SLASHES: Mapping[str, _Slash] = {
     "/help": _Slash("/help", "this list", _help),
     "/quit": _Slash("/quit", "leave; the session is kept", _quit),
 }
-"""Every command by the word that calls it."""
+"""Every slash command, by its word."""

@@ -1,10 +1,10 @@
-r"""Both ends of a chat: the requests that are typed or piped, and what is shown of the agent.
+r"""Both ends of a chat: the requests that are typed or piped, and what is printed of the agent.
 
-Requests come from a prompt or from a pipe, one a line. A line that ends with a backslash goes on in
-the next one. Empty lines ask for nothing.
+Requests come from a prompt or from a pipe, one per line. A line that ends with a backslash
+continues in the next one. Empty lines are ignored.
 
-In a terminal all of it is shown on stdout, what is no reply in another colour. In a pipe, stdout
-gets replies and what commands such as /context answer, and stderr the rest.
+In a terminal everything is printed on stdout, and what is not a reply has another colour. In a
+pipe, stdout gets the replies and the answers to commands such as /context, and stderr the rest.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from agentic.session import Status
 
 try:
     import readline
-except ImportError:  # an interpreter without it reads plain lines
+except ImportError:  # an interpreter without readline reads plain lines
     readline = None  # type: ignore[assignment]
 
 __all__ = ["Screen", "read_pipe", "read_prompt", "remember"]
@@ -33,17 +33,17 @@ _MESSAGE_WIDTH = 300
 
 @attrs.define(eq=False)
 class Screen:
-    """Prints what happens, as it happens."""
+    """Prints events as they happen."""
 
     is_terminal: bool
-    """Whether somebody sits in front of it, and types."""
+    """Whether a user is typing at a terminal."""
     stdout: TextIO = attrs.field(factory=lambda: sys.stdout)
     out: Console = attrs.field(init=False)
     aside: Console = attrs.field(init=False)
     gone: OSError | None = None
-    """Why nothing more can be printed: whoever read it left."""
+    """Why nothing more can be printed: the reader has closed the stream."""
     _in_line: bool = False
-    """Whether a reply has begun a line that is not ended."""
+    """Whether a reply has begun a line that is not yet ended."""
     _streamed: bool = False
 
     @out.default
@@ -89,7 +89,7 @@ class Screen:
         self._print(self.out, text, "")
 
     def note(self, text: str) -> None:
-        """Print what is worth knowing and no reply."""
+        """Print information that is not part of a reply."""
         self._print(self.aside, text, "dim")
 
     def warn(self, text: str) -> None:
@@ -97,13 +97,13 @@ class Screen:
         self._print(self.aside, text, "red")
 
     def show_size(self, status: Status, window: int) -> None:
-        """Print the size of the context, as far as the window is known."""
+        """Print the size of the context, and its share of the window if that is known."""
         size = f"{status.tokens:,} / {window:,} tokens" if window else f"{status.tokens:,} tokens"
         share = f" ({100 * status.tokens / window:.0f}%)" if window else ""
         self.note(f"[{size}{share}]")
 
     def check(self) -> None:
-        """Raise what kept a receiver from printing: a run goes on without its receivers.
+        """Raise the error that stopped a receiver from printing; by itself, it does not end a run.
 
         Raises:
             OSError: nothing more can be printed.
@@ -128,7 +128,7 @@ class Screen:
             why = clip(str(event.error) or type(event.error).__name__, _MESSAGE_WIDTH)
             self.warn(end_sentence(f"No summary was made, and nothing is lost: {why}"))
             return
-        if event.summary is None:  # it was of no use, which is no news
+        if event.summary is None:  # the summary was of no use, which need not be reported
             return
         sizes = f"{event.tokens_before:,} → {event.tokens_after:,} tokens"
         self.note(f"{len(event.dropped):,} messages summarized: {sizes}")
@@ -149,7 +149,7 @@ class Screen:
 
 
 def read_prompt(words: Iterable[str]) -> Iterator[str]:
-    """Prompt until Ctrl-D or Ctrl-C; `words` are completed by the tabulator."""
+    """Prompt until Ctrl-D or Ctrl-C; the Tab key completes `words`."""
     _complete(sorted(words))
     try:
         yield from _joined(iter(_prompted, None))
@@ -158,12 +158,12 @@ def read_prompt(words: Iterable[str]) -> Iterator[str]:
 
 
 def read_pipe(source: Iterable[bytes]) -> Iterator[str]:
-    """Read the lines of a pipe; bytes that are no UTF-8 become U+FFFD."""
+    """Read the lines of a pipe; bytes that are not UTF-8 become U+FFFD."""
     yield from _joined(line.decode("utf-8", "replace").rstrip("\r\n") for line in source)
 
 
 def remember(lines: Iterable[str]) -> None:
-    """Offer earlier requests to the arrow keys."""
+    """Make earlier requests available to the arrow keys."""
     if readline is not None:
         for line in lines:
             readline.add_history(line)
@@ -178,7 +178,7 @@ def _prompted() -> str:
 
 
 def _joined(lines: Iterable[str]) -> Iterator[str]:
-    r"""Join what goes on in the next line.
+    r"""Join lines that continue in the next line.
 
     >>> list(_joined(["one \\", "two", "", "three"]))
     ['one \ntwo', 'three']
