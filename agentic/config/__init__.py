@@ -1,9 +1,9 @@
-"""Agents from YAML: one file names the model, the tools, and what becomes of the conversation.
+"""Agents from YAML: one file names the model, the tools, and how conversations are kept.
 
 Start with `load`, `find` and `AgentConfig`.
 
-Reading a file needs the extra: pip install 'agentic-weave[config]'. It runs no code; the Python
-files that it names are imported when their part is asked for, like any plugin.
+Reading a file needs the extra: pip install 'agentic-weave[config]'. It runs no code. Like any
+plugin, the Python files that it names are imported when their part is needed.
 """
 
 from agentic.config._agent import AgentConfig

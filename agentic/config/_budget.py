@@ -1,6 +1,6 @@
-"""The budget of an agent: its numbers, and who writes its summaries. Sizes are in tokens.
+"""The budget of an agent: its numbers, and the compactor. Sizes are in tokens.
 
-Numbers bear on each other: one that nobody wrote gives way to those that somebody did.
+The numbers depend on one another: defaults give way to numbers in the file.
 """
 
 import logging
@@ -26,23 +26,23 @@ _logger = logging.getLogger(__name__)
 
 _PROSE_TOKENS = 1_000
 _LEAST_PROSE = 50
-"""What `Model` takes at least."""
+"""The least that `Model` accepts."""
 _DIGEST_TOKENS = 2_000
 _SHARE = Policy(0).summary_share - 0.05
-"""Of what the conversation may take. A session shortens what is over the policy's share, which it
-takes of less: of what its prompt leaves."""
+"""The size of a summary, as a share of the tokens for the conversation. It is below the policy's
+share, because a session applies that to less: to what its prompt leaves."""
 _DEFAULTS = ContextSettings()
 
 
 def make_policy(settings: ContextSettings, window: int, origin: Origin, reply: int = 0) -> Policy:
-    """Return the numbers of a budget over a window; 0 is no window.
+    """Return the policy for a window; 0 means no window.
 
-    `reply` is how long a reply each request asks for: some providers refuse a request that, with
-    the reply, is larger than the window.
+    `reply` is the length of the reply that each request asks for: some providers refuse a request
+    that exceeds the window together with the reply.
 
     Raises:
-        ConfigProblems: a reserve that was written fills the window.
-        ConfigError: the numbers of settings that were made in Python contradict each other.
+        ConfigProblems: a reserve in the file fills the window.
+        ConfigError: numbers of settings that were created in Python contradict one another.
     """
     settings = _give_way(settings, window, origin, reply)
     reserve = settings.response_reserve
@@ -68,16 +68,16 @@ def fills_window(reserve: int, window: int) -> Fault:
 
 
 def make_digest(policy: Policy, counter: Counter) -> Digest:
-    """Return a digest that a session shows whole."""
+    """Return a digest that is small enough to be shown whole."""
     return Digest(max_tokens=min(_DIGEST_TOKENS, _room(policy)), counter=counter)
 
 
 def make_compactor(
     find_decider: Callable[[], Decider], window: int, policy: Policy, counter: Counter
 ) -> Compactor:
-    """Return one that asks a decider, over a digest, and falls back to a digest.
+    """Return a compactor that asks a decider, adds a digest, and falls back to a digest alone.
 
-    Where the window or the share of a summary is too small for prose, it is a digest alone.
+    If the window or the share of a summary is too small for prose, it is only a digest.
     """
     digest = make_digest(policy, counter)
     window = window or 32_000
@@ -93,7 +93,7 @@ def make_compactor(
 def _give_way(
     settings: ContextSettings, window: int, origin: Origin, reply: int
 ) -> ContextSettings:
-    """Move numbers that nobody wrote out of the way of the others."""
+    """Adjust defaults that contradict the other numbers."""
 
     def free(key: str) -> bool:
         # Settings made in Python have no lines: there a default counts as not written.
@@ -113,13 +113,13 @@ def _give_way(
 
 
 def _keep_recent(window: int, reserve: int, most: int | None) -> int:
-    """Return what stays when the window is full: the budget's default, and room for a summary."""
+    """Return how much to keep when the window is full: the default, less room for a summary."""
     room = window - reserve if most is None else min(window - reserve, most)
     return min(Policy(window).keep_recent_tokens, room * 2 // 3)
 
 
 def _room(policy: Policy) -> int:
-    """Return what a summary may take, in tokens."""
+    """Return the most tokens that a summary may take."""
     limits = [policy.available_tokens] if policy.context_window else []
     limits += [] if policy.max_tokens is None else [policy.max_tokens]
     return max(1, int(_SHARE * min(limits))) if limits else _PROSE_TOKENS + _DIGEST_TOKENS
@@ -127,7 +127,7 @@ def _room(policy: Policy) -> int:
 
 @attrs.frozen(eq=False)
 class _Asker:
-    """A decider as a plain question and its answer. Connects when it is first asked."""
+    """A decider used to answer a plain question. Connects when it is first called."""
 
     find_decider: Callable[[], Decider]
 

@@ -1,7 +1,7 @@
-"""YAML as plain data, with the line of every key. Lines are counted from 1 and end at a line feed.
+"""YAML as plain data, with the line of every key. Lines count from 1 and end at a line feed.
 
-PyYAML's safe loader composes the document, so that nothing in it runs. What the values mean is read
-here, as YAML 1.2 and editors have it: `yes` and `on` are texts, as are dates. Tags are refused.
+PyYAML's safe loader parses the document, so that nothing in it is executed. Values are interpreted
+here, as in YAML 1.2 and in editors: `yes`, `on` and dates are texts. Tags are refused.
 """
 
 import math
@@ -17,7 +17,7 @@ from agentic.config._problems import Fault, Place
 __all__ = ["Document", "Unreadable", "read_yaml"]
 
 _MAX_VALUES = 10_000
-"""Written, or made by aliases, a few lines of which make billions."""
+"""The most values, counting those produced by aliases: a few lines can expand to billions."""
 _MAX_DEPTH = 40
 _WORDS = {
     spelling: value
@@ -32,7 +32,7 @@ _MAX_DIGITS = 300
 
 @attrs.frozen
 class Document:
-    """A document, and the mistakes that YAML itself lets pass."""
+    """A document, and the mistakes in it that YAML itself allows."""
 
     data: Any
     lines: dict[Place, int]
@@ -41,7 +41,7 @@ class Document:
 
 @attrs.define
 class Unreadable(Exception):
-    """A text that is no document at all."""
+    """A text that is not a YAML document."""
 
     line: int
     message: str
@@ -51,7 +51,7 @@ def read_yaml(text: str) -> Document:
     """Read one document.
 
     Raises:
-        Unreadable: a text that is no YAML, has tags, or is too large in one way or another.
+        Unreadable: the text is not YAML, has tags, or is too large, deep or long.
     """
     node = _compose(text)
     reader = _Reader(text)
@@ -63,7 +63,7 @@ def read_yaml(text: str) -> Document:
 
 
 class _Loader(yaml.SafeLoader):
-    """The safe loader, without tags, with limits to depth and number: PyYAML takes its time."""
+    """The safe loader without tags and with limits on depth and number, because PyYAML is slow."""
 
     depth = 0
     values = 0
@@ -123,7 +123,7 @@ def _line(text: str, index: int) -> int:
 
 @attrs.define
 class _Reader:
-    """Turns nodes into data."""
+    """Converts nodes to data."""
 
     text: str
     lines: dict[Place, int] = attrs.field(factory=dict, init=False)
@@ -175,12 +175,12 @@ class _Reader:
                 self._fault(key, (*place, "?"), "a key must be a word before a colon")
 
     def _fault(self, key: yaml.Node, place: Place, message: str) -> None:
-        """Take note of a fault with a line of its own."""
+        """Record a fault that has its own line."""
         self.faults.append(Fault(place, "", line=self.line(key), message=message))
 
 
 def _read_scalar(node: yaml.Node) -> Any:
-    """Read a value; only one without quotes is more than a text.
+    """Return the value of a scalar; a quoted one is always a text.
 
     >>> [_read_scalar(yaml.ScalarNode("", text)) for text in ("No", "null", "1_000", "1e3", "010")]
     ['No', None, 1000, 1000.0, '010']

@@ -1,7 +1,7 @@
-"""The fields of a configuration: each has a check, the same as a JSON Schema, and a description.
+"""The fields of a configuration: each has a check, an equivalent JSON Schema, and a description.
 
-A value is checked where it stands in a file and once more where a record is made in Python. The
-description is what an editor shows beside the key.
+A value is checked when a file is read, and again when a record is created in Python. Editors show
+the description next to the key.
 """
 
 import re
@@ -33,11 +33,11 @@ __all__ = [
 ]
 
 DESCRIPTION = "agentic.config.description"
-"""The key of what a field is for, in its metadata: a text for people."""
+"""The metadata key of a field's description, for people."""
 SCHEMA = "agentic.config.schema"
-"""The key of a field's JSON Schema in its metadata."""
+"""The metadata key of a field's JSON Schema."""
 EXPANDS = "agentic.config.expands"
-"""The key that says whether `${NAME}` in it is taken from the environment."""
+"""The metadata key that says whether `${NAME}` is replaced from the environment."""
 
 _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024}
 _UNITS |= {"M": 1024**2, "MB": 1024**2, "MIB": 1024**2}
@@ -65,7 +65,7 @@ def number(
 
 
 def share(description: str, default: float) -> Any:
-    """Return a field for a part of something, above 0 and up to 1."""
+    """Return a field for a share, above 0 and up to 1."""
     bounds = {"exclusiveMinimum": 0, "maximum": 1}
     return attrs.field(
         default=default, validator=check_share, metadata=_metadata(description, "number", bounds)
@@ -81,7 +81,7 @@ def score(description: str, default: float) -> Any:
 
 
 def seconds(description: str, default: float | None) -> Any:
-    """Return a field for a time; None is for ever."""
+    """Return a field for a duration; None means no limit."""
     return attrs.field(
         default=default,
         validator=check_seconds,
@@ -112,7 +112,7 @@ def text(
     expands: bool = False,
     hidden: bool = False,
 ) -> Any:
-    """Return a field for a text; None may be given where it is the default."""
+    """Return a field for a text; None is allowed if it is the default."""
     accepted = re.compile(pattern)
 
     def fits(value: object) -> bool:
@@ -135,7 +135,7 @@ def text(
 
 
 def texts(description: str) -> Any:
-    """Return a field for a list of texts; one text would be taken as a list of characters."""
+    """Return a field for a list of texts; a single text would be read as a list of characters."""
 
     def fits(value: object) -> bool:
         return isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
@@ -173,10 +173,10 @@ def size(description: str, default: int | None) -> Any:
 
 
 def check_value(field: "attrs.Attribute[Any]", value: object) -> None:
-    """See that a field may have a value.
+    """Raise unless a field may have a value.
 
     Raises:
-        ConfigError: it may not.
+        ConfigError: the value is not allowed.
     """
     if field.converter:
         field.converter(value)  # type: ignore[operator]
@@ -185,7 +185,7 @@ def check_value(field: "attrs.Attribute[Any]", value: object) -> None:
 
 
 def _bytes(value: Any) -> int | None:
-    """Read a size. A kilobyte has 1,024 bytes, as in `truncate`.
+    """Return a size in bytes. A kilobyte is 1,024 bytes, as in `truncate`.
 
     >>> _bytes("50KB"), _bytes(512), _bytes(None)
     (51200, 512, None)
@@ -207,7 +207,7 @@ def _pattern(pattern: str, *, expands: bool) -> dict[str, str]:
 
 
 def _text_remedy(value: object, remedy: str | Callable[[str], str]) -> str:
-    """Return what to do about a value that is no text, or not this one.
+    """Return what to do about a value that is not a text, or not an allowed one.
 
     >>> _text_remedy(3, "write another name"), _text_remedy("../up", "write another name")
     ('write it in quotes', 'write another name')

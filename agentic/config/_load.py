@@ -1,4 +1,4 @@
-"""From a file, or the name of one, to a configuration, or to everything that is wrong with it."""
+"""From a file, or an agent's name, to a configuration, or to a list of everything wrong with it."""
 
 import os
 import re
@@ -16,21 +16,21 @@ from agentic.errors import ConfigError
 __all__ = ["find", "list_agents", "load", "loads"]
 
 _MAX_BYTES = 256 * 1024
-"""An agent's file has some kilobytes, and some more in a long prompt."""
+"""An agent's file has a few kilobytes, or somewhat more with a long prompt."""
 _NOT_IN_A_NAME = re.compile(r"[\s/\\:]")
 _SUFFIXES = (".yaml", ".yml")
 _AGENTS = "agents"
 
 
 def load(path: str | Path, *, environ: Mapping[str, str] | None = None) -> AgentConfig:
-    """Read an agent's file. Nothing in it runs, and nothing that it names is imported yet.
+    """Read an agent's file. Nothing in it is run, and nothing that it names is imported yet.
 
     Args:
-        path: The file. What it names by a relative path counts from its folder.
-        environ: What `${NAME}` is taken from, by default the environment of the process.
+        path: The file. Relative paths in it are relative to its folder.
+        environ: The source of `${NAME}`, by default the environment of the process.
 
-    Raises:
-        ConfigProblems: everything that is wrong with it, each thing with its line.
+        Raises:
+        ConfigProblems: lists everything that is wrong with it, with line numbers.
         ImportError: the extra is not installed.
     """
     file = _path(path)
@@ -53,13 +53,13 @@ def loads(
     30
 
     Args:
-        text: What would stand in a file.
-        name: What problems call the text, and the agent's name where the text has none.
-        folder: What relative paths count from.
+        text: The content of an agent's file.
+        name: The name of the text in problems, and the agent's name if the text has none.
+        folder: The folder that relative paths are relative to.
         environ: See `load`.
 
-    Raises:
-        ConfigProblems: everything that is wrong with it, each thing with its line.
+        Raises:
+        ConfigProblems: lists everything that is wrong with it, with line numbers.
         ImportError: the extra is not installed.
     """
     return _make(_text(text), Origin(name, Path(folder).absolute()), name, environ)
@@ -78,7 +78,7 @@ def _path(given: Any) -> Path:
 
 
 def _read(path: Path) -> str:
-    """Read a file that may be anything."""
+    """Read a file, which may be of any kind."""
     try:
         if not path.is_file():
             raise _refused(path, _not_found(path))
@@ -131,7 +131,7 @@ def _make(text: str, origin: Origin, name: str, environ: Mapping[str, str] | Non
 
 
 def _name(given: str) -> str:
-    """Make a name of the name of a file.
+    """Return an agent's name, made from the name of a file.
 
     >>> _name("my agent.yaml"), _name(".hidden")
     ('my-agent', 'hidden')
@@ -141,9 +141,9 @@ def _name(given: str) -> str:
 
 
 def _readers() -> tuple[ModuleType, ModuleType]:
-    """Import what needs the extra."""
+    """Import the modules that need the extra."""
     try:
-        from agentic.config import _document, _structure  # noqa: PLC0415  cost PyYAML and cattrs
+        from agentic.config import _document, _structure  # noqa: PLC0415  load PyYAML and cattrs
     except ModuleNotFoundError as absent:
         if absent.name not in {"yaml", "cattrs"}:
             raise
@@ -156,14 +156,14 @@ def _readers() -> tuple[ModuleType, ModuleType]:
 def find(
     agent: str | Path, folder: str | Path = ".", *, environ: Mapping[str, str] | None = None
 ) -> AgentConfig:
-    """Read an agent by its name or by its file, whichever is given.
+    """Read an agent, given its name or its file.
 
-    What ends with .yaml or .yml, or has a slash in it, is a file. A name is looked for as
+    Anything that ends with .yaml or .yml, or contains a slash, is a file. A name is looked up as
     agents/NAME.yaml, agents/NAME.yml, NAME.yaml and NAME.yml, in this order.
 
     Raises:
-        ConfigError: there is no agent of that name; the text tells which there are.
-        ConfigProblems: everything that is wrong with the file, as by `load`.
+        ConfigError: there is no agent of that name; the text lists the existing ones.
+        ConfigProblems: lists everything that is wrong with the file, as for `load`.
     """
     home, given = Path(folder), str(agent)
     if given.endswith(_SUFFIXES) or "/" in given or "\\" in given:
@@ -183,6 +183,6 @@ def find(
 def list_agents(folder: str | Path = ".") -> dict[str, Path]:
     """Return the agents that have a file in the folder `agents`, by name, in order."""
     found: dict[str, Path] = {}
-    for suffix in reversed(_SUFFIXES):  # of two with one name, the one that `find` takes
+    for suffix in reversed(_SUFFIXES):  # if two have the same name, keep the one that `find` uses
         found |= {path.stem: path for path in (Path(folder) / _AGENTS).glob(f"*{suffix}")}
     return dict(sorted(found.items()))

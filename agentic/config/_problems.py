@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, all of it at once, each thing with its line."""
+"""Everything that is wrong with a configuration, reported at once, each problem with its line."""
 
 import difflib
 import json
@@ -12,13 +12,13 @@ from agentic.errors import ConfigError
 __all__ = ["ConfigProblems", "Fault", "Origin", "Place", "Problem", "did_you_mean", "show"]
 
 Place = tuple[str | int, ...]
-"""From the top of a document to a value: keys, and positions in lists."""
+"""The path from the top of a document to a value: keys, and positions in lists."""
 
 _MAX_SHOWN = 80
 _ALIKE = 0.85
-"""Above this likeness two words differ by a slip of the finger."""
+"""Two words that are more similar than this differ by a typo."""
 _ENOUGH = 4
-"""A part of a word, of this many characters, stands for the word."""
+"""A part of a word is taken for the word if it has at least this many characters."""
 
 
 @attrs.frozen
@@ -31,15 +31,15 @@ class Problem:
 
     file: str
     line: int
-    """From 1; 0 where the mistake is the file as a whole."""
+    """Counted from 1; 0 if the problem concerns the whole file."""
     key: str
-    """The way to the key, such as `context.response_reserve` or `tools[0]`; empty for the file."""
+    """The path of the key, such as `context.response_reserve` or `tools[0]`; empty for the file."""
     given: str
-    """As the file has it; empty for what is missing."""
+    """The value as written in the file; empty if something is missing."""
     allowed: str = ""
     remedy: str = ""
     message: str = ""
-    """The whole sentence, where "must be ..., got ..." would not say it well."""
+    """The complete sentence, if "must be ..., got ..." does not fit."""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}: " if self.line else f"{self.file}: "
@@ -51,9 +51,9 @@ class Problem:
 
 @attrs.define(init=False)
 class ConfigProblems(ConfigError):
-    """A configuration that cannot be used. Holds every mistake, in the order of the lines.
+    """A configuration that cannot be used. It holds all problems, in the order of their lines.
 
-    As a ConfigError it speaks of the first one.
+    As a ConfigError, its fields describe the first problem.
     """
 
     problems: tuple[Problem, ...] = ()
@@ -75,20 +75,20 @@ class ConfigProblems(ConfigError):
 
 @attrs.frozen
 class Fault:
-    """A mistake at a place in a document, before it is known which line that is."""
+    """A problem at a place in a document, before its line is known."""
 
     place: Place
     given: str
     allowed: str = ""
     remedy: str = ""
     line: int | None = None
-    """Where it is not the key's own."""
+    """The line, if it is not that of the key."""
     message: str = ""
-    """As of a `Problem`."""
+    """As in `Problem`."""
 
     @classmethod
     def of(cls, error: ConfigError, place: Place, given: str | None = None) -> "Fault":
-        """Take a ConfigError over, in the words of YAML."""
+        """Convert a ConfigError to the terms of YAML."""
         return cls(
             place,
             show(error.given) if given is None else given,
@@ -99,14 +99,14 @@ class Fault:
 
     @classmethod
     def unknown_key(cls, place: Place, known: Iterable[str]) -> "Fault":
-        """Report a key that its section does not have."""
+        """Return the fault of a key that its section does not have."""
         key, names = str(place[-1]), list(known)
         hint = did_you_mean(key, names, f"known keys: {', '.join(names)}")
         return cls(place, show(key), hint, message=f"unknown key '{key}' ({hint})")
 
 
 def show(value: object) -> str:
-    """Write a value as a file would have it, shortened.
+    """Return a value as it would be written in a file, shortened.
 
     >>> show("many"), show(None), show([True])
     ('"many"', 'null', '[true]')
@@ -117,7 +117,7 @@ def show(value: object) -> str:
 
 
 def _spell(place: Place) -> str:
-    """Write the way to a key.
+    """Return the path of a key as text.
 
     >>> _spell(("strategies", 0, "keep_last", "keep_recent"))
     'strategies[0].keep_last.keep_recent'
@@ -127,7 +127,7 @@ def _spell(place: Place) -> str:
 
 
 def did_you_mean(given: str, known: Iterable[str], otherwise: str) -> str:
-    """Name the nearest word, if one is near.
+    """Return a suggestion of the most similar word, if there is one.
 
     >>> did_you_mean("max_turn", ["max_turns", "model"], "leave it out")
     "did you mean 'max_turns'?"
@@ -141,18 +141,18 @@ def did_you_mean(given: str, known: Iterable[str], otherwise: str) -> str:
 
 @attrs.frozen
 class Origin:
-    """A file, or a text, and where in it each key stands."""
+    """A file or a text, and the line of each key in it."""
 
     file: str = "the agent"
-    """As problems name it."""
+    """The name in problems."""
     folder: Path = attrs.field(factory=Path.cwd)
-    """What relative paths count from."""
+    """The folder that relative paths are relative to."""
     path: Path | None = None
-    """None for a text that was in no file."""
+    """None if the text was not in a file."""
     lines: Mapping[Place, int] = attrs.field(factory=dict, repr=False)
 
     def has(self, *place: str | int) -> bool:
-        """Return whether a key was written, rather than left to its default."""
+        """Return whether a key is in the file, rather than left to its default."""
         return place in self.lines
 
     def problems(self, faults: Iterable[Fault]) -> ConfigProblems:
@@ -160,7 +160,7 @@ class Origin:
         return ConfigProblems(map(self._problem, faults))
 
     def _problem(self, fault: Fault) -> Problem:
-        """Return a fault with the line of its key, or of the nearest key around it."""
+        """Return a fault as a problem, with the line of its key or of the nearest enclosing key."""
         around = (fault.place[:end] for end in range(len(fault.place), -1, -1))
         line = next((self.lines[place] for place in around if place in self.lines), 0)
         line = line if fault.line is None else fault.line

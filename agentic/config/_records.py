@@ -1,4 +1,4 @@
-"""What an agent's file may say. Sizes are in tokens, where a name does not say otherwise."""
+"""What an agent's file may contain. Sizes are in tokens unless a name says otherwise."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,17 +22,17 @@ __all__ = [
 ]
 
 DIGEST = "digest"
-"""The summary model that is none."""
+"""The name for no summary model."""
 MODEL = f"PROVIDER:NAME ({', '.join(PROVIDERS)}), FILE.py:NAME or PACKAGE.MODULE:NAME"
 """How a model is named."""
 PREFIX = "put the provider before the name, as in openai_chat:gpt-4.1"
-"""What to do about a name alone."""
+"""What to do about a name without a provider."""
 _SOME = r"[\s\S]+"
 _NAME = r"[^\s/\\:.\-][^\s/\\:]{0,63}"
 
 
 def _complete(name: str) -> str:
-    """Return what to do about a model's name that lacks a part.
+    """Return what to do about a model's name that is incomplete.
 
     >>> _complete("my_agent.py")
     "write the name in it after the file's, as in my_agent.py:Agent"
@@ -47,7 +47,7 @@ def _complete(name: str) -> str:
 class ContextSettings:
     """When the conversation is summarized, and by whom.
 
-    Numbers that are left out give way to those that are written: see `AgentConfig.policy`.
+    Defaults give way to the numbers in the file: see `AgentConfig.policy`.
     """
 
     auto_summarize: bool = flag(
@@ -102,7 +102,7 @@ class TruncationSettings:
     )
 
     def options(self) -> truncate.Options:
-        """Return the same as a Runner takes it."""
+        """Return the options in the form that a Runner takes."""
         return truncate.Options(
             mode=truncate.Mode(self.mode), max_lines=self.max_lines, max_bytes=self.max_bytes
         )

@@ -1,8 +1,8 @@
 """References to Python: `tools.py:read_file`, `package.module:function`, and the tools they name.
 
-To read one runs nothing. To resolve one imports the module, which runs it, like any plugin. A file
-is imported once in a process, whoever refers to it. The folder that relative paths count from joins
-the end of `sys.path`, so that the file finds the modules beside it.
+Parsing a reference runs nothing. Resolving it imports the module, which runs it, like any plugin. A
+file is imported once per process, however many references name it. The folder that relative paths
+are relative to is added to the end of `sys.path`, so that the file can import modules next to it.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _FORM = re.compile(r"(.+):([^\W\d]\w*(?:\.[^\W\d]\w*)*)", re.DOTALL)
 _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _ALLOWED = "FILE.py:NAME or PACKAGE.MODULE:NAME"
 RECALL = "recall"
-"""The session's own tool."""
+"""The name of the session's own tool."""
 
 
 @attrs.frozen
@@ -37,13 +37,13 @@ class Reference:
 
     text: str
     module: str | Path
-    """A Path is that of a file."""
+    """A Path if the module is a file."""
     name: str
     folder: Path
 
     @classmethod
     def read(cls, text: str, folder: Path) -> "Reference":
-        """Read a reference, and see that its file is there.
+        """Parse a reference, and check that its file exists.
 
         Raises:
             ConfigError: it has another form, or names a file that does not exist.
@@ -62,10 +62,10 @@ class Reference:
         return cls(text, place, name, folder)
 
     def resolve(self) -> Any:
-        """Import the module and give what has the name.
+        """Import the module and return the object of that name.
 
         Raises:
-            ConfigError: it cannot be imported, or there is no such name in it.
+            ConfigError: the module cannot be imported, or has no such name.
         """
         try:
             module = self._import()
@@ -114,10 +114,10 @@ def _wrong(text: str, allowed: str, message: str = "") -> ConfigError:
 
 
 def check_tool(text: object, folder: Path) -> str:
-    """See that a reference can be meant; nothing is imported.
+    """Raise unless a reference to a tool is valid; nothing is imported.
 
     Raises:
-        ConfigError: it is no reference, or names a file that is not there.
+        ConfigError: it is not a reference, or names a file that does not exist.
     """
     if not isinstance(text, str):
         raise ConfigError("tools", text, f"{RECALL}, FILE.py:NAME or PACKAGE.MODULE:NAME")
@@ -127,10 +127,10 @@ def check_tool(text: object, folder: Path) -> str:
 
 
 def resolve_tools(text: str, folder: Path) -> Iterator[tools.Tool]:
-    """Import what a reference names: a function, a tool, or several of them in a list.
+    """Import what a reference names: a function, a tool, or a list of these.
 
     Raises:
-        ConfigError: it cannot be imported, or is no function that can be a tool.
+        ConfigError: it cannot be imported, or is not a function that can be a tool.
     """
     found = Reference.read(text, folder).resolve()
     for each in found if isinstance(found, list | tuple) else (found,):

@@ -1,6 +1,6 @@
-"""The JSON Schema of an agent's file, made of the records: editors check and complete by it.
+"""The JSON Schema of an agent's file, generated from the records.
 
-`python -m agentic.config` prints it; it is shipped as `agent.schema.json` beside this module.
+Editors use it for checks and completion. `python -m agentic.config` prints it; it is shipped as `agent.schema.json` next to this module.
 """
 
 import inspect
@@ -20,15 +20,15 @@ from agentic.config._strategies import STRATEGIES, StrategyKind
 __all__ = ["schema"]
 
 _DRAFT = "http://json-schema.org/draft-07/schema#"
-"""What editors' YAML servers know best."""
+"""The version that editors' YAML servers support best."""
 _NAME = r"[^\d\W]\w*(\.[^\d\W]\w*)*"
 
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 7) of an agent's file.
 
-    It refuses whatever `load` refuses, but for what lies outside of one value: numbers that
-    contradict each other, files and variables that are missing.
+    It refuses everything that `load` refuses, except for what concerns more than one value:
+    contradicting numbers, missing files and missing variables.
 
     >>> schema()["properties"]["context"]["properties"]["min_recent_messages"]["default"]
     6
@@ -64,11 +64,11 @@ _PLACES = [
         "then": {"properties": {"dsn": _NONE}},
     },
 ]
-"""Which kind of store has which place."""
+"""The kind of place that each kind of store has."""
 
 
 def _section(kind: type[Any], special: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Describe a record: its keys, and nothing else."""
+    """Return the schema of a record: its keys, and no others."""
     properties: dict[str, Any] = {}
     for field in attrs.fields(kind):
         found = (special or {}).get(field.name) or dict(field.metadata[SCHEMA])
@@ -84,7 +84,7 @@ def _section(kind: type[Any], special: dict[str, Any] | None = None) -> dict[str
 
 
 def _optional(section: dict[str, Any]) -> dict[str, Any]:
-    """Let a section be left empty."""
+    """Allow a section to be empty."""
     return {**section, "type": ["object", "null"]}
 
 
@@ -97,7 +97,7 @@ def _bare_names() -> dict[str, Any]:
 
 
 def _strategies() -> dict[str, Any]:
-    """Describe an item with one strategy and its arguments."""
+    """Return the schema of an item with one strategy and its arguments."""
     return {
         "type": "object",
         "additionalProperties": False,

@@ -1,7 +1,7 @@
-"""Strategies by name, and what a file may write for the arguments of each.
+"""Strategies by name, and the arguments that a file may contain for each.
 
-A strategy has more arguments than a file writes: the agent brings the counter and the name of the
-recall tool, and a digest needs Python.
+A strategy has more arguments than these: the agent supplies the counter and the name of the recall
+tool, and a custom digest requires Python.
 """
 
 from collections.abc import Iterator, Mapping
@@ -99,12 +99,12 @@ class _TruncateToolOutputsArguments:
 
 @attrs.frozen
 class StrategyKind:
-    """What a name in a file stands for."""
+    """What a strategy's name in a file means."""
 
     make: type[Any]
     """The strategy."""
     section: type[Any]
-    """A record of the arguments that a file may write, which says what each may be."""
+    """A record of the arguments that a file may contain, with their checks."""
 
     @property
     def arguments(self) -> "dict[str, attrs.Attribute[Any]]":
@@ -130,7 +130,7 @@ STRATEGIES: Mapping[str, StrategyKind] = {
 
 
 def read_strategy(value: object, place: Place) -> StrategySettings | Fault:
-    """Take a name, or a name with arguments."""
+    """Read a strategy: a name, or a name with arguments."""
     allowed = f"one of {', '.join(STRATEGIES)}, with its arguments after a colon"
     if isinstance(value, str):
         value = {value: None}
@@ -147,12 +147,12 @@ def read_strategy(value: object, place: Place) -> StrategySettings | Fault:
 
 
 def check_strategy(settings: StrategySettings, place: Place) -> Iterator[Fault]:
-    """Find everything that is wrong with a strategy's arguments."""
+    """Yield everything that is wrong with a strategy's arguments."""
     place = (*place, settings.name)
     faults = [*_check_each(settings, place)]
     yield from faults
     if not faults:
-        # whether they go together, such as a reserve and its window, the strategy knows
+        # the strategy itself checks arguments in combination, such as a reserve and its window
         try:
             STRATEGIES[settings.name].make(**settings.arguments)
         except ConfigError as error:
@@ -161,14 +161,14 @@ def check_strategy(settings: StrategySettings, place: Place) -> Iterator[Fault]:
 
 
 def make_strategy(settings: StrategySettings, counter: Counter) -> Any:
-    """Make a strategy that was checked."""
+    """Create a strategy from checked settings."""
     kind = STRATEGIES[settings.name].make
     has_counter = any(field.name == _COUNTER for field in attrs.fields(kind))
     return kind(**settings.arguments, **({_COUNTER: counter} if has_counter else {}))
 
 
 def _check_each(settings: StrategySettings, place: Place) -> Iterator[Fault]:
-    """Find what is wrong with an argument by itself."""
+    """Yield what is wrong with each argument on its own."""
     known = STRATEGIES[settings.name].arguments
     for name in settings.arguments:
         if name not in known:

@@ -1,4 +1,4 @@
-"""From plain data to records, by cattrs: every mistake in the data, each with its place."""
+"""From plain data to records, using cattrs: every mistake in the data, each with its place."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -38,13 +38,13 @@ _CHECKS: Mapping[str, Callable[[str, Path], object]] = {
 
 @attrs.define
 class _Mistakes(Exception):
-    """What is wrong below one attribute; places begin there."""
+    """The mistakes below one attribute; their places are relative to it."""
 
     faults: tuple[Fault, ...]
 
 
 def structure(data: Any, folder: Path, environ: Mapping[str, str]) -> AgentConfig | list[Fault]:
-    """Make a configuration, or tell everything that is wrong with the data."""
+    """Return a configuration, or everything that is wrong with the data."""
     try:
         config: AgentConfig = _converter(folder, environ).structure(data, AgentConfig)
     except cattrs.BaseValidationError as errors:
@@ -55,7 +55,7 @@ def structure(data: Any, folder: Path, environ: Mapping[str, str]) -> AgentConfi
 
 
 def contradictions(data: Any) -> Iterator[Fault]:
-    """Find what is written and cannot hold together, in a document with whatever else is wrong."""
+    """Yield values that contradict one another, in a document that may have other mistakes, too."""
     if not isinstance(data, dict):
         return
     context = data.get("context")
@@ -68,7 +68,7 @@ def contradictions(data: Any) -> Iterator[Fault]:
 
 
 def _converter(folder: Path, environ: Mapping[str, str]) -> cattrs.Converter:
-    """Make a converter for a file in a folder; a section is known by its class."""
+    """Return a converter for a file in a folder; sections are identified by their class."""
     converter = cattrs.Converter()
 
     def truncation(value: Any, _: object) -> TruncationSettings | None:
@@ -96,7 +96,7 @@ def _section(
     folder: Path,
     environ: Mapping[str, str],
 ) -> _Hook:
-    """Make what structures a section; one with nothing in it has its defaults."""
+    """Return a function that structures a section; an empty section has its defaults."""
     overrides: dict[str, Any] = {}
     for field in attrs.fields(kind):
         if field.name.startswith("_"):
@@ -117,7 +117,7 @@ def _section(
 
 
 def _scalar(field: "attrs.Attribute[Any]", folder: Path, environ: Mapping[str, str]) -> _Hook:
-    """Make what checks a single value, as the file has it, by the field's own validator."""
+    """Return a function that checks a single value with the field's own validator."""
 
     def check(value: Any) -> Any:
         if field.metadata[EXPANDS] and isinstance(value, str):
@@ -132,7 +132,7 @@ def _scalar(field: "attrs.Attribute[Any]", folder: Path, environ: Mapping[str, s
 
 
 def _leaf(value: Any, place: Place, check: Callable[[Any], Any]) -> Any:
-    """Check a value; a mistake shows it as it was written, before variables are filled in."""
+    """Check a value; a mistake shows it as written, before variables are replaced."""
     try:
         return check(value)
     except ConfigError as error:
@@ -147,7 +147,7 @@ def _variable(name: str, environ: Mapping[str, str]) -> str:
 
 
 def _each(value: Any, read: Callable[[Any, Place], Any]) -> tuple[Any, ...]:
-    """Read every item of a list, and only then tell what is wrong with some."""
+    """Read every item of a list before raising for any of them."""
     if not isinstance(value, list | None):
         raise _Mistakes((Fault((), show(value), "a list", "begin each item with -"),))
     made: list[Any] = []
@@ -178,7 +178,7 @@ def _options(value: Any, _: object) -> dict[str, Any]:
 
 
 def _walk(error: BaseException, place: Place) -> Iterator[Fault]:
-    """Find the faults in what cattrs raised."""
+    """Yield the faults in an exception of cattrs."""
     notes = [note for note in getattr(error, "__notes__", []) if type(note) is not str]
     if notes and isinstance(notes[0], AttributeValidationNote):
         place = (*place, notes[0].name)
@@ -219,7 +219,7 @@ def _reserve(context: dict[str, Any], window: int | None) -> Iterator[Fault]:
 
 
 def _window(data: dict[str, Any]) -> int | None:
-    """Return the window that the document tells, by itself or by its model."""
+    """Return the window given in the document, directly or by its model."""
     window, model = _number(data, "context_window"), data.get("model")
     if window is not None and window > 0:
         return window
@@ -228,7 +228,7 @@ def _window(data: dict[str, Any]) -> int | None:
 
 
 def _places(store: dict[str, Any]) -> Iterator[Fault]:
-    """Find a place that the kind of store does not have, and a server that is not named."""
+    """Yield a place that does not fit the kind of store, and a server without a name."""
     kind = store.get("kind", "jsonl")
     if kind == "postgres" and store.get("dsn") is None:
         example = "dsn: postgresql://localhost/agents, or dsn: ${DATABASE_URL}"
