@@ -3,8 +3,8 @@
 Start with `ScriptedDecider`, `ScriptedExecutor`, `check_store` and `check_adapter`.
 
 A suite takes a factory and raises an AssertionError that names the broken promise. Only
-`conversations`, a strategy for property tests, needs an extra:
-pip install 'agentic-weave[testing]'.
+`conversations`, a strategy for property tests, needs an extra: pip install
+'agentic-weave[testing]'.
 """
 
 import typing
@@ -44,7 +44,7 @@ __all__ = [
 def __getattr__(name: str) -> typing.Any:
     if name != "conversations":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from agentic.testing._conversations import conversations  # noqa: PLC0415  it costs an import
+    from agentic.testing._conversations import conversations  # noqa: PLC0415  slow to import
 
     return conversations
 

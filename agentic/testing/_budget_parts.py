@@ -1,4 +1,4 @@
-"""What the two parts of a budget promise, a counter and a compactor, as one check for each."""
+"""The promises of a budget's two parts, a counter and a compactor, as one check for each."""
 
 import asyncio
 import inspect
@@ -43,8 +43,8 @@ _TEXTS: dict[str, str] = {
     "base64": "iVBORw0KGgoAAAANSUhEUgAA" * 500,
     "special tokens": "<|endoftext|><|im_start|>system<|fim_prefix|>[INST]</s>" * 20,
 }
-"""Texts on which tokenizers have raised or taken minutes: a long run of one letter is quadratic in
-byte-pair encoders, special tokens raise in tiktoken unless they are allowed."""
+"""Texts with which tokenizers have raised or taken minutes: a long run of one letter is quadratic
+in byte-pair encoders, and tiktoken raises for special tokens unless they are allowed."""
 _Compact: TypeAlias = Callable[[list[Message]], Awaitable[str]]
 _ASK = Message("user", "Why is the build red?")
 _CALL = Message("assistant", "I look.", tool_calls=[ToolCall("c1", "run", '{"command": "make"}')])
@@ -90,21 +90,21 @@ _CONVERSATIONS: dict[str, list[Message]] = {
 
 
 def check_counter(factory: Callable[[], Counter], *, timeout_seconds: float = 30.0) -> None:
-    """Hold a counter to its promises.
+    """Check a counter's promises.
 
-    - Whatever the text, the count is a whole number, 0 or more, in time. It never raises.
-    - An empty text is 0, and a long text is more than one line of it.
-    - A text has one count, now, later, and by another counter of the same kind.
+    - For every text, the count is a whole number >= 0, returned in time. It never raises.
+    - The count of an empty text is 0; that of a long text is larger than that of one of its lines.
+    - The count of a text is always the same, also for another counter of the same kind.
 
     >>> from agentic.tokens import CharCounter
     >>> check_counter(CharCounter)
 
     Args:
-        factory: gives a counter, a new one at every call.
-        timeout_seconds: the longest that counting one of the texts, a megabyte at most, may take.
+        factory: returns a new counter at every call.
+        timeout_seconds: the longest that counting one text, of at most a megabyte, may take.
 
     Raises:
-        AssertionError: a promise is broken; the text says which, and on what text.
+        AssertionError: a promise is broken; the text says which one, and for what text.
     """
     first, second = factory(), factory()
     if (empty := _count("no text", first, "", timeout_seconds)) != 0:
@@ -123,7 +123,7 @@ def check_counter(factory: Callable[[], Counter], *, timeout_seconds: float = 30
 
 def _count(name: str, counter: Counter, text: str, timeout_seconds: float) -> int:
     answers: list[Any] = []
-    # A daemon, so that a count that never ends does not keep the tests from ending.
+    # A daemon thread, so that a count that never ends does not keep the tests from ending.
     thread = threading.Thread(target=_ask_counter, args=(counter, text, answers), daemon=True)
     thread.start()
     thread.join(timeout_seconds)
@@ -150,27 +150,27 @@ def _broken_count(name: str, promise: str) -> AssertionError:
 
 
 def check_compactor(factory: Callable[[], Compactor], *, timeout_seconds: float = 60.0) -> None:
-    """Hold a compactor to its promises; those of `GuidedCompactor` too if it has `compact_with`.
+    """Check a compactor's promises, and those of `GuidedCompactor` if it has `compact_with`.
 
-    - Whatever the conversation, damaged ones included, the answer is a text, in time. Where there
-      is nothing to say it may be empty, or a refusal: `CompactionRefused`.
-    - The answer to a plain conversation says something.
-    - The conversation is left as it was, notes of a former summary included.
-    - Notes, if the answer is a `SummaryText`, are plain JSON data. Those of a former summary may be
-      another compactor's, or missing.
+    - For every conversation, even a damaged one, the result is a text, returned in time. If there
+      is nothing to summarize, it may be empty, or a refusal: `CompactionRefused`.
+    - The result for a simple conversation is not empty.
+    - The conversation is not changed, including the notes of an earlier summary.
+    - Notes, if the result is a `SummaryText`, are plain JSON data. The notes of an earlier summary
+      may be another compactor's, or missing.
 
-    Call it from a plain function: it runs event loops of its own. A compactor that asks a model
-    is given one that answers.
+    Call it from sync code: it runs its own event loops. If the compactor asks a model, give it one
+    that answers.
 
     >>> from agentic.context.compactors import Digest
     >>> check_compactor(Digest)
 
     Args:
-        factory: gives a compactor, a new one at every call.
-        timeout_seconds: the longest that one answer may take.
+        factory: returns a new compactor at every call.
+        timeout_seconds: the longest that one summary may take.
 
     Raises:
-        AssertionError: a promise is broken; the text says which, and on what conversation.
+        AssertionError: a promise is broken; the text says which one, and for what conversation.
     """
     for name, messages in _CONVERSATIONS.items():
         _check(name, factory().compact, messages, timeout_seconds)
@@ -204,7 +204,7 @@ def _check(name: str, compact: _Compact, messages: list[Message], seconds: float
 
 
 def _check_notes(name: str, answer: SummaryText) -> None:
-    """Look at the notes once more: they may have been changed since they were made."""
+    """Check the notes again: they may have been changed since they were made."""
     try:
         SummaryText(answer)
     except ConfigError as problem:

@@ -1,8 +1,8 @@
-"""Whole conversations for Hypothesis: the sound ones, and what real histories look like.
+"""Conversations for Hypothesis: sound ones, and ones like real histories.
 
 A *sound* conversation is one that a provider accepts: every call is answered once, right after the
-assistant messages that it is among, call ids are unique, no message is empty, every text can be
-encoded as UTF-8. A *damaged* one is a sound one with a few accidents, or no more than a heap of
+assistant messages that it belongs to; call ids are unique; no message is empty; every text can be
+encoded as UTF-8. A *damaged* one is a sound one after a few accidents, or a random list of
 messages.
 """
 
@@ -37,7 +37,7 @@ __all__ = ["conversations"]
 _Draw: TypeAlias = st.DrawFn
 
 _PROSE = "look at the parser, then run every test again and tell me what is red. " * 20
-# Given its characters, Hypothesis need not build its tables of all of Unicode, which takes seconds.
+# With explicit characters, Hypothesis need not build its tables of Unicode, which takes seconds.
 _CHARACTERS = 'ab9 \n\t"\\{}<\u00e9\u0301\u200b\u65e5\ud55c\U0001f600'
 _TEXTS = st.one_of(
     st.text(_CHARACTERS, min_size=1, max_size=8),
@@ -56,7 +56,7 @@ _UP_TO_TWO = st.integers(0, 2)
 _ONE_TO_FOUR = st.integers(1, 4)
 _FAILURE_KINDS = st.sampled_from(["raised", "timeout", "interrupted", "not_run"])
 _FEW_IDS = ["c1", "c2", "c3"]
-"""So few that they repeat, within a message and across."""
+"""So few that they repeat, within a message and across messages."""
 _UNKNOWN: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [{}, {"mood": "curious"}, {"index": 0, "cache_control": {"type": "ephemeral"}, "seen": [None]}]
 )
@@ -78,19 +78,20 @@ _BESIDE: st.SearchStrategy[dict[str, Any]] = st.builds(dict) | st.fixed_dictiona
         "extra": _UNKNOWN,
     },
 )
-"""What any message may have beside its texts."""
+"""The optional fields of any message besides its texts."""
 
 
 def conversations(*, damaged: bool = True, max_rounds: int = 8) -> st.SearchStrategy[list[Message]]:
-    """Generate conversations, from no message at all to a few dozen.
+    """Generate conversations, from no messages to a few dozen.
 
-    Both kinds hold parallel calls in one message or several, results in any order and several in
-    one message, pinned messages, leading system messages, media, a former summary, native payloads,
-    and fields of the JSON form that nobody knows. With `damaged` (which leaves some sound), also:
-    missing results, ids that repeat within a message and across, results that answer nothing, that
-    come twice, or that other messages part from their call, empty messages, tool messages without
-    results, arguments that are no JSON object, and lone surrogates. A round in which only some
-    results are orphans holds no pinned message: a view would hold edited copies of its messages.
+    Both kinds include parallel calls in one message or several, results in any order and several in
+    one message, pinned messages, leading system messages, media, an earlier summary, native
+    payloads, and unknown fields of the JSON form. With `damaged` (which leaves some sound), there
+    are also missing results; ids that repeat within a message and across messages; results that
+    answer nothing, that occur twice, or that other messages separate from their call; empty
+    messages; tool messages without results; arguments that are not a JSON object; and lone
+    surrogates. A round in which only some results are orphans has no pinned message: a view would
+    contain edited copies of its messages.
 
     >>> from hypothesis import given, settings
     >>> @given(conversations(damaged=False))
@@ -109,7 +110,7 @@ def conversations(*, damaged: bool = True, max_rounds: int = 8) -> st.SearchStra
 
 @attrs.frozen
 class _Parts:
-    """What the messages of a conversation are made of."""
+    """The elements that the messages of a conversation are made from."""
 
     texts: st.SearchStrategy[str]
     arguments: st.SearchStrategy[str]
@@ -117,7 +118,7 @@ class _Parts:
 
 @st.composite
 def _sound(draw: _Draw, parts: _Parts, max_rounds: int) -> list[Message]:
-    """Draw a conversation in which every call is answered right after it, once."""
+    """Draw a conversation in which every call is answered once, right after it."""
     ids = itertools.count(1)
     messages = [_said(draw, parts, "system") for _ in range(draw(_UP_TO_TWO))]
     if draw(_SELDOM):
@@ -133,13 +134,13 @@ def _sound(draw: _Draw, parts: _Parts, max_rounds: int) -> list[Message]:
 
 @st.composite
 def _heap(draw: _Draw, parts: _Parts, max_messages: int) -> list[Message]:
-    """Draw messages that have nothing to do with each other, but for ids that happen to meet."""
+    """Draw messages that are unrelated, except for ids that happen to be equal."""
     return [_any_message(draw, parts) for _ in range(draw(st.integers(0, max_messages)))]
 
 
 @st.composite
 def _after_accidents(draw: _Draw, parts: _Parts, max_rounds: int) -> list[Message]:
-    """Draw a sound conversation and let a few things happen to it."""
+    """Draw a sound conversation, and apply a few accidents to it."""
     messages = draw(_sound(parts, max_rounds))
     for accident in draw(st.lists(st.sampled_from(_ACCIDENTS), max_size=4)):
         if messages:
@@ -178,7 +179,7 @@ def _former_summary(draw: _Draw, parts: _Parts) -> Message:
 
 
 def _tool_round(draw: _Draw, parts: _Parts, ids: "itertools.count[int]") -> list[Message]:
-    """Draw calls and their results, in any order, both in as many messages as it pleases."""
+    """Draw calls and their results, in any order, each spread over any number of messages."""
     called = [_calling(draw, parts, [f"call_{next(ids)}" for _ in range(draw(_ONE_TO_FOUR))])]
     if draw(_SELDOM):
         if draw(_SELDOM):
@@ -220,7 +221,7 @@ def _result(draw: _Draw, parts: _Parts, call_id: str, name: str) -> ToolResult:
 
 
 def _any_message(draw: _Draw, parts: _Parts) -> Message:
-    """Draw a message of any kind, its ids from the few that repeat."""
+    """Draw a message of any kind, with one of the few repeating ids."""
     kind = draw(_KINDS)
     if kind != "tools":
         return _said(draw, parts, kind)
@@ -232,30 +233,30 @@ def _any_message(draw: _Draw, parts: _Parts) -> Message:
 
 
 def _lose(draw: _Draw, messages: list[Message]) -> None:
-    """Lose one message: a call, its results, or what was said."""
+    """Remove one message: a call, its results, or a text."""
     del messages[draw(_place(messages))]
 
 
 def _cut_off(draw: _Draw, messages: list[Message]) -> None:
-    """Lose everything from somewhere on, as when a process is killed."""
+    """Remove everything from some position on, as when a process is killed."""
     del messages[draw(_place(messages)) :]
 
 
 def _move(draw: _Draw, messages: list[Message]) -> None:
-    """Put one message somewhere else."""
+    """Move one message to another position."""
     moved = messages.pop(draw(_place(messages)))
     messages.insert(draw(st.integers(0, len(messages))), moved)
 
 
 def _repeat(draw: _Draw, messages: list[Message]) -> None:
-    """Put one message in twice: the same object, or one that equals it."""
+    """Insert one message a second time: the same object, or an equal one."""
     message = messages[draw(_place(messages))]
     again = message if draw(st.booleans()) else attrs.evolve(message)
     messages.insert(draw(st.integers(0, len(messages))), again)
 
 
 def _lose_result(draw: _Draw, messages: list[Message]) -> None:
-    """Lose the first result of a message, perhaps its only one."""
+    """Remove the first result of a message, which may be its only one."""
     at = draw(_place(messages))
     messages[at] = attrs.evolve(messages[at], tool_results=messages[at].tool_results[1:])
 

@@ -1,4 +1,4 @@
-"""What every decider promises, as one check that any test runner can call."""
+"""The promises of every decider, as one check that any test runner can call."""
 
 import asyncio
 import reprlib
@@ -74,26 +74,26 @@ _REQUESTS: dict[str, Input] = {
 
 
 def check_decider(factory: Callable[[], Decider], *, timeout_seconds: float = 60.0) -> None:
-    """Hold a decider to its promises; those of `StreamingDecider` too if it has `stream`.
+    """Check a decider's promises, and those of `StreamingDecider` if it has `stream`.
 
-    - Whatever the history, tool rounds and another provider's items included, the answer is a
-      Decision, in time.
-    - The request is left as it was.
-    - It can be cancelled while it waits, and the cancellation passes.
-    - A stream gives pieces of text, and then the Decision as the last item.
+    - For every history, including tool rounds and another provider's items, the result is a
+      Decision, returned in time.
+    - The request is not changed.
+    - It can be cancelled while it waits, and the cancellation is raised.
+    - A stream yields pieces of text, and then the Decision as its last item.
 
-    Call it from a plain function: it runs event loops of its own. A decider that asks a provider
-    is given one that answers, such as a recorded reply.
+    Call it from sync code: it runs its own event loops. If the decider asks a provider, give it one
+    that answers, for example with a recorded reply.
 
     >>> from agentic.testing import ScriptedDecider
     >>> check_decider(lambda: ScriptedDecider("Hello."))
 
     Args:
-        factory: gives a decider, a new one at every call.
-        timeout_seconds: the longest that one answer may take.
+        factory: returns a new decider at every call.
+        timeout_seconds: the longest that one decision may take.
 
     Raises:
-        AssertionError: a promise is broken; the text says which, and on what request.
+        AssertionError: a promise is broken; the text says which one, and for what request.
     """
     streams = hasattr(factory(), "stream")
     for name, request in _REQUESTS.items():
@@ -105,7 +105,7 @@ def check_decider(factory: Callable[[], Decider], *, timeout_seconds: float = 60
 
 
 class _Streamed:
-    """A streaming decider, asked through its stream."""
+    """A streaming decider, called through its stream."""
 
     def __init__(self, decider: Any) -> None:
         self._decider = decider

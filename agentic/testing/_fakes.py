@@ -1,4 +1,4 @@
-"""A model and tools that play a script, and a recorder of events: for tests of agents."""
+"""A model and tools that follow a script, and a recorder of events: for tests of agents."""
 
 import contextlib
 import functools
@@ -27,10 +27,10 @@ _E = TypeVar("_E", bound=Event)
 
 @attrs.define(init=False, eq=False)
 class ScriptedDecider:
-    """Plays its steps in order, one a request, and keeps the requests.
+    """Plays its steps in order, one per request, and keeps the requests.
 
-    A step is a Decision, the text of a plain reply, an exception to raise, or a callable that
-    takes the Input and gives one of these, async or not. A request beyond the last step is an
+    A step is a Decision, the text of a plain reply, an exception to raise, or a callable that takes
+    the Input and returns one of these, async or not. A request after the last step raises an
     AssertionError.
 
     >>> import asyncio
@@ -43,7 +43,7 @@ class ScriptedDecider:
     """
 
     requests: list[Input]
-    """What was asked, in order."""
+    """The requests, in order."""
     _steps: list[_Step]
     _length: int
 
@@ -54,7 +54,7 @@ class ScriptedDecider:
 
     @property
     def steps_left(self) -> int:
-        """How many steps have not been played."""
+        """The number of steps that were not played yet."""
         return len(self._steps)
 
     async def decide(self, request: Input, /) -> Decision:
@@ -67,10 +67,11 @@ class ScriptedDecider:
 
 @attrs.define(init=False, eq=False)
 class StreamingScriptedDecider:
-    """Plays streamed replies in order, one a request, and keeps the requests.
+    """Plays streamed replies in order, one per request, and keeps the requests.
 
-    A reply is a sequence of items: pieces of text, and a Decision as the last. Without one the
-    stream breaks off. An item may also be an exception, or a callable as in a `ScriptedDecider`.
+    A reply is a sequence of items: pieces of text, and a Decision at the end. Without a Decision,
+    the stream ends early. An item may also be an exception, or a callable as in a
+    `ScriptedDecider`.
 
     >>> from agentic import loop
     >>> decider = StreamingScriptedDecider(["Hel", "lo.", Decision("Hello.")])
@@ -79,7 +80,7 @@ class StreamingScriptedDecider:
     """
 
     requests: list[Input]
-    """What was asked, in order."""
+    """The requests, in order."""
     _replies: list[tuple[_Step, ...]]
     _length: int
 
@@ -97,7 +98,7 @@ class StreamingScriptedDecider:
             yield await _play(item, request)
 
     async def decide(self, request: Input, /) -> Decision:
-        """Play the next reply, and give its Decision alone."""
+        """Play the next reply, and return only its Decision."""
         pieces: list[str] = []
         async for item in self.stream(request):
             if isinstance(item, Decision):
@@ -108,11 +109,11 @@ class StreamingScriptedDecider:
 
 @attrs.define(init=False, eq=False)
 class ScriptedExecutor:
-    """Has a scripted answer for each tool by its name, and keeps the calls.
+    """Has a scripted answer for each tool, by its name, and keeps the calls.
 
     An answer is the text of the output, a ToolResult, a ToolError, an exception to raise, or a
-    callable that takes the ToolCall and gives one of these, async or not. Anything else is
-    handed on as it is, so that a broken tool can be played too.
+    callable that takes the ToolCall and returns one of these, async or not. Anything else is
+    returned unchanged, so that a broken tool can be played too.
 
     >>> import asyncio
     >>> executor = ScriptedExecutor({"read": "text", "run": TimeoutError("too slow")})
@@ -123,7 +124,7 @@ class ScriptedExecutor:
     """
 
     calls: list[ToolCall]
-    """What was called, in order."""
+    """The calls, in order."""
     _answers: dict[str, Any]
 
     def __init__(self, answers: Mapping[str, Any]) -> None:
@@ -131,7 +132,7 @@ class ScriptedExecutor:
         self._answers = dict(answers)
 
     async def list_tools(self) -> list[ToolDefinition]:
-        """List the tools in the order in which they were given."""
+        """Return the tools in the order in which they were passed."""
         return [ToolDefinition(name) for name in self._answers]
 
     async def execute(self, call: ToolCall, /) -> ToolResult:
@@ -149,7 +150,7 @@ class ScriptedExecutor:
 
 
 async def _play(step: Any, given: object) -> Any:
-    """Do what a step says: raise, call, wait, or just be the answer."""
+    """Return the outcome of a step: raise it, call it, await it, or return it."""
     if isinstance(step, BaseException) or _is_exception_type(step):
         raise step
     if not callable(step):
@@ -163,7 +164,7 @@ def _is_exception_type(step: object) -> bool:
 
 
 def _as_decision(answer: Any) -> Decision:
-    """Make a text a Decision. Anything else is handed on: a broken decider can be played too."""
+    """Convert a text to a Decision; return anything else, to play a broken decider."""
     decision: Decision = Decision(answer) if isinstance(answer, str) else answer
     return decision
 
@@ -179,7 +180,7 @@ def _script_is_over(length: int, request: Input) -> AssertionError:
 
 @attrs.define(init=False, eq=False)
 class EventRecorder:
-    """Collects events inside a `with` block: all of them, or those that are named.
+    """Collects events inside a `with` block: all events, or those that are named.
 
     >>> import asyncio
     >>> from agentic import events, loop, testing
@@ -193,17 +194,17 @@ class EventRecorder:
     """
 
     events: list[Event]
-    """The records, in order. They stay when the block is left."""
+    """The records, in order. They remain after the block is left."""
     names: list[str]
     """The names of their signals."""
     senders: list[Any]
-    """Who sent each."""
+    """The sender of each."""
     _signals: list[NamedSignal]
     _sender: Any
     _stack: contextlib.ExitStack
 
     def __init__(self, *chosen: str | NamedSignal, sender: Any = None) -> None:
-        """Choose signals, none for all of them, and a sender, None for any."""
+        """Choose signals (none for all of them), and a sender (None for any)."""
         self.events, self.names, self.senders = [], [], []
         self._signals = [_signal(given) for given in chosen or signals]
         self._sender = ANY if sender is None else sender

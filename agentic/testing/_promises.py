@@ -1,4 +1,4 @@
-"""What checks of stores and of places with sessions share: a conversation, how to compare."""
+"""What the checks of stores and of places with sessions share: a conversation, comparisons."""
 
 import json
 import reprlib
@@ -66,14 +66,14 @@ EVERYTHING = Message(
 
 
 async def append_all(store: Store, messages: Sequence[Message]) -> None:
-    """Append one after the other."""
+    """Append messages one after the other."""
     for message in messages:
         await store.append(message)
 
 
 def expect(found: Sequence[Message], expected: Sequence[Message], where: str = "") -> None:
-    """Fail unless these are the same messages."""
-    # as text, since NaN equals nothing
+    """Fail unless the messages are equal."""
+    # as text, because NaN equals nothing
     got, wanted = _as_text(found), _as_text(expected)
     if got != wanted:
         raise AssertionError(f"{where} Expected {_brief(wanted)}; got {_brief(got)}.".lstrip())
@@ -103,6 +103,6 @@ def describe(problem: Exception) -> str:
 
 
 def expect_text(found: str, expected: str) -> None:
-    """Fail unless these are the same texts."""
+    """Fail unless the texts are equal."""
     if found != expected:
         raise AssertionError(f"Expected {reprlib.repr(expected)}; got {reprlib.repr(found)}.")

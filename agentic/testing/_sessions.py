@@ -1,4 +1,4 @@
-"""What every place with many sessions promises, as checks that any test runner can call."""
+"""The promises of every place with many sessions, as checks that any test runner can call."""
 
 import asyncio
 import contextlib
@@ -55,20 +55,20 @@ _IDS = ["a", "_", "0.9-rc_1..x", "a" * 128]
 _NO_TITLES: list[Any] = ["two\nlines", "a\x00b", "lone \ud83d", "x" * 201, None]
 _TITLE = "Why the build is red \U0001f534"
 _TICK_SECONDS = 0.02
-"""So that two changes are apart by the coarsest clock that a place may have."""
+"""Long enough to separate two changes by the coarsest clock that a place may have."""
 
 
 def check_sessions(factory: SessionsFactory, *, other: SessionsFactory | None = None) -> None:
-    """Hold a place with many sessions to its promises, and its stores to theirs.
+    """Check the promises of a place with many sessions, and those of its stores.
 
-    Call it from a plain function: it runs event loops of its own.
+    Call it from sync code: it runs its own event loops.
 
     Args:
-        factory: gives a new, empty place at every call.
-        other: gives places of another kind, new and empty too: what one exports, the other imports.
+        factory: returns a new, empty place at every call.
+        other: returns new, empty places of another kind: each imports what the other exports.
 
     Raises:
-        AssertionError: a promise is broken; the text says which.
+        AssertionError: a promise is broken; the text says which one.
     """
     place, numbers = factory(), itertools.count()
     check_store(lambda: place.open(f"s{next(numbers)}"))
@@ -270,7 +270,7 @@ _PROMISES = [
 
 
 def _doors(place: Sessions) -> list[Callable[[Any], Awaitable[object]]]:
-    """Return what is asked of a session that is there."""
+    """Return the calls that require an existing session."""
     return [
         lambda session_id: place.rename(session_id, ""),
         place.delete,
@@ -279,7 +279,7 @@ def _doors(place: Sessions) -> list[Callable[[Any], Awaitable[object]]]:
 
 
 async def _write(place: Sessions, session_id: str, messages: Sequence[Any] = TALK) -> str:
-    """Write a session, and keep an output in it, if it keeps any."""
+    """Write a session, and store an output in it if it can."""
     store: Any = place.open(session_id)
     async with store:
         await append_all(store, [*messages, MORE])
@@ -297,7 +297,7 @@ async def _drain(lines: AsyncIterable[bytes] | Iterable[bytes]) -> list[bytes]:
 
 
 async def _expect_same(place: Sessions, second: Sessions, session_id: str) -> None:
-    """Compare a session with one that was imported, up to the last restore()."""
+    """Compare a session with an imported one, including a restore()."""
     first, moved = place.open("a"), second.open(session_id)
     expect(await moved.full(), await first.full(), "full() of what was imported:")
     expect(await moved.load(), await first.load(), "load() of what was imported:")

@@ -1,6 +1,6 @@
-"""What every store promises, as checks that any test runner can call.
+"""The promises of every store, as checks that any test runner can call.
 
-A check is a coroutine function whose docstring is the promise; a failure says which one it was.
+A check is a coroutine function whose docstring is the promise; a failure quotes it.
 """
 
 import asyncio
@@ -48,24 +48,24 @@ __all__ = ["check_store"]
 def check_store(
     factory: Callable[[], Store], *, reopen: Callable[[Any], Store] | None = None
 ) -> None:
-    """Hold a store to its promises, and to those of each protocol that it has the methods of.
+    """Check a store's promises, and those of each protocol whose methods it has.
 
-    These are `Rewriter`, `Archive`, `OutputStore`, `Redactor` and `Revisioned`. A `replace` that
-    does not accept `replaces` is held to the promises of a plain one.
+    These are `Rewriter`, `Archive`, `OutputStore`, `Redactor` and `Revisioned`. If `replace` does
+    not accept `replaces`, only the promises of a plain `replace` are checked.
 
-    Call it from a plain function: it runs event loops of its own.
+    Call it from sync code: it runs its own event loops.
 
     >>> from agentic.history import MemoryStore
     >>> check_store(MemoryStore)
 
     Args:
-        factory: gives a new, empty store at every call. A store that is an async context manager
-            is entered and left.
-        reopen: for stores that outlive the process: takes a store that was left, and gives another
-            one on the same session.
+        factory: returns a new, empty store at every call. A store that is an async context manager
+        is entered and left.
+        reopen: for stores that outlive the process: takes a store that was left, and returns
+        another one for the same session.
 
     Raises:
-        AssertionError: a promise is broken; the text says which.
+        AssertionError: a promise is broken; the text says which one.
     """
     for role, checks in _PROMISES.items():
         for check in checks:
@@ -429,7 +429,7 @@ _COUNTED = {
     _takes_no_more_than_there_is,
     _restores_what_came_later,
 }
-"""What only a store whose `replace` accepts `replaces` is held to."""
+"""Checked only if the store's `replace` accepts `replaces`."""
 
 
 async def _expect_diff(

@@ -1,6 +1,6 @@
-"""What a store promises that can do more: keep outputs, have a secret removed, count its writes.
+"""The promises of a store's further abilities: outputs, redaction, counting its writes.
 
-The checks are for `check_store`, which asks a store for the abilities that it has.
+`check_store` runs the checks of the abilities that a store has.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ from agentic.testing._promises import (
 __all__ = ["OUTPUT_STORE_PROMISES", "REDACTOR_PROMISES", "REVISIONED_PROMISES"]
 
 _NEVER_KEPT = "out-0123456789abcdef"
-_SECRET = "sk-live-4f9c1a77"  # noqa: S105  nobody's
+_SECRET = "sk-live-4f9c1a77"  # noqa: S105  made up
 _ODD = 'pass "word"\n\\ two'
 _MARK = '[a "key" was here]'
 _LEAK = Message(
@@ -297,7 +297,7 @@ def _summary(text: str) -> Message:
 
 
 async def _expect_none(store: Any, secret: str) -> None:
-    """Fail if a message of the view, the archive or the latest difference has the secret."""
+    """Fail if a message of the view, the archive or the latest diff contains the secret."""
     messages = [*await store.load()]
     if isinstance(store, Archive):
         messages += await store.full()

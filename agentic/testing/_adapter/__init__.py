@@ -1,4 +1,4 @@
-"""What every adapter promises, as one check that any test runner can call."""
+"""The promises of every adapter, as one check that any test runner can call."""
 
 from agentic.testing._adapter._check import check_adapter
 from agentic.testing._adapter._promise import Adapter, Streamed

@@ -1,4 +1,4 @@
-"""The order in which an adapter is held to its promises, those of errors included."""
+"""The check of an adapter: the order of its parts, and the promises about errors."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ _NEVER: tuple[Any, ...] = (
     {"error": {"message": "Rate limit reached: 40000 tokens per minute. Try again in 20 s."}},
     {"error": {"message": "You exceeded your current quota, please check your plan."}},
 )
-"""No provider's overflow. A rate limit counts tokens too, and waiting is all it asks for."""
+"""Not an overflow at any provider: a rate limit mentions tokens too, but only requires waiting."""
 
 
 def check_adapter(
@@ -37,36 +37,37 @@ def check_adapter(
     overflows: Iterable[Any] = (),
     other_errors: Iterable[Any] = (),
 ) -> None:
-    """Hold an adapter to its promises, on examples of its wire and on conversations of its own.
+    """Check an adapter's promises, with examples of its wire and with the suite's conversations.
 
-    - Requests, replies and streams read and written again are what they were: unknown fields, the
-      order of keys and signatures included. A reply goes back as it came.
-    - An edited message goes out edited, though its native items still say what it said.
-    - Another provider's items and its reasoning are never sent.
-    - Whatever the history, what goes out is accepted by `validate`, and `validate` can tell.
-    - All of a history goes out, in order: system messages, a summary, what tools gave besides.
-    - `input` includes the cache, `output` includes reasoning; every word is known and kept; a reply
-      that was cut off is never `TOOL`; nothing missing, null or unknown raises.
-    - A reply that comes with its usage and stop reason is counted and read as they say.
-    - A stream is a reply, or an IncompleteReply. An overflow is one, and a rate limit is not.
-    - What is handed in is left as it was.
+    - Requests, replies and streams are unchanged after being read and written, including unknown
+      fields, the order of keys, and signatures. A reply is sent back as it was received.
+    - An edited message is sent as edited, although its native items still have the old content.
+    - Another provider's items and reasoning are never sent.
+    - Whatever the history, `validate` accepts what is sent, and `validate` does detect errors.
+    - All of a history is sent, in order: system messages, a summary, and everything tools returned.
+    - `input` includes the cache, `output` includes reasoning. Every stop word is known and kept. A
+      reply that was cut off is never `TOOL`. Missing, null or unknown values never raise.
+    - A reply given with its usage and stop reason is read with exactly these.
+    - A stream results in a reply or an IncompleteReply. An overflow is recognized as such, and a
+      rate limit is not.
+    - Arguments are not changed.
 
-    The more the examples show (parallel calls, thinking, images, a reply of each stop word), the
-    more is proven. With `agentic-weave[testing]`, Hypothesis makes further conversations.
+    The more the examples contain (parallel calls, thinking, images, a reply for each stop word),
+    the more is proven. With `agentic-weave[testing]`, Hypothesis generates further conversations.
 
     Args:
-        adapter: a module, or an object, that fits `Adapter`.
+        adapter: a module or an object that conforms to `Adapter`.
         requests: bodies that the provider accepted.
-        responses: replies that the provider gave, not streamed: `(response, usage, stop reason)`,
-            with the `Usage` and the `StopReason` that you worked out by hand. A bare response is
-            accepted too, and proves less: nobody else knows what its numbers mean.
-        streams: the events of a whole stream, each with the response that would have come without
-            streaming (bare, or with its usage and stop reason), or None where it is not known.
-        overflows: errors that say that the request is larger than the window: bodies or exceptions.
-        other_errors: errors that do not, a rate limit and a quota among them.
+        responses: the provider's replies, not streamed: `(response, usage, stop reason)`, with the
+        `Usage` and the `StopReason` that you determined by hand. A bare response is accepted too,
+        but proves less, because nothing else says what its numbers mean.
+        streams: the events of a complete stream, each with the response that would have come
+        without streaming (bare, or with its usage and stop reason), or None if it is unknown.
+        overflows: errors, as bodies or exceptions, that say that the request exceeds the window.
+        other_errors: errors that do not, including a rate limit and a quota.
 
     Raises:
-        AssertionError: a promise is broken; the text says which, and on what.
+        AssertionError: a promise is broken; the text says which one, and for what input.
     """
     check_validator(adapter)
     histories = _check_examples(adapter, requests, responses, streams)
@@ -103,7 +104,7 @@ def _named(kind: str, examples: Iterable[Any]) -> list[tuple[str, Any]]:
 
 
 def _check_errors(adapter: Adapter, overflows: Sequence[Any], others: Sequence[Any]) -> None:
-    """Show the errors one by one."""
+    """Check the errors one by one."""
     for error in overflows:
         if not _is_overflow(adapter, error):
             raise broken(_name(error), "is_context_overflow() recognizes it, but did not")

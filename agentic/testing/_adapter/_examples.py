@@ -1,4 +1,4 @@
-"""What an adapter is shown: conversations as real histories look, and data with one thing wrong."""
+"""Inputs for an adapter: conversations like real histories, and data with a single defect."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -116,7 +116,7 @@ CONVERSATIONS: dict[str, list[Message]] = {
         ASK,
     ],
 }
-"""By what is special about them. What is damaged is repaired on the way out."""
+"""By what is special about them. Damaged ones must be repaired when they are sent."""
 _BEGUN = [
     Message("system", "mark-rules-1"),
     Message("system", "mark-rules-2"),
@@ -125,7 +125,7 @@ _BEGUN = [
 ]
 _Path: TypeAlias = tuple[str | int, ...]
 _MOST = 100
-"""So many places of one example, evenly spread: a recorded request may have thousands."""
+"""At most this many places of one example, evenly spaced: a recorded request may have thousands."""
 _WRONG: tuple[Any, ...] = (None, [], {}, "junk", -1.5)
 _FIELD = "x_unheard_of"
 _ITEM = {"type": "x_unheard_of", "kept": [1, None]}
@@ -172,11 +172,11 @@ MARKED: dict[str, list[Message]] = {
         Message("user", "mark-last"),
     ],
 }
-"""By what is special about them. Each text is found once, so that its place tells the order."""
+"""By what is special about them. Each text occurs once, so that its position shows the order."""
 
 
 def find_talk(adapter: Adapter) -> str:
-    """Find the field of a request that holds what encode() gives."""
+    """Return the field of a request that contains the result of encode()."""
     where = "a plain request"
     request = ask(where, adapter.encode_request, [ASK])
     talk = ask(where, adapter.encode, [ASK])
@@ -187,7 +187,7 @@ def find_talk(adapter: Adapter) -> str:
 
 
 def with_one_thing_wrong(data: Any) -> Iterator[tuple[str, Any]]:
-    """Yield copies with one value null, of another type, or gone; each with the name of its place.
+    """Yield copies in which one value is null, of another type, or missing, with its place.
 
     >>> [copy for _, copy in with_one_thing_wrong({"input": 3})][0]
     {'input': None}
@@ -199,7 +199,7 @@ def with_one_thing_wrong(data: Any) -> Iterator[tuple[str, Any]]:
 
 
 def with_one_thing_unknown(data: Any) -> Iterator[tuple[str, Any]]:
-    """Yield copies with a field that nobody knows in an object, or such an item in a list."""
+    """Yield copies with an unknown field in an object, or an unknown item in a list."""
     for path in [(), *_some(_paths(data))]:
         value = _at(data, path)
         if isinstance(value, Mapping):
@@ -209,7 +209,7 @@ def with_one_thing_unknown(data: Any) -> Iterator[tuple[str, Any]]:
 
 
 def replaced(data: Any, path: _Path, value: Any) -> Any:
-    """Return a copy with another value in one place.
+    """Return a copy with one value replaced.
 
     >>> replaced({"parts": [{"text": "a"}]}, ("parts", 0, "text"), "b")
     {'parts': [{'text': 'b'}]}
@@ -222,7 +222,7 @@ def replaced(data: Any, path: _Path, value: Any) -> Any:
 
 
 def _paths(data: Any) -> Iterator[_Path]:
-    """Yield every place in the data, the outer ones first.
+    """Yield every place in the data, outer places first.
 
     >>> list(_paths({"parts": [{"text": "a"}]}))
     [('parts',), ('parts', 0), ('parts', 0, 'text')]

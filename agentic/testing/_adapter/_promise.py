@@ -1,4 +1,4 @@
-"""What an adapter is, how a promise is asked of it, and how a broken one is told."""
+"""The protocol of an adapter, how its functions are called, and how failures are reported."""
 
 import json
 import reprlib
@@ -25,44 +25,44 @@ __all__ = [
 ]
 _T = TypeVar("_T")
 MARK = "put in by check_adapter"
-"""A text that stands in no example."""
+"""A text that occurs in no example."""
 
 
 class Streamed(Protocol):
-    """Puts the events of one streamed reply together."""
+    """Assembles the events of one streamed reply."""
 
     def feed(self, event: Any, /) -> str:
-        """Take the next event; give the piece of text in it, empty for any other event."""
+        """Process the next event; return the piece of text in it, or "" for any other event."""
         ...
 
     def response(self) -> Any:
-        """Return the response in the shape of one that was not streamed.
+        """Return the response in the form of one that was not streamed.
 
         Raises:
-            IncompleteReply: the stream broke off.
+            IncompleteReply: the stream ended early.
         """
         ...
 
 
 class Adapter(Protocol):
-    """All that is known of one provider's wire. A module with these names is one.
+    """Everything about one provider's wire. A module with these names is an Adapter.
 
-    Data comes as JSON or as the objects of an SDK, and is never a reason to raise.
+    Data may be JSON or an SDK's objects, and never causes an exception.
     """
 
     @property
     def NAME(self) -> str:  # noqa: N802  a constant of the module
-        """The provider: `ProviderPayload.provider` of the messages that come from it."""
+        """The provider: `ProviderPayload.provider` of its messages."""
         ...
 
     @property
     def STOP_WORDS(self) -> StopWords:  # noqa: N802  a constant of the module
-        """The provider's whole vocabulary."""
+        """The provider's complete table of stop words."""
         ...
 
     @property
     def StreamedResponse(self) -> Callable[[], Streamed]:  # noqa: N802  a class of the module
-        """Makes an empty one."""
+        """Creates an empty stream."""
         ...
 
     def decode(self, messages: Iterable[Any], /) -> list[Message]:
@@ -74,7 +74,7 @@ class Adapter(Protocol):
         ...
 
     def encode_tools(self, tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
-        """Write what goes into a request's list of tools."""
+        """Write the items of a request's list of tools."""
         ...
 
     def encode_request(
@@ -85,11 +85,11 @@ class Adapter(Protocol):
         system_prompt: str = "",
         tools: Sequence[ToolDefinition] = (),
     ) -> dict[str, Any]:
-        """Write all that a request holds of a conversation, damaged ones included."""
+        """Write the part of a request that is the conversation, which may be damaged."""
         ...
 
     def decode_request(self, request: Mapping[str, Any], /) -> list[Message]:
-        """Read the conversation of a whole request, its system prompt included."""
+        """Read the conversation of a complete request, including its system prompt."""
         ...
 
     def decode_response(self, response: Any, /) -> Decision:
@@ -97,7 +97,7 @@ class Adapter(Protocol):
         ...
 
     def usage(self, response: Any, /) -> Usage:
-        """Count what a reply used."""
+        """Return the usage of a reply."""
         ...
 
     def stop_reason(self, response: Any, /) -> StopReason:
@@ -105,21 +105,21 @@ class Adapter(Protocol):
         ...
 
     def is_context_overflow(self, error: Any, /) -> bool:
-        """Return whether an error says that the request does not fit the window."""
+        """Return whether an error says that the request exceeds the window."""
         ...
 
     def validate(self, request: Mapping[str, Any], /) -> Sequence[object]:
-        """Return why the provider would refuse a request for its shape; nothing if it would not."""
+        """Return why the provider would refuse a request's structure; empty if it would not."""
         ...
 
 
 def broken(where: str, promise: str) -> AssertionError:
-    """Return which promise is broken, and on what."""
+    """Return an error that says which promise is broken, and for what input."""
     return AssertionError(f"A promise of Adapter is broken on {where}: {promise}.")
 
 
 def ask(where: str, function: Callable[..., _T], *given: Any, **named: Any) -> _T:
-    """Call a function of an adapter: it does not raise, and leaves what it is given as it was."""
+    """Call a function of an adapter that must neither raise nor change its arguments."""
     before = deepcopy((given, named))
     answer = call(where, function, *given, **named)
     if (given, named) != before:
@@ -129,7 +129,7 @@ def ask(where: str, function: Callable[..., _T], *given: Any, **named: Any) -> _
 
 
 def call(where: str, function: Callable[..., _T], *given: Any, **named: Any) -> _T:
-    """Call a function of an adapter: it does not raise."""
+    """Call a function of an adapter that must not raise."""
     try:
         return function(*given, **named)
     except Exception as problem:
@@ -138,7 +138,7 @@ def call(where: str, function: Callable[..., _T], *given: Any, **named: Any) -> 
 
 
 def is_accepted(adapter: Adapter, where: str, messages: Sequence[Message], **named: Any) -> str:
-    """Encode a view: validate() accepts it, and it can be sent. Give the request as text."""
+    """Encode a view, check that it is valid and can be sent, and return the request as text."""
     request = ask(where, adapter.encode_request, list(messages), **named)
     if found := ask(where, adapter.validate, request):
         said = reprlib.repr(getattr(found[0], "problem", found[0]))
@@ -156,19 +156,19 @@ def is_accepted(adapter: Adapter, where: str, messages: Sequence[Message], **nam
 
 
 def as_text(data: Any) -> str:
-    """Write data as JSON, so that the order of keys counts and NaN equals NaN."""
+    """Return data as JSON text, so that the order of keys matters and NaN equals NaN."""
     return json.dumps(data, ensure_ascii=False, default=_bytes_or_number)
 
 
 def shows(text: str, part: str) -> int:
-    """Count how often a request, as text, holds a text, also inside JSON inside JSON."""
+    """Return how often a request, as text, contains a text, also in JSON within JSON."""
     once = as_text(part)[1:-1]
     twice = as_text(once)[1:-1]
     return text.count(once) + (text.count(twice) if twice != once else 0)
 
 
 def difference(expected: Any, got: Any, at: str = "") -> str:
-    """Return where two pieces of JSON data differ first; nothing where they do not.
+    """Return where two pieces of JSON data first differ; empty if they do not.
 
     >>> difference({"parts": [{"seal": "x"}]}, {"parts": [{}]}, "item")
     "item.parts[0].seal was 'x', and is missing"
@@ -200,5 +200,5 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _bytes_or_number(value: object) -> str:
-    """Write what SDKs take beside JSON: bytes, times, Decimal."""
+    """Convert what SDKs accept besides JSON: bytes, times, Decimal."""
     return repr(value)

@@ -1,4 +1,4 @@
-"""What an adapter promises of replies, whole or in pieces: read whole, counted right, sent back."""
+"""The promises about replies, whole or streamed: read completely, counted correctly, sent back."""
 
 import json
 import reprlib
@@ -20,12 +20,12 @@ _JUNK: tuple[Any, ...] = ({}, None, [], "junk", 3)
 _UNHEARD_OF = "x_unheard_of"
 _UNKNOWN = {"type": "x_unheard_of", "note": "kept alive"}
 _MOST = 100
-"""Prefixes of one stream that are tried: it may have thousands of events."""
+"""The number of prefixes of a stream that are tried: a stream may have thousands of events."""
 
 
 @attrs.frozen
 class Example:
-    """A reply of the provider's, and what it is known to say."""
+    """A reply of the provider, and what is known about it."""
 
     response: Any
     usage: Usage | None = None
@@ -33,7 +33,7 @@ class Example:
 
 
 def read_example(given: Any) -> Example:
-    """Return a reply with what is known of it: a response, or one with its usage and stop reason.
+    """Return an example, given a response, or one with its usage and stop reason.
 
     >>> read_example(({"parts": []}, Usage(3, 1), StopReason.STOP)).usage.input
     3
@@ -42,7 +42,7 @@ def read_example(given: Any) -> Example:
 
 
 def check_reply(adapter: Adapter, where: str, example: Example) -> Decision:
-    """Read one reply; give what it decided."""
+    """Check one reply, and return its decision."""
     response = example.response
     with unknown_words_raise():
         decision = ask(where, adapter.decode_response, response)
@@ -64,7 +64,7 @@ def check_reply(adapter: Adapter, where: str, example: Example) -> Decision:
 
 
 def history_of(decision: Decision) -> list[Message]:
-    """Make the history that a Runner makes of a reply: its ids are made unique."""
+    """Return the history that a Runner would make of a reply, with unique call ids."""
     calls = decision.tool_calls
     reply = Message(
         "assistant",
@@ -81,7 +81,7 @@ def history_of(decision: Decision) -> list[Message]:
 
 
 def check_stop_words(adapter: Adapter, replies: Sequence[tuple[str, Any]]) -> None:
-    """Put other words into the replies: one that says cut off, and one that nobody knows."""
+    """Check replies with other stop words: one that means cut off, and an unknown one."""
     decided = [(where, data, adapter.decode_response(data)) for where, data in replies]
     if not any(decision.stop_word for _, _, decision in decided):
         for where, data, decision in decided:
@@ -118,7 +118,7 @@ def _is_stopped_right(adapter: Adapter, where: str, decision: Decision, example:
 
 
 def _keeps_its_word(adapter: Adapter, where: str, decision: Decision, response: Any) -> None:
-    """Look for the stop word: a response that holds one of the vocabulary says why it stopped."""
+    """Check that the stop word is kept, if the response contains one of the vocabulary."""
     texts = strings(response).values()
     words = adapter.STOP_WORDS.reasons.keys() & set(texts)
     if words and decision.stop_word not in texts:
@@ -140,7 +140,7 @@ def _is_counted_right(where: str, decision: Decision, used: Usage, example: Exam
 
 
 def _goes_back(adapter: Adapter, where: str, response: Any, decision: Decision) -> None:
-    """Send the reply on: every text of it that was kept is there, and it reads as it did."""
+    """Send the reply back: every text that was kept is in it, and it can be read again."""
     history = history_of(decision)
     is_accepted(adapter, where, history)
     if decision.native is None:
@@ -150,7 +150,7 @@ def _goes_back(adapter: Adapter, where: str, response: Any, decision: Decision) 
     if decision.native.provider != adapter.NAME:
         raise broken(where, f"native is marked {adapter.NAME!r}, not {decision.native.provider!r}")
     if history[1].native is None:
-        return  # its ids were made unique, so that it is written anew
+        return  # its ids were made unique, so it is not sent as it was received
     sent = ask(where, adapter.encode, history)
     lost = _texts(response) & _texts(decision.native.payload) - _texts(sent)
     if lost:
@@ -183,14 +183,14 @@ def _texts(data: Any) -> set[str]:
 
 
 def _places(data: Any, word: str) -> list[Any]:
-    """Find where the stop word stands. It is the last that matters: what was said comes first."""
+    """Return where the stop word is. Its last occurrence counts: the reply's text comes first."""
     return [path for path, text in strings(data).items() if word and text == word]
 
 
 def check_stream(
     adapter: Adapter, where: str, events: Sequence[Any], unstreamed: Example | None
 ) -> Decision:
-    """Put one stream together, whole and broken off; give what it decided."""
+    """Check one stream, complete and cut off, and return its decision."""
     response, text = _assembled(adapter, where, events)
     known = unstreamed or Example(None)
     decision = check_reply(adapter, where, Example(response, known.usage, known.stop_reason))
@@ -242,7 +242,7 @@ def _kept(decision: Decision) -> set[str]:
 def _is_told_to_be_cut(
     adapter: Adapter, where: str, events: Sequence[Any], whole: Decision
 ) -> None:
-    """Break the stream off: it raises IncompleteReply, unless all that mattered had come."""
+    """Cut the stream off: it raises IncompleteReply, unless all that matters had arrived."""
     streamed = adapter.StreamedResponse()
     text = "".join([streamed.feed(event) for event in events])
     name = f"{where}, broken off after {len(events)} events"

@@ -1,6 +1,6 @@
-"""What an adapter promises of requests: what a provider accepted comes back as it was.
+"""The promises about requests: what a provider accepted is written as it was read.
 
-What was edited goes out as it is now, and what came from elsewhere is written anew.
+What was edited is sent as edited, and what came from elsewhere is encoded from its fields.
 """
 
 import json
@@ -30,11 +30,11 @@ from agentic.testing._adapter._promise import (
 
 __all__ = ["check_edits", "check_foreign", "check_request"]
 _TELLING = 4
-"""Characters from which a text is told from the words of the wire around it."""
+"""Characters that distinguish a text from the words of the wire around it."""
 
 
 def check_request(adapter: Adapter, where: str, request: Mapping[str, Any]) -> list[Message]:
-    """Read a request and write it again; give its conversation, if it stands by itself."""
+    """Check one request, and return its conversation if it is complete."""
     if found := ask(where, adapter.validate, request):
         raise broken(where, f"validate() accepts what the provider accepted, but says {found[0]}")
     history = ask(where, adapter.decode_request, request)
@@ -48,13 +48,13 @@ def check_request(adapter: Adapter, where: str, request: Mapping[str, Any]) -> l
         call(f"{where}, {place} wrong", adapter.decode_request, wrong)
         call(f"{where}, {place} wrong", adapter.validate, wrong)
     if ask(where, adapter.validate, again):
-        return []  # it goes on from a state that the server holds
+        return []  # it continues a state that is kept on the server
     _survives_drops(adapter, where, history)
     return history
 
 
 def _keys_of_a_conversation(adapter: Adapter) -> list[str]:
-    """Find which fields of a request are the conversation: not the tools, not the options."""
+    """Return the fields of a request that are the conversation, not the tools or the options."""
     plain = adapter.encode_request([ASK], system_prompt=MARK)
     with_tools = adapter.encode_request([ASK], system_prompt=MARK, tools=[READ])
     return [key for key in plain if plain[key] == with_tools.get(key)]
@@ -78,7 +78,7 @@ def _keeps_the_unknown(adapter: Adapter, where: str, request: Mapping[str, Any])
 
 
 def _survives_drops(adapter: Adapter, where: str, history: list[Message]) -> None:
-    """Drop each round, and all before it, as a strategy may."""
+    """Check the history without each round, and without all before it, as after a strategy."""
     rounds = split_rounds(history)
     for index in range(len(rounds)):
         for what, kept in (
@@ -91,9 +91,9 @@ def _survives_drops(adapter: Adapter, where: str, history: list[Message]) -> Non
 
 
 def check_edits(adapter: Adapter, where: str, history: Sequence[Message]) -> None:
-    """Edit every part of every message: by replace(), and with the native items left as they were.
+    """Edit every part of every message, with replace() and with the native items left unchanged.
 
-    A stale payload undoes an edit: what was cut, masked or corrected goes out after all.
+    A stale payload would undo an edit: what was cut, masked or corrected would be sent after all.
     """
     before = is_accepted(adapter, where, history)
     for position, message in enumerate(history):
@@ -110,7 +110,7 @@ def check_edits(adapter: Adapter, where: str, history: Sequence[Message]) -> Non
 
 
 def _edits(message: Message) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield what may be edited, the changes, and the text that is to go."""
+    """Yield what can be edited, the changes, and the text that must disappear."""
     if message.content:
         yield "the content", {"content": MARK}, message.content
     for index, asked in enumerate(message.tool_calls):
@@ -124,7 +124,7 @@ def _edits(message: Message) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def _drop_a_call(adapter: Adapter, where: str, history: Sequence[Message], position: int) -> None:
-    """Drop the last call of a message and its result, as a strategy may."""
+    """Remove the last call of a message and its result, as a strategy may."""
     message = history[position]
     if not message.tool_calls:
         return
@@ -142,7 +142,7 @@ def _without(message: Message, call_id: str) -> list[Any]:
 
 
 def check_foreign(adapter: Adapter, where: str, history: Sequence[Message]) -> None:
-    """Send a history as if another provider had written it: its items and its thinking stay."""
+    """Encode a history as if another provider had written it: items and thinking are not sent."""
     elsewhere = f"not {adapter.NAME}"
     bare = [message.replace(reasoning="") for message in history]
     poison = [attrs.evolve(m, native=ProviderPayload(elsewhere, {"content": MARK})) for m in bare]

@@ -1,6 +1,6 @@
-"""What an adapter promises of any view: the provider accepts it, and nothing in it is lost.
+"""The promises about any view: the provider accepts it, and nothing in it is lost.
 
-Whether it would be accepted the adapter's validator says, which has promises of its own.
+The adapter's validator, which has promises of its own, decides whether it would be accepted.
 """
 
 import base64
@@ -66,7 +66,7 @@ _DAMAGE = {
 
 
 def check_views(adapter: Adapter) -> None:
-    """Encode conversations that the suite makes, and read what nobody should send."""
+    """Check the suite's conversations, and data that nobody should send."""
     _shows_all(adapter)
     for name, messages in MARKED.items():
         _sends_all_in_order(adapter, name, messages)
@@ -86,7 +86,7 @@ def _shows_all(adapter: Adapter) -> None:
 
 
 def _sends_all_in_order(adapter: Adapter, where: str, messages: Sequence[Message]) -> None:
-    """Find every marked text in the request, those of one message before those of the next."""
+    """Check that every marked text is in the request, in the order of the messages."""
     text = is_accepted(adapter, where, messages, tools=[READ])
     talk = as_text(adapter.encode_request(list(messages), tools=[READ])[find_talk(adapter)])
     leading = leading_system_count(messages)
@@ -101,21 +101,21 @@ def _sends_all_in_order(adapter: Adapter, where: str, messages: Sequence[Message
     try:
         bare = as_text(adapter.encode(list(messages)))
     except ConfigError:
-        return  # it says that it cannot write these
+        return  # it declares that it cannot write these
     for message in messages:
         for marks in _marks(message):
             _find(f"{where}, by encode()", bare, marks)
 
 
 def _steps(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """Yield what has to go out in order: a run of assistant messages may go out as one."""
+    """Yield groups to be sent in order: a run of assistant messages may be sent as one."""
     for role, group in groupby(messages, lambda message: message.role):
         together = list(group)
         yield from [together] if role == "assistant" else [[each] for each in together]
 
 
 def _find(where: str, text: str, marks: Sequence[str]) -> int:
-    """Return where a text stands that goes out in one of several forms."""
+    """Return the position of a text that may be sent in one of several forms."""
     found = [text.find(mark) for mark in marks if mark in text]
     if not found:
         raise broken(where, f"nothing leaves a request silently, but {marks[0]!r} does")
@@ -123,7 +123,7 @@ def _find(where: str, text: str, marks: Sequence[str]) -> int:
 
 
 def _marks(message: Message) -> Iterator[tuple[str, ...]]:
-    """Yield what has to be found of a message: each in the forms that it may have."""
+    """Yield the texts of a message that must be found, each with its possible forms."""
     if message.content:
         yield (message.summary.content if message.summary else message.content,)
     for call in message.tool_calls:
@@ -143,14 +143,14 @@ def _accepts(adapter: Adapter, name: str, messages: Sequence[Message]) -> None:
 
 
 def _with_junk(message: Message, provider: str) -> Message:
-    """Mark junk as the adapter's own items; not on a message that says as little as they do."""
+    """Attach junk as the adapter's own items; not to a message as empty as the junk."""
     if not (message.content or message.tool_calls or message.tool_results):
         return message
     return attrs.evolve(message, native=ProviderPayload(provider, {"junk": [None]}))
 
 
 def _leaves_orphans_out(adapter: Adapter) -> None:
-    """Look for an orphan's output in the request itself, in case the validator does not."""
+    """Check the request itself for an orphan's output, in case the validator does not."""
     where = "a result without a call"
     text = is_accepted(adapter, where, CONVERSATIONS[where])
     if shows(text, "of nobody's call"):
@@ -166,11 +166,11 @@ def _reads_junk(adapter: Adapter) -> None:
 
 
 def _accepts_generated(adapter: Adapter) -> None:
-    """Draw further conversations, if Hypothesis is installed."""
+    """Check generated conversations if Hypothesis is installed."""
     try:
-        from hypothesis import HealthCheck, given, settings  # noqa: PLC0415  an extra
+        from hypothesis import HealthCheck, given, settings  # noqa: PLC0415  an optional extra
 
-        from agentic.testing._conversations import conversations  # noqa: PLC0415  needs it
+        from agentic.testing._conversations import conversations  # noqa: PLC0415  needs Hypothesis
     except ImportError:
         return
     cut = FitContextWindow(200)
@@ -192,7 +192,7 @@ def _accepts_generated(adapter: Adapter) -> None:
 
 
 def check_validator(adapter: Adapter) -> None:
-    """Damage a sound request: a validator that accepts everything proves nothing."""
+    """Damage a valid request: a validator that accepts everything proves nothing."""
     key = find_talk(adapter)
     for damage, text in _DAMAGE.items():
         where = f"a request {damage}"
