@@ -1,4 +1,4 @@
-"""An agent as its file describes it, and the parts that are made of it when they are asked for."""
+"""An agent as described by its file, and the parts that are made from it on request."""
 
 import contextlib
 import importlib
@@ -33,10 +33,10 @@ _logger = logging.getLogger(__name__)
 
 @attrs.frozen(kw_only=True)
 class AgentConfig(AgentSettings):
-    """An agent: its model, its tools, and what becomes of its conversations.
+    """An agent: its model, its tools, and how its conversations are kept.
 
-    Made by `load`, `loads` and `find`. Nothing that it names is imported or connected to until a
-    part is asked for.
+    Created by `load`, `loads` and `find`. Nothing that it names is imported or connected to until a
+    part is requested.
     """
 
     _origin: Origin = attrs.field(factory=Origin, eq=False, repr=False)
@@ -49,20 +49,20 @@ class AgentConfig(AgentSettings):
 
     @property
     def path(self) -> Path | None:
-        """Where the agent was read; None if it was not in a file."""
+        """The path of the file that the agent was read from; None if it was not a file."""
         return self._origin.path
 
     def decider(self) -> Decider:
-        """Connect to the model, or make the decider of one's own; the same at every call.
+        """Return the decider: a connection to the model, or a custom one; the same at every call.
 
         Raises:
-            ConfigProblems: no model is named, it cannot be set up, or it cannot be imported.
+            ConfigProblems: no model is named, or it cannot be set up or imported.
             ImportError: the provider's SDK is not installed.
         """
         return self._parts.decider()
 
     def limits(self) -> ModelLimits:
-        """Return the model's limits: `context_window`, or what the decider or the catalog says."""
+        """Return the model's limits: `context_window`, or those of the decider or the catalog."""
         return self._parts.limits()
 
     def counter(self) -> ModelCounter:
@@ -70,19 +70,19 @@ class AgentConfig(AgentSettings):
         return self._parts.counter()
 
     def policy(self) -> Policy:
-        """Return the numbers of the budget.
+        """Return the budget's policy.
 
-        Where a number that is not written contradicts one that is, or the window, it gives way: the
-        reserve down to half of the window, the recent messages to four less than N, N to four more
-        than the recent messages.
+        If a default contradicts a number in the file, or the window, the default is adjusted: the
+        reserve down to half of the window, the recent messages to `max_messages` less four,
+        `max_messages` to the recent messages plus four.
 
         Raises:
-            ConfigProblems: numbers that are written contradict each other, or the window.
+            ConfigProblems: numbers in the file contradict one another or the window.
         """
         return self._parts.policy()
 
     def compactor(self) -> Compactor:
-        """Return who summarizes, and a digest where that fails; connected to when it is needed."""
+        """Return the compactor, which falls back to a digest; it connects on first use."""
         return self._parts.compactor()
 
     def sessions(self) -> Sessions:
@@ -94,25 +94,25 @@ class AgentConfig(AgentSettings):
         return _make_sessions(self.store, self.name, self._origin)
 
     def session(self, session_id: str | None = None) -> Session:
-        """Return a session of this agent, to be entered by `async with`; without an id a new one.
+        """Return a session of this agent, to be used with `async with`; without an id, a new one.
 
         Raises:
-            ConfigError: an id that names no session.
+            ConfigError: the session id is invalid.
             ConfigProblems: something that the file names cannot be used.
         """
         session_id = uuid.uuid4().hex[:12] if session_id is None else session_id
         return self._parts.session(session_id)
 
     def registry(self, session: Session) -> Registry | None:
-        """Return the tools of the agent in a session; None if it has none.
+        """Return the tools of the agent in a session; None if it has no tools.
 
         Raises:
-            ConfigProblems: references to what is not there, or is no tool; all of them.
+            ConfigProblems: lists every reference that does not exist or is not a tool.
         """
         return self._parts.registry(session)
 
     def runner(self, session: Session, decider: Decider | None = None) -> Runner:
-        """Return what serves requests in a session; a `decider` takes the place of the model.
+        """Return the Runner for a session; `decider` takes the place of the model.
 
         Raises:
             ConfigProblems: something that the file names cannot be used.
@@ -123,15 +123,15 @@ class AgentConfig(AgentSettings):
 
 @attrs.frozen(eq=False)
 class Parts:
-    """Makes the parts of one agent. What goes wrong is told with its line."""
+    """Creates the parts of one agent. Errors name the line of the file that they come from."""
 
     config: AgentSettings
     origin: Origin
     _deciders: dict[str, Decider] = attrs.field(factory=dict, init=False)
-    """By name: a model is connected to once."""
+    """The deciders by name, so that each model is connected to once."""
 
     def decider(self) -> Decider:
-        """Return the agent's own."""
+        """Return the agent's decider."""
         if self.config.model is None:
             example = "model: anthropic:claude-sonnet-4-5"
             message = f"model is missing; add {example}, or pass a decider to runner()"
@@ -150,14 +150,14 @@ class Parts:
         return tokens.for_model(served_name(self.config.model))
 
     def policy(self) -> Policy:
-        """Return the numbers of the budget."""
+        """Return the budget's policy."""
         known = self.limits()
         reply = reply_tokens(self.config.model, self.config.model_options, known)
         with self._blaming("context"):
             return make_policy(self.config.context, known.context_window, self.origin, reply)
 
     def compactor(self) -> Compactor:
-        """Return who summarizes."""
+        """Return the compactor."""
         model, settings = self.config.model, self.config.context
         name = settings.summary_model
         if name is None:
@@ -171,7 +171,7 @@ class Parts:
         )
 
     def session(self, session_id: str) -> Session:
-        """Return a session that is not entered yet."""
+        """Return a session that has not been entered."""
         known, counter = self.limits(), self.counter()
         if not known.known:
             _logger.warning(
@@ -213,7 +213,7 @@ class Parts:
         return registry if self.config.tools else None
 
     def runner(self, session: Session, decider: Decider | None) -> Runner:
-        """Return what serves requests in a session."""
+        """Return the Runner for a session."""
         truncation = self.config.truncation
         return session.runner(
             self.decider() if decider is None else decider,
@@ -238,7 +238,7 @@ class Parts:
         return limits_of(self._decider(model, *place))
 
     def _decider(self, model: str, *place: str) -> Decider:
-        """Connect to a model, or give the connection that is there."""
+        """Connect to a model, or return the existing connection."""
         if model not in self._deciders:
             own = model == self.config.model
             options: Mapping[str, Any] = self.config.model_options if own else {}
@@ -250,7 +250,7 @@ class Parts:
 
     @contextlib.contextmanager
     def _blaming(self, *place: str | int) -> Iterator[None]:
-        """Add to an error the line of the key that it comes from."""
+        """Add to an error the line of the key that caused it."""
         try:
             yield
         except ConfigProblems:
@@ -261,9 +261,9 @@ class Parts:
 
 @attrs.define(eq=False)
 class _Tools:
-    """The tools of a session, imported when they are asked for.
+    """The tools of a session, imported on first use.
 
-    Whoever takes a summary back, or lists what there is, needs none.
+    Undoing a summary or listing sessions needs none of them.
     """
 
     parts: Parts
@@ -283,17 +283,17 @@ class _Tools:
 
 
 def _open_store(store: StoreSettings, agent: str, origin: Origin, session_id: str) -> Archive:
-    """Return the store of a session; nothing is read or written yet."""
+    """Return the store of a session, without reading or writing anything."""
     if store.kind == "memory":
         return history.MemoryStore()
     return _make_sessions(store, agent, origin).open(session_id)
 
 
 def _make_sessions(store: StoreSettings, agent: str, origin: Origin) -> Sessions:
-    """Return the place where the sessions of an agent are.
+    """Return the place where the sessions of an agent are kept.
 
     Raises:
-        ConfigProblems: there is none, or it is not said where.
+        ConfigProblems: there is no such place, or the file does not say where.
         ImportError: the driver of the database is not installed.
     """
     if store.kind == "jsonl":

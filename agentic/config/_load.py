@@ -29,7 +29,7 @@ def load(path: str | Path, *, environ: Mapping[str, str] | None = None) -> Agent
         path: The file. Relative paths in it are relative to its folder.
         environ: The source of `${NAME}`, by default the environment of the process.
 
-        Raises:
+    Raises:
         ConfigProblems: lists everything that is wrong with it, with line numbers.
         ImportError: the extra is not installed.
     """
@@ -58,7 +58,7 @@ def loads(
         folder: The folder that relative paths are relative to.
         environ: See `load`.
 
-        Raises:
+    Raises:
         ConfigProblems: lists everything that is wrong with it, with line numbers.
         ImportError: the extra is not installed.
     """

@@ -1,4 +1,4 @@
-"""A model by its name: a provider's, or a decider of one's own."""
+"""A model by its name: a provider's model, or a custom decider."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def is_served(model: str) -> bool:
-    """Return whether a provider serves the model, rather than a decider of one's own.
+    """Return whether a provider serves the model; otherwise it is a custom decider.
 
     >>> is_served("anthropic:claude-sonnet-4-5"), is_served("my_agent.py:Offline")
     (True, False)
@@ -36,7 +36,7 @@ def is_served(model: str) -> bool:
 
 
 def served_name(model: str | None) -> str:
-    """Return the name that the provider gives a model; "" for a decider of one's own, and for none.
+    """Return the provider's name for a model; "" for a custom decider, or for no model.
 
     >>> served_name("openai_chat:gpt-oss:20b"), served_name("my_agent.py:Offline")
     ('gpt-oss:20b', '')
@@ -45,10 +45,10 @@ def served_name(model: str | None) -> str:
 
 
 def check_model(model: str, folder: Path) -> None:
-    """See that a model's name can be meant; nothing is imported or asked.
+    """Raise unless a model's name is valid; nothing is imported or connected to.
 
     Raises:
-        ConfigError: it names neither a provider nor a reference, or a file that is not there.
+        ConfigError: it is neither a provider's model nor a reference, or its file does not exist.
     """
     if is_served(model):
         return
@@ -63,7 +63,7 @@ def check_model(model: str, folder: Path) -> None:
 
 
 def check_summary_model(model: str, folder: Path) -> None:
-    """The same for who summarizes, which may be nobody."""
+    """Do the same for the model that summarizes, which may be absent."""
     if model != DIGEST:
         check_model(model, folder)
 
@@ -71,7 +71,7 @@ def check_summary_model(model: str, folder: Path) -> None:
 def connect(
     model: str, options: Mapping[str, Any], window: ModelLimits | None, folder: Path
 ) -> Decider:
-    """Connect to a provider's model, or import a decider and make it with its arguments.
+    """Connect to a provider's model, or import a custom decider and create it with its arguments.
 
     Raises:
         ConfigError: it cannot be set up.
@@ -84,7 +84,7 @@ def connect(
     except ConfigError as error:
         if ".py:" in model:
             raise
-        # Whoever misspells a provider has written the name of a module.
+        # A misspelt provider looks like the name of a module.
         message = f"{error.message or error}; providers are {', '.join(providers.PROVIDERS)}"
         raise attrs.evolve(error, message=message) from error
     if isinstance(found, type) or not hasattr(found, "decide"):
@@ -102,14 +102,14 @@ def connect(
 
 
 def limits_of(decider: Decider) -> ModelLimits:
-    """Return the limits of a decider of one's own, which may know them."""
+    """Return the limits of a custom decider, if it reports them."""
     told = getattr(decider, "limits", None)
     given: object = told() if callable(told) else None
     return given if isinstance(given, ModelLimits) else limits.lookup("")
 
 
 def reply_tokens(model: str | None, options: Mapping[str, Any], known: ModelLimits) -> int:
-    """Return how long a reply is asked for; 0 where it may take what is left of the window.
+    """Return the length of the reply that is asked for; 0 if it may use the rest of the window.
 
     >>> reply_tokens("openai_chat:gpt-4o", {"max_tokens": 9_000}, ModelLimits(128_000, 16_384))
     9000

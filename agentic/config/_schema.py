@@ -1,6 +1,7 @@
 """The JSON Schema of an agent's file, generated from the records.
 
-Editors use it for checks and completion. `python -m agentic.config` prints it; it is shipped as `agent.schema.json` next to this module.
+Editors use it for checks and completion. `python -m agentic.config` prints it; it is shipped as
+`agent.schema.json` next to this module.
 """
 
 import inspect
