@@ -30,7 +30,8 @@ __all__ = [
 ]
 
 _FEWEST_CHARS = 0.01
-"""Far below what any tokenizer does: at most one token for each of a character's four bytes."""
+"""The least characters per token that is accepted. No tokenizer has less than 0.25: at most one
+token for each of a character's four bytes."""
 AnyMessage: TypeAlias = Message | Mapping[str, Any]
 """A message, or a dict in the form used by chat completions."""
 
