@@ -23,10 +23,8 @@ _CHARS_PER_TOKEN = 4
 """Where trying begins: few texts have more, by any counter."""
 _LEAST_STEP, _MOST_STEP = 0.5, 0.97
 """What is left of the room for another try."""
-_ENOUGH = 16_000
-"""Characters of which sections have shares; of a larger digest the rest is for the index first."""
 _INDEX_SHARE = 0.2
-"""What the index has of that, however much the sections have to say. With 0.4, a session of 88
+"""What the index has of all, however much the sections have to say. With 0.4, a session of 88
 requests shows 66 % of them at 2,000 tokens instead of 92 %, and 3 points more of what is used."""
 _TWICE = 2
 """So often a line may stand in a digest: once where it belongs, and once in what quotes it."""
@@ -111,11 +109,10 @@ def fit(
 
 def _write(drafts: Sequence[_Draft], index: Index, room: int) -> str:
     """Return a digest of so many characters."""
-    shared = min(room, _ENOUGH)
-    left = room - len(TITLE) - _INDEX_SHARE * shared
+    left = (1 - _INDEX_SHARE) * room - len(TITLE)
     for draft in drafts:
         draft.shown.clear()
-        left -= draft.grow(min(draft.section.share * shared, left))
+        left -= draft.grow(min(draft.section.share * room, left))
     for draft in drafts:
         if draft.section.is_complete:
             left -= draft.grow(left, in_short=True)

@@ -25,8 +25,6 @@ points less often at 2,000 tokens, and no less at 8,000."""
 _SAID = 3
 """What a mention counts in what was said or called, where one in an output counts 1. Counted alike,
 3 points less is shown of what is used again."""
-_SHORTEST = 4
-"""Characters of an identifier: shorter ones mean nothing alone."""
 
 _SEPARATORS = "".join(chr(code) for code in range(128) if not re.match(r"[\w./~@-]", chr(code)))
 _BLANKS = str.maketrans(dict.fromkeys(_SEPARATORS, " ") | {"\n": "\n"})
@@ -95,7 +93,7 @@ class Index(Section[_Chosen]):
             left -= len(text)
             plain = text.translate(_BLANKS)
             words = set(plain.split())
-            names = {word for word in words if word not in self._mentions and _is_name(word)}
+            names = {word for word in words if word not in self._mentions and _NAMED.search(word)}
             self._mentions.update([*words] * weight)
             lines = zip(reversed(text.split("\n")), reversed(plain.split("\n")), strict=True)
             for line, spaced in lines if names else ():
@@ -113,10 +111,6 @@ def _shown(line: str, names: set[str]) -> Iterator[tuple[str, set[str]]]:
             found = {each for each in names if each in shown}
             names = names - found - {name}
             yield shown, found
-
-
-def _is_name(word: str) -> bool:
-    return len(word.strip("./~-@")) >= _SHORTEST and _NAMED.search(word) is not None
 
 
 def _texts_in(values: list[Any]) -> Iterator[str]:

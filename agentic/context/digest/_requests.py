@@ -6,14 +6,13 @@ from typing import Any
 import attrs
 
 from agentic.context.digest._section import MAIN, Line, Section
-from agentic.context.digest._text import PARAGRAPH, cut, one_line
+from agentic.context.digest._text import LINE, PARAGRAPH, cut, one_line
 from agentic.context.digest._turns import Words
 
 __all__ = ["FormerSummaries", "Notices", "Requests"]
 
-_OPENING, _STORED_OPENING = 52, 100
-"""Characters that an older request has at least, eight words or so, and that the next generation
-gets. Other texts have a paragraph."""
+_OPENING = 52
+"""Characters that an older request has at least, eight words or so; other texts: a paragraph."""
 
 
 @attrs.define
@@ -52,10 +51,10 @@ class Requests(_Quotes):
     is_complete = True
 
     def to_plain(self) -> list[list[Any]]:
-        """Return the requests, of most of them only the opening."""
+        """Return the requests, of most of them only a line."""
         plain = super().to_plain()
         for entry in plain[1:-1]:
-            entry[0] = cut(entry[0], _STORED_OPENING)
+            entry[0] = cut(entry[0], LINE)
         return plain
 
 

@@ -51,16 +51,12 @@ _WHATS: Mapping[str, What] = {
 }
 """What happens to the files that are named. A branch is no known file, and nothing to put back."""
 
-# How scripts write: open(X, "w"), writeFile(X, X.write_text( where X is a name or Path("...").
-_LITERAL = r"""["'][^"'\n{}$]+["']"""
-_WRITE = re.compile(
-    rf"""\b(?:open\(({_LITERAL}|\w+), ?(?:mode ?= ?)?["'](?:[wax]|r\+)"""
-    rf"""|writeFile(?:Sync)?\(({_LITERAL}|\w+)"""
-    rf"""|(?:Path\(({_LITERAL})\)|(\w+))\.write_(?:text|bytes)\()"""
+_PATH = r"""["']([^"'\n{}$]+)["']"""
+_OPENED = re.compile(
+    rf"""\b(?:open\({_PATH}, ?(?:mode ?= ?)?["'](?:[wax]|r\+)|Path\({_PATH}\)\.write_"""
+    rf"""|writeFile(?:Sync)?\({_PATH})"""
 )
-_BINDING = re.compile(
-    rf"^[ \t]*(?:const |let )?(\w+) ?= ?(?:[\w.]*Path\()?({_LITERAL})", re.MULTILINE
-)
+"""How a script writes a file that it names there."""
 _PATCHED = re.compile(
     r"^(?:\+\+\+ (?:b/)?|\*\*\* (Add|Update|Delete|Move)(?: File| to): )([^\t\n]+)", re.MULTILINE
 )
@@ -172,7 +168,9 @@ def _of_part(part: Part) -> Iterator[Effect]:
         yield ".", "reverted"
     yield from part.outputs
     for script in [part.heredoc, *(word for flag, word in pairwise(words) if flag in {"-c", "-e"})]:
-        yield from _script_effects(script)
+        # Few texts write at all, and finding out is much faster than matching.
+        if "open(" in script or "Path(" in script or "writeFile" in script:
+            yield from ((path, "changed") for path in map("".join, _OPENED.findall(script)))
     if not part.outputs:
         yield from patch_effects(part.heredoc)
 
@@ -206,14 +204,3 @@ def patch_effects(text: str) -> list[Effect]:
     whats: Mapping[str, What] = {"Add": "written", "Delete": "deleted"}
     patched = _PATCHED.findall(text) if "+++ " in text or "*** " in text else []
     return [(path.strip(), whats.get(action, "changed")) for action, path in patched]
-
-
-def _script_effects(text: str) -> Iterator[Effect]:
-    """Yield the files that a script opens to write, as far as it names them."""
-    # Few texts write at all, and finding out is much faster than matching.
-    if any(sign in text for sign in ("open(", "writeFile", ".write_")):
-        bound = dict(_BINDING.findall(text))
-        written = dict.fromkeys(
-            bound.get(name, name) for name in map("".join, _WRITE.findall(text))
-        )
-        yield from ((path[1:-1], "changed") for path in written if path[0] in "\"'")

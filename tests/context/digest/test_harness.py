@@ -36,7 +36,7 @@ def test_a_harness_is_not_the_user(text: str) -> None:
         ("<user_query>\nMend it.\n</user_query>", "Mend it."),
         (
             "<command-name>/review</command-name>\n<command-args>the parser</command-args>",
-            "/review the parser",
+            "/review\nthe parser",
         ),
     ],
 )
