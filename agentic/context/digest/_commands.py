@@ -176,8 +176,8 @@ def error_line(turn: Called) -> str:
 
 def _last_line(turn: Called) -> str:
     """Return the last line that a program printed, if it is a short one."""
-    lines = _TAG.sub("", turn.output[-ENDS:]).split("\n")
-    last = next((line for line in reversed(lines) if line.strip() and not _is_code(line)), "")
+    lines = [line for line in turn.output[-ENDS:].split("\n") if not _is_code(line)]
+    last = next((text for line in reversed(lines) if (text := _TAG.sub("", line).strip())), "")
     return one_line(last) if len(last) <= LINE // 2 else ""
 
 

@@ -142,6 +142,8 @@ def _text(drafts: Sequence[_Draft], index: Index, room: int) -> str:
         seen[line] += 1 if line else 0
         if seen[line] <= _TWICE:
             kept.append(line)
+        elif line.startswith("  ") and not kept[-1].endswith(MARK):
+            kept[-1] += MARK
     return "\n".join(kept)
 
 

@@ -86,10 +86,12 @@ def test_each_command_has_a_line(called: Make) -> None:
         ("pytest tests/b", "9 passed"),
         ("cat a.py", "x"),
         ("npm run check", "error: no\nexit code: 1"),
-        ("git commit -m x", "1 file changed"),
+        ("git commit -m x", "<returncode>0</returncode>\n<output>\n1 file changed\n</output>"),
+        ("./run", "<returncode>0</returncode>\n<output>\n</output>"),
     )
     ranked = sorted(section.lines(), key=lambda line: -line.rank)
     assert [line.text for line in ranked] == [
+        "`./run` (ok)",
         "`git commit -m x` (1 file changed)",
         "`pytest tests/b` (9 passed)",
         "`pytest tests/a` (ran 2x; last: 4 passed)",

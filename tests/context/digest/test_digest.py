@@ -61,6 +61,19 @@ def test_requests_keep_their_order_and_lines() -> None:
     ]
 
 
+def test_a_line_that_is_left_out_is_marked() -> None:
+    """A request that repeats itself shows a line twice, and then a mark."""
+    got = digest(Message("user", "Mend it:\n  a\n  b\n  b\n  b\n  c"))
+
+    assert section(got, "What the user asked") == [
+        "- Mend it:",
+        "    a",
+        "    b",
+        "    b ...",
+        "    c",
+    ]
+
+
 def test_a_repeated_request_stands_once() -> None:
     """It stands where it was made last."""
     got = digest(*[Message("user", text) for text in ("continue", "stop", "continue")])
