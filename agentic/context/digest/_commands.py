@@ -14,6 +14,7 @@ from agentic.context.digest._section import MAIN, STORED_CHARS, Line, Section
 from agentic.context.digest._shell import split_command
 from agentic.context.digest._text import LINE, PARAGRAPH, cut, one_line
 from agentic.context.digest._turns import ENDS, TRACEBACK, Called, Words, exit_codes
+from agentic.messages import ToolResult
 
 __all__ = ["Command", "Commands", "Status", "error_line"]
 
@@ -50,6 +51,8 @@ class Command:
     runs: int
     outcome: str
     """The line that names the error, or else the last one that was printed."""
+    code: str
+    """The exit code, if one was stated."""
     failed: bool
     """Whether it failed the last time."""
 
@@ -75,15 +78,17 @@ class Commands(Section[Command]):
         former = self.known.pop(label, None)
         looks = is_run and not _LOOKS.isdisjoint([words[0], "-".join(words[:2])])
         if turn.failed or not looks:
-            outcome = error_line(turn) if turn.failed else _last_line(turn)
+            outcome = error_line(turn.result) if turn.failed else _last_line(turn)
             if outcome or not looks:
-                self.known[label] = Command(former.runs + 1 if former else 1, outcome, turn.failed)
+                runs = former.runs + 1 if former else 1
+                self.known[label] = Command(runs, outcome, turn.exit_code, turn.failed)
 
-    def failing(self) -> Iterator[tuple[str, str]]:
+    def failing(self) -> Iterator[str]:
         """Yield what failed and never succeeded later, with the error, the newest first."""
         for label, each in reversed(self.known.items()):
             if each.failed:
-                yield label, each.outcome
+                code = f" (exit {each.code})" if each.code.strip("0") else ""
+                yield f"`{label}`{code}" + (f": {each.outcome}" if each.outcome else "")
 
     def lines(self) -> Iterator[Line]:
         """Yield a line for each command that succeeded, the newest first."""
@@ -136,8 +141,7 @@ class Status(Section[_State]):
         for name in ("waiting", "todos"):
             text = self.known[name].text if name in self.known else ""
             yield from (Line(line, rank=1) for line in text.split("\n") if line)
-        for label, error in self.commands.failing():
-            yield Line(f"Failed: `{label}`" + (f": {error}" if error else ""))
+        yield from (Line(f"Failed: {each}") for each in self.commands.failing())
 
 
 def _todo(item: Any) -> str | None:
@@ -164,9 +168,10 @@ def _main_words(command: str) -> list[str]:
     return [" ".join(word[:LABEL_CHARS].split()) for word in words]
 
 
-def error_line(turn: Called) -> str:
+def error_line(result: ToolResult) -> str:
     """Return the line that names the error, if it is long the beginning; empty if none does."""
-    text = _TAG.sub("", turn.output)
+    message = result.error.message if result.error else ""
+    text = _TAG.sub("", f"{result.output}\n{message}")
     # The last error of a traceback is the one that was raised; a bare name says too little.
     named = sorted(_NAMED_ERROR.findall(text), key=lambda line: ":" in line)
     lines = named[-1:] or [line for line in text.split("\n") if _ERROR_WORD.search(line)]

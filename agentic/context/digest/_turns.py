@@ -69,6 +69,8 @@ class Called:
     result: ToolResult | None
     output: str
     """What the model saw of the result."""
+    exit_code: str
+    """The exit code of a command, if its output states one; empty if not."""
     failed: bool
 
     @property
@@ -153,18 +155,20 @@ def read_call(call: ToolCall, result: ToolResult | None, table: ToolTable) -> Ca
     does = table.kind_of(call.name, arguments)
     command = table.command_of(arguments) if does == "run" else ""
     paths = table.paths_of(arguments) if does and does != "run" else ()
-    went_wrong = result is not None and _failed(result, is_command=does == "run")
     output = "" if result is None else result.text
-    return Called(call, arguments, does, command, paths, result, output, went_wrong)
+    ends = output if len(output) < ENDS else f"{output[:ENDS]}\n{output[-ENDS:]}"
+    code = exit_codes(ends)[-1:] if does == "run" else []
+    went_wrong = result is not None and _failed(result, code, is_command=does == "run")
+    return Called(call, arguments, does, command, paths, result, output, "".join(code), went_wrong)
 
 
-def _failed(result: ToolResult, *, is_command: bool) -> bool:
+def _failed(result: ToolResult, code: Sequence[str], *, is_command: bool) -> bool:
     """Return whether a call failed: it has an error, or an exit code says so, or its output."""
     text = result.output
     if result.error is not None or not is_command:
         return result.error is not None or bool(_REFUSAL.match(text))
-    if codes := exit_codes(text if len(text) < ENDS else f"{text[:ENDS]}\n{text[-ENDS:]}"):
-        return codes[-1] != "0"
+    if code:
+        return code[-1] != "0"
     # A long output may be the text of a file.
     return TRACEBACK in text or (len(text) < ENDS and bool(_REFUSAL.match(text)))
 

@@ -23,7 +23,8 @@ def ran(called: Make, *runs: tuple[str, str]) -> Commands:
 
 def why(section: Commands) -> list[tuple[str, str]]:
     """Return what failed, with the line that names the error."""
-    return list(section.failing())
+    failing = [label for label, each in section.known.items() if each.failed]
+    return [(label, section.known[label].outcome) for label in failing]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_tool_error_is_a_failure(called: Make) -> None:
     """A result that carries an error needs no words."""
     turn = called("bash", error="it timed out", command="make")
     assert turn.failed
-    assert error_line(turn) == "Error: it timed out"
+    assert error_line(turn.result) == "it timed out"
 
 
 @pytest.mark.parametrize(
