@@ -102,7 +102,7 @@ class Buffer:
         if not isinstance(chunk, kind):
             raise refusal("chunk", chunk, "str or bytes", "convert it, as in bytes(chunk)")
         if self._kind is not kind and self._kind is not None:
-            remedy = f"go on with {self._kind.__name__}, or use a buffer for each kind"
+            remedy = f"continue with {self._kind.__name__}, or use a buffer for each kind"
             raise refusal("chunk", chunk, f"{self._kind.__name__}, as before", remedy)
         self._kind = kind
 

@@ -291,7 +291,7 @@ def _halve(limit: int | None) -> tuple[int | None, int | None]:
 
 
 def _marker(lines: int, size: int) -> str:
-    what = f"{size} bytes" if size != 1 else "1 byte"
+    what = f"{size} bytes"  # never one: the marker itself is longer than what it stands for
     if lines:
         what = f"{lines} lines, {what}" if lines != 1 else f"1 line, {what}"
     return f"\n[... {what} left out ...]\n"

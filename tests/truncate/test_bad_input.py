@@ -1,6 +1,7 @@
 """A call that cannot be meant is refused with what to do."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,5 +45,54 @@ def test_content_that_is_no_text_is_refused(cut: Callable[[Any], object], conten
 @pytest.mark.parametrize("mode", ["first", None, 1, ["tail"]])
 def test_a_mode_that_does_not_exist_is_refused(mode: Any) -> None:
     """The error lists the modes."""
-    with pytest.raises(ConfigError, match="must be head, tail or middle"):
+    with pytest.raises(ConfigError) as caught:
         Options(mode=mode)
+
+    said = f"mode must be head, tail or middle, got {mode!r}; pass a Mode"
+    assert str(caught.value) == said
+
+
+def test_options_that_are_none_are_refused(tmp_path: Path) -> None:
+    """A number of lines is no `Options`, and the error shows how to make one."""
+    with pytest.raises(ConfigError) as caught:
+        truncate.read_file(tmp_path / "output.log", 20)  # type: ignore[arg-type]
+
+    said = "options must be truncate.Options, got 20; pass Options(max_lines=...)"
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("chunk", "said"),
+    [
+        (7, "chunk must be str or bytes, got 7; convert it, as in bytes(chunk)"),
+        (
+            b"raw",
+            (
+                "chunk must be str, as before, got b'raw'; "
+                "continue with str, or use a buffer for each kind"
+            ),
+        ),
+    ],
+)
+def test_a_chunk_of_another_kind_is_refused(chunk: Any, said: str) -> None:
+    """Neither text nor bytes, or not what was fed before."""
+    buffer = HeadBuffer()
+    buffer.feed("text")
+
+    with pytest.raises(ConfigError) as caught:
+        buffer.feed(chunk)
+
+    assert str(caught.value) == said
+
+
+def test_a_chunk_that_comes_too_late_is_refused() -> None:
+    """A closed buffer has given its result."""
+    buffer = HeadBuffer()
+    buffer.close()
+
+    with pytest.raises(ConfigError) as caught:
+        buffer.feed("late")
+
+    assert (
+        str(caught.value) == "chunk must be fed before close(), got 'late'; feed it before closing"
+    )

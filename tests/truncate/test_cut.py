@@ -274,3 +274,49 @@ def test_recorded_outputs_are_cut_as_the_oracle_cuts(mode: str, tool_outputs: li
         assert within(got.content, 2000, 51_200)
         if got.truncated_by == "lines":
             assert (got.content, 2000) == _by_lines(mode, text, 2000)
+
+
+def test_a_middle_counts_what_it_shows_and_what_it_leaves_out() -> None:
+    """The marker says how much is missing; its bytes count as shown, its line does not."""
+    text = "\n".join(f"line {number}" for number in range(100))
+
+    got = truncate.middle(text, max_lines=11)
+
+    marker = "\n[... 90 lines, 716 bytes left out ...]\n"
+    assert marker in got.content
+    assert (got.output_lines, got.total_lines) == (10, 100)
+    assert (got.output_bytes, got.total_bytes) == (len(got.content), len(text))
+    assert (got.truncated_by, got.mode) == ("lines", truncate.Mode.MIDDLE)
+
+
+def test_one_line_in_the_middle_is_one_line() -> None:
+    """The noun agrees with the number, and bytes are what cut it."""
+    got = truncate.middle("a\n" + "x" * 100 + "\nc", max_bytes=60)
+
+    assert got.content == "a\n[... 1 line, 102 bytes left out ...]\nc"
+    assert got.truncated_by == "bytes"
+
+
+@pytest.mark.parametrize("mode", truncate.Mode)
+@pytest.mark.parametrize("text", ["whole", "one\n" * 9])
+def test_a_result_knows_its_mode(mode: truncate.Mode, text: str) -> None:
+    """Cut or not: the notice needs it."""
+    options = truncate.Options(mode=mode, max_lines=4)
+
+    assert options.apply(text).mode is mode
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("one\ntwo\nthree", "three"),
+        ("one\ntwo\nthree\n", "three\n"),
+        ("one\ntwo\nfour", "two\nfour"),
+        ("x" * 9, "x" * 8),
+        ("x" * 9 + "\n", "x" * 7 + "\n"),
+        ("one\n" + "x" * 12 + "\nlast", "last"),
+    ],
+)
+def test_a_tail_of_bytes_starts_with_a_line(text: str, kept: str) -> None:
+    """Unless the last line alone is too long; a line feed at the end opens no other line."""
+    assert truncate.tail(text, max_bytes=8).content == kept

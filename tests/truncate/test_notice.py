@@ -42,6 +42,20 @@ LINES = "\n".join(f"line {number}" for number in range(100))
             ),
         ),
         (
+            truncate.middle("x" * 1000 + "\n" + "a\nb\n" * 3, max_bytes=100),
+            (
+                "A part of 1013 bytes (7 lines) is missing, only the start of the first line and "
+                "the last lines are shown with a marker between them"
+            ),
+        ),
+        (
+            truncate.middle("a\nb\n" * 3 + "x" * 1000, max_bytes=100),
+            (
+                "A part of 1012 bytes (7 lines) is missing, only the first lines and the end of "
+                "the last line are shown with a marker between them"
+            ),
+        ),
+        (
             truncate.tail("漢", max_bytes=2),
             (
                 "3 of 3 bytes (1 line) are missing, nothing is shown because the limit is smaller "
