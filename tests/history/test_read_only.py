@@ -21,6 +21,8 @@ from agentic.history import JsonlStore
 from agentic.history.sqlite import SqliteStore
 from agentic.messages import Message
 
+pytestmark = pytest.mark.slow
+
 READER = """
 import asyncio, json, logging, os, sys
 from agentic.errors import AgenticError

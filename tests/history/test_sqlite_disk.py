@@ -17,6 +17,8 @@ from agentic.history.sqlite import SqliteSessions, SqliteStore
 from agentic.history.sqlite._rows import SqliteRows
 from agentic.messages import Message
 
+pytestmark = pytest.mark.slow
+
 BULK = Message("user", "x" * 3_000)
 LATER = Message("user", "after space was freed")
 SUMMARY = Message("system", "They greeted.")

@@ -8,6 +8,8 @@ from agentic.messages import ContextSummary, Media, Message, ToolCall, ToolResul
 from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
 from agentic.testing._adapter._views import check_views
 
+pytestmark = pytest.mark.slow
+
 ADAPTERS = [openai_chat, openai_responses, anthropic, gemini, bedrock]
 EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.NAME)
 

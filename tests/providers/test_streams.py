@@ -15,6 +15,8 @@ from agentic.errors import IncompleteReply, ProviderError
 from agentic.loop import Decision
 from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
 
+pytestmark = pytest.mark.slow
+
 USAGE = {"input_tokens": 9, "output_tokens": 3, "cache_creation": {"ephemeral_5m_input_tokens": 4}}
 
 

@@ -20,6 +20,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "acme-adapter"))
 import acme
 import test_acme as wire
 
+pytestmark = pytest.mark.slow
+
 
 def check(adapter: testing.Adapter, **other: Any) -> None:
     """Run the contract on the wire examples of Acme."""

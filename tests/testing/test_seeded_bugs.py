@@ -17,6 +17,8 @@ sys.path.insert(0, str(EXAMPLE))
 
 import test_acme as wire  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 SOURCE = (EXAMPLE / "acme.py").read_text()
 CALLED = {**wire.CALLING, "ended": "finished"}
 RESPONSES = [

@@ -19,6 +19,8 @@ from agentic.tokens import (
 )
 from agentic.tokens._exact import _LONGEST, _load_tiktoken, count_in_slices
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def tokenizer_json(tmp_path: Path) -> Path:
