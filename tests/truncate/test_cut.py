@@ -297,6 +297,41 @@ def test_one_line_in_the_middle_is_one_line() -> None:
     assert got.truncated_by == "bytes"
 
 
+@pytest.mark.parametrize(
+    ("text", "limits", "content"),
+    [
+        ("a\nb\nc\nd", {"max_lines": 3}, "a\n[... 2 lines, 5 bytes left out ...]\nd"),
+        ("x" * 1000, {"max_bytes": 47}, "xxxx\n[... 992 bytes left out ...]\nxxxx"),
+        ("x" * 1000, {"max_bytes": 46}, "x" * 46),
+    ],
+)
+def test_a_middle_has_two_ends_where_a_line_or_a_character_fits(
+    text: str, limits: dict[str, int], content: str
+) -> None:
+    """A line each, or four bytes each beside the widest marker; else the end alone."""
+    assert truncate.middle(text, **limits).content == content
+
+
+@pytest.mark.parametrize(
+    ("text", "max_lines", "max_bytes", "by", "cut"),
+    [
+        ("a\nb\nc\nd", 3, 60, "lines", (False, False)),
+        ("a\n" + "x" * 100 + "\nc", 3, 60, "bytes", (False, False)),
+        ("\n".join(["x" * 20] * 9), 7, 90, "bytes", (False, False)),
+        ("x" * 1000 + "\na", 9, 60, "bytes", (True, False)),
+        ("a\n" + "x" * 1000, 9, 60, "bytes", (False, True)),
+    ],
+)
+def test_a_middle_says_which_limit_cut_it_and_which_line(
+    text: str, max_lines: int, max_bytes: int, by: str, cut: tuple[bool, bool]
+) -> None:
+    """The lines only if there were too many, and nothing but they took something away."""
+    got = truncate.middle(text, max_lines=max_lines, max_bytes=max_bytes)
+
+    assert got.truncated_by == by
+    assert (got.first_line_over_limit, got.last_line_partial) == cut
+
+
 @pytest.mark.parametrize("mode", truncate.Mode)
 @pytest.mark.parametrize("text", ["whole", "one\n" * 9])
 def test_a_result_knows_its_mode(mode: truncate.Mode, text: str) -> None:

@@ -35,6 +35,13 @@ LINES = "\n".join(f"line {number}" for number in range(100))
             ),
         ),
         (
+            truncate.middle("a\n" + "x" * 100 + "\nc", max_bytes=60),
+            (
+                "1 of 3 lines is missing, only the first and the last lines are shown "
+                "with a marker between them"
+            ),
+        ),
+        (
             truncate.middle("x" * 1000, max_bytes=100),
             (
                 "A part of 1000 bytes (1 line) is missing, only the start of the first line and "
