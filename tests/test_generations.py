@@ -24,6 +24,8 @@ from agentic.session import Session
 from agentic.testing import ScriptedDecider
 from agentic.tokens import CharCounter
 
+pytestmark = pytest.mark.slow
+
 _POLICY = Policy(1_000, min_recent_messages=3)
 _LARGE = Policy(2_000, min_recent_messages=3)
 _TURNS = 60

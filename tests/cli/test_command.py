@@ -11,6 +11,8 @@ import pytest
 
 from agentic.cli._command_line import COMMANDS
 
+pytestmark = pytest.mark.slow
+
 NAMES = list(COMMANDS)
 
 

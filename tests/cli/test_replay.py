@@ -17,6 +17,8 @@ from agentic.messages import Message, ToolCall, ToolResult, to_plain
 from agentic.replay import ADAPTERS, POLICIES
 from agentic.replay._report import COLUMNS
 
+pytestmark = pytest.mark.slow
+
 Agentic = Callable[..., Any]
 Talk = Callable[..., list[Message]]
 Write = Callable[..., Path]

@@ -19,6 +19,8 @@ from agentic.errors import (
 from agentic.history.sqlite import SqliteSessions, SqliteStore
 from agentic.messages import Message
 
+pytestmark = pytest.mark.slow
+
 HELLO = Message("user", "hello")
 THERE = Message("assistant", "there")
 SUMMARY = Message("system", "They greeted.")

@@ -26,6 +26,8 @@ from agentic.testing import ScriptedDecider, ScriptedExecutor, conversations
 from agentic.tokens import CharCounter
 from agentic.tools import CompositeExecutor, Registry
 
+pytestmark = pytest.mark.slow
+
 _LOG = "".join(f"line {number}: all is well\n" for number in range(4_000))
 _LONG = _LOG.replace("line 1234: all is well", "line 1234: the disk is full")
 

@@ -15,6 +15,8 @@ from agentic.messages import Message, ToolCall, ToolResult, close_open_rounds, s
 from agentic.testing import conversations
 from agentic.tokens import CharCounter, Counter, count_tokens
 
+pytestmark = pytest.mark.slow
+
 LETTERS = CharCounter(1.0)
 TASK = Message("user", "Count to a hundred.")
 MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

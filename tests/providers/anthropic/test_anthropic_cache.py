@@ -17,6 +17,8 @@ from agentic.providers import anthropic
 from agentic.testing import conversations
 from agentic.usage import Usage
 
+pytestmark = pytest.mark.slow
+
 MODEL = "claude-sonnet-4-5"
 MARK = {"type": "ephemeral"}
 TOOL = tools.ToolDefinition("read", "Read a file.")

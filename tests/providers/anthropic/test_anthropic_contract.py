@@ -7,6 +7,8 @@ import pytest
 from agentic.providers import anthropic
 from agentic.testing import check_adapter
 
+pytestmark = pytest.mark.slow
+
 OVERFLOW = {
     "type": "error",
     "error": {

@@ -23,6 +23,8 @@ from agentic.tokens import CharCounter
 from agentic.tools import ToolDefinition
 from agentic.usage import StopReason, Usage
 
+pytestmark = pytest.mark.slow
+
 Body: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

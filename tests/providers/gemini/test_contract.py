@@ -6,6 +6,8 @@ import pytest
 from agentic.providers import gemini
 from agentic.testing import check_adapter
 
+pytestmark = pytest.mark.slow
+
 # Shapes from https://ai.google.dev/gemini-api/docs/function-calling and /thinking (2026-11).
 CALL: dict[str, Any] = {
     "functionCall": {"name": "read", "args": {"path": "a.py"}},

@@ -19,6 +19,8 @@ from agentic.tokens import CharCounter
 from agentic.tools import ToolDefinition
 from agentic.usage import StopReason, Usage
 
+pytestmark = pytest.mark.slow
+
 SIGNATURE = "+/8A+/8A"
 TOOL = ToolDefinition("read", "Read a file.", {"type": "object", "properties": {}})
 USAGE = {"promptTokenCount": 9, "candidatesTokenCount": 3, "totalTokenCount": 12}

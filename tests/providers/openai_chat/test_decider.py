@@ -19,6 +19,8 @@ from agentic.tokens import CharCounter
 from agentic.tools import ToolDefinition
 from agentic.usage import StopReason, Usage
 
+pytestmark = pytest.mark.slow
+
 Serve: TypeAlias = Callable[..., Any]
 USED = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
 CALLS = [

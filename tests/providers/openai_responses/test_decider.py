@@ -20,6 +20,8 @@ from agentic.tokens import CharCounter
 from agentic.tools import ToolDefinition
 from agentic.usage import StopReason
 
+pytestmark = pytest.mark.slow
+
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA"}
 USAGE = {"input_tokens": 9, "output_tokens": 7, "total_tokens": 16}
 OVERFLOW = {
