@@ -30,9 +30,9 @@ _log = logging.getLogger(__name__)
 
 _VERSION = 1
 _DIGEST_TOKENS = 2_000
-_DIGEST_SHARE = 0.24
+_DIGEST_SHARE, _HEADING_TOKENS = 0.24, 64
 """The size of a digest, as a share of the available tokens. A View shows a summary of up to 30 %
-whole, and its heading and mark count, too."""
+whole, of which the heading and the mark take 46 to 53 tokens."""
 
 
 @attrs.define(eq=False)
@@ -308,7 +308,11 @@ def _digest_tokens(policy: Policy) -> int:
     """Return how large a digest may be so that it is shown whole."""
     limits_ = [policy.available_tokens] if policy.context_window else []
     limits_ += [] if policy.max_tokens is None else [policy.max_tokens]
-    return min([_DIGEST_TOKENS, *(max(50, int(_DIGEST_SHARE * most)) for most in limits_)])
+    sizes = [
+        min(int(_DIGEST_SHARE * most), int(policy.summary_share * most) - _HEADING_TOKENS)
+        for most in limits_
+    ]
+    return min([_DIGEST_TOKENS, *(max(50, size) for size in sizes)])
 
 
 def _check_list(items: object) -> None:

@@ -26,6 +26,9 @@ __all__ = ["Digest"]
 _Sections: TypeAlias = dict[str, Section[Any]]
 
 _TOOL = re.compile(r"[\w.-]{1,128}")
+_STORED_CHARS = (1, 3)
+"""What a section hands on, in characters for each token of the digest; and one that is complete.
+All of it is at most three times the text: the state of a conversation stays a few kilobytes."""
 _NOTES, _VERSION = "digest", 3
 """A higher version: notes of lower ones are no longer read, and their text is quoted."""
 
@@ -109,7 +112,11 @@ class Digest:
         _read(read_turns(messages, self.tools), sections)
         count = (counter or self.counter).count
         text = fit(sections.values(), index, self.max_tokens, count, self.recall or "")
-        plain = {name: section.to_plain() for name, section in sections.items() if section.known}
+        plain = {
+            name: section.to_plain(self.max_tokens * _STORED_CHARS[section.is_complete])
+            for name, section in sections.items()
+            if section.known
+        }
         return SummaryText(text, {_NOTES: {"v": _VERSION, **plain}} if text else {})
 
     async def compact(self, messages: list[Message], /) -> str:

@@ -1,7 +1,6 @@
 """What is quoted as it stands: the user's requests, notices by others, summaries by others."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import attrs
 
@@ -50,12 +49,9 @@ class Requests(_Quotes):
     share = MAIN
     is_complete = True
 
-    def to_plain(self) -> list[list[Any]]:
-        """Return the requests, of most of them only a line."""
-        plain = super().to_plain()
-        for entry in plain[1:-1]:
-            entry[0] = cut(entry[0], LINE)
-        return plain
+    def shorten(self, text: str, *, is_newest: bool) -> str:
+        """Return a line of a request, and more of the newest."""
+        return super().shorten(text if is_newest else cut(text, LINE), is_newest=is_newest)
 
 
 class Notices(_Quotes):

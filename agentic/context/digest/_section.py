@@ -14,9 +14,8 @@ R = TypeVar("R", bound=attrs.AttrsInstance)
 
 MAIN, SIDE = 0.18, 0.04
 """Shares of the room. Main sections seldom need all of theirs: what any leaves is the index's."""
-STORED_CHARS, _STORED_TEXTS = 4000, 200
-"""What the next generation gets at most: of one text a page, more than any section shows; and as
-many texts of a section as a digest of 20,000 tokens has room for, besides the first."""
+STORED_CHARS = 4000
+"""The most of one text that the next generation gets: a page, more than any section shows."""
 
 
 @attrs.frozen
@@ -59,11 +58,27 @@ class Section(Generic[R]):
         """Yield what there is to say, in the order in which it is read."""
         raise NotImplementedError
 
-    def to_plain(self) -> list[list[Any]]:
-        """Return what the next generation needs, as plain JSON: the first text, and the newest."""
-        stored = list(self.known.items())
-        del stored[1:-_STORED_TEXTS]
-        return [[cut(key, STORED_CHARS), *attrs.astuple(record)] for key, record in stored]
+    def to_plain(self, max_chars: int) -> list[list[Any]]:
+        """Return what the next generation needs, as plain JSON: the first text, and the newest.
+
+        Of those between, as many of the newest as `max_chars` characters have room for.
+        """
+        if not self.known:
+            return []
+        first, *others = [[key, *attrs.astuple(record)] for key, record in self.known.items()]
+        kept: list[list[Any]] = []
+        for text, *record in reversed(others):
+            stored = self.shorten(text, is_newest=not kept)
+            max_chars -= len(stored)
+            if kept and max_chars < 0:
+                break
+            kept.append([stored, *record])
+        return [[cut(first[0], STORED_CHARS), *first[1:]], *reversed(kept)]
+
+    def shorten(self, text: str, *, is_newest: bool) -> str:
+        """Return so much of a text, which is not the first one, as the next generation needs."""
+        del is_newest
+        return cut(text, STORED_CHARS)
 
     def restore(self, plain: object) -> None:
         """Go on from what `to_plain` returned. What is damaged is passed over."""

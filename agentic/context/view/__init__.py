@@ -4,8 +4,7 @@ Start with `View` and `Prepared`.
 """
 
 from agentic.context.view._records import Check, Note, Prepared, Removal
-from agentic.context.view._request import begins_with
-from agentic.context.view._strategies import as_chain
+from agentic.context.view._request import as_chain, begins_with
 from agentic.context.view._view import View
 
 __all__ = ["Check", "Note", "Prepared", "Removal", "View", "as_chain", "begins_with"]

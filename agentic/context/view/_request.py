@@ -6,26 +6,99 @@ window. Each message is examined only once, whatever the number of turns.
 
 import json
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 import attrs
 
 from agentic._tool_definition import ToolDefinition
 from agentic.context.budget import Policy
-from agentic.context.strategies import Chain
+from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.view._explain import Stage
 from agentic.context.view._lineage import Branch, Lineage
 from agentic.context.view._meter import ReplyMeter
 from agentic.context.view._records import Note
-from agentic.context.view._strategies import Part, parts_of
 from agentic.context.view._window import WindowFitter
 from agentic.errors import ConfigError
-from agentic.messages import Message, continues, count_settled, split_rounds
+from agentic.messages import Message, close_open_rounds, continues, count_settled, split_rounds
 from agentic.tokens import Counter, TokenCache, describe_largest
 
-__all__ = ["Draft", "RequestBuilder", "begins_with"]
+__all__ = ["Draft", "RequestBuilder", "as_chain", "begins_with", "for_conversation"]
+
+Strategy: TypeAlias = ContextStrategy | Callable[[list[Message]], list[Message]]
 
 _SHARE = "summary share"
+
+
+@attrs.frozen(eq=False)
+class _Part:
+    """One strategy."""
+
+    name: str
+    make_view: Callable[[list[Message]], list[Message]]
+
+
+def as_chain(given: Iterable[Strategy] | Chain) -> Chain:
+    """Return strategies as a chain.
+
+    >>> as_chain([]).strategies
+    ()
+
+    Raises:
+        ConfigError: something in `given` is not a strategy.
+    """
+    if isinstance(given, Chain):
+        return given
+    if not hasattr(given, "__iter__"):
+        raise ConfigError("strategies", given, "a list of strategies", "pass a list")
+    return Chain(given)
+
+
+def for_conversation(part: Any, recall: str | None) -> Any:
+    """Return a part adapted to one conversation.
+
+    A strategy or compactor may have `for_conversation(*, recall)`. It returns one that knows
+    nothing of other conversations, and that mentions the recall tool, if there is one, in the text
+    it writes. Other parts are used as they are.
+    """
+    adapt = getattr(part, "for_conversation", None)
+    return part if adapt is None else adapt(recall=recall)
+
+
+def _parts_of(chain: Chain) -> tuple[_Part, ...]:
+    """Return the strategies of a chain in order, including those of nested chains."""
+    parts: list[_Part] = []
+    for strategy in chain.strategies:
+        if isinstance(strategy, Chain):
+            parts += _parts_of(strategy)
+        elif isinstance(strategy, ContextStrategy):
+            parts.append(_Part(type(strategy).__name__, strategy.compact))
+        else:
+            name = getattr(strategy, "__name__", type(strategy).__name__)
+            parts.append(_Part(name, _closed(strategy)))
+    return tuple(parts)
+
+
+def _closed(
+    strategy: Callable[[list[Message]], list[Message]],
+) -> Callable[[list[Message]], list[Message]]:
+    """Return a plain callable as a strategy whose view is repaired: it may know nothing of rounds.
+
+    A `ContextStrategy` guarantees a valid view itself and is spared the cost.
+    """
+
+    def make_view(messages: list[Message]) -> list[Message]:
+        view: Any = strategy(messages.copy())  # it may modify its argument
+        if not isinstance(view, list) or not all(isinstance(each, Message) for each in view):
+            raise ConfigError(
+                "the strategy's view", view, "a list of messages", "return what is to be sent"
+            )
+        same = len(view) == len(messages) and all(
+            new is old for new, old in zip(view, messages, strict=True)
+        )
+        return messages if same else close_open_rounds(view)
+
+    return make_view
 
 
 @attrs.frozen(eq=False)
@@ -138,12 +211,12 @@ class RequestBuilder:
     meter: ReplyMeter | None = attrs.field(init=False)
     window: WindowFitter | None = attrs.field(default=None, init=False)
     """None if there is no window or no counter."""
-    _parts: tuple[Part, ...] = attrs.field(init=False)
+    _parts: tuple[_Part, ...] = attrs.field(init=False)
     _overhead: _Overhead | None = attrs.field(init=False)
     _repair: _Repair = attrs.field(factory=_Repair, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._parts = parts_of(self.strategies)
+        self._parts = _parts_of(self.strategies)
         self.token_cache = self.meter = self._overhead = None
         if self.counter is not None:
             self.token_cache, self.meter = TokenCache(self.counter), ReplyMeter(self.counter)

@@ -22,8 +22,9 @@ _GROWN = 1.25
 `max_messages` and `max_tokens` triggers apply again."""
 _DIGEST_TOKENS = 2_500
 """The size of a digest that is made instead of a summary, if there is no window."""
-_DIGEST_SHARE = 0.7
-"""The part of a summary's share that a digest may take: its heading and mark need the rest."""
+_DIGEST_SHARE, _HEADING_TOKENS = 0.7, 64
+"""The part of a summary's share that a digest may take, and the least that is left of the share:
+the heading and the mark of a summary take 46 to 53 tokens."""
 _AHEAD = 0.85
 """`prepare_ahead` summarizes once this share of a limit is reached. A single turn seldom adds the
 rest, and a summary made much earlier would leave much of the window unused."""
@@ -132,7 +133,8 @@ class CompactionScheduler:
 
         window = self.builder.window
         most = _DIGEST_TOKENS if window is None else window.summary_tokens(0)
-        digest = Digest(max_tokens=max(50, int(_DIGEST_SHARE * most)), recall=self.recall)
+        most = max(50, min(int(_DIGEST_SHARE * most), most - _HEADING_TOKENS))
+        digest = Digest(max_tokens=most, recall=self.recall)
         text = "an event loop is running, so the summary is a digest: use `await prepare`"
         note = Note("summary_by_digest", text)
         return attrs.evolve(self.manager, compactor=digest), (note,)

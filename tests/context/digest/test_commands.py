@@ -112,7 +112,7 @@ def test_restored_section_goes_on(
     """Two generations say what one would have said."""
     cut = data.draw(st.integers(0, len(runs)))
     newer = Commands()
-    newer.restore(json.loads(json.dumps(ran(called, *runs[:cut]).to_plain())))
+    newer.restore(json.loads(json.dumps(ran(called, *runs[:cut]).to_plain(10_000))))
     for command, output in runs[cut:]:
         newer.take(called("bash", output, command=command))
     assert why(newer) == why(ran(called, *runs))
@@ -132,7 +132,7 @@ def test_damaged_data_is_passed_over(plain: object) -> None:
 def test_what_is_handed_on_is_small(called: Make) -> None:
     """A script of a megabyte that is an argument does not go on to the next generation."""
     section = ran(called, ("python -c '" + "x = 1\n" * 200_000 + "'", "error: no\nexit code: 1"))
-    assert len(json.dumps(section.to_plain())) < 1000
+    assert len(json.dumps(section.to_plain(10_000))) < 1000
 
 
 @pytest.mark.corpus

@@ -176,7 +176,7 @@ def test_restored_record_goes_on(called: Make, commands: list[str], data: st.Dat
         whole.take(turn)
     for turn in turns[:cut]:
         older.take(turn)
-    newer.restore(json.loads(json.dumps(older.to_plain())))
+    newer.restore(json.loads(json.dumps(older.to_plain(10_000))))
     for turn in turns[cut:]:
         newer.take(turn)
     assert list(newer.lines()) == list(whole.lines())
