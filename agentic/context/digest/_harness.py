@@ -111,10 +111,16 @@ def actions_in_text(messages: Sequence[Message]) -> Mapping[int, tuple[ToolCall,
 
 
 def _action(reply: str) -> tuple[ToolCall, int] | None:
-    # The last block, tag or line of a reply; what stands before it is prose.
+    # Where the last block, tag or line of a reply begins; what stands before it is prose.
     text = reply.rstrip()
-    start = max(text.rfind("```", 0, -len("```")), text.rfind("\n\n<"), text.rfind("\nAction:"), 0)
-    found = _ACTION.search(text, start)
+    tag = text[text.rfind("</") + len("</") : -1]
+    if text.endswith("```"):
+        start = text.rfind("```", 0, -len("```"))
+    elif text.endswith(f"</{tag}>"):
+        start = text.find(f"<{tag}>", max(text.rfind("\n\n<"), 0))
+    else:
+        start = text.rfind("\nAction:") + 1
+    found = _ACTION.match(text, start) if start >= 0 else None
     if not found:
         return None
     if found["fenced"] is not None:

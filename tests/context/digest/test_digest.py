@@ -298,6 +298,13 @@ def test_an_action_in_a_reply_is_a_call(first: str, second: str) -> None:
     ]
 
 
+def test_a_reply_full_of_tags_is_read_in_linear_time() -> None:
+    """Quadratic, it would take minutes."""
+    page = Message("assistant", "<p>text<br>\n" * 100_000 + "<br>")
+
+    assert digest(Message("user", "Show it."), page, Message("user", "Thanks."), page)
+
+
 def test_a_person_who_talks_about_code_is_no_machine() -> None:
     """Their words are requests."""
     code = Message("assistant", "So:\n```python\nprint(1)\n```")
