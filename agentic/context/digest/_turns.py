@@ -142,7 +142,7 @@ def _read_round(found: Round, table: ToolTable) -> Iterator[Turn]:
         if message.role == "user":
             if (text := own_words(message.content)) or message.media:
                 yield Words("request", _text_of(message.replace(content=text)), message)
-        elif message.role == "system" or (message.pinned and message.role == "tool"):
+        elif message.role == "system" or message.pinned:
             yield Words("notice", _text_of(message), message)
 
 
