@@ -57,8 +57,8 @@ class JsonlStore:
     The first write takes the file's lock and `aclose` releases it; until then, a second writer
     raises `HistoryConflict`. Readers take no lock. A closed store can be used again.
 
-    An entry that a killed writer left half written is passed over by readers; the next writer moves
-    it to a file beside this one, `<name>.torn-1`. Kept outputs are in the folder `<name>.outputs`.
+    Readers skip an entry that a killed writer left incomplete; the next writer moves it to a file
+    next to this one, `<name>.torn-1`. Stored outputs are in the folder `<name>.outputs`.
 
     >>> import asyncio, tempfile
     >>> async def talk(path: str) -> list[str]:

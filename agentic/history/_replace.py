@@ -177,7 +177,7 @@ class Knowledge:
         """Raise if the caller has not seen all of the history that it replaces.
 
         Raises:
-            HistoryConflict: somebody else wrote after the latest load.
+            HistoryConflict: another store wrote after the latest load.
         """
         if self.seen is not None and self.seen != here:
             problem = "has been written by somebody else since it was loaded: load again"

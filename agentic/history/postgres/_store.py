@@ -110,9 +110,9 @@ class PostgresStore:
         Raises:
             ConfigError: an item is not a Message or not JSON data, or `replaces` is more than were
                 loaded and appended.
-            HistoryConflict: another store is writing this session. Without `replaces`, somebody
-                else has written to it since this store loaded it: the new view would hide what it
-                does not know. With `replaces`, the history was replaced since it was loaded.
+            HistoryConflict: another store is writing this session. Without `replaces`: another
+                store has written to it since this one loaded it, and the new view would hide what
+                it does not know. With `replaces`: the history was replaced since it was loaded.
             HistoryNotWritten: nothing is stored; the session is unchanged.
             HistoryUnavailable: as for `append`. If it is called again with the same messages, they
                 are stored once, whatever has arrived meanwhile.

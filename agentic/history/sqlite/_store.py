@@ -116,9 +116,9 @@ class SqliteStore:
         Raises:
             ConfigError: an item is not a Message or not JSON data, or `replaces` is more than were
                 loaded and appended.
-            HistoryConflict: another store is writing this session. Without `replaces`, somebody
-                else has written to it since this store loaded it: the new view would hide what it
-                does not know. With `replaces`, the history was replaced since it was loaded.
+            HistoryConflict: another store is writing this session. Without `replaces`: another
+                store has written to it since this one loaded it, and the new view would hide what
+                it does not know. With `replaces`: the history was replaced since it was loaded.
             HistoryCorrupt: the file is not a database of sessions.
             HistoryNotWritten: nothing is stored; the session is unchanged.
         """
@@ -209,7 +209,7 @@ class SqliteStore:
 
         Raises:
             ConfigError: an argument is invalid.
-            HistoryConflict: another store is writing this session, or somebody keeps reading it.
+            HistoryConflict: another store is writing this session, or a reader does not stop.
             HistoryCorrupt: an entry cannot be read, or the file is not a database of sessions.
             HistoryNotWritten: nothing has changed, or the old text is not yet removed from the
                 file.

@@ -1,7 +1,7 @@
 """The only writer of a session in a database that many sessions share.
 
-If somebody writes despite the session's lock, the sequence number, which is unique within the
-session, is already taken: entries are never interleaved.
+If another process writes despite the session's lock, the sequence number, which is unique within
+the session, is already taken: entries are never interleaved.
 """
 
 import contextlib
