@@ -90,7 +90,7 @@ class StopWords:
 
         A reply with tool calls waits for them, even if the server says that it simply stopped. A
         reply that was cut off, withheld or aborted remains so: its last call may be incomplete.
-        `OTHER` remains too, so that somebody looks the word up; the loop runs its calls.
+        `OTHER` remains too, so that the word gets looked up; the loop runs its calls.
 
         Raises:
             UnknownStopWord: the table lacks the word, inside `unknown_words_raise()`. Otherwise the
