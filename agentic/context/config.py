@@ -2,9 +2,9 @@
 
 Start with `ContextConfig`, `ContextManager` and `CompactDecision`.
 
-Nothing here decides where to cut: `strategies` and `budget` do. The names are open-agent-sdk's:
-`max_context_tokens` is `Policy.context_window`, and `target_tokens` is where a compaction is due,
-not the size that is cut to.
+Nothing here decides where to cut: `strategies` and `budget` do. The names are those of
+open-agent-sdk: `max_context_tokens` is `Policy.context_window`, and `target_tokens` is the size
+from which a compaction is due, not the size after it.
 """
 
 import inspect
@@ -46,9 +46,9 @@ __all__ = [
 _log = logging.getLogger(__name__)
 
 TruncationStrategy: TypeAlias = KeepLast
-"""The name that this strategy has in open-agent-sdk."""
+"""The name of this strategy in open-agent-sdk."""
 ImportanceStrategy: TypeAlias = Importance
-"""The name that this strategy has in open-agent-sdk."""
+"""The name of this strategy in open-agent-sdk."""
 
 _Choice: TypeAlias = Literal["truncation", "importance", "summarization"]
 _CHOICES: tuple[str, ...] = get_args(_Choice)
@@ -56,20 +56,21 @@ _CHOICES: tuple[str, ...] = get_args(_Choice)
 
 @attrs.frozen
 class SummarizationStrategy:
-    """Replace what is old by one summary."""
+    """Replace old messages by one summary."""
 
     keep_recent: int = attrs.field(default=10, validator=whole(1))
-    """How many of the newest messages stay, in whole rounds."""
+    """How many of the newest messages are kept, in whole rounds."""
     summarize_chunk_size: int = attrs.field(default=20, validator=whole(1))
-    """The most messages that the model is given at once; each part is folded into the next."""
+    """The most messages that the model summarizes at once; each part is merged into the next."""
     max_summary_tokens: int = attrs.field(default=500, validator=whole(50))
     summarize_with: Ask | None = None
-    """The model that summarizes; None for a digest, which needs none and is also the fallback."""
+    """The model that summarizes; None for a digest, which needs no model and is also the
+    fallback."""
 
 
 @attrs.frozen
 class CompactContext:
-    """What the hook is told. Sizes in tokens."""
+    """What the hook receives. Sizes are in tokens."""
 
     trigger: Literal["auto", "manual"]
     """`auto` if the conversation is over `target_tokens`."""
@@ -77,27 +78,27 @@ class CompactContext:
     target_tokens: int
     message_count: int
     custom_instructions: str | None = None
-    """What the caller of `compact` asked to look at."""
+    """The instructions that the caller of `compact` passed."""
 
 
 @attrs.frozen
 class CompactDecision:
-    """What the hook decides."""
+    """The hook's decision."""
 
     cancel: bool = attrs.field(default=False, validator=must_be(bool))
-    """Leave the conversation as it is."""
+    """Whether to leave the conversation unchanged."""
     custom_instructions: str | None = attrs.field(
         default=None, validator=must_be(str, optional=True)
     )
-    """What the summary should look at, instead of what the caller asked."""
+    """What the summary should focus on, instead of the caller's instructions."""
     custom_summary: str | None = attrs.field(default=None, validator=must_be(str, optional=True))
-    """The summary itself: what is old is replaced by it, under every strategy."""
+    """The summary itself: it replaces the old messages, under every strategy."""
 
 
 PreCompactHook: TypeAlias = Callable[[CompactContext], CompactDecision | Awaitable[CompactDecision]]
-"""Called before every compaction, a manual one too; a plain function or an async one. One that
-raises cancels the compaction: what it was to do first, such as keep a copy, is not done. The
-exception is logged, and the conversation goes on as it is."""
+"""Called before every compaction, even a manual one; a plain or an async function. If it raises,
+the compaction is cancelled, because what it should have done first, such as storing a copy, was not
+done. The exception is logged, and the conversation is unchanged."""
 
 
 def _or_estimate(counter: Counter | None) -> Counter:
@@ -111,12 +112,13 @@ class ContextConfig:
     A `Runner` takes one in place of a budget.
 
     Raises:
-        ConfigError: a target that is not below the window, an unknown strategy, no counter.
+        ConfigError: the target is not below the window, the strategy is unknown, or there is no
+            counter.
     """
 
     max_context_tokens: int = attrs.field(default=32_000, validator=whole(2))
     target_tokens: int = attrs.field(default=28_000, validator=whole(1))
-    """Over this the conversation is compacted."""
+    """A larger conversation is compacted."""
     strategy: _Choice = attrs.field(default="truncation")
     truncation_options: TruncationStrategy | None = attrs.field(
         default=None, validator=must_be(KeepLast, optional=True)
@@ -162,12 +164,12 @@ class ContextConfig:
 
     @property
     def summarization(self) -> SummarizationStrategy:
-        """The options of a summary, as given or by default."""
+        """The options of a summary, as passed or by default."""
         return self.summarization_options or SummarizationStrategy()
 
 
 class _Given:
-    """The compactor whose answer somebody wrote already."""
+    """A compactor whose summary was already written by the hook."""
 
     def __init__(self, summary: str) -> None:
         self.summary = summary
@@ -178,7 +180,7 @@ class _Given:
 
 @attrs.define(eq=False)
 class ContextManager:
-    """Rewrites histories as a configuration says. Sizes in tokens.
+    """Rewrites histories according to a configuration. Sizes are in tokens.
 
     >>> import asyncio
     >>> manager = ContextManager(ContextConfig(40, 30, truncation_options=TruncationStrategy(2)))
@@ -198,7 +200,7 @@ class ContextManager:
         self._fit = FitContextWindow(self.config.target_tokens, self.config.token_counter)
 
     def count_tokens(self, messages: list[Message]) -> int:
-        """Count a conversation; one that has grown costs what its new messages cost."""
+        """Return the size of a conversation; if it has grown, only its new messages are counted."""
         return self._token_cache.sizes(messages).total
 
     def should_compact(self, messages: list[Message]) -> bool:
@@ -208,14 +210,13 @@ class ContextManager:
     async def compact(
         self, messages: list[Message], *, custom_instructions: str | None = None
     ) -> list[Message]:
-        """Return the history from now on: the same list if the hook cancels or nothing can go.
+        """Return the history from now on: the same list if nothing can or may be removed.
 
-        What comes back is within `target_tokens` if the minimum is: the system prompt, the task,
-        pinned messages and the newest round. A summary that fails, or a hook that raises, changes
-        nothing.
+        The result is within `target_tokens` if the minimum is: the system prompt, the task, pinned
+        messages and the newest round. If the summary fails or the hook raises, nothing is changed.
 
         Raises:
-            ConfigError: the hook's answer is no CompactDecision.
+            ConfigError: the hook did not return a CompactDecision.
         """
         done = await self.carry_out(messages, custom_instructions)
         return done.messages
@@ -229,9 +230,9 @@ class ContextManager:
         tokens: int | None = None,
         target: CompactionTarget | None = None,
     ) -> Compaction:
-        """Do what `compact` does for somebody else, and return what became of it.
+        """Do what `compact` does on behalf of another object, and return the outcome.
 
-        `tokens` is the size of the context as somebody measured it; by default it is counted.
+        `tokens` is the size of the context as the caller measured it; by default it is counted.
         """
         tokens = self.count_tokens(messages) if tokens is None else tokens
         decision = await self._consult(messages, instructions)
@@ -245,7 +246,7 @@ class ContextManager:
         return await self._drop(messages, reason, tokens, target)
 
     def _kept(self, messages: list[Message]) -> list[Message]:
-        """Return what the strategy keeps. What it says to keep may still be over the target."""
+        """Return what the strategy keeps. That may still exceed the target."""
         dropping, config = self._dropping, self.config
         if isinstance(dropping, Importance):
             return dropping.compact_to(
@@ -254,7 +255,7 @@ class ContextManager:
         return dropping.compact(messages)
 
     async def _consult(self, messages: list[Message], instructions: str | None) -> CompactDecision:
-        """Ask the hook, if there is one."""
+        """Call the hook, if there is one."""
         if self.config.on_pre_compact is None:
             return CompactDecision()
         context = CompactContext(
@@ -267,7 +268,7 @@ class ContextManager:
         try:
             decided = self.config.on_pre_compact(context)
             decision = await decided if inspect.isawaitable(decided) else decided
-        except Exception:  # noqa: BLE001  a hook is anybody's code
+        except Exception:  # noqa: BLE001  a hook may raise anything
             _log.exception("on_pre_compact raised; the conversation is not compacted")
             return CompactDecision(cancel=True)
         if not isinstance(decision, CompactDecision):
@@ -278,7 +279,7 @@ class ContextManager:
 
     @property
     def _dropping(self) -> KeepLast | Importance:
-        """What leaves messages out; for a summary that somebody gave, what says how many stay."""
+        """The strategy that leaves messages out; it also says how many to keep with a summary."""
         if self.config.strategy == "importance":
             return self.config.importance_options or Importance()
         return self.config.truncation_options or KeepLast()
@@ -305,7 +306,7 @@ class ContextManager:
             force=True,
             instructions=instructions,
             target=target,
-            allow_growth=isinstance(compactor, _Given),  # somebody wants just this one
+            allow_growth=isinstance(compactor, _Given),  # the hook wants exactly this summary
         )
 
     async def _drop(
@@ -344,7 +345,7 @@ class ContextManager:
         try:
             if target is not None:
                 done = attrs.evolve(done, messages=await target.replace(messages, after))
-        except Exception as error:  # noqa: BLE001  a store is anybody's code
+        except Exception as error:  # noqa: BLE001  a store may raise anything
             done = attrs.evolve(
                 done, messages=messages, changed=False, dropped=(), tokens_after=tokens, error=error
             )
@@ -382,7 +383,7 @@ class ContextManager:
 
 @attrs.frozen(eq=False)
 class _Rewriting:
-    """What a View asks of a Manager, answered by a ContextManager."""
+    """The part of a Manager that a View uses, implemented by a ContextManager."""
 
     manager: ContextManager
     policy: Policy = attrs.field(init=False)
@@ -402,16 +403,16 @@ class _Rewriting:
     def due(
         self, messages: list[Message], *, size: int | None = None, overhead_tokens: int = 0
     ) -> CompactionReason | None:
-        """Return WINDOW if a conversation is over the target."""
+        """Return WINDOW if a conversation exceeds the target."""
         counted = self.manager.count_tokens(messages) + overhead_tokens if size is None else size
         return CompactionReason.WINDOW if counted > self.manager.config.target_tokens else None
 
     def backoff(self, messages: list[Message]) -> Backoff | None:
-        """Return None: nothing waits here."""
+        """Return None: there is no back-off here."""
         return None
 
     def hold_off(self, messages: list[Message], backoff: Backoff) -> None:
-        """Do nothing: nothing waits here."""
+        """Do nothing: there is no back-off here."""
 
     async def compact_if_needed(
         self,
@@ -424,7 +425,7 @@ class _Rewriting:
         allow_growth: bool = False,
         target: CompactionTarget | None = None,
     ) -> Compaction:
-        """Compact a history by the configuration's strategy, if it is over the target."""
+        """Compact a history with the configuration's strategy, if it exceeds the target."""
         tokens = self.manager.count_tokens(messages) + overhead_tokens if size is None else size
         reason = CompactionReason.FORCE if force else self.due(messages, size=tokens)
         if reason is None:
