@@ -1,7 +1,7 @@
-"""What is loaded only when somebody needs it: some names of a room, and asyncio.
+"""Loading on first use: some names of a room, and asyncio.
 
-`import asyncio` takes longer than `import attrs`, and whoever only builds a Runner, opens a history
-or shows a session's status has no event loop yet.
+`import asyncio` takes longer than `import attrs`, and a program that only builds a Runner, opens a
+history or shows a session's status has no event loop yet.
 """
 
 import importlib
@@ -13,7 +13,7 @@ __all__ = ["asyncio", "load_lazily"]
 
 
 class _LazyModule(types.ModuleType):
-    """A module that is imported when something in it is first asked for."""
+    """A module that is imported when one of its names is first used."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(importlib.import_module(self.__name__), name)
@@ -28,9 +28,9 @@ else:
 def load_lazily(
     package: str, modules: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a room some of whose names load when first used.
+    """Return `__getattr__` and `__dir__` for a room with names that load on first use.
 
-    `modules` says which module has which name: `._jsonl` is one of the room's own. The room's
+    `modules` maps each module to its names: `._jsonl` is one of the room's own modules. The room's
     `__all__` lists the names as well.
     """
 

@@ -1,7 +1,7 @@
-"""What rooms ask of each other's parts: a store, an executor, a compactor.
+"""The protocols of the parts that rooms share: a store, an executor, a compactor.
 
-Each is declared here once and is public in the room that it belongs to, so that a room can name a
-part without importing the room that it comes from.
+Each is declared here once and is public in the room that it belongs to, so that a room can use a
+protocol without importing that room.
 """
 
 from collections.abc import Awaitable, Sequence
@@ -14,23 +14,23 @@ __all__ = ["Compactor", "Executor", "GuidedCompactor", "Rewriter", "Store"]
 
 
 class Compactor(Protocol):
-    """Summarizes what leaves the conversation."""
+    """Summarizes the messages that a compaction replaces."""
 
     def compact(self, messages: list[Message], /) -> Awaitable[str]:
         """Return the text of a summary that replaces `messages`.
 
-        The first of them may be the former summary, to be folded into the new one. It may fail or
-        take long: whoever calls it carries on with the history as it was.
+        The first of them may be the former summary, which must be merged into the new one. The call
+        may fail or take long: the caller then continues with an unchanged history.
 
-        What the next generation needs beside the text, it returns as the notes of a
-        `messages.SummaryText`. They come back in `message.summary.notes`, if that summary was this
-        compactor's; another one's notes, or none, may stand there as well.
+        If the next summary needs more than the text, return it as the notes of a
+        `messages.SummaryText`. They are passed back in `message.summary.notes` if that summary was
+        this compactor's. Otherwise that may hold another compactor's notes, or none.
         """
         ...
 
 
 class GuidedCompactor(Compactor, Protocol):
-    """A compactor that can be told what to look at."""
+    """A compactor that accepts instructions for a summary."""
 
     def compact_with(self, messages: list[Message], instructions: str, /) -> Awaitable[str]:
         """Summarize as `compact` does, with regard to `instructions`."""
@@ -38,33 +38,33 @@ class GuidedCompactor(Compactor, Protocol):
 
 
 class Executor(Protocol):
-    """The tools of an agent. `tools.Registry` is one."""
+    """The tools of an agent. `tools.Registry` is an example."""
 
     async def list_tools(self) -> Sequence[ToolDefinition]:
-        """List what the model may call, in a stable order."""
+        """Return what the model may call, in a stable order."""
         ...
 
     async def execute(self, call: ToolCall, /) -> ToolResult:
-        """Carry out one call. What it raises becomes a result that the model can read."""
+        """Run one call. An exception becomes a result that the model can read."""
         ...
 
 
 @runtime_checkable
 class Store(Protocol):
-    """Keeps a conversation."""
+    """Stores a conversation."""
 
     async def append(self, message: Message, /) -> None:
-        """Keep a message, after all others; once this returns, the message is not lost.
+        """Store a message after all others; once this returns, the message is not lost.
 
         An append that raises or is cancelled has stored the whole message or nothing.
         """
         ...
 
     async def load(self) -> list[Message]:
-        """Return the history as a provider accepts it: `close_open_rounds` of what is stored.
+        """Return the history repaired by `close_open_rounds`, so that a provider accepts it.
 
-        The list is the caller's own. What is stored stays raw: a result that is appended later
-        takes the place of the synthetic one.
+        The list belongs to the caller. What is stored is not repaired: a result that is appended
+        later replaces the synthetic one.
         """
         ...
 
@@ -74,13 +74,13 @@ class Rewriter(Store, Protocol):
     """A store whose history can be replaced, which is what a compaction does."""
 
     async def replace(self, messages: Sequence[Message], /, *, replaces: int | None = None) -> None:
-        """Make these messages the history, whole or not at all; what is appended comes after.
+        """Make these messages the history, completely or not at all.
 
-        With `replaces`, they take the place of that many messages only. It counts in the list that
-        this store loaded last, followed by what this store has appended since. All other messages
-        stay, after the new ones, whoever appended them: also one that arrives at this moment.
-        Raises `HistoryConflict` if the history was replaced or restored since that load.
+        With `replaces`, they replace only that many messages, counted in the list that this store
+        loaded last, followed by what this store has appended since. All other messages are kept
+        after the new ones, whoever appended them, even one that arrives during the call. Raises
+        `HistoryConflict` if the history was replaced or restored since that load.
 
-        Results that `load` made up are not stored: a real one can still take their place.
+        Results that `load` made up are not stored, so that a real one can still replace them.
         """
         ...

@@ -14,16 +14,17 @@ from agentic.errors import ConfigError
 __all__ = ["DIRECT", "ToolDefinition"]
 
 DIRECT = "direct"
-"""The model itself, in its reply: the word that Anthropic and OpenAI share for this caller.
+"""The model itself, in its reply: the name that Anthropic and OpenAI both use for this caller.
 
 https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling and
 https://openai.github.io/openai-agents-js/openai/agents/type-aliases/toolallowedcaller (2026-11).
 """
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-"""The widest rule, https://modelcontextprotocol.io/specification/2025-11-25/server/tools (2026-11).
+"""The most permissive rule, https://modelcontextprotocol.io/specification/2025-11-25/server/tools
+(2026-11).
 
-Providers are narrower: Anthropic takes no dot, OpenAI no dot and 64 characters.
+Providers are stricter: Anthropic allows no dot, OpenAI no dot and at most 64 characters.
 """
 
 
@@ -37,14 +38,14 @@ def _callers(callers: Iterable[str]) -> tuple[str, ...]:
 
 @attrs.frozen
 class ToolDefinition:
-    """A tool as the model is shown it.
+    """A tool as it is described to the model.
 
     >>> ToolDefinition("now", "Tell the time.").parameters
     {'type': 'object', 'properties': {}}
 
     Raises:
-        ConfigError: a name that no provider accepts, parameters that are no JSON Schema of an
-            object, nobody who may call.
+        ConfigError: no provider accepts the name, the parameters are not a JSON Schema of an
+            object, or there are no callers.
     """
 
     name: str = attrs.field()
@@ -54,7 +55,8 @@ class ToolDefinition:
     allowed_callers: tuple[str, ...] = attrs.field(
         default=(DIRECT,), kw_only=True, converter=_callers
     )
-    """Who may call it: `direct` is the model itself, any other word one of the host's callers."""
+    """Who may call it: `direct` is the model itself; any other name is one of the host's
+    callers."""
 
     @name.validator
     def _check_name(self, _: object, name: object) -> None:
@@ -96,9 +98,9 @@ class ToolDefinition:
 
     @property
     def schema_hash(self) -> str:
-        """SHA-256, in hex, of the name and the parameters: what a call was written against.
+        """The SHA-256, in hex, of the name and the parameters that a call was written for.
 
-        Neither the order of keys counts nor the wording of the tool's description.
+        Neither the order of keys nor the wording of the tool's description affects it.
 
         >>> told, untold = ToolDefinition("now", "Tell the time."), ToolDefinition("now")
         >>> told.schema_hash == untold.schema_hash

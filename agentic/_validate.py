@@ -1,4 +1,4 @@
-"""What may be handed in at a public door; anything else is refused there, with what would do."""
+"""Validating the arguments of public functions and records; the errors say what is allowed."""
 
 import functools
 import inspect
@@ -27,13 +27,13 @@ __all__ = [
 _T = TypeVar("_T")
 _Validator: TypeAlias = "Callable[[Any, attrs.Attribute[Any], Any], None]"
 _MAY_AWAIT = ("Awaitable", "Coroutine", "Future", "Task", "Any", "object", "~")
-"""Parts of annotations that stand for what may be awaited, also where they are texts."""
+"""Parts of annotations that mean an awaitable, even if the annotations are texts."""
 _LONGEST_NAME = 80
 _REMEDIES = {str: "pass an empty text where there is none"}
 
 
 def must_be(kind: type[Any], *, optional: bool = False, remedy: str = "") -> _Validator:
-    """Make the validator of a record's field that holds one kind of thing."""
+    """Return the validator of a field that holds an object of one type."""
     allowed = _a(kind) + (" or None" if optional else "")
     remedy = remedy or _REMEDIES.get(kind, f"make {_a(kind)}, or leave it out")
 
@@ -46,7 +46,7 @@ def must_be(kind: type[Any], *, optional: bool = False, remedy: str = "") -> _Va
 
 
 def whole(least: int, *, optional: bool = False, remedy: str = "") -> _Validator:
-    """Make the validator of a field that holds a whole number, `least` included."""
+    """Return the validator of a field that holds a whole number of at least `least`."""
 
     def check(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
         if not (optional and value is None):
@@ -56,7 +56,7 @@ def whole(least: int, *, optional: bool = False, remedy: str = "") -> _Validator
 
 
 def seconds(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
-    """Validate a field that holds a duration in seconds, or None for ever."""
+    """Validate a field that holds a duration in seconds, or None for no limit."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
@@ -69,25 +69,25 @@ def seconds(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None
 
 
 def share(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
-    """Validate a field that holds a part of something, above 0 and up to all of it."""
+    """Validate a field that holds a share, above 0 and up to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
         remedy = f"leave it at {attribute.default}"
         raise ConfigError(attribute.name, value, "above 0, up to 1.0", remedy)
 
 
 def score(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
-    """Validate a field that holds how much something counts, both ends included."""
+    """Validate a field that holds a score from 0 to 1, both inclusive."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ConfigError(attribute.name, value, "a number from 0 to 1", "leave it at its default")
 
 
 def is_whole(least: int, given: object, name: str, remedy: str, *, optional: bool = False) -> None:
-    """Refuse what is no whole number from `least` on.
+    """Raise unless `given` is a whole number of at least `least`.
 
     >>> is_whole(1, 3, "turns", "pass more")
 
     Raises:
-        ConfigError: a smaller number, a fraction, a bool (which is an int to Python), no number.
+        ConfigError: a smaller number, a fraction, a bool (an int in Python), or not a number.
     """
     if not isinstance(given, int) or isinstance(given, bool) or given < least:
         allowed = f"a whole number >= {least}" + (" or None" if optional else "")
@@ -95,7 +95,7 @@ def is_whole(least: int, given: object, name: str, remedy: str, *, optional: boo
 
 
 def must_have(name: str, given: object, method: str, signature: str, remedy: str) -> None:
-    """Refuse an object without a method; a class in the place of its object is one.
+    """Raise for an object without a method, and for a class passed instead of its object.
 
     >>> must_have("counter", "text", "count", "count(text)", "pass one")
 
@@ -107,10 +107,10 @@ def must_have(name: str, given: object, method: str, signature: str, remedy: str
 
 
 def must_be_async(name: str, given: object, method: str, signature: str, remedy: str) -> None:
-    """Refuse an object without a method, and one whose method certainly cannot be awaited.
+    """Raise for an object without a method, and for one whose method certainly cannot be awaited.
 
-    That is a plain `def` that is not annotated to return an awaitable. Anything else that can be
-    called may return one: only the call shows.
+    That is a plain `def` without an annotation of an awaitable. Any other callable may return an
+    awaitable, which only the call can show.
 
     >>> class Compactor:
     ...     async def compact(self, messages): ...
@@ -125,7 +125,7 @@ def must_be_async(name: str, given: object, method: str, signature: str, remedy:
 
 
 def must_be_strategy(name: str, given: object) -> None:
-    """Refuse what is neither an object with a plain `compact(messages)` nor a plain callable.
+    """Raise for anything but an object with a plain `compact(messages)`, or a plain callable.
 
     >>> must_be_strategy("strategies", lambda messages: messages)
 
@@ -150,7 +150,7 @@ def must_be_strategy(name: str, given: object) -> None:
 
 
 def must_count(name: str, given: object) -> None:
-    """Refuse what cannot count tokens. A text has a method `count`, and is no counter.
+    """Raise for an object that cannot count tokens. A str has a `count`, but is not a counter.
 
     >>> class Letters:
     ...     def count(self, text): return len(text)
@@ -168,13 +168,13 @@ def must_count(name: str, given: object) -> None:
 
 
 def all_are(kind: type[_T], given: object, name: str, remedy: str = "") -> tuple[_T, ...]:
-    """Return what was given as a tuple of one kind.
+    """Return `given` as a tuple of objects of one type.
 
     >>> all_are(str, ["a", "b"], "names")
     ('a', 'b')
 
     Raises:
-        ConfigError: it cannot be iterated over, or holds something else.
+        ConfigError: `given` is not iterable, or contains another type.
     """
     if given == ():  # most messages have no parts of most kinds
         return ()
@@ -203,7 +203,7 @@ def _is_sync(function: Any) -> bool:
 
 
 def _unwrapped(function: Any) -> Any:
-    """Return what runs in the end: behind partials, methods and decorators."""
+    """Return the function inside partials, methods and decorators."""
     while True:
         if isinstance(function, functools.partial):
             function = function.func

@@ -9,17 +9,17 @@ Start with `ConfigError`, `ProviderError` and `HistoryError`.
     │   ├── IncompleteReply     the stream ended before the decision
     │   └── RequestFailed       the provider answered with an error, or not at all
     ├── HistoryError        the store's side
-    │   ├── HistoryConflict     somebody else is writing this session
+    │   ├── HistoryConflict     another store is writing this session
     │   ├── HistoryCorrupt      an entry cannot be read
     │   │   └── HistoryTooNew       a newer version wrote it
-    │   ├── HistoryNotWritten   the entry is not stored; the state is as before
+    │   ├── HistoryNotWritten   the entry is not stored; the state is unchanged
     │   ├── HistoryUnavailable  the store cannot be reached, or refuses
     │   ├── MessageNotFound     no message has that id
-    │   ├── NothingToRestore    no compaction is left to take back
-    │   ├── OutputNotFound       no output is kept under that reference
-    │   └── SessionNotFound      there is no session of that name
+    │   ├── NothingToRestore    no compaction is left to undo
+    │   ├── OutputNotFound      no output is stored under that reference
+    │   └── SessionNotFound     there is no session of that name
     └── CompactionRefused   a summary that is worse than no summary
-        └── HistoryChanged      the history became another one meanwhile
+        └── HistoryChanged      the history was replaced meanwhile
 
 Fields are positional, so that an error survives pickling. The text says what was given, what is
 allowed and what to do next.
@@ -67,15 +67,15 @@ class ConfigError(AgenticError, ValueError):
     """
 
     name: str
-    """The argument, as the caller spells it."""
+    """The argument's name, as the caller writes it."""
     given: object
     """What was passed."""
     allowed: str
     """What would have been accepted."""
     remedy: str = ""
-    """How to fix it, where that is not obvious."""
+    """How to fix it, if that is not obvious."""
     message: str = ""
-    """The whole sentence, where "must be ..., got ..." would not say it well."""
+    """The complete sentence, if "must be ..., got ..." does not fit."""
 
     def __str__(self) -> str:
         given = reprlib.repr(self.given)
@@ -83,18 +83,18 @@ class ConfigError(AgenticError, ValueError):
 
     @staticmethod
     def explain(name: str, given: str, allowed: str, remedy: str) -> str:
-        """Return what is wrong with a value that is already spelled, and how to fix it."""
+        """Return what is wrong with a value, given as text, and how to fix it."""
         return f"{name} must be {allowed}, got {given}" + (f"; {remedy}" if remedy else "")
 
 
 @attrs.define
 class ProviderError(AgenticError):
-    """The provider, or the decider that speaks to it, did not answer as it should."""
+    """The provider, or the decider that calls it, failed."""
 
 
 @attrs.define
 class ContextOverflow(ProviderError):
-    """The request is larger than the model's window. Sizes in tokens, None where unknown."""
+    """The request is larger than the model's window. Sizes are in tokens, None if unknown."""
 
     model: str
     sent: int | None = None
@@ -126,14 +126,14 @@ class IncompleteReply(ProviderError):
 
 @attrs.define
 class RequestFailed(ProviderError):
-    """A request that got no reply."""
+    """A request that received no reply."""
 
     provider: str
-    """Who was asked: a name or an address."""
+    """The provider: a name or an address."""
     status: int | None
-    """The HTTP status; None where no answer came."""
+    """The HTTP status; None if there was no response."""
     problem: str
-    """What the provider said, or what went wrong on the way."""
+    """The provider's message, or what went wrong on the way."""
 
     def __str__(self) -> str:
         status = "no answer" if self.status is None else f"HTTP {self.status}"
@@ -142,7 +142,7 @@ class RequestFailed(ProviderError):
 
 @attrs.define
 class HistoryError(AgenticError):
-    """A store could not do what it was asked; what it had acknowledged is still there."""
+    """A store could not do what was asked; what it had acknowledged is still stored."""
 
 
 @attrs.define
@@ -164,7 +164,7 @@ class HistoryCorrupt(HistoryError):
 
     session: str
     offset: int
-    """Where the entry begins, in bytes."""
+    """The offset of the entry, in bytes."""
     problem: str
 
     def __str__(self) -> str:
@@ -215,7 +215,7 @@ class HistoryUnavailable(HistoryError):
 
 @attrs.define
 class MessageNotFound(HistoryError):
-    """A message that was asked for by its id or its position and is not there.
+    """There is no message with the given id or position.
 
     >>> print(MessageNotFound("monday.jsonl", 12))
     monday.jsonl has no message at position 12: look in full()
@@ -231,7 +231,7 @@ class MessageNotFound(HistoryError):
 
 @attrs.define
 class NothingToRestore(HistoryError):
-    """Every compaction has been taken back already."""
+    """Every compaction has already been undone."""
 
     session: str
 
@@ -241,7 +241,7 @@ class NothingToRestore(HistoryError):
 
 @attrs.define
 class OutputNotFound(HistoryError):
-    """A reference to an output that was never kept here."""
+    """A reference to an output that was never stored here."""
 
     session: str
     ref: str
@@ -255,11 +255,11 @@ class OutputNotFound(HistoryError):
 
 @attrs.define
 class SessionNotFound(HistoryError):
-    """A session that was asked for by name and is not there."""
+    """There is no session with the given id."""
 
     session: str
     place: str
-    """Where it was looked for."""
+    """The place that was searched."""
 
     def __str__(self) -> str:
         return (
@@ -269,7 +269,7 @@ class SessionNotFound(HistoryError):
 
 @attrs.define
 class CompactionRefused(AgenticError):
-    """A compaction that was not carried out, since the history is better without it."""
+    """A compaction that was not done, because the history is better without it."""
 
     problem: str
 
@@ -279,7 +279,7 @@ class CompactionRefused(AgenticError):
 
 @attrs.define
 class HistoryChanged(CompactionRefused):
-    """A summary of a history that became another one while the summary was being made."""
+    """A summary of a history that was replaced while the summary was being made."""
 
     problem: str = "another summary or an edit of the history came first"
 
