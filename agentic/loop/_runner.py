@@ -156,6 +156,7 @@ class Runner:
             )
         if self.store is None:
             return await self._new_run(request).serve()
+        # By store, not by Runner: two runs on one store would interleave their messages.
         if id(self.store) in _busy_stores:
             raise HistoryConflict(f"the {type(self.store).__name__} of this Runner")
         _busy_stores.add(id(self.store))
