@@ -134,7 +134,7 @@ class JsonlSessions:
         Raises:
             SessionNotFound: there is no such session.
             ConfigError, HistoryConflict, HistoryCorrupt, HistoryNotWritten, MessageNotFound: as
-            raised by the store's `redact`.
+                raised by the store's `redact`.
         """
         self._find(session_id)
         async with self.open(session_id) as store:

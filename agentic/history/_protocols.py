@@ -104,7 +104,7 @@ class Redactor(Protocol):
 
         Args:
             message_id: `Message.id`, or the position of the message in `full()`, from 0. Messages
-            that are equal to it, or have the same id, are redacted with it.
+                that are equal to it, or have the same id, are redacted with it.
             replacement: the text that replaces the message's text.
             secret: a text that is also removed from the rest of the session.
             by: who redacts; by default the user of the operating system.

@@ -60,9 +60,9 @@ def check_store(
 
     Args:
         factory: returns a new, empty store at every call. A store that is an async context manager
-        is entered and left.
+            is entered and left.
         reopen: for stores that outlive the process: takes a store that was left, and returns
-        another one for the same session.
+            another one for the same session.
 
     Raises:
         AssertionError: a promise is broken; the text says which one.

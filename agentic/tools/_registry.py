@@ -131,7 +131,7 @@ class Registry:
             call: What the model wrote.
             caller: Who calls; the tool's `allowed_callers` must include it.
             schema_hash: The `ToolDefinition.schema_hash` that the call was written for. None skips
-            this check.
+                this check.
         """
         prepared = await self._prepare(call, caller, schema_hash)
         if isinstance(prepared, ToolError):

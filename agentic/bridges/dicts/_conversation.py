@@ -49,7 +49,7 @@ class Conversation:
 
     Args:
         wire: an adapter of `agentic.providers`: openai_chat, openai_responses, anthropic, gemini or
-        bedrock.
+            bedrock.
         window: the name of a model, the size of its window in tokens, or a complete Policy.
         compactor: writes the summaries; by default a Digest, which needs no model.
         strategies: applied to the history to make the view.
@@ -113,7 +113,7 @@ class Conversation:
         Args:
             messages: dicts, or objects of the provider's SDK.
             refused: whether the provider refused the latest request as too large. The result is
-            then strictly smaller.
+                then strictly smaller.
 
         Raises:
             ConfigError: `messages` is not a list of the wire's items, or the provider holds a part

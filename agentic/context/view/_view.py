@@ -128,7 +128,7 @@ class View:
             system_prompt: the system prompt that is sent; it is only measured here.
             tools: the tools that are sent; also only measured.
             target: an owner who can rewrite the history, and who stores a compaction before any
-            event reports it. If None, the View remembers the compaction.
+                event reports it. If None, the View remembers the compaction.
 
         If the compactor fails, the history is unchanged: see `Prepared.notes`. Concurrent calls
         take turns.
@@ -268,6 +268,7 @@ class View:
             fit = FitContextWindow(max(1, most), self.counter, low_watermark=1.0)
             smaller = fit.compact(draft.view)
             draft = self._builder.with_view(draft, smaller, "the provider refused a larger request")
+        # An equal or larger request would only be refused again.
         if token_cache.sizes(draft.view).total >= before:
             return None
         return self._finish(draft, compaction)

@@ -59,10 +59,10 @@ def check_adapter(
         adapter: a module or an object that conforms to `Adapter`.
         requests: bodies that the provider accepted.
         responses: the provider's replies, not streamed: `(response, usage, stop reason)`, with the
-        `Usage` and the `StopReason` that you determined by hand. A bare response is accepted too,
-        but proves less, because nothing else says what its numbers mean.
+            `Usage` and the `StopReason` that you determined by hand. A bare response is accepted
+            too, but proves less, because nothing else says what its numbers mean.
         streams: the events of a complete stream, each with the response that would have come
-        without streaming (bare, or with its usage and stop reason), or None if it is unknown.
+            without streaming (bare, or with its usage and stop reason), or None if it is unknown.
         overflows: errors, as bodies or exceptions, that say that the request exceeds the window.
         other_errors: errors that do not, including a rate limit and a quota.
 
