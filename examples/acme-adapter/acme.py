@@ -76,7 +76,7 @@ def stop_reason(response: Any, /) -> StopReason:
 
 
 def usage(response: Any, /) -> Usage:
-    """Count what a reply used. Acme's five numbers stand beside each other: they are added."""
+    """Count what a reply used. None of Acme's five numbers includes another: they are added."""
     spent = at(plain(response), "spent")
     cached, stored, thought = (at(spent, name) for name in ("cached", "stored", "thought"))
     return (
