@@ -61,6 +61,10 @@ class Terminal:
         """The lines as they were printed: a row that is full goes on in the next."""
         return "".join(row if len(row) == COLUMNS else f"{row}\n" for row in self.lines)
 
+    @property
+    def _latest_request(self) -> str:
+        return next((line for line in reversed(self.lines) if line.startswith("> ")), "")
+
     def type(self, text: str) -> None:
         """Press keys."""
         os.write(self._keyboard, text.encode())
@@ -69,9 +73,10 @@ class Terminal:
         """Type a line, and wait for the next prompt."""
         before = len(self._printed)
         self.type(f"{text}\n")
-        # The same line may stand on the screen already: what counts is that it is echoed now.
+        # The same line may be on the screen already: what counts is that it is echoed now.
         self._wait(lambda: text.encode() in self._printed[before:])
-        self.prompt()
+        # While a line is accepted the prompt is drawn empty once: that is not yet the next one.
+        self._wait(lambda: self.lines[-1] == ">" and self._latest_request == f"> {text}"[:COLUMNS])
 
     def prompt(self) -> None:
         """Wait until a line can be typed."""
