@@ -1,6 +1,8 @@
 """How many tokens a text, a message or a conversation has, and what a provider will count.
 
 Start with `for_model`, `EstimateCounter`, `count_tokens` and `ContextMeter`.
+
+The entry points of other systems can be imported from here as well; `agentic.compat` lists them.
 """
 
 import typing
@@ -10,8 +12,6 @@ from agentic.tokens._context_meter import ContextMeter
 from agentic.tokens._count import (
     CharCounter,
     Counter,
-    HeuristicTokenCounter,
-    approx_token_counter,
     count_message_tokens,
     count_tokens,
     describe_largest,
@@ -19,44 +19,40 @@ from agentic.tokens._count import (
 from agentic.tokens._token_cache import MessageSizes, TokenCache
 
 if typing.TYPE_CHECKING:
-    from agentic.tokens._entry_points import (
-        TokenCounter,
-        count_messages_tokens,
-        count_text,
-        estimate_tokens,
-    )
+    from agentic.tokens._count import HeuristicTokenCounter as HeuristicTokenCounter
+    from agentic.tokens._count import approx_token_counter as approx_token_counter
+    from agentic.tokens._entry_points import TokenCounter as TokenCounter
+    from agentic.tokens._entry_points import count_messages_tokens as count_messages_tokens
+    from agentic.tokens._entry_points import count_text as count_text
+    from agentic.tokens._entry_points import estimate_tokens as estimate_tokens
     from agentic.tokens._estimate import EstimateCounter
     from agentic.tokens._exact import QuicktokCounter, TiktokenCounter, TokenizersCounter
-    from agentic.tokens._models import MODEL_ENCODINGS, ModelCounter, for_model, get_encoding
+    from agentic.tokens._models import MODEL_ENCODINGS as MODEL_ENCODINGS
+    from agentic.tokens._models import ModelCounter, for_model
+    from agentic.tokens._models import get_encoding as get_encoding
 
 __all__ = [
-    "MODEL_ENCODINGS",
     "CharCounter",
     "ContextMeter",
     "Counter",
     "EstimateCounter",
-    "HeuristicTokenCounter",
     "MessageSizes",
     "ModelCounter",
     "QuicktokCounter",
     "TiktokenCounter",
     "TokenCache",
-    "TokenCounter",
     "TokenizersCounter",
-    "approx_token_counter",
     "count_message_tokens",
-    "count_messages_tokens",
-    "count_text",
     "count_tokens",
     "describe_largest",
-    "estimate_tokens",
     "for_model",
-    "get_encoding",
 ]
 
 __getattr__, __dir__ = _lazy.load_lazily(
     __name__,
     {
+        "HeuristicTokenCounter": "._count",
+        "approx_token_counter": "._count",
         "TokenCounter": "._entry_points",
         "count_messages_tokens": "._entry_points",
         "count_text": "._entry_points",
