@@ -1,4 +1,4 @@
-"""When a conversation is compacted, what stays, and what becomes of the rest.
+"""When a conversation is compacted, what is kept, and what happens to the rest.
 
 Start with `Manager`, `Policy` and `Compaction`.
 """

@@ -1,4 +1,4 @@
-"""A compaction on its way: the conversation as it was, the summary, and what becomes of both."""
+"""A compaction in progress: the conversation before it, the new summary, and the result."""
 
 from collections.abc import Awaitable, Callable
 
@@ -24,39 +24,39 @@ __all__ = ["Attempt", "Compaction", "CompactionTarget", "Snapshot", "summarize"]
 
 _NO_USAGE = Usage()
 _LOW_GAIN = 0.1
-"""A compaction that frees a smaller share of the context than this gained little."""
+"""A compaction that frees a smaller share of the context than this counts as a low gain."""
 
 
 @attrs.frozen(kw_only=True)
 class Compaction:
-    """What became of one check. Sizes in tokens."""
+    """The result of one check. Sizes are in tokens."""
 
     messages: list[Message]
     """The history from now on: the same list object if nothing changed."""
     summary: ContextSummary | None = None
     changed: bool = False
     dropped: tuple[Message, ...] = ()
-    """What the summary replaced, a former summary left out."""
+    """The messages that the summary replaced, without any former summary."""
     tokens_before: int = 0
     tokens_after: int = 0
     reason: CompactionReason | None = None
-    """What asked for it; None if nothing did, or if it waits for the context to grow after a
-    failure or two low gains."""
+    """What triggered the compaction. None if nothing did, or if the Manager is waiting for the
+    context to grow after a failure or two low gains."""
     fits: bool = True
-    """Whether the context is within the window less the reserve, as far as anything measures it."""
+    """Whether the context is within the window less the reserve, as far as it was measured."""
     error: BaseException | None = None
     """Why a compaction that was due or forced changed nothing; None if it was only declined."""
     declined: str = ""
     """Why a triggered compaction changed nothing although nothing failed: its summary would have
-    been larger than what it replaces."""
+    been at least as large as what it replaces."""
     overhead_tokens: int = attrs.field(default=0, repr=False)
-    """What is sent beside the messages, as the caller said."""
+    """The size of what is sent in addition to the messages, as passed by the caller."""
     usage: Usage = _NO_USAGE
-    """What the model calls of the compactor used, as they reported it; also where it failed."""
+    """The usage that the compactor's model calls reported, even if the compaction failed."""
 
     @property
     def too_large(self) -> str:
-        """What most of the context is, in words, if it does not fit; else nothing."""
+        """A phrase naming the largest part of the context if it does not fit; otherwise empty."""
         if self.fits:
             return ""
         return describe_largest(self.messages, overhead_tokens=self.overhead_tokens)
@@ -64,59 +64,59 @@ class Compaction:
 
 @attrs.frozen
 class CompactionTarget:
-    """Whoever a Manager works for, and where the compacted history goes."""
+    """The object that a Manager compacts for, and where the compacted history is stored."""
 
     sender: object
-    """The events come from it."""
+    """The sender of the events."""
     run_id: str
     replace: Callable[[list[Message], list[Message]], Awaitable[list[Message]]]
-    """Puts messages, its second argument, in the place of those that the compaction was made of,
-    its first one, and returns the history from now on: what arrived meanwhile follows. If it
-    raises, the compaction has not happened."""
+    """Replaces the messages that were compacted (the first argument) by the compacted ones (the
+    second). Returns the history from now on, in which messages that arrived in the meantime come
+    last. If it raises, the compaction has not happened."""
 
 
 @attrs.frozen
 class Snapshot:
-    """A conversation and its size, as they were when it was checked.
+    """A conversation and its size at the time of the check.
 
-    The sizes grow with every conversation that begins like this one, also while a compactor is at
-    work: nothing of it is looked at later but the sizes of these messages.
+    `sizes` is shared with other conversations that begin like this one, and may grow while the
+    compactor is running. Only the sizes of the messages in this snapshot are read later.
     """
 
     messages: list[Message]
     token_cache: TokenCache
     sizes: MessageSizes
     length: int
-    """How many messages there were: the caller may append more while a compactor works."""
+    """The number of messages at that time: the caller may append more during the compaction."""
     counted: int
-    """The size of these by the counter."""
+    """Their total size according to the counter."""
     overhead_tokens: int
     size: int | None
 
     @property
     def estimate(self) -> int:
-        """Its size by the counter alone."""
+        """The size according to the counter alone."""
         return self.counted + self.overhead_tokens
 
     @property
     def tokens(self) -> int:
-        """Its size, as measured if somebody measured it."""
+        """The measured size if there is one; otherwise the estimate."""
         return self.estimate if self.size is None else self.size
 
     @property
     def scale(self) -> float:
-        """What the counter's sizes are multiplied with, where it is known to count low."""
+        """The factor that corrects the counter's sizes if it is known to count too low."""
         return max(1.0, self.tokens / max(1, self.estimate))
 
     def corrected_sizes(self) -> list[float]:
-        """Return the size of each message, corrected."""
+        """Return the size of each message, multiplied by `scale`."""
         scale = self.scale
         return [scale * self.sizes.size(position) for position in range(len(self.messages))]
 
 
 @attrs.frozen
 class Attempt:
-    """A compaction on its way."""
+    """A compaction in progress."""
 
     snapshot: Snapshot
     plan: Plan
@@ -127,11 +127,11 @@ class Attempt:
 
     @property
     def summarized(self) -> list[Message]:
-        """What the compactor gets: former summaries, then what is dropped."""
+        """The compactor's input: former summaries, then the dropped messages."""
         return [self.snapshot.messages[i] for i in (*self.plan.former, *self.plan.dropped)]
 
     def replace(self, content: SummaryText) -> Compaction:
-        """Put the summary in the place of what it stands for, unless it is larger than that."""
+        """Replace the dropped messages by the summary, or decline it if that frees nothing."""
         snapshot = self.snapshot
         summary = self._describe(content)
         own_tokens = snapshot.token_cache.count_message(summary.to_message())
@@ -142,10 +142,10 @@ class Attempt:
         if after >= snapshot.estimate and not self.allow_growth:
             replaced = own_tokens + snapshot.estimate - after
             return Compaction(messages=snapshot.messages, declined=_compared(own_tokens, replaced))
-        # The owner went on appending while the compactor worked; these messages stay.
+        # Keep the messages that the owner appended while the compactor was running.
         late = snapshot.messages[snapshot.length :]
         after += sum(map(snapshot.token_cache.count_message, late))
-        # In the measure that the provider reported, in which `tokens_before` is given as well.
+        # Convert to the provider's measure, so that it can be compared with `tokens_before`.
         tokens_after = round(after * snapshot.tokens / max(1, snapshot.estimate))
         low = snapshot.tokens - tokens_after < _LOW_GAIN * snapshot.tokens
         summary = attrs.evolve(
@@ -173,13 +173,14 @@ class Attempt:
         )
 
     def _describe(self, content: SummaryText) -> ContextSummary:
-        """Return what the summary stands for; its sizes are not known yet."""
+        """Return the summary with the range it covers; its sizes are not known yet."""
         former = find_summary(self.snapshot.messages)
         covered = former.messages_summarized if former else 0
         start = prefix_length(self.snapshot.messages)
-        # What was kept earlier (a pin, a request) may come before what was dropped then, or among
-        # it. Before the very first message that ever went, everything is still here: there a
-        # position is an index. Behind the very last, as many are missing as were summarized.
+        # The indices refer to the original history, the positions to the present one. Messages kept
+        # by an earlier compaction (a pin, a request) may lie before or between those it dropped.
+        # Nothing before the first dropped message is missing, so there position and index are
+        # equal. After the last one, as many messages are missing as were summarized.
         first, last = self.plan.dropped[0] - start, covered + self.plan.dropped[-1] - start
         return ContextSummary(
             content,
@@ -221,7 +222,7 @@ class Attempt:
 
 
 def _compared(own_tokens: int, replaced: int) -> str:
-    """Return why a summary is of no use."""
+    """Explain why a summary is declined."""
     if own_tokens == replaced:
         return f"the summary would be as large as what it replaces ({replaced:,} tokens)"
     sizes = f"{own_tokens:,} > {replaced:,} tokens"
@@ -234,13 +235,13 @@ async def summarize(
     instructions: str | None,
     timeout_seconds: float | None,
 ) -> SummaryText:
-    """Ask for a summary; it has no notes if the answer is a plain str.
+    """Return the compactor's summary; it has no notes if the answer is a plain str.
 
     Raises:
-        CompactionRefused: there is no text in the answer, or the compactor was cancelled.
-        TimeoutError: it took too long; it was told to stop and is not waited for.
+        CompactionRefused: the answer contains no text, or the compactor was cancelled.
+        TimeoutError: it took too long. It was cancelled, without waiting for it to finish.
     """
-    # The optional half of the protocol; without it the instructions are left out, not refused.
+    # `compact_with` is optional; a compactor without it ignores the instructions.
     guided = getattr(compactor, "compact_with", None)
     if instructions and guided:
         task = asyncio.ensure_future(guided(messages, instructions))
@@ -263,6 +264,6 @@ async def summarize(
 
 
 def _retrieve(task: "asyncio.Future[str]") -> None:
-    """Take note of an error that comes after the end, lest asyncio log it as nobody's."""
+    """Retrieve a late error, so that asyncio does not log it as never retrieved."""
     if not task.cancelled():
         task.exception()

@@ -1,4 +1,4 @@
-"""Carrying out a compaction, so that it succeeds whole or changes nothing."""
+"""Carrying out compactions; each either succeeds completely or changes nothing."""
 
 import attrs
 
@@ -23,10 +23,10 @@ from agentic.tokens import Counter, TokenCache
 __all__ = ["Backoff", "Manager"]
 
 _AFTER_FAILURE = 1.05
-"""How much larger the context must be than at a failure before the next attempt."""
+"""The growth factor of the context since a failure before the next attempt."""
 _AFTER_USELESS = 1.25
-"""The same after a summary that was larger than what it replaces, within the window: the next one
-would hardly be better."""
+"""The same after a declined summary (it was not smaller than what it replaces), as long as the
+context fits the window: the next summary would hardly be better."""
 _AFTER_LOW_GAINS = 1.1
 """The same after two compactions in a row that freed less than a tenth."""
 _LOW_GAINS = 2
@@ -34,12 +34,12 @@ _LOW_GAINS = 2
 
 @attrs.frozen
 class Backoff:
-    """How long a conversation is left alone after a compaction that came to nothing."""
+    """How long to wait before another attempt after a compaction that changed nothing."""
 
     tokens: int
-    """The size of the context then."""
+    """The size of the context at that time."""
     growth: float
-    """How much larger it must be before the next attempt."""
+    """The factor by which it must have grown before the next attempt."""
 
 
 @attrs.define(eq=False)
@@ -52,9 +52,10 @@ class _Failure:
 
 @attrs.define(eq=False)
 class Manager:
-    """Compacts conversations that outgrow a policy. Holds caches only: several can share it.
+    """Compacts conversations that exceed the limits of a policy.
 
-    Without a counter or a compactor it changes nothing.
+    It holds only caches, so several conversations can share it. Without a counter or a compactor
+    it changes nothing.
     """
 
     counter: Counter | None = attrs.field(default=None)
@@ -91,11 +92,12 @@ class Manager:
     def due(
         self, messages: list[Message], *, size: int | None = None, overhead_tokens: int = 0
     ) -> CompactionReason | None:
-        """Return which limit asks for a compaction now; None if none does.
+        """Return the limit that calls for a compaction now; None if there is none.
 
-        `compact_if_needed` asks the same, the waiting after a failure or two low gains included.
-        Here no event is sent and no history changes; with a `size` nothing is counted. Where all of
-        it must stay (pins, the system prompt), a compaction that is due comes to nothing.
+        `compact_if_needed` makes the same decision, including the wait after a failure or two low
+        gains. This method sends no event and changes no history; if `size` is given, it counts
+        nothing. A compaction that is due has no effect if every message must be kept (pins, the
+        system prompt).
         """
         _check_sizes(size, overhead_tokens)
         check_messages(messages[-1:])
@@ -120,19 +122,20 @@ class Manager:
 
         Args:
             messages: the history.
-            size: the view's size in tokens as a `ContextMeter` measured it. Without it the messages
-                are counted and `overhead_tokens` is added.
-            overhead_tokens: what is sent besides the messages: system prompt, tools' schemas.
-            force: compact now, whatever the triggers and the waiting say.
-            instructions: what the summary should look at, for a `GuidedCompactor`.
-            allow_growth: take a summary that is larger than what it replaces, too. By default only
-                under `force`.
-            target: whoever this Manager works for; by default it acts for itself.
+            size: the view's size in tokens as measured by a `ContextMeter`. If it is not given, the
+                messages are counted and `overhead_tokens` is added.
+            overhead_tokens: the size of what is sent in addition to the messages: the system prompt
+                and the tools' schemas.
+            force: compact now, regardless of triggers and back-off.
+            instructions: what the summary should focus on, for a `GuidedCompactor`.
+            allow_growth: accept a summary even if it is larger than what it replaces. By default
+                only if `force` is true.
+            target: what to compact for; by default this Manager itself, which stores nothing.
 
-        A compactor that fails, hangs, is cancelled or answers with nothing changes nothing: the
-        error is in the Compaction. A summary that is larger than what it replaces is not used; that
-        is no failure, but an error for whoever forced it. Cancelling the call changes nothing
-        either. What is appended to `messages` meanwhile follows the kept ones.
+        If the compactor fails, hangs, is cancelled or returns nothing, the history does not change
+        and the error is in the Compaction. A summary that is not smaller than what it replaces is
+        declined, which is an error only if the compaction was forced. Cancelling the call changes
+        nothing either. Messages appended to `messages` in the meantime follow the kept ones.
         """
         _check_sizes(size, overhead_tokens)
         check_messages(messages[-1:])  # the cache looks at all that are new
@@ -165,7 +168,7 @@ class Manager:
         )
 
     def _waits(self, messages: list[Message], tokens: int) -> bool:
-        """Whether an attempt now would most likely end like the last one."""
+        """Return whether an attempt now would most likely end like the last one."""
         former = find_summary(messages)
         if (
             former is not None
@@ -176,17 +179,17 @@ class Manager:
         backoff = self.backoff(messages)
         if backoff is None:
             return False
-        # A context that does not fit any more is tried sooner: the next request would be refused.
+        # If the context no longer fits, try sooner: the next request would be refused.
         growth = backoff.growth if self._fits(tokens) else min(backoff.growth, _AFTER_FAILURE)
         return tokens < growth * backoff.tokens
 
     def backoff(self, messages: list[Message]) -> Backoff | None:
-        """Return how long a conversation is left alone; None if nothing failed in it."""
+        """Return the back-off of a conversation; None if no compaction of it has failed."""
         failure = self._failures.find(messages)
         return None if failure is None else failure.backoff
 
     def hold_off(self, messages: list[Message], backoff: Backoff) -> None:
-        """Leave a conversation alone until it has grown."""
+        """Attempt no compaction of a conversation until it has grown."""
         failure = self._failures.find(messages)
         if failure is None:
             failure = _Failure([], backoff)
@@ -196,7 +199,7 @@ class Manager:
     async def _compact(
         self, attempt: Attempt, compactor: Compactor, instructions: str | None
     ) -> Compaction:
-        """Carry an attempt out between its two events."""
+        """Carry out an attempt, and send the events before and after it."""
         with usage.collect() as spent:
             try:
                 await attempt.announce()
@@ -212,7 +215,7 @@ class Manager:
     async def _carry_out(
         self, attempt: Attempt, compactor: Compactor, instructions: str | None
     ) -> Compaction:
-        """Summarize, check, store. Whatever fails on the way leaves everything as it was."""
+        """Summarize, check and store. A failure at any step leaves everything as it was."""
         try:
             content = await summarize(
                 compactor, attempt.summarized, instructions, self.policy.timeout_seconds
@@ -221,7 +224,7 @@ class Manager:
             if not done.changed:
                 return self._useless(attempt.snapshot, attempt.reason, done.declined)
             stored = await attempt.target.replace(attempt.snapshot.messages, done.messages)
-        except HistoryChanged as error:  # what was tried here says nothing of the new history
+        except HistoryChanged as error:  # no back-off: the new history may compact well
             return self._unchanged(attempt.snapshot, attempt.reason, error)
         except Exception as error:  # noqa: BLE001  a compactor is anybody's code
             return self._failed(attempt.snapshot, attempt.reason, error)
@@ -244,7 +247,7 @@ class Manager:
         )
 
     def _uncounted(self, messages: list[Message], tokens: int, overhead_tokens: int) -> Compaction:
-        """Return the compaction that is none, where nobody can count."""
+        """Return an unchanged result for a Manager without a counter."""
         return Compaction(
             messages=messages,
             tokens_before=tokens,
@@ -254,11 +257,11 @@ class Manager:
         )
 
     def _nothing_to_drop(self, snapshot: Snapshot, reason: CompactionReason) -> Compaction:
-        # No back-off: with the next message there may be something to drop.
+        # No back-off: after the next message there may be something to drop.
         return self._unchanged(snapshot, reason, CompactionRefused("the policy keeps all of it"))
 
     def _useless(self, snapshot: Snapshot, reason: CompactionReason, problem: str) -> Compaction:
-        """Decline a summary that was made. Only to whoever forced it is that an error."""
+        """Decline a summary; this is an error only if the compaction was forced."""
         growth = _AFTER_FAILURE if reason is CompactionReason.FORCE else _AFTER_USELESS
         self.hold_off(snapshot.messages, Backoff(snapshot.tokens, growth))
         if reason is CompactionReason.FORCE:
@@ -280,5 +283,5 @@ def _check_sizes(size: int | None, overhead_tokens: int) -> None:
 
 
 async def _keep_nowhere(_: list[Message], messages: list[Message]) -> list[Message]:
-    """Store nothing: a Manager that acts for itself gives the history back to its caller."""
+    """Store nothing: a Manager without a target only returns the history to its caller."""
     return messages

@@ -17,23 +17,27 @@ from agentic.messages import (
 __all__ = ["Plan", "plan"]
 
 _SUMMARY_SHARE = 4
-"""One part in this many of the tokens at which a trigger holds is left to the summary."""
+"""A trigger's limit divided by this is reserved for the summary."""
 
 
 @attrs.frozen
 class Plan:
-    """Positions in the conversation, ascending. Nothing stands in two of them."""
+    """Positions in the conversation, ascending. No position is in two of the fields.
+
+    An orphan is a tool result that answers no call.
+    """
 
     leading: tuple[int, ...]
-    """System messages at the start, a former summary left out."""
+    """System messages at the start, without any former summary."""
     kept: tuple[int, ...]
-    """What stays after the summary."""
+    """The messages that are kept after the summary."""
     dropped: tuple[int, ...]
-    """What the summary replaces, a former summary left out. An orphan is always among it."""
+    """The messages that the summary replaces, without any former summary. They include every
+    message that holds only orphans."""
     former: tuple[int, ...]
-    """Former summaries, to be folded into the new one."""
+    """Former summaries, which are merged into the new one."""
     edited: Mapping[int, Message] = attrs.field(factory=dict)
-    """What stays of messages in `kept` that hold orphans beside results."""
+    """Messages in `kept` that held orphans as well as other results, without the orphans."""
 
 
 def plan(
@@ -44,7 +48,7 @@ def plan(
     by_window: bool,
     overhead: float = 0,
 ) -> Plan:
-    """Return what stays, given the sizes of the messages and of what is sent beside them."""
+    """Return what to keep, given the sizes of the messages and of what is sent with them."""
     start = prefix_length(messages)
     split = split_rounds(messages)
     former = _positions(found for found in split if found.messages[0].summary)
@@ -52,7 +56,7 @@ def plan(
     apart = {*leading, *former}
     rounds = [found for found in split if found.positions[0] not in apart]
     sound = [found for found in rounds if found.sound_messages]
-    # The request that the work began with may go: the summary tells of it.
+    # Only the latest request is kept: the summary covers the one that the work began with.
     request = set(find_task(messages)[-1:])
     always = [found for found in sound if found.pinned or request.intersection(found.positions)]
     fixed = _positions(always)
@@ -71,26 +75,26 @@ def plan(
 
 @attrs.frozen
 class _Cut:
-    """Finds the newest rounds that stay. If only these are left, the same ones stay again."""
+    """Selects the newest rounds to keep. Applied to its own result, it keeps the same rounds."""
 
     policy: Policy
     sizes: list[float]
     beside: float
     """The size of what is sent before the summary: leading messages, and the overhead."""
     fixed: frozenset[int]
-    """The positions of what stays whatever its age."""
+    """The positions of the messages that are kept regardless of age."""
 
     def recent(self, rounds: list[Round], *, by_window: bool) -> list[Round]:
-        """Return the newest rounds that stay, newest first; at least one."""
+        """Return the newest rounds to keep, newest first; at least one."""
         newest = rounds[::-1]
-        # In whole rounds, so often more than was asked for and never less.
+        # Whole rounds only, so there may be more messages than the minimum, but never fewer.
         least = _reach(map(_length, newest), self.policy.min_recent_messages)
         most = max(least, self._extended(newest)) if by_window else least
         kept = self._kept(newest[:most])
         most = max(1, sum(tokens <= self._window_room for _, tokens in kept))
         below = sum(not self._reaches_k(count, tokens) for count, tokens in kept[:most])
-        # If pinned messages alone reach K, removing more would not help: what a compaction
-        # because of K keeps then stays.
+        # If pinned messages alone reach K (`max_tokens`), removing more would not help. Keep what
+        # a compaction triggered by K would keep.
         return newest[: below or min(least, most)]
 
     def _extended(self, newest: list[Round]) -> int:
@@ -100,7 +104,7 @@ class _Cut:
         return _reach(map(self._size, newest), self.policy.keep_recent_tokens)
 
     def _kept(self, newest: list[Round]) -> list[tuple[int, float]]:
-        """Return the number of messages and their size if the first 1, 2, ... rounds stay."""
+        """Return the number of kept messages and their size for the first 1, 2, ... rounds."""
         count, tokens = len(self.fixed), self.beside + sum(self.sizes[i] for i in self.fixed)
         kept = []
         for found in newest:
@@ -137,7 +141,7 @@ def _length(found: Round) -> int:
 
 
 def _beside_summary(tokens: int) -> int:
-    # The summary is not written yet, so its size is not known: this much is left to it.
+    # The size of the summary is not known yet, so reserve a fixed share for it.
     return tokens - tokens // _SUMMARY_SHARE
 
 

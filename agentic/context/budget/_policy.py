@@ -1,4 +1,4 @@
-"""The numbers of a budget, and which of them a conversation has reached.
+"""The limits of a budget, and which of them a conversation has reached.
 
 Sizes are in tokens, except where a name says messages or seconds.
 """
@@ -14,19 +14,19 @@ from agentic.messages import Message, find_summary, prefix_length
 
 __all__ = ["Policy", "find_trigger", "is_long"]
 
-# Defaults of pi-mono (reserve 16,384, keep 20,000), bounded by shares so that a small window keeps
-# room for both; of supyagent for the six recent messages.
+# The token defaults are those of pi-mono (reserve 16,384, keep 20,000), limited to shares of the
+# window so that a small window has room for both. The six recent messages are supyagent's default.
 _RESERVE_TOKENS = 16_384
 _KEEP_RECENT_TOKENS = 20_000
 
 
-# mypy's attrs plugin does not know converters that take the instance: hence the ignore below.
+# mypy's attrs plugin does not know converters that take the instance, hence the ignore below.
 def _default_reserve(given: int | None, policy: Any) -> Any:
     return _share(policy.context_window, 4, _RESERVE_TOKENS) if given is None else given
 
 
 def _share(window: object, parts: int, most: int) -> int:
-    # Converters run before validators: any other window is refused by its own.
+    # Converters run before validators: a window that is not an int is refused by its validator.
     return min(most, window // parts) if isinstance(window, int) else 0
 
 
@@ -41,12 +41,12 @@ class Policy:
     2666
 
     Raises:
-        ConfigError: a number that is no whole number or too small, or numbers that contradict each
-            other, so that a compaction would never happen or never help.
+        ConfigError: a number is not whole or too small, or the numbers contradict each other, so
+            that a compaction would never happen or never help.
     """
 
     trigger_margin: ClassVar[int] = 4
-    """How many messages there must be beside the recent ones before K and N count."""
+    """How many messages there must be in addition to the recent ones before K and N apply."""
 
     context_window: int = attrs.field(
         validator=whole(0, remedy="pass the model's window; 0 turns the window trigger off")
@@ -57,26 +57,26 @@ class Policy:
         converter=attrs.Converter(_default_reserve, takes_self=True),  # type: ignore[misc]
         validator=whole(0, optional=True),
     )
-    """Left free for the reply: over the window less this, the context is compacted. By default
-    16,384 or a quarter of the window, whichever is less."""
+    """Tokens kept free for the reply: a context larger than the window less this is compacted. The
+    default is 16,384 or a quarter of the window, whichever is less."""
     _keep_recent_tokens: int | None = attrs.field(default=None, validator=whole(0, optional=True))
     keep_last: int = attrs.field(default=0, validator=whole(0))
     """The window trigger keeps this many of the newest messages, in whole rounds. It is the simpler
     alternative to `keep_recent_tokens`, which wins if both are given."""
     max_tokens: int | None = attrs.field(default=None, validator=whole(1, optional=True))
-    """K: a context of this size is compacted, whatever the window."""
+    """K: a context of at least this size is compacted, regardless of the window."""
     max_messages: int | None = attrs.field(default=None, validator=whole(1, optional=True))
-    """N: this many messages since the last summary are a reason to compact."""
+    """N: the context is compacted after this many messages since the last summary."""
     min_recent_messages: int = attrs.field(default=6, validator=whole(1))
     """Every trigger keeps this many of the newest messages, in whole rounds, unless the context
-    would still be over the window or K. K and N do nothing as long as the conversation has fewer
-    messages than this and `trigger_margin` more."""
+    would still be over the window or K. K and N have no effect as long as the conversation has
+    fewer messages than this plus `trigger_margin`."""
     timeout_seconds: float | None = attrs.field(default=120.0, validator=seconds)
-    """A compactor that takes longer has failed; None waits for ever."""
+    """A compactor that takes longer has failed; None waits indefinitely."""
     summary_share: float = attrs.field(default=0.3, validator=share)
-    """The most that a summary may take of the window less the reserve and what is sent beside the
-    messages: a longer one is shown in part. Raise it where the summary is what the agent works
-    with. The default is supyagent's."""
+    """The largest share that a summary may take of the window less the reserve and less what is
+    sent in addition to the messages. A longer summary is shown in part. Raise it if the agent works
+    mainly from the summary. The default is supyagent's."""
 
     def __attrs_post_init__(self) -> None:
         if self.context_window:
@@ -91,11 +91,11 @@ class Policy:
 
     @property
     def keep_recent_tokens(self) -> int:
-        """What the window trigger keeps: the newest rounds worth this many tokens.
+        """How many tokens of the newest rounds the window trigger keeps.
 
-        The round that crosses it is included. At most three quarters of `available_tokens` are
-        kept, which leaves room for a summary. By default 20,000 or a third of the window, whichever
-        is less.
+        The round that crosses this number is included. At most three quarters of `available_tokens`
+        are kept, which leaves room for a summary. The default is 20,000 or a third of the window,
+        whichever is less.
         """
         if self._keep_recent_tokens is None:
             return _share(self.context_window, 3, _KEEP_RECENT_TOKENS)
@@ -103,12 +103,12 @@ class Policy:
 
     @property
     def keeps_by_count(self) -> bool:
-        """Whether `keep_last` says what the window trigger keeps, and not `keep_recent_tokens`."""
+        """Whether the window trigger keeps `keep_last` messages, not `keep_recent_tokens`."""
         return self.keep_last > 0 and self._keep_recent_tokens is None
 
     @property
     def available_tokens(self) -> int:
-        """What the context may take: the window less the reserve."""
+        """The largest size of the context: the window less the reserve."""
         return self.context_window - self.reserve_tokens
 
     def _check_window(self) -> None:
@@ -137,7 +137,7 @@ class Policy:
 
 
 def find_trigger(policy: Policy, messages: list[Message], tokens: int) -> CompactionReason | None:
-    """Name what asks for a compaction of a conversation of this size; None if nothing does.
+    """Return what triggers a compaction of a conversation of this size; None if nothing does.
 
     >>> talk = [Message("user", "Why?")] * 12
     >>> find_trigger(Policy(0, max_messages=12), talk, 60)
@@ -149,11 +149,11 @@ def find_trigger(policy: Policy, messages: list[Message], tokens: int) -> Compac
     in_all = len(messages) - prefix_length(messages)
     former = find_summary(messages)
     fresh = in_all - (former.messages_kept if former else 0)
-    # Where a summary took more room than the plan left to it, K may still be reached. Without a new
-    # message another compaction would only drop what this one was told to keep.
+    # If a summary took more room than the plan reserved, K may still be reached. Without a new
+    # message, another compaction would only drop what this one had to keep.
     long = is_long(policy, in_all) and fresh > 0
     if long and policy.max_tokens is not None and tokens >= policy.max_tokens:
-        # The limit that is reached first says what stays, also where one step passes both.
+        # The lower limit decides what is kept, even if one step exceeds both.
         by_window = over and policy.max_tokens > policy.available_tokens
         return CompactionReason.WINDOW if by_window else CompactionReason.TOKENS
     if over:
@@ -163,5 +163,5 @@ def find_trigger(policy: Policy, messages: list[Message], tokens: int) -> Compac
 
 
 def is_long(policy: Policy, number: int) -> bool:
-    """Return whether so many messages, leading ones aside, are enough for K and N to count."""
+    """Return whether this many messages, without leading ones, are enough for K and N to apply."""
     return number >= policy.min_recent_messages + policy.trigger_margin
