@@ -32,12 +32,12 @@ class Plan:
     kept: tuple[int, ...]
     """The messages that are kept after the summary."""
     dropped: tuple[int, ...]
-    """The messages that the summary replaces, without any former summary. They include every
-    message that holds only orphans."""
+    """The messages that the summary replaces, without any former summary. A round with an orphan is
+    always among them, unless it is pinned."""
     former: tuple[int, ...]
     """Former summaries, which are merged into the new one."""
     edited: Mapping[int, Message] = attrs.field(factory=dict)
-    """Messages in `kept` that held orphans as well as other results, without the orphans."""
+    """Messages of pinned rounds with orphans in `kept`, by position, without the orphans."""
 
 
 def plan(

@@ -1,4 +1,4 @@
-"""Strategies: pure functions from the history to what the model sees.
+"""Strategies: pure functions from the history to the view, which is what the model sees.
 
 Start with `FitContextWindow`, `ClearToolOutputs`, `TrimRounds` and `Chain`.
 """

@@ -1,9 +1,9 @@
 """Keeping a conversation within a number of tokens by leaving out its oldest rounds.
 
-It is a deterministic fold over the rounds from the start of the history. When the budget is full it
-cuts down to a low-water mark, and then leaves the start of the view alone until the budget is full
-again, so that the provider's prompt cache survives. What was worked out about a conversation is
-kept: the next turn costs what its new messages cost.
+The strategy is a deterministic fold over the rounds from the start of the history. When the budget
+is full, it cuts the view down to a low watermark. Then it leaves the start of the view unchanged
+until the budget is full again, so that the provider's prompt cache stays valid. The state of each
+conversation is cached, so a turn costs only as much as its new messages.
 """
 
 from collections.abc import Iterable
@@ -24,10 +24,11 @@ __all__ = ["FitContextWindow"]
 class FitContextWindow:
     """Keep the conversation within `max_tokens - reserve_tokens`.
 
-    Always kept: leading system messages, the latest user message, pinned messages and the newest
-    round; also the request that the present work began with, unless these alone are over the
-    budget. Of the rest, the newest rounds that fit. Orphaned results are left out.
-    With a `digest` it says what it leaves out, in a system message where that stood.
+    Leading system messages, the latest user message, pinned messages and the newest round are
+    always kept. The request that the current work began with is kept as well, unless all of these
+    together exceed the budget. The rest of the budget goes to the newest rounds that fit. Orphaned
+    results are left out. If a `digest` is given, a system message in place of the messages that
+    were left out describes them.
 
     >>> strategy = FitContextWindow(30, low_watermark=1.0)
     >>> task = Message("user", "Count to three.")
@@ -39,15 +40,17 @@ class FitContextWindow:
     max_tokens: int = attrs.field(validator=whole(1, remedy="pass the model's window"))
     counter: Counter = approx_token_counter
     reserve_tokens: int = attrs.field(default=0, kw_only=True, validator=whole(0))
-    """Left free for the reply, the system prompt and the tools' schemas."""
+    """Tokens kept free for the reply, the system prompt and the tools' schemas."""
     per_message_overhead: int = attrs.field(default=4, kw_only=True, validator=whole(0))
     tokens_per_media: int = attrs.field(default=600, kw_only=True, validator=whole(0))
     low_watermark: float = attrs.field(default=0.75, kw_only=True, validator=share)
-    """The share of the budget that a cut leaves; 1.0 keeps as much as fits, and cuts every turn."""
+    """The share of the budget that remains after a cut. 1.0 keeps as much as fits, but cuts at
+    every turn."""
     digest: SyncSummarizer | None = attrs.field(default=None, kw_only=True)
-    """Such as `compactors.Digest(max_tokens=900)`: with one, a low mark costs less and forgets
-    little. Its `max_tokens` are part of what a cut leaves, and counted as all else here. If it
-    fails, the former note stays; a log entry says so, and the next cut asks again."""
+    """What writes a note about the messages that are left out, such as
+    `compactors.Digest(max_tokens=900)`. With a digest, a low watermark loses less information. Its
+    `max_tokens` count towards what remains after a cut, in the same measure as everything else. If
+    it fails, the former note stays, a warning is logged, and the next cut tries again."""
     _token_cache: TokenCache = attrs.field(
         default=attrs.Factory(
             lambda self: TokenCache(self.counter, self.per_message_overhead, self.tokens_per_media),
@@ -84,11 +87,11 @@ class FitContextWindow:
 
     @property
     def budget(self) -> int:
-        """What the messages may take, in tokens."""
+        """The largest size of the messages, in tokens."""
         return self.max_tokens - self.reserve_tokens
 
     def for_conversation(self, *, recall: str | None = None) -> "FitContextWindow":
-        """Return this for one conversation: with a memory of its own, naming the recall tool."""
+        """Return a copy for one conversation, with its own cache, that names the recall tool."""
         adapt = getattr(self.digest, "for_conversation", None)
         return attrs.evolve(self, digest=self.digest if adapt is None else adapt(recall=recall))
 
@@ -97,7 +100,7 @@ class FitContextWindow:
         return self.fit(messages).messages
 
     def fit(self, messages: list[Message], /) -> Fit:
-        """Return the view with its size, and whether it is within the budget."""
+        """Return the view, its size, and whether it is within the budget."""
         sizes = self._token_cache.sizes(messages)
         known = self._recent.find(messages)
         fold = known or self._fold()
@@ -113,34 +116,34 @@ class FitContextWindow:
 
 @attrs.frozen
 class _Sized:
-    """What the fold knows of a round."""
+    """A round with its size."""
 
     found: Round
     tokens: int
     always: bool
-    """Kept whatever the budget."""
+    """Whether it is kept regardless of the budget."""
 
 
 @attrs.frozen
 class _Cut:
-    """Where the view begins, after some rounds. Rounds are named by their index."""
+    """The state of the view after the rounds so far. Rounds are referred to by their index."""
 
     start: int = 0
-    """Everything from this round on is kept."""
+    """Every round from this one on is kept."""
     retained: tuple[int, ...] = ()
-    """What is kept of the rounds before it."""
+    """The rounds before `start` that are kept."""
     tokens: int = 0
     """The size of what is kept, without the note."""
     note: DigestNote | None = None
     unwritten: tuple[Message, ...] = ()
-    """What was left out, and is not in the note yet: its writer failed."""
+    """The messages that were left out but are not in the note yet, because its writer failed."""
     shows_note: bool = False
-    """Whether there was room for it at the cut: what must stay may leave none."""
+    """Whether there was room for the note at the cut: what must be kept may leave none."""
     task: Task = attrs.field(factory=Task)
     leading: bool = True
-    """Only system messages so far."""
+    """Whether there were only system messages so far."""
     ragged: bool = False
-    """Some round holds an orphan, or others stand between its messages."""
+    """Whether some round has an orphan, or other rounds lie between its messages."""
 
 
 @attrs.define(eq=False)
@@ -151,10 +154,10 @@ class WindowFold:
     target: int
     note_cache: NoteCache | None
     room: int = attrs.field(init=False)
-    """What a cut leaves to the rounds."""
+    """The size that a cut leaves for the rounds, in tokens."""
     messages: list[Message] = attrs.field(factory=list)
-    """The settled part. While the last assistant message waits for results, it and what follows it
-    are folded anew each time."""
+    """The settled part. While the last assistant message waits for results, that message and what
+    follows it are folded again each time."""
     rounds: list[_Sized] = attrs.field(factory=list)
     cut: _Cut = attrs.field(factory=_Cut)
 
@@ -163,7 +166,7 @@ class WindowFold:
         return self.target - (self.note_cache.room if self.note_cache else 0)
 
     def fit(self, messages: list[Message], sizes: MessageSizes, token_cache: TokenCache) -> Fit:
-        """Fold what is new of the conversation, and give the view of it."""
+        """Fold the new messages of the conversation, and return the view."""
         fresh = split_rounds(messages, len(self.messages))
         settled = count_settled(messages, fresh)
         cut, length = self.cut, len(self.rounds)
@@ -198,17 +201,17 @@ class WindowFold:
             leading=leading,
             ragged=cut.ragged or found.orphaned or last - first >= len(found.positions),
         )
-        # With the target at the budget there is no waiting for it to be full again.
+        # If the target is the whole budget, every new round after a cut requires another cut.
         full = grown.tokens + _note_size(grown) > self.budget
         due = full or (grown.start and self.target == self.budget)
         return self._cut_anew(grown) if due else grown
 
     def _cut_anew(self, cut: _Cut) -> _Cut:
-        """Keep the newest rounds that the target has room for; the newest one in any case."""
+        """Keep the newest rounds that fit the target; the newest one in any case."""
         task = cut.task.requests
         fresh = self._keep_newest(cut, task)
         if fresh.tokens > self.budget and len(task) > 1:
-            # Rather the latest request alone than no request at all.
+            # Keep at least the latest request, without the one that the work began with.
             fresh = self._keep_newest(cut, task[1:])
         if self.note_cache is None:
             return fresh
@@ -218,8 +221,9 @@ class WindowFold:
         return self._write(fresh, [message for messages in left_out for message in messages])
 
     def _keep_newest(self, cut: _Cut, task: tuple[int, ...]) -> _Cut:
-        """Move the cut, and keep before it only what always stays and these requests."""
-        # A request that was too large for an earlier cut may come back, but not from a digest.
+        """Move the cut; before it, keep only these requests and what is always kept."""
+        # A request that was too large for an earlier cut may come back, unless a digest already
+        # describes it.
         back = [index for index in task if index < cut.start and index not in cut.retained]
         if self.note_cache:
             task, back = tuple(index for index in task if index not in back), []
@@ -231,8 +235,8 @@ class WindowFold:
             else:
                 tokens -= self.rounds[start].tokens
             start += 1
-        # A large request that is no longer the latest leaves room for rounds before the cut; what
-        # a digest holds already does not come back.
+        # When a large request is no longer the latest, there is room again for rounds before the
+        # cut. Rounds that a digest already describes do not come back.
         while (
             self.note_cache is None and start and tokens + self._cost(start - 1, task) <= self.room
         ):
@@ -243,7 +247,7 @@ class WindowFold:
         return attrs.evolve(cut, start=start, retained=tuple(retained), tokens=tokens)
 
     def _write(self, cut: _Cut, left_out: list[Message]) -> _Cut:
-        """Write down what is left out from now on; if that fails, at the next cut."""
+        """Add the messages that are now left out to the note; on failure, keep them for later."""
         note, unwritten = cut.note, (*cut.unwritten, *left_out)
         if self.note_cache and unwritten and (written := self.note_cache.write(note, unwritten)):
             note, unwritten = written, ()
@@ -251,7 +255,7 @@ class WindowFold:
         return attrs.evolve(cut, note=note, unwritten=unwritten, shows_note=shows)
 
     def _cost(self, index: int, task: tuple[int, ...]) -> int:
-        """Return what it costs to begin the view at this round, and not at the next."""
+        """Return how many tokens it adds to begin the view at this round instead of the next."""
         return 0 if self._stays(index, task) else self.rounds[index].tokens
 
     def _stays(self, index: int, task: tuple[int, ...]) -> bool:
@@ -263,13 +267,13 @@ class WindowFold:
     def _view(self, messages: list[Message], cut: _Cut) -> list[Message]:
         view = self._rounds_in_view(messages, cut)
         if cut.note and cut.shows_note:
-            # What stands before it stays in the provider's prompt cache.
+            # The view before the note is unchanged and stays in the provider's prompt cache.
             place = self._first_gap(cut)
             return [*view[:place], cut.note.message, *view[place:]]
         return view
 
     def _first_gap(self, cut: _Cut) -> int:
-        """Count the messages of the view before what was left out first, whole rounds only."""
+        """Count the messages in the view before the first gap, in whole rounds."""
         retained = {*cut.retained}
         gap = next(index for index in range(cut.start) if index not in retained)
         places = {index: self.rounds[index].found.positions for index in cut.retained}
@@ -296,5 +300,5 @@ class WindowFold:
 
 
 def _note_size(cut: _Cut) -> int:
-    """Return what the note takes, in tokens."""
+    """Return the size of the note in tokens; 0 if it is not shown."""
     return cut.note.tokens if cut.note and cut.shows_note else 0

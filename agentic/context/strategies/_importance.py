@@ -1,8 +1,9 @@
-"""Keeping what matters: every round has a score, and what scores too little is left out.
+"""Keeping what matters: every round has a score, and rounds that score too low are left out.
 
-A message scores by its role: a short acknowledgement less than its role, a long answer more, what
-carries an error or is referenced later more. A strategy that looks ahead is no fold: it looks at
-the whole history every time, and may change its mind about old messages.
+The base score of a round depends on its role. A short acknowledgement scores less; a long answer,
+an error, and a round that is referenced later score more. Because later messages matter, this is
+not a fold: the strategy looks at the whole history every time, and an old message that was left out
+may come back.
 """
 
 import re
@@ -18,16 +19,18 @@ from agentic.tokens import Counter, TokenCache, approx_token_counter
 __all__ = ["Importance"]
 
 _LOW_WATER = 0.75
-"""As `FitContextWindow` has it by default."""
+"""The default of `FitContextWindow.low_watermark`."""
 _SHORT_CHARS = 80
-"""An answer up to this long that names nothing is an acknowledgement."""
+"""An answer of at most this length that contains no identifier is an acknowledgement."""
 _LONG_CHARS = 1_000
 _ACKNOWLEDGEMENT = 0.4
-"""The share of its role's score that one gets: 0.24 by default, below the threshold."""
+"""The share of its role's score that an acknowledgement gets: 0.24 by default, which is below the
+threshold."""
 _DETAILED, _FAILED, _REFERENCED = 0.1, 0.3, 0.3
 _WORD = re.compile(r"[\w./~-]{4,120}")
 _NAMES = re.compile(r"\w[/._-]\w|[a-z][A-Z]|\d[^\W\d]|[^\W\d]\d|\d{4}")
-"""A path, a dotted, dashed or snake_case name, camelCase, letters with digits, a longer number."""
+"""A path, a dotted, dashed or snake_case name, camelCase, letters with digits, or a number of four
+or more digits."""
 
 
 @attrs.frozen(eq=False)
@@ -35,7 +38,7 @@ class Importance:
     """Leave out rounds that score below `min_score_threshold`.
 
     System messages, pinned messages, the latest user message and the last `keep_recent` messages
-    always stay. A tool round has one score, and stays or goes whole.
+    are always kept. A tool round has a single score, and is kept or left out as a whole.
 
     >>> talk = [Message("user", "Mend it."), Message("assistant", "OK."), Message("user", "Now.")]
     >>> [message.content for message in Importance(keep_recent=1).compact(talk)]
@@ -50,7 +53,7 @@ class Importance:
     _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
 
     def for_conversation(self, *, recall: str | None = None) -> "Importance":
-        """Return this for one conversation, with a memory of its own."""
+        """Return a copy for one conversation, with its own cache."""
         return attrs.evolve(self)
 
     def compact(self, messages: list[Message], /) -> list[Message]:
@@ -64,9 +67,9 @@ class Importance:
     ) -> Fit:
         """Leave out what `compact` does, and then the least important rounds until the rest fits.
 
-        Among equals the oldest goes first. Over `max_tokens` it cuts down to three quarters of
-        that, so that the next message is not over it again, but what the user said goes only as far
-        as `max_tokens` demands.
+        Among rounds with equal scores the oldest is left out first. If the view exceeds
+        `max_tokens`, it is cut to three quarters of that, so that the next message does not exceed
+        it again. User messages are only left out as far as necessary to reach `max_tokens`.
 
         >>> talk = [Message("user", "Use tabs."), Message("assistant", "No spaces, then. " * 6)] * 2
         >>> fit = Importance(keep_recent=0).compact_to(talk, 50)
@@ -85,14 +88,14 @@ class Importance:
                 if not each.stays and tokens > (1 if asks else _LOW_WATER) * max_tokens:
                     gone.add(each.index)
                     tokens -= token_cache.size_of(each.found, sizes)
-            # What was referenced only by what is gone now may be unimportant.
+            # A round that was referenced only by rounds that are now gone may be unimportant.
             gone |= self._unimportant({at: weighed[at] for at in weighed if at not in gone})
         view = rounds.view(messages, 0, set(), frozenset(gone))
         tokens = sum(map(token_cache.count_message, view))
         return Fit(view, tokens, fits=tokens <= max_tokens)
 
     def _weigh(self, rounds: Sorted, length: int) -> "dict[int, _Weighed]":
-        """Return what is known of each sound round, by its index, oldest first."""
+        """Return each round that a view may contain, with its score, by index, oldest first."""
         always = {*rounds.pinned, *rounds.task.requests[-1:]}
         weighed = {}
         for index, found in enumerate(rounds.rounds):
@@ -108,10 +111,11 @@ class Importance:
         return weighed
 
     def _unimportant(self, weighed: "dict[int, _Weighed]") -> set[int]:
-        """Return the rounds that score too little, and take references into all scores.
+        """Return the rounds that score too low, after adding references to all scores.
 
-        Only what stays can refer, so that leaving out twice is leaving out once. From the newest to
-        the oldest: what is referenced later is known by then.
+        Only references from rounds that are kept count, so that applying the strategy twice has the
+        same result as applying it once. The rounds are visited from newest to oldest, because a
+        reference comes later than what it refers to.
         """
         gone: set[int] = set()
         referenced: set[str] = set()
@@ -124,7 +128,7 @@ class Importance:
         return gone
 
     def _score(self, found: Round, names: set[str]) -> float:
-        """Score a round by itself."""
+        """Return the score of a round, without references to it."""
         opener = found.messages[0]
         if opener.role == "user":
             return self.user_message_score
@@ -138,21 +142,21 @@ class Importance:
 
 @attrs.define(eq=False)
 class _Weighed:
-    """A round and what speaks for it."""
+    """A round and its score."""
 
     index: int
     found: Round
     stays: bool
-    """Whether it stays whatever its score."""
+    """Whether it is kept regardless of its score."""
     names: set[str]
-    """What it names."""
+    """The identifiers it contains."""
     own_score: float
     score: float = attrs.field(init=False, default=0.0)
-    """The same, and more if it is referenced later."""
+    """`own_score`, plus a bonus if the round is referenced later."""
 
 
 def _names(found: Round) -> set[str]:
-    """Return what a round names in what was said and called; what tools put out is not searched."""
+    """Return the identifiers in the texts and calls of a round; tool outputs are not searched."""
     said = [message.content for message in found.messages if message.role != "tool"]
     said += [call.arguments for call in found.tool_calls]
     words = (word for text in said for word in _WORD.findall(text))

@@ -1,4 +1,4 @@
-"""Keeping the newest, by number: messages, tool rounds, or the dicts of chat completions."""
+"""Keeping a number of the newest messages, tool rounds, or message dicts of chat completions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -24,9 +24,8 @@ _ROLES: dict[object, Role] = {
 class KeepLast:
     """Keep the system prompt and the last `keep_recent` messages, whole rounds only.
 
-    Pinned messages and the latest user message stay too, whatever their place. The view begins
-    elsewhere at every turn: where the provider's prompt cache matters, `FitContextWindow` is
-    cheaper.
+    Pinned messages and the latest user message are also kept, wherever they are. The start of the
+    view changes at every turn, so `FitContextWindow` is cheaper if the provider caches prompts.
 
     >>> said = [Message("user", text) for text in ("one", "two", "three")]
     >>> [message.content for message in KeepLast(2).compact([Message("system", "Count."), *said])]
@@ -34,11 +33,12 @@ class KeepLast:
     """
 
     keep_recent: int = attrs.field(default=10, validator=whole(0))
-    """How many messages; the system prompt is not one of them."""
+    """The number of messages to keep, not counting the system prompt."""
     preserve_system: bool = attrs.field(default=True, validator=must_be(bool))
-    """Whether the leading system messages stay; otherwise they are messages like any other."""
+    """Whether leading system messages are always kept; otherwise they are treated like others."""
     preserve_tool_chains: bool = attrs.field(default=True, validator=must_be(bool))
-    """Whether a tool round that lies across the cut stays whole; otherwise it goes whole."""
+    """Whether a tool round that lies across the cut is kept as a whole; otherwise it is left out
+    as a whole."""
     _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
 
     def for_conversation(self, *, recall: str | None = None) -> "KeepLast":
@@ -60,8 +60,8 @@ class KeepLast:
 class TrimRounds:
     """Keep the system prompt, the task, and the newest tool rounds with what stands between them.
 
-    The task is the latest user message, and the request that the work began with; pinned messages
-    stay too.
+    The task is the latest user message and the request that the current work began with. Pinned
+    messages are also kept.
 
     >>> from agentic.messages import ToolCall, ToolResult
     >>> talk = [Message("user", "Count.")]
@@ -93,9 +93,9 @@ def truncate_messages(
 ) -> list[_T]:
     """Return the system prompt and the last `keep` messages: a new list of the same objects.
 
-    A tool round that lies across the cut is left out whole, and so is a result without its call: a
-    provider would refuse the rest. Nothing else is looked at; the task may be among what goes. For
-    more than a cut by number, see the strategies.
+    A tool round that lies across the cut is left out as a whole, and so is a result without its
+    call, because a provider would refuse an incomplete round. Nothing else is considered: even the
+    task may be left out. Use a strategy for anything beyond a cut by number.
 
     >>> talk = [{"role": "system", "content": "Count."}]
     >>> talk += [{"role": "user", "content": str(number)} for number in range(50)]
@@ -103,7 +103,7 @@ def truncate_messages(
     ['Count.', '48', '49']
 
     Raises:
-        ConfigError: a number below 0, or something that is no message.
+        ConfigError: `keep` is negative, or an item is not a message.
     """
     is_whole(0, keep, "keep", "pass how many of the newest messages to keep")
     rounds = KnownRounds().of([_skeleton(message) for message in messages])
@@ -113,7 +113,7 @@ def truncate_messages(
 
 
 def _skeleton(message: Message | Mapping[str, Any]) -> Message:
-    """Return what decides on rounds: the role, the ids of calls and of results."""
+    """Return a message with only what determines rounds: role, call ids and result ids."""
     if isinstance(message, Message):
         return message
     if not isinstance(message, Mapping):

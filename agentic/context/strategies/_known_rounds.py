@@ -1,4 +1,4 @@
-"""The rounds of growing conversations, each split once, and the views that begin late in them."""
+"""The rounds of growing conversations, each split only once, and views that start late in them."""
 
 from typing import Any, TypeVar
 
@@ -20,13 +20,13 @@ _T = TypeVar("_T")
 
 @attrs.define(eq=False)
 class Sorted:
-    """One conversation by rounds, and which of them matter for what. Rounds are named by index."""
+    """The rounds of one conversation, sorted by kind. Rounds are referred to by their index."""
 
     messages: list[Message] = attrs.field(factory=list)
-    """The messages of the settled rounds: no later message can change those."""
+    """The messages of the settled rounds, which no later message can change."""
     rounds: list[Round] = attrs.field(factory=list)
     leading: list[int] = attrs.field(factory=list)
-    """The system messages at the start, a summary among them included."""
+    """The system messages at the start, including a summary."""
     pinned: list[int] = attrs.field(factory=list)
     task: Task = attrs.field(factory=Task)
     tool_rounds: list[int] = attrs.field(factory=list)
@@ -34,15 +34,15 @@ class Sorted:
     open: list[Round] = attrs.field(factory=list)
     """The last of `rounds`, which later messages may still change."""
     orphans: int = 0
-    """How many rounds are left out because a result in them answers no call."""
+    """The number of rounds that are left out because a result in them answers no call."""
     edited: dict[int, Message] = attrs.field(factory=dict)
-    """Messages of pinned rounds without the orphaned results in them, by position."""
+    """Messages of pinned rounds without their orphaned results, by position."""
     ragged: bool = False
-    """Whether other rounds stand between the messages of some round."""
+    """Whether other rounds lie between the messages of some round."""
 
     @property
     def settled(self) -> int:
-        """How many rounds no later message can change."""
+        """The number of rounds that no later message can change."""
         return len(self.rounds) - len(self.open)
 
     def view(
@@ -52,9 +52,9 @@ class Sorted:
         always: set[int],
         drop: frozenset[int] = frozenset(),
     ) -> list[_T]:
-        """Return the rounds from `start` on, without those in `drop`, and those in `always`.
+        """Return the messages of the rounds from `start` on and in `always`, except in `drop`.
 
-        The same list comes back if that is all of it.
+        If these are all messages, unchanged, the same list is returned.
         """
         if not (start or drop or self.orphans or self.edited):
             return messages
@@ -63,7 +63,7 @@ class Sorted:
         kept = [self.rounds[index] for index in (*early, *late) if index not in drop]
         positions = [at for found in kept if found.sound_messages for at in found.positions]
         if self.ragged:
-            # Where rounds interleave, their order is not that of the messages.
+            # If rounds interleave, their messages are not in order of position.
             positions.sort()
         if self.edited:
             edited: dict[int, Any] = self.edited
@@ -73,10 +73,10 @@ class Sorted:
         return [messages[at] for at in positions]
 
     def start_of_last(self, keep: int, *, after: int, stretch: bool) -> int:
-        """Find the first of the newest rounds that hold `keep` messages; 0 if they hold all.
+        """Return the index of the oldest round among the last `keep` messages; 0 if all are kept.
 
-        The first `after` rounds are not among them. A round that lies across the cut stays whole if
-        `stretch` says so, and goes whole otherwise.
+        The first `after` rounds are not counted. A round that lies across the cut is kept as a
+        whole if `stretch` is true, and left out as a whole otherwise.
         """
         start, room = len(self.rounds), keep
         while start > after and room > 0:
@@ -88,7 +88,7 @@ class Sorted:
         return 0 if start == after else start
 
     def add(self, found: Round) -> None:
-        """Take in the next round."""
+        """Add the next round."""
         index, opener = len(self.rounds), found.messages[0]
         self.rounds.append(found)
         self.ragged |= found.positions[-1] - found.positions[0] >= len(found.positions)
@@ -110,12 +110,12 @@ class Sorted:
 
 @attrs.define(eq=False)
 class KnownRounds:
-    """What one strategy knows of the conversations that it sees. A turn costs its new messages."""
+    """A strategy's cache of split conversations. A turn costs only as much as its new messages."""
 
     _recent: RecentConversations[Sorted] = attrs.field(factory=RecentConversations, init=False)
 
     def of(self, messages: list[Message]) -> Sorted:
-        """Sort the rounds of a conversation."""
+        """Return the rounds of a conversation, sorted by kind."""
         known = self._recent.find(messages)
         settled = known or Sorted()
         fresh = split_rounds(messages, len(settled.messages))
@@ -131,7 +131,7 @@ class KnownRounds:
 
 
 def _grown(settled: Sorted, waiting: list[Round]) -> Sorted:
-    """Add what may still change to a copy."""
+    """Return a copy to which the rounds that may still change are added."""
     grown = attrs.evolve(
         settled,
         rounds=settled.rounds.copy(),

@@ -1,4 +1,4 @@
-"""What stands in a view in place of the messages that were left out."""
+"""The note that replaces the messages that were left out of a view."""
 
 import inspect
 import logging
@@ -18,18 +18,18 @@ __all__ = ["DigestNote", "NoteCache", "check_writer"]
 
 _log = logging.getLogger(__name__)
 _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
-"""Views of the same history are equal, whenever they are made."""
+"""A fixed time, so that views of the same history are equal no matter when they are made."""
 _MOST_KNOWN = 1_024
 
 
 def check_writer(writer: SyncSummarizer, room: int) -> None:
-    """Refuse what cannot write, and what would take more than half of the room, in tokens.
+    """Raise if a writer cannot write, or may take more than half of the room, in tokens.
 
     Raises:
-        ConfigError: no plain function `write`, or a `max_tokens` that is none or too large.
+        ConfigError: `write` is missing or async, or `max_tokens` is invalid or too large.
     """
     must_have("digest", writer, "write", "write(messages, counter=...)", "pass a Digest")
-    # A strategy is plain code, which cannot wait for an answer.
+    # A strategy is sync, so it cannot await an answer.
     if inspect.iscoroutinefunction(writer.write):
         raise ConfigError("digest", writer, "a plain function write(messages)", "pass a Digest")
     most = getattr(writer, "max_tokens", None)
@@ -45,19 +45,19 @@ def check_writer(writer: SyncSummarizer, room: int) -> None:
 
 @attrs.frozen(eq=False)
 class DigestNote:
-    """A message that stands for others."""
+    """A message that replaces others."""
 
     message: Message
     tokens: int
-    """0 if there is nothing to show."""
+    """The size of the message; 0 if there is nothing to show."""
 
 
 @attrs.frozen(eq=False)
 class NoteCache:
-    """Writes notes, and knows what it wrote.
+    """Writes notes and caches them.
 
-    A view that is worked out anew, because a strategy before changed old messages or others were
-    worked on meanwhile, writes only what it did not write before.
+    A view may have to be rebuilt, because an earlier strategy changed old messages, or because the
+    conversation was evicted from a cache. Then only notes that are not cached are written.
     """
 
     writer: SyncSummarizer
@@ -67,11 +67,11 @@ class NoteCache:
 
     @property
     def room(self) -> int:
-        """What a note may take, its heading with a number of six digits included."""
+        """The largest size of a note, including a heading with a six-digit number."""
         return self.writer.max_tokens + self.count(_message(SummaryText(""), 999_999))
 
     def write(self, former: DigestNote | None, gone: Sequence[Message]) -> DigestNote | None:
-        """Write what is left out now, and what was before; None if the writer failed."""
+        """Return a note about `gone` that includes the former one; None if the writer failed."""
         before = [former.message] if former else []
         messages = [*before, *gone]
         key = tuple(map(id, messages))
@@ -119,7 +119,7 @@ class _Written:
     messages: list["weakref.ref[Message]"]
 
     def is_of(self, messages: Sequence[Message]) -> bool:
-        """Return whether it was written of these; an id alone may have been used again."""
+        """Return whether the note is about these messages: an id may have been reused."""
         return all(ref() is message for ref, message in zip(self.messages, messages, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""What a strategy promises, and several strategies as one."""
+"""The contract of a strategy, and a chain of strategies."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -14,10 +14,11 @@ __all__ = ["Chain", "ContextStrategy", "Fit", "SyncSummarizer"]
 
 @runtime_checkable
 class ContextStrategy(Protocol):
-    """Makes the view from the history; the history is untouched.
+    """Makes the view from the history, without changing the history.
 
-    Drops whole rounds only (a summary message may say what they held), gives the same list object
-    when nothing changed, and applied twice is applied once. Inherit, or just have the method.
+    A strategy drops whole rounds only (a summary message may describe them), returns the same list
+    object if nothing changed, and is idempotent. Inherit from this class, or just implement the
+    method.
     """
 
     def compact(self, messages: list[Message], /) -> list[Message]:
@@ -33,11 +34,11 @@ class Fit:
     tokens: int
     """The size of `messages`."""
     fits: bool
-    """False if even the minimum is larger than the budget: send it and it may be refused."""
+    """False if even the minimum is larger than the budget; the provider may refuse it."""
 
     @property
     def too_large(self) -> str:
-        """What most of the view is, in words, if it does not fit; else nothing.
+        """A phrase naming the largest part of the view if it does not fit; otherwise empty.
 
         >>> Fit([Message("system", "Be brief. " * 100)], 254, fits=False).too_large
         'the system prompt'
@@ -46,19 +47,19 @@ class Fit:
 
 
 class SyncSummarizer(Protocol):
-    """Writes down, at once and without a model, what leaves the view: `compactors.Digest`."""
+    """Summarizes the messages that leave the view, without waiting: `compactors.Digest`."""
 
     @property
     def max_tokens(self) -> int:
-        """The most that it writes."""
+        """The largest size of the text that it returns."""
         ...
 
     def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
-        """Return what these messages held, within `max_tokens` as the counter counts them.
+        """Return a summary of these messages of at most `max_tokens`, measured by the counter.
 
-        The first of them may be what it wrote before, as a summary, to be folded into the new one.
-        What it needs then beside the text, it returns as the notes of a `messages.SummaryText`, and
-        finds in `message.summary.notes`.
+        The first message may be a summary that it wrote before, to be merged into the new one. Data
+        that it needs for that in addition to the text, it can return as the notes of a
+        `messages.SummaryText`; they are then found in `message.summary.notes`.
         """
         ...
 
@@ -77,8 +78,8 @@ def _strategies(given: Iterable[Any]) -> tuple[_Strategy, ...]:
 class Chain:
     """Apply strategies one after the other, each to the view of the one before.
 
-    Put what shortens before what leaves out: `Chain([TruncateToolOutputs(20_000),
-    FitContextWindow(100_000)])`.
+    Put strategies that shorten messages before those that leave messages out:
+    `Chain([TruncateToolOutputs(20_000), FitContextWindow(100_000)])`.
 
     >>> Chain([]).compact([Message("user", "Hello.")])[0].content
     'Hello.'
@@ -87,7 +88,7 @@ class Chain:
     strategies: tuple[_Strategy, ...] = attrs.field(converter=_strategies)
 
     def for_conversation(self, *, recall: str | None = None) -> "Chain":
-        """Return a chain for one conversation, each strategy with a memory of its own."""
+        """Return a chain for one conversation, in which each strategy has its own cache."""
         adapted: list[_Strategy] = []
         for strategy in self.strategies:
             adapt = getattr(strategy, "for_conversation", None)

@@ -1,8 +1,9 @@
-"""Old tool outputs cleared when the conversation grows over a budget, or long ones shortened.
+"""Clearing old tool outputs when the conversation exceeds a budget, and shortening long ones.
 
-Clearing is a deterministic fold over the rounds from the start of the history, with a low-water
-mark: over the budget, the oldest outputs are cleared down to the mark, and then the start of the
-view stays as it is until the budget is full again, so that the provider's prompt cache survives.
+Clearing is a deterministic fold over the rounds from the start of the history, with a low
+watermark. When the budget is exceeded, the oldest outputs are cleared until the view is down to the
+watermark. Then the start of the view stays unchanged until the budget is full again, so that the
+provider's prompt cache stays valid.
 """
 
 import operator
@@ -21,7 +22,8 @@ from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_count
 __all__ = ["ClearToolOutputs", "TruncateToolOutputs"]
 _MAX_FAILURE_CHARS = 200
 _KEPT_REF = re.compile(r"out-[0-9a-f]{16}")
-"""How a store names an output that it keeps; any other reference is a place of the tool's own."""
+"""The reference of an output in an output store; a tool that keeps its outputs elsewhere uses a
+different form."""
 
 
 def _names(names: Any) -> frozenset[str]:
@@ -32,9 +34,9 @@ def _names(names: Any) -> frozenset[str]:
 class ClearToolOutputs:
     """Clear the oldest tool outputs once the conversation is over `max_tokens`.
 
-    Messages stay, orphaned results excepted, and keep their ids. In place of a cleared output
-    stands what it was: the tool, its size, how it ended, and how to read it again. The newest
-    `keep_rounds` tool rounds, pinned ones and outputs of `keep_tools` are left alone.
+    All messages are kept, except orphaned results, and keep their ids. A cleared output is replaced
+    by a notice that names the tool, the output's size, and how to read it again. An error is kept.
+    The newest `keep_rounds` tool rounds, pinned rounds and outputs of `keep_tools` are not cleared.
 
     >>> from agentic.messages import ToolCall, ToolResult
     >>> strategy = ClearToolOutputs(120, keep_rounds=1, min_tokens=1)
@@ -52,19 +54,19 @@ class ClearToolOutputs:
     min_tokens: int | None = attrs.field(
         default=None, kw_only=True, validator=whole(0, optional=True)
     )
-    """Clear nothing as long as it would free less than this: breaking the cache must be worth it.
-    None is a twentieth of `max_tokens`."""
+    """Clear nothing if it would free fewer tokens than this: a clearing must be worth invalidating
+    the prompt cache. None means a twentieth of `max_tokens`."""
     keep_tools: frozenset[str] = attrs.field(default=(), kw_only=True, converter=_names)
     """The names of tools whose outputs are never cleared."""
     recall: str | None = attrs.field(
         default=None, kw_only=True, validator=must_be(str, optional=True)
     )
-    """The name of a tool that reads a session's own past back, for the placeholders to name; None
-    where the model has none. A View sets it, where it knows of such a tool."""
+    """The name of the tool with which the model can read earlier parts of its session, for use in
+    the notices; None if there is no such tool. A View sets it if it knows of one."""
     per_message_overhead: int = attrs.field(default=4, kw_only=True, validator=whole(0))
     tokens_per_media: int = attrs.field(default=600, kw_only=True, validator=whole(0))
     low_watermark: float = attrs.field(default=0.75, kw_only=True, validator=share)
-    """The share of the budget that a clearing aims at."""
+    """The share of the budget that should remain after a clearing."""
     _token_cache: TokenCache = attrs.field(
         default=attrs.Factory(
             lambda self: TokenCache(self.counter, self.per_message_overhead, self.tokens_per_media),
@@ -79,7 +81,7 @@ class ClearToolOutputs:
     )
 
     def for_conversation(self, *, recall: str | None = None) -> "ClearToolOutputs":
-        """Return this for one conversation: with a memory of its own, naming the recall tool."""
+        """Return a copy for one conversation, with its own cache, that names the recall tool."""
         return attrs.evolve(self, recall=self.recall or recall)
 
     def compact(self, messages: list[Message], /) -> list[Message]:
@@ -87,7 +89,7 @@ class ClearToolOutputs:
         return self.fit(messages).messages
 
     def fit(self, messages: list[Message], /) -> Fit:
-        """Return the view with its size, and whether it is within `max_tokens`."""
+        """Return the view, its size, and whether it is within `max_tokens`."""
         rounds, sizes = self._known.of(messages), self._token_cache.sizes(messages)
         known = self._recent.find(messages)
         fold = known or _Fold(self)
@@ -105,7 +107,7 @@ class ClearToolOutputs:
 
     @property
     def least(self) -> int:
-        """The fewest tokens that are worth a clearing."""
+        """The minimum number of tokens that a clearing must free."""
         return self.max_tokens // 20 if self.min_tokens is None else self.min_tokens
 
     def clear_round(self, found: Round) -> "_Clearing":
@@ -123,7 +125,7 @@ class ClearToolOutputs:
         return _Clearing(edits, freed)
 
     def _clear_result(self, result: ToolResult, calls: dict[str, ToolCall]) -> ToolResult:
-        """Clear a result that takes more room than what would stand in its place."""
+        """Clear a result if it is larger than the notice that would replace it."""
         call = calls[result.call_id]
         if not result.output or {result.name, call.name} & self.keep_tools:
             return result
@@ -139,7 +141,7 @@ class _Clearing:
     messages: dict[int, Message]
     """By position."""
     tokens: int
-    """What they free."""
+    """The number of tokens that they free."""
 
 
 @attrs.define(eq=False)
@@ -150,19 +152,19 @@ class _Fold:
     messages: list[Message] = attrs.field(factory=list)
     """The settled part."""
     shown: list[Message] = attrs.field(factory=list)
-    """The same, as the model sees it."""
+    """The same part as the model sees it."""
     rounds: int = 0
-    """How many rounds were folded."""
+    """The number of rounds that were folded."""
     tokens: int = 0
-    """The size of what is shown."""
+    """The size of `shown`."""
     edits: int = 0
     waiting: deque[Round] = attrs.field(factory=deque)
-    """Tool rounds that were not looked at yet, oldest first."""
+    """Tool rounds that were not examined yet, oldest first."""
     ready: list[_Clearing] = attrs.field(factory=list)
-    """What could be cleared, but was not worth it yet."""
+    """Clearings that were not worth carrying out yet."""
 
     def copy(self) -> "_Fold":
-        """Return one that may be folded further without harm to this one."""
+        """Return a copy that can be folded further without changing this fold."""
         return attrs.evolve(
             self, shown=self.shown.copy(), waiting=self.waiting.copy(), ready=self.ready.copy()
         )
@@ -181,7 +183,7 @@ class _Fold:
                 self._clear()
 
     def _clear(self) -> None:
-        """Clear the oldest outputs down to the mark, if it is worth it."""
+        """Clear the oldest outputs down to the watermark, if it frees enough."""
         target = int(self.strategy.max_tokens * self.strategy.low_watermark)
         while (
             self._freeing < self.tokens - target and len(self.waiting) > self.strategy.keep_rounds
@@ -205,7 +207,7 @@ class _Fold:
 
 @attrs.define(eq=False)
 class _Shortened:
-    """One conversation as it was last seen, and the same with its outputs shortened."""
+    """One conversation as last seen, and its view with shortened outputs."""
 
     messages: list[Message] = attrs.field(factory=list)
     view: list[Message] = attrs.field(factory=list)
@@ -216,8 +218,9 @@ class _Shortened:
 class TruncateToolOutputs:
     """Keep the beginning and the end of each tool output longer than `max_chars` characters.
 
-    Messages stay, orphaned results excepted, as do ids, errors and former notices. A notice says
-    how much is missing and, where the result has a reference or `recall` is there, how to read all.
+    All messages are kept, except orphaned results, as are ids, errors and earlier notices. A notice
+    says how much is missing and, if the result has a reference or there is a `recall` tool, how to
+    read the whole output.
 
     >>> from agentic.messages import ToolCall
     >>> call = Message("assistant", tool_calls=[ToolCall("c1", "run")])
@@ -230,15 +233,15 @@ class TruncateToolOutputs:
     recall: str | None = attrs.field(
         default=None, kw_only=True, validator=must_be(str, optional=True)
     )
-    """The name of a tool that reads a session's own past back, for the notices to name; None where
-    the model has none. A View sets it, where it knows of such a tool."""
+    """The name of the tool with which the model can read earlier parts of its session, for use in
+    the notices; None if there is no such tool. A View sets it if it knows of one."""
     _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
     _recent: RecentConversations[_Shortened] = attrs.field(
         factory=RecentConversations, init=False, repr=False
     )
 
     def for_conversation(self, *, recall: str | None = None) -> "TruncateToolOutputs":
-        """Return this for one conversation: with a memory of its own, naming the recall tool."""
+        """Return a copy for one conversation, with its own cache, that names the recall tool."""
         return attrs.evolve(self, recall=self.recall or recall)
 
     def compact(self, messages: list[Message], /) -> list[Message]:
@@ -279,10 +282,10 @@ class TruncateToolOutputs:
 
 
 def _cleared(result: ToolResult, call: ToolCall, recall: str | None = None) -> ToolResult:
-    r"""Return a result without its output, and a notice of what the output was.
+    r"""Return a result without its output, with a notice that describes the output.
 
-    The failure stays, its message clipped: how a call ended is worth more than what it printed.
-    `recall` names the tool that reads a session's own past back, if the model has one.
+    An error is kept, with its message clipped, because how a call ended matters more than what it
+    printed. `recall` names the tool that reads earlier parts of the session, if there is one.
 
     >>> call = ToolCall("c1", "read", '{"path": "a.py"}')
     >>> _cleared(ToolResult("c1", output="one\ntwo", ref="spill/c1"), call).notice
@@ -296,7 +299,7 @@ def _cleared(result: ToolResult, call: ToolCall, recall: str | None = None) -> T
 
 
 def place_of(result: ToolResult, recall: str | None) -> str:
-    """Return where the whole of an output can be read: a call of the tool, or its reference.
+    """Return where the whole output can be read: a call of the recall tool, or a reference.
 
     >>> place_of(ToolResult("c1", output="one"), "recall")
     'recall(ref="c1")'
@@ -307,7 +310,7 @@ def place_of(result: ToolResult, recall: str | None) -> str:
 
 
 def _again(result: ToolResult, recall: str | None) -> str:
-    """Return how to read an output again; the history holds it under its call's id in any case."""
+    """Return how to read an output again; the history always has it, under its call's id."""
     place = place_of(result, recall)
     return f"Read them again: {place}" if place else "Call it again if you need them."
 
