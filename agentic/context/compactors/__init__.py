@@ -1,8 +1,9 @@
-"""Compactors: what turns old messages into the text of a summary.
+"""Compactors: objects that turn old messages into the text of a summary.
 
 Start with `Digest`, `Model` and `first_of`.
 
-Anything with `async compact(messages) -> str` is one; `testing.check_compactor` proves yours.
+Any object with `async compact(messages) -> str` is a compactor. Test a custom one with
+`testing.check_compactor`.
 """
 
 import typing

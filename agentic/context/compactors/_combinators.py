@@ -1,4 +1,4 @@
-"""Compactors made of compactors: a chain of fallbacks, and prose over the index of a digest."""
+"""Compactors made of compactors: a chain of fallbacks, and a model's prose above a digest."""
 
 import attrs
 
@@ -12,10 +12,10 @@ __all__ = ["first_of", "with_digest"]
 
 
 def first_of(*compactors: Compactor) -> "FirstOf":
-    """Return a compactor that asks these in turn, until one answers with something.
+    """Return a compactor that tries these in order until one returns a summary.
 
-    One that raises, or answers with nothing but white space, has failed, and the next one is asked.
-    There is no time limit for one: that is the Manager's, for all of them.
+    If a compactor raises, or returns only whitespace, it has failed and the next one is tried.
+    There is no time limit for each compactor; the Manager has a single one for the whole chain.
 
     >>> import asyncio
     >>> from agentic.context.compactors import Digest
@@ -27,14 +27,14 @@ def first_of(*compactors: Compactor) -> "FirstOf":
     '- Is it green?'
 
     Raises:
-        ConfigError: no compactor, or something that is none.
+        ConfigError: there are no arguments, or one of them is not a compactor.
     """
     return FirstOf(compactors)
 
 
 @attrs.frozen
 class FirstOf:
-    """Compactors in the order in which they are asked. Made by `first_of`."""
+    """Compactors in the order in which they are tried. Created by `first_of`."""
 
     compactors: tuple[Compactor, ...] = attrs.field()
 
@@ -48,7 +48,7 @@ class FirstOf:
             must_be_async("compactors", compactor, "compact", signature, remedy)
 
     def for_conversation(self, *, recall: str | None = None) -> "FirstOf":
-        """Return this chain, its digests naming the recall tool of the conversation."""
+        """Return this chain with digests that name the recall tool of the conversation."""
         adapts = (getattr(each, "for_conversation", None) for each in self.compactors)
         pairs = zip(self.compactors, adapts, strict=True)
         return FirstOf(tuple(adapt(recall=recall) if adapt else each for each, adapt in pairs))
@@ -57,15 +57,15 @@ class FirstOf:
         """Return the first answer.
 
         Raises:
-            CompactionRefused: every one failed; its cause is a group of their errors.
+            CompactionRefused: all compactors failed. The cause is a group of their errors.
         """
         return await self._ask(messages, None)
 
     async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
-        """Return the first answer; a compactor that takes no instructions is asked without them.
+        """Return the first answer; a compactor that takes no instructions is called without them.
 
         Raises:
-            CompactionRefused: every one failed; its cause is a group of their errors.
+            CompactionRefused: all compactors failed. The cause is a group of their errors.
         """
         return await self._ask(messages, instructions)
 
@@ -81,7 +81,7 @@ class FirstOf:
                 )
                 return _something(await asked)
             except Exception as failure:  # noqa: BLE001  whatever it is, the next one is asked
-                # Not a CancelledError: whoever cancels does not want the next compactor asked.
+                # A CancelledError propagates: after a cancellation no other compactor may be tried.
                 failures.append(failure)
         named = "; ".join(
             f"{type(compactor).__name__}: {failure!r}"
@@ -98,13 +98,15 @@ def _something(answer: object) -> str:
 
 
 def with_digest(model: Compactor, digest: Digest | None = None) -> "WithDigest":
-    """Return a compactor that writes what a model says, and below it a digest.
+    """Return a compactor that writes a model's summary, followed by a digest.
 
-    The prose says what happened and why; the digest has the user's words, the files, the commands,
-    the errors and the identifiers as they stood. A former summary is divided the same way, so that
-    each goes on from its own. Notes (see `messages.SummaryText`) are the digest's alone, both ways.
-    If the model fails, so does this: put it into
-    `first_of(with_digest(model), Digest())`, which is what to use in production.
+    The model's prose says what happened and why. The digest contains the user's words, files,
+    commands, errors and identifiers verbatim. A former summary is divided in the same way, so that
+    the model and the digest each continue from their own part. Notes (see `messages.SummaryText`)
+    are read and written only by the digest.
+
+    If the model fails, so does this compactor. In production, use
+    `first_of(with_digest(model), Digest())`.
 
     >>> import asyncio
     >>> class Prose:
@@ -120,14 +122,14 @@ def with_digest(model: Compactor, digest: Digest | None = None) -> "WithDigest":
     - Is it green?
 
     Raises:
-        ConfigError: no compactor, no digest.
+        ConfigError: `model` is not a compactor, or `digest` is not a Digest.
     """
     return WithDigest(model, Digest() if digest is None else digest)
 
 
 @attrs.frozen
 class WithDigest:
-    """A model's prose over a digest. Made by `with_digest`."""
+    """A model's prose above a digest. Created by `with_digest`."""
 
     model: Compactor = attrs.field()
     digest: Digest = attrs.field(validator=must_be(Digest))
@@ -139,19 +141,19 @@ class WithDigest:
         )
 
     def for_conversation(self, *, recall: str | None = None) -> "WithDigest":
-        """Return this, its digest naming the recall tool of the conversation."""
+        """Return a copy whose digest names the recall tool of the conversation."""
         adapt = getattr(self.model, "for_conversation", None)
         model = self.model if adapt is None else adapt(recall=recall)
         return WithDigest(model, self.digest.for_conversation(recall=recall))
 
     async def compact(self, messages: list[Message], /) -> str:
         """Return prose and digest; raises as the model does."""
-        # The model first: where it fails, no digest is worked out for nothing.
+        # The model first: if it fails, the digest would be wasted work.
         prose = await self.model.compact(_each(messages, 0))
         return await self._under(prose, messages)
 
     async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
-        """Return prose with regard to `instructions`, and the digest; raises as the model does."""
+        """Return prose that follows `instructions`, and the digest; raises as the model does."""
         guided = getattr(self.model, "compact_with", None)
         if guided is None:
             return await self.compact(messages)
@@ -164,10 +166,10 @@ class WithDigest:
 
 
 def _each(messages: list[Message], part: int) -> list[Message]:
-    """Return the conversation with one part of its former summaries: the prose, or the digest.
+    """Return the conversation with only one part of its former summaries.
 
-    A summary that has no such part is left out; one that is no pair is the prose's. The notes go
-    with the digest.
+    Part 0 is the prose, part 1 the digest with the notes. A summary without that part is left out.
+    A summary without a digest is all prose.
     """
     shown: list[Message] = []
     for message in messages:
@@ -180,7 +182,7 @@ def _each(messages: list[Message], part: int) -> list[Message]:
 
 
 def _divide(summary: str) -> tuple[str, str]:
-    """Divide a summary before the title of the digest in it."""
+    """Split a summary into the prose and the digest, which begins with its title."""
     start = 0 if summary.startswith(f"{TITLE}\n") else summary.find(f"\n{TITLE}\n")
     if start < 0:
         return summary, ""

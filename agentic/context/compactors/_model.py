@@ -1,7 +1,7 @@
 """A compactor that asks a model.
 
-The model is any async callable from a prompt to its answer. What is larger than its window is
-folded: each part is summarized together with the summary of the parts before it.
+The model is any async callable from a prompt to an answer. A conversation that is larger than the
+model's window is folded: each part is summarized together with the summary of the parts before it.
 """
 
 import re
@@ -20,13 +20,14 @@ from agentic.tokens import CharCounter, Counter
 __all__ = ["Ask", "Model"]
 
 Ask: TypeAlias = Callable[[str], Awaitable[str]]
-"""From a prompt to the model's answer. What the call used, it tells by `usage.report`."""
+"""A function from a prompt to the model's answer. It can report its usage with `usage.report`."""
 
 _TOKENS_PER_WORD = 2
-"""Above the 1.3 of plain English: paths, ids and headings take more."""
+"""More than the 1.3 of plain English, because paths, ids and headings take more."""
 _LEAST_WINDOW = 1_000
 _SMALL_TOKENS = 200
-"""A summary up to this size may be longer than a short conversation: its headings alone are."""
+"""A summary of at most this size may be longer than what it replaces: in a short conversation, the
+headings alone can be longer."""
 _OVER = "[The rest of this summary was over its limit.]"
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _REFUSAL = re.compile(
@@ -34,17 +35,18 @@ _REFUSAL = re.compile(
     r"|i (?:can(?:no|')t|will not|won't|must decline)|as an ai\b|unfortunately,? i)",
     re.IGNORECASE,
 )
-"""How a refusal begins; a summary begins with a heading, or with a fact."""
+"""The beginning of a refusal; a summary begins with a heading or a fact."""
 
 
 @attrs.frozen
 class Model:
-    r"""Summarizes by asking a model, under fixed headings.
+    r"""Summarizes by asking a model for text under fixed headings.
 
     A former summary at the start of the messages is updated, not summarized again. Tool outputs are
-    shortened before they are sent. What overflows the model's window all the same is sent once
-    more, in smaller parts. A refusal, an empty answer, and one that is longer than what it stands
-    for are failures; one over `max_tokens` is cut after a line, and says so.
+    shortened before they are sent. If a prompt still overflows the model's window, it is sent once
+    more in smaller parts. A refusal, an empty answer, and an answer that is longer than what it
+    replaces are failures. An answer longer than `max_tokens` is cut at the end of a line, and a
+    last line says so.
 
     >>> import asyncio
     >>> async def ask(prompt):
@@ -57,15 +59,15 @@ class Model:
 
     ask: Ask = attrs.field()
     max_tokens: int = attrs.field(default=1_000, kw_only=True, validator=whole(50))
-    """The most that a summary counts. The model is told in words: by default under 500."""
+    """The largest size of a summary. The prompt states it in words: by default fewer than 500."""
     window: int = attrs.field(default=32_000, kw_only=True, validator=whole(_LEAST_WINDOW))
-    """What the model takes, prompt and answer together, in tokens."""
+    """The model's window for prompt and answer together, in tokens."""
     chunk_messages: int | None = attrs.field(
         default=None, kw_only=True, validator=whole(1, optional=True)
     )
-    """The most messages that are folded in one pass; None for as many as the window holds."""
+    """The largest number of messages in one pass; None means as many as fit the window."""
     max_output_chars: int = attrs.field(default=500, kw_only=True, validator=whole(50))
-    """What is sent of a tool's output and of a call's arguments, in characters."""
+    """The largest length of a tool output or a call in the prompt, in characters."""
     counter: Counter = attrs.field(factory=CharCounter, kw_only=True)
 
     @ask.validator
@@ -92,9 +94,10 @@ class Model:
 
     @staticmethod
     def least_window(max_tokens: int) -> int:
-        """Return the smallest window in which summaries of `max_tokens` can be asked for.
+        """Return the smallest window that allows summaries of `max_tokens`.
 
-        It holds the prompt, a former summary, the new one, and as much of the conversation.
+        It has room for the prompt, a former summary, the new one, and a part of the conversation
+        of the same size.
         """
         return _LEAST_WINDOW + 3 * max_tokens
 
@@ -102,13 +105,13 @@ class Model:
         """Return the summary.
 
         Raises:
-            CompactionRefused: there is nothing to summarize, or no summary in the answer.
-            Exception: whatever `ask` raises; a `ContextOverflow` only the second time.
+            CompactionRefused: there is nothing to summarize, or the answer is not a summary.
+            Exception: whatever `ask` raises; the first `ContextOverflow` is handled.
         """
         return await self._fold(messages, None)
 
     async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
-        """Return the summary, with regard to `instructions`; raises as `compact`."""
+        """Return a summary that follows `instructions`; raises as `compact` does."""
         return await self._fold(messages, instructions)
 
     async def _fold(self, messages: list[Message], instructions: str | None) -> str:
@@ -116,7 +119,7 @@ class Model:
         lines = list(entries(messages, self.max_output_chars))
         if not lines:
             raise CompactionRefused("there is nothing to summarize")
-        # The prompt's own words, the former summary and the answer take their part of the window.
+        # The fixed text of the prompt, the former summary and the answer also need room.
         done, room, retried = 0, self.window - _LEAST_WINDOW - 2 * self.max_tokens, False
         while done < len(lines):
             part = self._part(lines, done, room)
@@ -125,8 +128,8 @@ class Model:
             )
             try:
                 answer = await self.ask(prompt)
-            # The counter may count less than the provider does. Once: after half the size it is no
-            # longer a matter of counting.
+            # The counter may count lower than the provider. Retry only once: if half the size still
+            # overflows, the counter is not the reason.
             except ContextOverflow as overflow:
                 if retried:
                     raise
@@ -142,26 +145,26 @@ class Model:
         return self.max_tokens // _TOKENS_PER_WORD
 
     def _part(self, lines: Sequence[str], start: int, room: int) -> list[str]:
-        """Return the next lines that fit the room beside prompt and summary, at least one."""
+        """Return the next lines that fit the room; at least one."""
         part: list[str] = []
         used = 0
         for line in islice(lines, start, None):
             fitting = self._fitting(line, room)
             used += self.counter.count(fitting) + 1
-            # At least one line, clipped if need be, so that each pass gets on.
+            # At least one line, clipped if necessary, so that each pass makes progress.
             if part and (used > room or len(part) == self.chunk_messages):
                 break
             part.append(fitting)
         return part
 
     def _less_room(self, part: Sequence[str], window: int | None) -> int:
-        """Return what a part may take after this one was too large, in tokens."""
+        """Return the room for a part, in tokens, after this one was too large."""
         half = sum(self.counter.count(line) + 1 for line in part) // 2
         known = (window or 0) - _LEAST_WINDOW - 2 * self.max_tokens
         return min(half, known) if known > 0 else half
 
     def _fitting(self, line: str, room: int) -> str:
-        """Clip a line that alone is larger than the room."""
+        """Clip a line that is larger than the room by itself."""
         limit = len(line)
         while limit and self.counter.count(line) >= room:
             limit //= 2
@@ -169,7 +172,7 @@ class Model:
         return line
 
     def _check(self, answer: object, tokens_before: int) -> str:
-        """Take an answer, or say what is wrong with it."""
+        """Return the text of an answer, or raise CompactionRefused if it is not a summary."""
         if not isinstance(answer, str):
             raise CompactionRefused(f"the model answered {answer!r:.80}, which is not text")
         text = _THOUGHT.sub("", answer).strip()
@@ -182,7 +185,7 @@ class Model:
         return self._cut(text)
 
     def _cut(self, text: str) -> str:
-        """Hold the limit: whole lines from the start, and a line that says what is missing."""
+        """Cut to `max_tokens`: whole lines from the start, then a line that marks the cut."""
         if self.counter.count(text) <= self.max_tokens:
             return text
         room = self.max_tokens - self.counter.count(_OVER) - 1
@@ -196,6 +199,6 @@ class Model:
 
 
 def _former(messages: Sequence[Message]) -> str:
-    """Return the text of the former summary, if the messages begin with one."""
+    """Return the text of the former summaries among the messages; empty if there are none."""
     summaries = [message.summary.content for message in messages if message.summary is not None]
     return "\n\n".join(summaries)

@@ -1,8 +1,8 @@
-"""What a model is asked when it is to summarize a conversation, which is data in the prompt.
+"""The prompt for summarizing a conversation, which the prompt contains as data.
 
-It is one JSON object a line, in which nothing can pose as an instruction: a line break inside a
-text is escaped, so that no text can end the line it stands in, nor open a section of the prompt
-around it. Of a text that is too long both ends are there, and how much is missing between them.
+The conversation is one JSON object per line. Line breaks inside a text are escaped, so no text can
+end its line or start a new section of the prompt, and thus pose as an instruction. A text that is
+too long is shortened to its two ends, with the number of missing characters between them.
 """
 
 import json
@@ -22,7 +22,7 @@ SECTIONS = (
     ("Open", "work that is not finished, errors that stand, questions without an answer"),
     ("Needed to go on", "paths, names, ids, numbers, commands and values, exactly as they stand"),
 )
-"""The headings of a summary, and what goes under each."""
+"""The headings of a summary, and what belongs under each."""
 
 _TASK = """\
 Write a summary of a conversation between a user and an agent, for the agent, who will go on from it
@@ -40,13 +40,13 @@ There is a summary of what came before, between the marks below. Update it: what
 in its words, what is new is added, what is over or was overturned goes."""
 _FOCUS = "Look at this in particular, without leaving out the rest: {instructions}"
 _WORD_SEARCH = 24
-"""How far a cut moves to the next blank, in characters: most words are shorter."""
+"""How far a cut may move to the next blank, in characters: most words are shorter."""
 
 
 def write_prompt(
     lines: Sequence[str], *, former: str, instructions: str | None, max_words: int
 ) -> str:
-    """Put a prompt together: the task, the focus, the former summary, the conversation."""
+    """Return a prompt: the task, the focus, the former summary and the conversation."""
     headings = "\n".join(f"## {title}\n({what})" for title, what in SECTIONS)
     parts = [_TASK.format(headings=headings, max_words=max_words)]
     if instructions:
@@ -58,7 +58,7 @@ def write_prompt(
 
 
 def _marked(name: str, text: str) -> str:
-    """Put marks around a text, with a number that does not occur in it."""
+    """Return a text between marks, with a number such that the marks do not occur in the text."""
     number = 1
     while f"{name}-{number}>" in text:
         number += 1
@@ -66,10 +66,10 @@ def _marked(name: str, text: str) -> str:
 
 
 def entries(messages: Sequence[Message], max_output_chars: int) -> Iterator[str]:
-    """Write each message as a line; tool outputs are shortened, orphaned results left out.
+    """Yield each message as a line, with shortened tool outputs and without orphaned results.
 
-    System messages that the conversation starts with are passed over, summaries among them: what
-    was summarized before is not told again.
+    System messages at the start of the conversation are skipped. So are summaries, because the
+    former summary is a separate section of the prompt.
 
     >>> list(entries([Message("user", "Is it green?")], 500))
     ['{"user": "Is it green?"}']
@@ -100,15 +100,15 @@ def _entry(message: Message, max_output_chars: int) -> dict[str, Any]:
 
 
 def _attached(part: Media) -> str:
-    """Name a picture by its address, by which it may be found again; bytes say nothing."""
+    """Return the type of an attachment, and its address if it has one that is not inline data."""
     is_address = part.url and not part.url.startswith("data:")
     return f"{part.media_type} {part.url}" if is_address else part.media_type
 
 
 def clip(text: str, limit: int) -> str:
-    """Cut the middle out of a text, and say there how much is missing.
+    """Replace the middle of a text that is too long by a marker that says how much is missing.
 
-    Two thirds of the limit, in characters, go to the start. The marker comes on top.
+    Two thirds of the limit, in characters, go to the start. The marker is not counted.
 
     >>> clip("Please rename the parser and do not touch the tests", 24)
     'Please rename [... 33 characters left out ...] tests'
