@@ -1,10 +1,10 @@
-"""The hand-over note that needs no model: what was asked, what changed, where things stand.
+"""A hand-over note written without a model: what was asked, what changed, where things stand.
 
 Start with `Digest` and `ToolTable`.
 
 `_digest.py` lists the sections, each of which is a class. A conversation is read once, turn by turn
-(`_turns.py`); every section takes in turns and offers lines (`_section.py`); `_fit.py` gives them
-room. Add a section by writing its class, and putting it into the list.
+(`_turns.py`). Every section reads the turns and offers lines (`_section.py`), and `_fit.py` selects
+the lines that fit. To add a section, write a class and add it to the list.
 """
 
 import typing

@@ -1,7 +1,7 @@
-"""Which commands ran and how they ended last, and where things stand.
+"""Which commands ran and how their last runs ended, and where things stand.
 
-A command is its last part, without `cd`, redirections and the filters behind it. A later success
-of the same words clears a failure.
+A command line is named by its last part, without `cd`, redirections and the filters after it. A
+failure is cleared when the same words succeed later.
 """
 
 import re
@@ -19,14 +19,16 @@ from agentic.messages import ToolResult
 __all__ = ["Command", "Commands", "Status", "error_line"]
 
 LABEL_CHARS = 80
-"""Characters that name a command, and that two runs of it share: a line of a terminal."""
+"""The length of a command's label, one line of a terminal. Commands with the same label are counted
+as runs of the same command."""
 
-# What only looks, or does to files what the section of files says: how it ended is no news.
+# Commands that only look, or that change files as the section of files already says. A success is
+# not worth reporting.
 _LOOKING = """awk cat cd chmod cmp cp diff find grep head less ls mkdir mv nl patch pwd rg rm sed
 sleep sort tail test touch tree wc which git-add git-checkout git-diff git-log git-show git-stash
 git-status"""
 _LOOKS = frozenset(_LOOKING.split())
-# What ends many commands and says nothing of them: `; echo $?`, `|| true`.
+# Commands at the end of many command lines that do not characterize them: `; echo $?`, `|| true`.
 _TAILS = frozenset(["echo", "true", ":", "exit", "printf"])
 
 _NAMED_ERROR = re.compile(
@@ -39,27 +41,27 @@ _ERROR_WORD = re.compile(
 )
 _TAG = re.compile(r"</?[a-z_]+>")
 
-# How lists of to-dos call what is to be done, and what is done.
+# The keys under which to-do lists keep the text of an item, and the states of finished items.
 _TEXTS = ("content", "text", "title", "task", "step", "description")
 _CLOSED = {"completed", "complete", "done", "closed", "cancelled", "canceled", "skipped"}
 
 
 @attrs.define
 class Command:
-    """How one command ended, as often as it ran."""
+    """How often a command ran, and how its last run ended."""
 
     runs: int
     outcome: str
-    """The line that names the error, or else the last one that was printed."""
+    """The line that names the error, or otherwise the last line that was printed."""
     code: str
-    """The exit code, if one was stated."""
+    """The exit code, if the output states one."""
     failed: bool
-    """Whether it failed the last time."""
+    """Whether the last run failed."""
 
 
 @attrs.define
 class Commands(Section[Command]):
-    """The section of commands with their last outcome."""
+    """The section that lists commands with their last outcome."""
 
     heading = "Commands"
     noun = "commands"
@@ -67,8 +69,8 @@ class Commands(Section[Command]):
     record = Command
 
     def take(self, turn: Called) -> None:
-        """Take in a command that has a result, or a call that names no file."""
-        # Files are told by their section, and to-dos are where things stand.
+        """Add a command that has a result, or another call that names no file."""
+        # Files have their own section, and to-dos belong to "Where things stand".
         if turn.result is None or turn.paths or "todo" in turn.call.name:
             return
         is_run = turn.does == "run"
@@ -84,14 +86,14 @@ class Commands(Section[Command]):
                 self.known[label] = Command(runs, outcome, turn.exit_code, turn.failed)
 
     def failing(self) -> Iterator[str]:
-        """Yield what failed and never succeeded later, with the error, the newest first."""
+        """Yield commands that failed and did not succeed later, with the error, newest first."""
         for label, each in reversed(self.known.items()):
             if each.failed:
                 code = f" (exit {each.code})" if each.code.strip("0") else ""
                 yield f"`{label}`{code}" + (f": {each.outcome}" if each.outcome else "")
 
     def lines(self) -> Iterator[Line]:
-        """Yield a line for each command that succeeded, the newest first."""
+        """Yield a line for each command that succeeded, newest first."""
         for label, each in reversed(self.known.items()):
             if not each.failed:
                 often = f"ran {each.runs}x; last: " if each.runs > 1 else ""
@@ -101,14 +103,17 @@ class Commands(Section[Command]):
 @attrs.define
 class _State:
     text: str
-    """What was said last, or calls or to-dos, one a line."""
+    """The last reply, or waiting calls or to-dos, one per line."""
     ref: str = ""
-    """The message that it is from, if that is longer than what is shown at least."""
+    """The reference of the reply's message, if the reply may have to be cut."""
 
 
 @attrs.define
 class Status(Section[_State]):
-    """The last reply, the calls that wait for a result, and the open to-dos, under these names."""
+    """The last reply, the calls that wait for a result, and the open to-dos.
+
+    The keys of `known` are `reply`, `waiting` and `todos`.
+    """
 
     heading = "Where things stand"
     noun = "items"
@@ -116,10 +121,10 @@ class Status(Section[_State]):
     share = MAIN
     record = _State
     commands: Commands = attrs.field(kw_only=True)
-    """Knows which of them failed and never succeeded later."""
+    """The section that knows which commands failed and did not succeed later."""
 
     def take(self, turn: Words | Called) -> None:
-        """Take in what changes the state."""
+        """Update the state from a turn."""
         if isinstance(turn, Words):
             self.known.pop("waiting", None)
             if turn.kind == "reply":
@@ -135,7 +140,7 @@ class Status(Section[_State]):
                 self.known["todos"] = _State("\n".join(filter(None, todos)))
 
     def lines(self) -> Iterator[Line]:
-        """Yield the last words, what has no result, what is to be done, and what failed."""
+        """Yield the last reply, calls without a result, open to-dos, and failed commands."""
         if reply := self.known.get("reply"):
             yield Line(reply.text, cut(one_line(reply.text), PARAGRAPH), 2, reply.ref)
         for name in ("waiting", "todos"):
@@ -145,7 +150,7 @@ class Status(Section[_State]):
 
 
 def _todo(item: Any) -> str | None:
-    """Return a to-do, an empty text if it is closed; None if it is no to-do."""
+    """Return the text of a to-do, empty if it is closed; None if the item is not a to-do."""
     if not isinstance(item, dict) or not isinstance(status := item.get("status"), str):
         return None
     text = next((item[key] for key in _TEXTS if isinstance(item.get(key), str)), None)
@@ -156,7 +161,7 @@ def _todo(item: Any) -> str | None:
 
 
 def _main_words(command: str) -> list[str]:
-    """Return the words of the part that a command is about.
+    """Return the words of the main part of a command.
 
     >>> _main_words("cd src && make test 2>&1 | tail -3; echo $?")
     ['make', 'test']
@@ -169,10 +174,11 @@ def _main_words(command: str) -> list[str]:
 
 
 def error_line(result: ToolResult) -> str:
-    """Return the line that names the error, if it is long the beginning; empty if none does."""
+    """Return the line that names the error, shortened if it is long; empty if there is none."""
     message = result.error.message if result.error else ""
     text = _TAG.sub("", f"{result.output}\n{message}")
-    # The last error of a traceback is the one that was raised; a bare name says too little.
+    # The last error of a traceback is the one that was raised. A line with a message is preferred
+    # to a bare name.
     named = sorted(_NAMED_ERROR.findall(text), key=lambda line: ":" in line)
     lines = named[-1:] or [line for line in text.split("\n") if _ERROR_WORD.search(line)]
     told = (line for line in lines if TRACEBACK not in line and not _is_code(line))
@@ -180,12 +186,12 @@ def error_line(result: ToolResult) -> str:
 
 
 def _last_line(turn: Called) -> str:
-    """Return the last line that a program printed, if it is a short one."""
+    """Return the last line that a program printed; empty if that line is long."""
     lines = [line for line in turn.output[-ENDS:].split("\n") if not _is_code(line)]
     last = next((text for line in reversed(lines) if (text := _TAG.sub("", line).strip())), "")
     return one_line(last) if len(last) <= LINE // 2 else ""
 
 
 def _is_code(line: str) -> bool:
-    """Return whether a line only states the exit code, or that nothing was printed."""
+    """Return whether a line only states the exit code or that nothing was printed."""
     return line == "(no output)" or (len(line) < LINE // 2 and bool(exit_codes(line)))

@@ -1,4 +1,4 @@
-"""A compactor that needs no model: the sections of its note, and what the next one is given."""
+"""A compactor that needs no model: the sections of its note, and what it stores for the next."""
 
 import re
 from collections import defaultdict
@@ -27,16 +27,18 @@ _Sections: TypeAlias = dict[str, Section[Any]]
 
 _TOOL = re.compile(r"[\w.-]{1,128}")
 _STORED_CHARS = (1, 3)
-"""What a section hands on, in characters for each token of the digest; and one that is complete.
-All of it is at most three times the text: the state of a conversation stays a few kilobytes."""
+"""The characters that a section, or one that must be complete, may store in the notes, for each
+token of the digest. The notes are at most three times as long as the text, so the state of a
+conversation stays within a few kilobytes."""
 _NOTES, _VERSION = "digest", 3
-"""A higher version: notes of lower ones are no longer read, and their text is quoted."""
+"""The key and the format version of the notes. Notes of another version are not read; the text of
+such a digest is quoted instead."""
 
 
 def _sections() -> _Sections:
-    """Return the sections in the order in which they are read, by their names in the notes.
+    """Return the sections in reading order, by their names in the notes.
 
-    To add one, write a class with `take` and `lines` (see `Section`), and add a line here.
+    To add a section, write a class with `take` and `lines` (see `Section`), and add a line here.
     """
     files, commands = Files(), Commands()
     return {
@@ -55,16 +57,22 @@ def _sections() -> _Sections:
 class Digest:
     """Writes a hand-over note in Markdown: deterministic, offline, in linear time.
 
-    In the order in which a successor reads: what the user asked, each request, the newest in full
-    as far as there is room; where things stand; what was decided, found and refused; the files that
-    were changed, in a shell too, and that were read; commands with their last outcome; and in the
-    room that is left the lines in which identifiers were last seen. What finds no room is counted.
+    The sections come in the order in which a successor needs them:
 
-    A section with nothing in it is left out, and an empty conversation has no digest at all. What
-    the next generation needs goes beside the text, in its notes (see `messages.SummaryText`): a
-    former digest is merged section by section. A summary without such notes is quoted. System
-    messages at the start are passed over. A `Manager` leaves pinned messages in the history and
-    gives none of them to a compactor; used alone, a digest quotes them.
+    - each of the user's requests, the newest in full if there is room
+    - where things stand
+    - what was decided, found and refused
+    - the files that were changed, including from a shell, and the files that were read
+    - commands with their last outcome
+    - in the remaining room, the lines in which identifiers were last seen
+
+    A section says how many of its lines did not fit. An empty section is left out, and the digest
+    of an empty conversation is empty.
+
+    The data for merging a digest into the next one, section by section, is in the notes of the text
+    (see `messages.SummaryText`). A summary without such notes is quoted. System messages at the
+    start are skipped. A `Manager` keeps pinned messages in the history and does not pass them to a
+    compactor; used alone, a digest quotes them.
 
     >>> import asyncio
     >>> messages = [Message("user", "Is it green?"), Message("assistant", "All tests pass now.")]
@@ -79,12 +87,12 @@ class Digest:
     """
 
     max_tokens: int = attrs.field(default=2000, validator=whole(1))
-    """The most that a digest counts. With no room for a single entry the digest is empty."""
+    """The largest size of a digest. If there is no room for a single entry, the digest is empty."""
     counter: Counter = attrs.field(factory=CharCounter)
     tools: ToolTable = attrs.field(factory=ToolTable, validator=must_be(ToolTable))
     recall: str | None = attrs.field(default=None)
-    """The name of a tool that reads a session's own past back, for the cuts in long texts to name;
-    None where the model has none. A View sets it, where it knows of such a tool."""
+    """The name of the tool with which the model can read earlier parts of its session, for use
+    where a long text is cut; None if there is no such tool. A View sets it if it knows of one."""
 
     @counter.validator
     def _check_counter(self, _: object, value: object) -> None:
@@ -97,13 +105,14 @@ class Digest:
             raise ConfigError("recall", value, allowed, "name the tool, or leave it out")
 
     def for_conversation(self, *, recall: str | None = None) -> "Digest":
-        """Return this digest, naming the recall tool of the conversation."""
+        """Return a digest that names the recall tool of the conversation."""
         return self if self.recall or not recall else attrs.evolve(self, recall=recall)
 
     def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
-        """Return the digest of a conversation, or of a part of one; a view may count its own way.
+        """Return the digest of a conversation, or of a part of one.
 
-        It is a `SummaryText`: its notes are for the digest that folds it into the next one.
+        It is a `SummaryText`, whose notes are read when it is merged into the next digest. A view
+        passes its own `counter`, so that the digest is measured like the rest of the view.
         """
         if counter is not None:
             must_count("counter", counter)
@@ -125,7 +134,7 @@ class Digest:
 
 
 def _read(turns: Iterable[Turn], sections: _Sections) -> None:
-    """Have the sections take in turns; a former digest is gone on from, not quoted."""
+    """Pass the turns to the sections; a former digest is restored, not quoted."""
     readers = defaultdict(list)
     for section in sections.values():
         for kind in section.takes:
@@ -137,7 +146,7 @@ def _read(turns: Iterable[Turn], sections: _Sections) -> None:
             if isinstance(plain, Mapping) and plain.get("v") == _VERSION:
                 for name, section in sections.items():
                     section.restore(plain.get(name))
-                # Above a digest there may be the prose of a model.
+                # Quote only what is above the digest: it may be the prose of a model.
                 taken = attrs.evolve(turn, text=turn.text.partition(TITLE)[0])
         for take in readers[turn.kind]:
             take(taken)

@@ -1,7 +1,7 @@
-"""Which files a conversation changed, and what happened to each; and which ones it read.
+"""Which files a conversation changed, what happened to each, and which files it only read.
 
-A failed call changes nothing. A file that was put back, or created and deleted again, is not
-changed.
+A failed call changes nothing. A file that was restored, or created and then deleted, does not count
+as changed.
 """
 
 import posixpath
@@ -18,12 +18,13 @@ from agentic.context.digest._turns import Called
 __all__ = ["File", "Files", "FilesRead"]
 
 MAX_NAMES = 10
-"""Files of a folder in one line: a longer line would go as a whole for want of room."""
+"""The most files of a folder in one line. If there is no room for a line, all of it is left out, so
+lines must not be too long."""
 
-# Where systems put temporary files, and what belongs to the user and not to the project.
+# Folders of temporary files, and the user's home, which is not part of the project.
 _OUTSIDE = ("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "~/")  # noqa: S108
 _PATCHING = re.compile(r"^patching file '?([^'\n]+)", re.MULTILINE)
-"""What `patch` prints: the patch itself may stand in a file that was written long before."""
+"""What `patch` prints. The patch itself may be in a file that was written much earlier."""
 _OF_TOOLS: Mapping[str | None, What] = {
     "read": "read", "write": "written", "edit": "changed", "delete": "deleted",
 }  # fmt: skip
@@ -34,13 +35,13 @@ class File:
     """What happened to a file; nothing if it was only read."""
 
     state: str = ""
-    """`new`, `deleted`, or empty for a file that was there before and still is."""
+    """`new`, `deleted`, or empty for a file that existed before and still does."""
     edits: int = 0
-    """How often it was changed after it was there."""
+    """How often it was changed, without its creation."""
 
     @property
     def story(self) -> str:
-        """What happened to it, in brackets."""
+        """What happened to it, in parentheses; empty if it was only read."""
         edited = "edited" if self.edits == 1 else f"edited {self.edits}x" if self.edits else ""
         told = [self.state] if self.state == "deleted" else [self.state, edited]
         return f" ({', '.join(filter(None, told))})" if any(told) else ""
@@ -48,7 +49,7 @@ class File:
 
 @attrs.define
 class Files(Section[File]):
-    """Every file that was changed or read, by its path as it was named first."""
+    """Every file that was changed or read, by the path under which it first appeared."""
 
     heading = "Files changed"
     noun = "folders"
@@ -58,17 +59,17 @@ class Files(Section[File]):
     record = File
 
     def take(self, turn: Called) -> None:
-        """Take in a call that has a result; nothing else changes files."""
+        """Add the effects of a call that has a result; nothing else changes files."""
         for path, what in _effects_of(turn) if turn.result else ():
             if is_path(path):
                 self._apply(self._key(path), what)
 
     def lines(self) -> Iterator[Line]:
-        """Yield the files that were changed, a line for each folder, the newest first."""
+        """Yield the files that were changed, with a line for each folder, newest first."""
         return self.by_folder(was_changed=True)
 
     def by_folder(self, *, was_changed: bool) -> Iterator[Line]:
-        """Yield lines that name files below the folder that all share, those outside of it last."""
+        """Yield lines with paths relative to the common folder; files outside the project last."""
         inside = [path for path in self.known if path[0] == "/" and not path.startswith(_OUTSIDE)]
         shared = {posixpath.dirname(path) for path in inside}
         base = posixpath.commonpath(shared).rstrip("/") + "/" if len(shared) > 1 else ""
@@ -100,7 +101,7 @@ class Files(Section[File]):
             self.known[path] = File()
 
     def _undo(self, path: str, what: What) -> None:
-        """Delete a file, or put it back as `git` does, which leaves new files alone."""
+        """Delete a file, or restore it as `git` does, which does not affect new files."""
         file = self.known.get(path, File())
         if file.state != "new":
             self.known[path] = File("deleted" if what == "deleted" else "")
@@ -108,7 +109,7 @@ class Files(Section[File]):
             del self.known[path]
 
     def _named(self, path: str, what: What) -> list[str]:
-        """Return the known files that a path, a folder or a pattern stands for."""
+        """Return the known files that match a path, a folder or a pattern."""
         if path == ".":
             return [each for each in self.known if not each.startswith(_OUTSIDE)]
         below = f"{path}/"
@@ -117,19 +118,19 @@ class Files(Section[File]):
             for each in self.known
             if each == path or each.startswith(below) or fnmatchcase(each, path)
         ]
-        # Of what was never seen, only a file that was deleted by its name is worth a word.
+        # Of files that were not seen before, only one deleted by its name is worth reporting.
         is_file = "." in posixpath.basename(path)[1:] and not fnmatchcase(path, "*[*?[]*")
         return found or [path] * (what == "deleted" and is_file)
 
     def _key(self, path: str) -> str:
-        """Return what a file is known by: its absolute and its relative path are one."""
+        """Return the path by which a file is known, so that absolute and relative paths match."""
         path = posixpath.normpath(path)
         if path in self.known or f"{path}/".startswith(_OUTSIDE):
             return path
         if path.startswith("/"):
             below = [path[at + 1 :] for at, mark in enumerate(path) if mark == "/"]
             return next((each for each in below if "/" in each and each in self.known), path)
-        # A relative path starts in the folder of the newest absolute one, or above.
+        # A relative path is taken to start in the folder of the newest absolute one, or above it.
         folder = next((each for each in reversed(self.known) if each.startswith("/")), "")
         while (folder := posixpath.dirname(folder)).strip("/"):
             if (found := posixpath.normpath(f"{folder}/{path}")) in self.known:
@@ -150,7 +151,7 @@ def _effects_of(turn: Called) -> Iterator[Effect]:
 
 @attrs.define
 class FilesRead(Section[File]):
-    """The files that were read and not changed."""
+    """The files that were read but not changed."""
 
     heading = "Files read"
     noun = "folders"
@@ -159,5 +160,5 @@ class FilesRead(Section[File]):
     files: Files = attrs.field(kw_only=True)
 
     def lines(self) -> Iterator[Line]:
-        """Yield them, a line for each folder, the newest first."""
+        """Yield the files, with a line for each folder, newest first."""
         return self.files.by_folder(was_changed=False)

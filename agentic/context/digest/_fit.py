@@ -1,9 +1,9 @@
-"""Which lines find room.
+"""Selection of the lines of a digest that fit its size.
 
-Each section has what it needs up to its share; then sections that should be complete have the rest
-of their lines in short; then the index has room, and what it leaves goes to whatever was cut, in
-the order in which it is read. Room is measured in characters: how many of them make the tokens that
-are allowed is found by trying.
+First, each section gets what it needs, up to its share of the room. Then sections that must be
+complete get the rest of their lines in short form. Then the index gets its share. What it does not
+use goes to lines that were cut or left out, in reading order. Room is measured in characters; how
+many characters make up the allowed tokens is found by trying.
 """
 
 from collections import Counter
@@ -20,28 +20,29 @@ __all__ = ["TITLE", "fit"]
 
 TITLE = "# Digest of the conversation so far"
 _CHARS_PER_TOKEN = 4
-"""Where trying begins: few texts have more, by any counter."""
+"""The ratio of the first try: few texts have more characters per token, by any counter."""
 _LEAST_STEP, _MOST_STEP = 0.5, 0.97
-"""What is left of the room for another try."""
+"""The range of the factor by which the room shrinks for the next try."""
 _INDEX_SHARE = 0.2
-"""What the index has of all, however much the sections have to say. With 0.4, a session of 88
-requests shows 66 % of them at 2,000 tokens instead of 90 %, and 3 points more of what is used."""
+"""The share of the index, even if the sections need more room. With 0.4, a session of 88 requests
+shows 66 % of them at 2,000 tokens instead of 90 %, and 3 percentage points more of the identifiers
+that are used again."""
 _TWICE = 2
-"""So often a line may stand in a digest: once where it belongs, and once in what quotes it."""
+"""How often a line may occur in a digest: once in its own place, and once where it is quoted."""
 
 
 @attrs.define
 class _Draft:
-    """A section while it is given room."""
+    """A section while its lines are selected."""
 
     section: Section[Any]
     lines: Sequence[Line]
     shorts: Sequence[str]
     wholes: Sequence[str]
-    """Every line as an item of a list."""
+    """Every line in full, as a list item."""
     recall: str
     shown: dict[int, str] = attrs.field(factory=dict)
-    """Items by the position of their lines."""
+    """The selected items by the position of their lines."""
 
     @property
     def text(self) -> str:
@@ -55,7 +56,7 @@ class _Draft:
         return f"\n\n## {self.section.heading}"
 
     def grow(self, room: float, *, in_short: bool = False) -> int:
-        """Show more, the best lines in short and then as whole as may be; return the growth."""
+        """Add the best lines in short form, then extend them; return the growth in characters."""
         before = len(self.text) if self.shown else 0
         room -= 0 if self.shown else len(self._head) + len(self._rest(len(self.lines)))
         ranked = sorted(range(len(self.lines)), key=lambda at: -self.lines[at].rank)
@@ -71,7 +72,7 @@ class _Draft:
         return len(self.text) - before if self.shown else 0
 
     def _longer(self, at: int, room: int) -> str:
-        """Return as much as there is room for of a line that may be cut, or all of another."""
+        """Return a line in full, or as much of it as fits if it may be cut."""
         ref, item = self.lines[at].ref, self.wholes[at]
         if len(item) <= room or ref is None:
             return item
@@ -91,7 +92,7 @@ def fit(
     count: Callable[[str], int],
     recall: str,
 ) -> str:
-    """Return the text of a digest; empty if not a single line fits."""
+    """Return the text of a digest; empty if no line fits."""
     drafts = []
     for section in sections:
         lines = list(section.lines())
@@ -108,7 +109,7 @@ def fit(
 
 
 def _write(drafts: Sequence[_Draft], index: Index, room: int) -> str:
-    """Return a digest of so many characters."""
+    """Return a digest of about `room` characters."""
     left = (1 - _INDEX_SHARE) * room - len(TITLE)
     for draft in drafts:
         draft.shown.clear()
@@ -124,9 +125,9 @@ def _write(drafts: Sequence[_Draft], index: Index, room: int) -> str:
 
 
 def _text(drafts: Sequence[_Draft], index: Index, room: int) -> str:
-    """Return sections and, in the room that is left, the index in a fence that is none of it.
+    """Return the sections and, in the remaining room, the index in a code fence.
 
-    A line that stands there twice already is left out.
+    The fence is longer than any fence in the index. A line that already occurs twice is left out.
     """
     text = TITLE + "".join([draft.text for draft in drafts if draft.shown])
     heading, fence = f"\n\n## {index.heading}\n", "```"
@@ -148,13 +149,13 @@ def _text(drafts: Sequence[_Draft], index: Index, room: int) -> str:
 
 
 def _item(text: str) -> str:
-    r"""Return a text as an item of a list; its lines stay lines, and are nothing but text.
+    r"""Return a text as a list item; line breaks are kept, and Markdown syntax is escaped.
 
     >>> print(_item("Now:\n# obey"))
     - Now:
       \# obey
     """
     first, *rest = [line for line in tidy(text).expandtabs(4).split("\n") if line.strip()] or [""]
-    # A line of a paragraph may be indented as it was: it stays a line of the paragraph.
+    # Continuation lines keep their indentation: they remain part of the item's paragraph.
     indented = (f"{line[: -len(line.lstrip())]}{escape(line.strip())}" for line in rest)
     return "\n  ".join([f"- {escape(first.strip())}", *indented])

@@ -1,9 +1,10 @@
-"""Where identifiers were last seen: whole lines, as many as there is room for.
+"""The lines in which identifiers were last seen, as many as fit.
 
-An identifier is a path, a name with joints or capitals inside, or a long number. It stands in the
-newest line that has it. Lines are chosen by how many texts mention what they show, for each
-character that they take. Texts are read from the newest back until there is enough to choose from,
-so that the time depends on the room and not on the length of the conversation.
+An identifier is a path, a name with separators, inner capitals or digits, or a long number. It is
+shown in the newest line that contains it. Lines are ranked by the number of texts that mention
+their identifiers, divided by the length of the line. Texts are read from the newest back until
+there is enough to choose from, so the time depends on the room, not on the length of the
+conversation.
 """
 
 import re
@@ -20,11 +21,11 @@ from agentic.context.digest._turns import Called, Words
 __all__ = ["Index"]
 
 _LOOK_BACK = 20
-"""Characters that are read for each character of room. With 10, what is used again is shown 0.5
-points less often at 2,000 tokens, and no less at 8,000."""
+"""The number of characters that are read for each character of room. With 10, identifiers that are
+used again are shown 0.5 percentage points less often at 2,000 tokens, and no less at 8,000."""
 _SAID = 3
-"""What a mention counts in what was said or called, where one in an output counts 1. Counted alike,
-3 points less is shown of what is used again."""
+"""The weight of a mention in a message or a call; one in an output counts 1. With equal weights,
+3 percentage points fewer of the identifiers that are used again are shown."""
 
 _SEPARATORS = "".join(chr(code) for code in range(128) if not re.match(r"[\w./~@-]", chr(code)))
 _BLANKS = str.maketrans(dict.fromkeys(_SEPARATORS, " ") | {"\n": "\n"})
@@ -33,26 +34,26 @@ _NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9_]|[^\W0-9_][0-9]|[0-9]{
 
 @attrs.frozen
 class _Chosen:
-    """A line that was chosen needs no more than itself."""
+    """The record of a chosen line; it has no data except its key, the line itself."""
 
 
 @attrs.define
 class Index(Section[_Chosen]):
-    """The lines of a conversation, of which `choose` takes the best."""
+    """The lines of a conversation, from which `choose` selects the best."""
 
     heading = "Last seen, newest first"
     noun = "lines"
     takes = ("request", "reply", "summary", "call")
     record = _Chosen
     _texts: list[tuple[str, int]] = attrs.field(factory=list)
-    """With what a mention in it counts."""
+    """Texts, each with the weight of a mention in it."""
     _mentions: Counter[str] = attrs.field(factory=Counter)
-    """What the texts that have each word count together."""
+    """The total weight of the texts that contain each word."""
     _seen: list[tuple[str, set[str]]] = attrs.field(factory=list)
-    """Lines, and what is seen there for the last time; the newest first."""
+    """Lines with the identifiers that were last seen in them, newest first."""
 
     def take(self, turn: Words | Called) -> None:
-        """Take in the texts of a turn."""
+        """Add the texts of a turn."""
         if isinstance(turn, Called):
             self._texts += [(text, _SAID) for text in _texts_in([turn.arguments])]
             self._texts.append((turn.output, 1))
@@ -60,13 +61,13 @@ class Index(Section[_Chosen]):
             self._texts.append((turn.text, _SAID))
 
     def lines(self) -> Iterator[Line]:
-        """Yield nothing: the index has the room that is left, and knows how to fill it."""
+        """Yield nothing: `choose` selects the lines when the remaining room is known."""
         return iter(())
 
     def choose(self, room: int, shown: str) -> list[str]:
-        """Return the best lines of so many characters in all, newest first.
+        """Return the best lines that together fit `room` characters, newest first.
 
-        An identifier that stands in the text that is shown needs no line.
+        Identifiers that already occur in the text `shown` are not counted.
         """
         if not self._seen:
             former = [(line, _SAID) for line in self.known]
@@ -103,7 +104,7 @@ class Index(Section[_Chosen]):
 
 
 def _shown(line: str, names: set[str]) -> Iterator[tuple[str, set[str]]]:
-    """Yield what is shown of a line: all of it, or pieces of a long one that begin with a name."""
+    """Yield a line, or pieces of a long line that each begin with an identifier."""
     line = tidy(line).strip()
     for name in sorted(names, key=lambda name: (line.find(name), name)):
         if name in names:
@@ -114,7 +115,7 @@ def _shown(line: str, names: set[str]) -> Iterator[tuple[str, set[str]]]:
 
 
 def _texts_in(values: list[Any]) -> Iterator[str]:
-    """Yield the texts among values, however deep."""
+    """Yield the strings among values, at any depth."""
     while values:
         value = values.pop()
         if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What is quoted as it stands: the user's requests, notices by others, summaries by others."""
+"""Texts that are quoted verbatim: the user's requests, notices, and other tools' summaries."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,14 @@ from agentic.context.digest._turns import Words
 __all__ = ["FormerSummaries", "Notices", "Requests"]
 
 _OPENING = 52
-"""Characters that an older request has at least, eight words or so; other texts: a paragraph."""
+"""The length of the short form of an older request in characters, about eight words. For other
+texts it is a paragraph."""
 
 
 @attrs.define
 class _Quote:
     ref: str
-    """The message that it is from, if it is a message."""
+    """The reference of the message that is quoted; empty for a summary."""
     times: int
 
 
@@ -25,13 +26,13 @@ class _Quotes(Section[_Quote]):
     record = _Quote
 
     def take(self, turn: Words) -> None:
-        """Take in a text; one that was there before moves to the end."""
+        """Add a text; if it occurred before, it moves to the end."""
         if text := turn.text.strip():
             former = self.known.pop(text, None)
             self.known[text] = _Quote(turn.ref, former.times + 1 if former else 1)
 
     def lines(self) -> Iterator[Line]:
-        """Yield the texts from the first to the newest, which is worth most, and the first next."""
+        """Yield the texts, oldest first. The newest ranks highest, followed by the first."""
         newest = len(self.known) - 1
         for at, (text, quote) in enumerate(self.known.items()):
             times = f" ({quote.times} times)" if quote.times > 1 else ""
@@ -41,7 +42,7 @@ class _Quotes(Section[_Quote]):
 
 
 class Requests(_Quotes):
-    """What the user asked: the first request and the newest have most of the room."""
+    """What the user asked; the first request and the newest get most of the room."""
 
     heading = "What the user asked"
     noun = "requests"
@@ -50,12 +51,12 @@ class Requests(_Quotes):
     is_complete = True
 
     def shorten(self, text: str, *, is_newest: bool) -> str:
-        """Return a line of a request, and more of the newest."""
+        """Return a line's worth of an older request, and more of the newest."""
         return super().shorten(text if is_newest else cut(text, LINE), is_newest=is_newest)
 
 
 class Notices(_Quotes):
-    """What the application said in between, and what is pinned."""
+    """Messages that the application inserted, and pinned outputs."""
 
     heading = "Said by the application, or pinned"
     noun = "messages"
@@ -63,7 +64,7 @@ class Notices(_Quotes):
 
 
 class FormerSummaries(_Quotes):
-    """Summaries that somebody else wrote, or an older version: the best there is of what was."""
+    """Summaries from other tools or an older version; nothing else is left of what they cover."""
 
     heading = "Former summary"
     noun = "summaries"

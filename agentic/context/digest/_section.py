@@ -1,4 +1,4 @@
-"""What a section of a digest is: it takes in turns one by one, and offers lines."""
+"""The base class of the sections of a digest, which read turns one by one and offer lines."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, TypeVar
@@ -13,55 +13,58 @@ __all__ = ["MAIN", "STORED_CHARS", "Line", "Section"]
 R = TypeVar("R", bound=attrs.AttrsInstance)
 
 MAIN, SIDE = 0.18, 0.04
-"""Shares of the room. Main sections seldom need all of theirs: what any leaves is the index's."""
+"""Shares of the room. Main sections seldom need all of theirs; the index gets the rest."""
 STORED_CHARS = 4000
-"""The most of one text that the next generation gets: a page, more than any section shows."""
+"""The largest length of a text in the notes: a page, which is more than any section shows."""
 
 
 @attrs.frozen
 class Line:
-    """A line that a section offers, as plain text: whoever renders it adds marker and escapes."""
+    """A line that a section offers, as plain text. `_fit.py` adds the list marker and escapes."""
 
     text: str
-    """The whole of it; several lines if it was quoted from several."""
+    """The full text; it has several lines if the quoted text has."""
     short: str = ""
-    """What may stand in its place where room is scarce; empty if it is whole or not at all."""
+    """A short form for when there is little room; empty if only the full text may be shown."""
     rank: float = 0.0
-    """What it is worth beside the other lines of its section: the highest stays longest, of two
-    that are equal the first."""
+    """The priority within its section: higher ranks are shown first, and earlier lines first among
+    equals."""
     ref: str | None = None
-    """If it may be cut anywhere between `short` and `text`: the message that it quotes, or an empty
-    text if it is no message."""
+    """None if the text may not be cut. Otherwise it may be cut anywhere between `short` and `text`,
+    and this is the reference of the quoted message, or empty if it is not a message."""
 
 
 @attrs.define
 class Section(Generic[R]):
-    """Reads a conversation into records. To merge two generations, restore the former and go on."""
+    """Reads a conversation into records.
+
+    To continue from a former digest, restore its records and then read the new turns.
+    """
 
     known: dict[str, R] = attrs.field(factory=dict)
-    """A record of texts, numbers and booleans for each text that it knows; the newest is last."""
+    """A record of strings, numbers and booleans for each known text; the newest is last."""
     heading: ClassVar[str]
     noun: ClassVar[str]
-    """What its lines are, in the plural."""
+    """What its lines are called, in the plural."""
     takes: ClassVar[tuple[Kind, ...]]
-    """The kinds of turns that it takes in."""
+    """The kinds of turns that it reads."""
     record: ClassVar[type[Any]]
     share: ClassVar[float] = SIDE
     is_complete: ClassVar[bool] = False
-    """Whether a successor needs every line of it, if only in short."""
+    """Whether a successor needs every line, at least in short form."""
 
     def take(self, turn: Any) -> None:
-        """Take in the next turn of the conversation."""
+        """Read the next turn of the conversation."""
         raise NotImplementedError
 
     def lines(self) -> Iterator[Line]:
-        """Yield what there is to say, in the order in which it is read."""
+        """Yield the lines of the section in reading order."""
         raise NotImplementedError
 
     def to_plain(self, max_chars: int) -> list[list[Any]]:
-        """Return what the next generation needs, as plain JSON: the first text, and the newest.
+        """Return the records for the next digest as plain JSON: the first, and the newest ones.
 
-        Of those between, as many of the newest as `max_chars` characters have room for.
+        The newest is always included. Earlier ones are included as far as `max_chars` allows.
         """
         if not self.known:
             return []
@@ -76,12 +79,12 @@ class Section(Generic[R]):
         return [[cut(first[0], STORED_CHARS), *first[1:]], *reversed(kept)]
 
     def shorten(self, text: str, *, is_newest: bool) -> str:
-        """Return so much of a text, which is not the first one, as the next generation needs."""
+        """Return the part of a text that is stored for the next digest. Not used for the first."""
         del is_newest
         return cut(text, STORED_CHARS)
 
     def restore(self, plain: object) -> None:
-        """Go on from what `to_plain` returned. What is damaged is passed over."""
+        """Restore the records that `to_plain` returned; damaged ones are skipped."""
         types = [str, *(field.type for field in attrs.fields(self.record))]
         for entry in plain if isinstance(plain, list) else ():
             is_whole = isinstance(entry, list) and len(entry) == len(types)

@@ -1,8 +1,8 @@
-"""What a shell command does to files, as far as a plain reader of the command sees it.
+"""What a shell command does to files, as far as the text of the command shows.
 
-Nothing is run or expanded: a path that holds a variable or a substitution is nobody's. A script
-that a command carries counts as run, since a script is written to be run. A patch that is only
-written to a file does not count as applied: many fail, and `patch` says what it changed.
+Nothing is run or expanded: a path with a variable or a substitution is ignored. A script inside a
+command counts as executed, because that is usually its purpose. A patch that is only written to a
+file does not count as applied: many patches fail, and `patch` prints which files it changed.
 """
 
 import posixpath
@@ -18,12 +18,12 @@ __all__ = ["Effect", "Part", "What", "effects", "is_path", "patch_effects", "spl
 
 What: TypeAlias = Literal["read", "written", "changed", "deleted", "reverted"]
 Effect: TypeAlias = tuple[str, What]
-"""A path and what happens to the file, or to all files below the path."""
+"""A path and what happens to that file, or to all files below that path."""
 
 MAX_PATH_CHARS = 300
-"""Longest word that is taken for a path: paths of projects are far shorter, scripts are longer."""
+"""The longest word that can be a path: paths in projects are far shorter, scripts are longer."""
 
-# No alternative looks behind the next quote, `<` or line that it cannot take: the cost is linear.
+# No alternative scans past the next quote, `<` or line that it cannot match, so the cost is linear.
 _HEREDOC = re.compile(
     r"(<<-?[ \t]*(['\"]?)([A-Z]\w*)\2[^\n<]*\n)((?:(?!\t*\3$)[^\n]*\n)*)[^\n]*", re.MULTILINE
 )
@@ -39,24 +39,25 @@ _NO_PROGRAM = re.compile(
     r"[A-Za-z_]\w*=|-|[0-9][0-9.]*[smh]?$"
     r"|(?:if|then|else|elif|do|while|until|!|\{|sudo|time|nohup|exec|timeout|env|xargs)$"
 )
-"""Keywords, assignments, wrappers and their options stand before the program."""
+"""Words that may come before the program: keywords, assignments, wrappers and their options."""
 
 _DRY = frozenset(["--cached", "--staged", "--check", "--dry-run", "-b"])
-"""With these options, programs do nothing to files."""
+"""Options with which a program does not change files."""
 _WHATS: Mapping[str, What] = {
     **dict.fromkeys(["cat", "head", "tail", "less", "nl", "sed", "perl"], "read"),
     **dict.fromkeys(["tee", "touch", "cp", "mv", "git mv"], "written"),
     **dict.fromkeys(["rm", "git rm"], "deleted"),
     **dict.fromkeys(["git checkout", "git restore"], "reverted"),
 }
-"""What happens to the files that are named. A branch is no known file, and nothing to put back."""
+"""What each program does to the files in its arguments. A branch name has no effect, because it is
+not the path of a known file."""
 
 _PATH = r"""["']([^"'\n{}$]+)["']"""
 _OPENED = re.compile(
     rf"""\b(?:open\({_PATH}, ?(?:mode ?= ?)?["'](?:[wax]|r\+)|Path\({_PATH}\)\.write_"""
     rf"""|writeFile(?:Sync)?\({_PATH})"""
 )
-"""How a script writes a file that it names there."""
+"""The places where a script opens for writing, or writes, a file that it names literally."""
 _PATCHED = re.compile(
     r"^(?:\+\+\+ (?:b/)?|\*\*\* (Add|Update|Delete|Move)(?: File| to): )([^\t\n]+)", re.MULTILINE
 )
@@ -67,24 +68,24 @@ class Part:
     """A simple command: its words without quotes, where its output goes, and its heredoc."""
 
     words: list[str] = attrs.field(factory=list)
-    """Without keywords, assignments and wrappers: the first one is the program."""
+    """The words without keywords, assignments and wrappers: the first one is the program."""
     outputs: list[Effect] = attrs.field(factory=list)
     heredoc: str = ""
     piped: bool = False
-    """Whether it reads what the part before it prints."""
+    """Whether its input is the output of the part before it."""
 
     def add(self, word: str, redirection: str) -> None:
-        """Append a word, or where the operator before it leads."""
+        """Append a word, or the target of the redirection before it."""
         if ">" in redirection:
             self.outputs.append((word, "changed" if ">>" in redirection else "written"))
         elif not redirection and (self.words or not _NO_PROGRAM.match(word)):
             self.words.append(word)
 
 
-# Two sections ask for the same command, one after the other.
+# A cache of one, because two sections split the same command one after the other.
 @lru_cache(maxsize=1)
 def split_command(command: str) -> tuple[Part, ...]:
-    r"""Split a command into its simple commands, in their order.
+    r"""Split a command into its simple commands, in order.
 
     >>> [part.words for part in split_command("cd 'my src' && LANG=C make 2>&1 | tail -3")]
     [['cd', 'my src'], ['make'], ['tail', '-3']]
@@ -99,7 +100,7 @@ def split_command(command: str) -> tuple[Part, ...]:
     parts = [part]
     for operator, word, stray in _TOKEN.findall(command):
         if stray:
-            # A quotation that never ends: the shell refuses all that is not done yet.
+            # An unterminated quote: the shell rejects the part that it belongs to and what follows.
             parts.pop()
             break
         if word:
@@ -116,7 +117,7 @@ def split_command(command: str) -> tuple[Part, ...]:
 
 
 def _unquote(word: str) -> str:
-    """Return a word without its quotes; those inside of others stay."""
+    """Return a word without its quotes; a quote inside other quotes stays."""
     if not any(quote in word for quote in "'\"\\"):
         return word
     if word[0] in "'\"" and word[0] == word[-1] and word.count(word[0]) <= len("''"):
@@ -125,7 +126,7 @@ def _unquote(word: str) -> str:
 
 
 def is_path(word: str) -> bool:
-    """Return whether a word can be the path of a file, or a pattern that stands for several.
+    """Return whether a word can be the path of a file, or a pattern that matches several.
 
     >>> is_path("src/a.py"), is_path("*.py"), is_path("--all"), is_path("$HOME/a")
     (True, True, False, False)
@@ -136,9 +137,9 @@ def is_path(word: str) -> bool:
 
 
 def effects(command: str, *, failed: bool = False) -> Iterator[Effect]:
-    """Yield what a command does to files, in its order; if it failed, all but its last part.
+    """Yield what a command does to files, in order; if it failed, without its last part.
 
-    Relative paths start where the command was run, whatever `cd` it has.
+    Paths are relative to the folder in which the command was run, even after a `cd`.
 
     >>> list(effects("cd src && sed -i s/a/b/ a.py && rm ../b.py"))
     [('src/a.py', 'changed'), ('b.py', 'deleted')]
@@ -158,7 +159,7 @@ def effects(command: str, *, failed: bool = False) -> Iterator[Effect]:
 
 
 def _of_part(part: Part) -> Iterator[Effect]:
-    """Yield what a simple command does; not every word that it yields is a path."""
+    """Yield what a simple command does to files; the caller must check each path."""
     is_git = part.words[:1] == ["git"]
     words = part.words[1 + is_git :]
     program = " ".join(part.words[:2]) if is_git else posixpath.basename("".join(part.words[:1]))
@@ -168,7 +169,7 @@ def _of_part(part: Part) -> Iterator[Effect]:
         yield ".", "reverted"
     yield from part.outputs
     for script in [part.heredoc, *(word for flag, word in pairwise(words) if flag in {"-c", "-e"})]:
-        # Few texts write at all, and finding out is much faster than matching.
+        # Few scripts write files, and these tests are much faster than the pattern.
         if "open(" in script or "Path(" in script or "writeFile" in script:
             yield from ((path, "changed") for path in map("".join, _OPENED.findall(script)))
     if not part.outputs:
@@ -176,7 +177,7 @@ def _of_part(part: Part) -> Iterator[Effect]:
 
 
 def _of_words(program: str, words: Sequence[str]) -> Iterator[Effect]:
-    """Yield what a known program does to the files that it is given."""
+    """Yield what a known program does to the files in its arguments."""
     what, operands = _WHATS[program], [word for word in words if word and word[0] != "-"]
     if program in {"sed", "perl"}:
         what = "changed" if any(word.startswith(("-i", "-pi", "--in")) for word in words) else what
@@ -190,13 +191,13 @@ def _of_words(program: str, words: Sequence[str]) -> Iterator[Effect]:
         is_folder = len(sources) > 1 or target.endswith("/") or target in {".", ".."}
         operands = [posixpath.join(target, name) for name in names] if is_folder else [target]
     for word in operands:
-        # Folders, scripts and numbers are read, too: only what has a suffix is taken for a file.
+        # The operands may be folders, scripts or numbers: only a name with a suffix counts as read.
         if what != "read" or "." in posixpath.basename(word)[1:]:
             yield word, "changed" if program == "tee" and "-a" in words else what
 
 
 def patch_effects(text: str) -> list[Effect]:
-    r"""Return what a patch does to files: a diff, or the form of `apply_patch`.
+    r"""Return what a patch does to files; it is a diff or in the format of `apply_patch`.
 
     >>> patch_effects("--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@")
     [('src/a.py', 'changed')]

@@ -1,8 +1,8 @@
 """What was decided and found, in the assistant's words, and what the user refused.
 
-A statement is known by a cue: the table below is the only place where a language stands. Add a
-language by adding a line, in lower case. A cue counts at the beginning of a word, so that `decid`
-stands for decide, decided and deciding; where a script writes no blanks, it counts anywhere.
+A statement is recognized by a cue. The table below is the only place that depends on the language;
+to add a language, add a line in lower case. A cue matches at the beginning of a word, so `decid`
+matches decide, decided and deciding. In scripts without blanks, it matches anywhere.
 """
 
 import re
@@ -35,14 +35,15 @@ _CUES = {
     "ko": "결정, 선택, 합의, 원인, 문제는",
 }
 _UNSPACED = "\u2e80"
-"""From here on, scripts write no blanks between words, or endings behind them."""
+"""The first character of scripts without blanks between words, or with endings that are attached to
+words."""
 _LIST = [
     cue if cue >= _UNSPACED else f" {cue}" for cues in _CUES.values() for cue in cues.split(", ")
 ]
 _MOST = 30
-"""Statements that are looked for: several times what 2,000 tokens show."""
+"""The number of statements after which the search stops: several times what 2,000 tokens show."""
 _WHOLE = re.compile(r"(?![a-z]).*[.!。！][\"'`)]?")  # noqa: RUF001
-"""A sentence, no question: neither the end of a line that goes on, nor the beginning of one."""
+"""A complete sentence that is not a question, rather than a fragment of one."""
 
 
 @attrs.define
@@ -52,17 +53,17 @@ class _Statement:
 
 @attrs.define
 class Statements(Section[_Statement]):
-    """Sentences that state something, each once. Replies are searched from the newest back."""
+    """Sentences with a cue, each listed once. Replies are searched from the newest back."""
 
     heading = "Decided and found"
     noun = "statements"
     takes = ("reply", "call")
     record = _Statement
     _texts: list[str] = attrs.field(factory=list)
-    """What was said since the last search."""
+    """The replies since the last search."""
 
     def take(self, turn: Words | Called) -> None:
-        """Take in what a turn states."""
+        """Add the text of a reply, or the user's refusal of a call."""
         if isinstance(turn, Words):
             self._texts.append(turn.text)
         elif (reason := refusal(turn.output)) is not None:
@@ -71,13 +72,13 @@ class Statements(Section[_Statement]):
             self.known[f"The user refused {turn.label}{why}."] = _Statement(is_refusal=True)
 
     def lines(self) -> Iterator[Line]:
-        """Yield them from the oldest to the newest; refusals are worth most, then what is new."""
+        """Yield the statements, oldest first. Refusals rank highest, then newer statements."""
         self._search()
         for age, (text, statement) in enumerate(self.known.items()):
             yield Line(text, rank=statement.is_refusal * len(self.known) + age)
 
     def _search(self) -> None:
-        """Add what was said since the last search, the newest sentences if they are many."""
+        """Add the statements since the last search; if there are many, only the newest."""
         found: list[str] = []
         while self._texts and len(found) < _MOST:
             found += reversed(list(statements(self._texts.pop())))
@@ -93,12 +94,12 @@ def statements(text: str) -> Iterator[str]:
     >>> list(statements("The tests all pass. We go with the new parser. 问题是缓存没有失效。"))
     ['We go with the new parser.', '问题是缓存没有失效。']
     """
-    # Few texts have any cue, and those few.
+    # Search the whole text first: most texts have no cue, and the others only a few.
     plain = _plain(text)
     cues = [cue for cue in _LIST if cue in plain]
     for sentence in sentences(text) if cues else ():
         stated = one_line(sentence.replace("**", "")).lstrip("-*#>| ")
-        # What is longer is a list or code that has no full stop.
+        # Anything longer is a list or code without a full stop.
         if len(stated) <= PARAGRAPH and _WHOLE.fullmatch(stated):
             plain = _plain(sentence)
             if any(cue in plain for cue in cues):
@@ -106,5 +107,5 @@ def statements(text: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Return a text in which every word begins after a blank."""
+    """Return a text in lower case in which every word is preceded by a blank."""
     return f" {text.lower()}".replace("\n", " ").replace("*", " ").replace("(", " ")

@@ -1,6 +1,6 @@
-r"""Where a text may be cut: after a sentence, else between words, else between characters.
+r"""Cutting texts: after a sentence if possible, else between words, else between characters.
 
-A cut is marked once, by ` ...` behind it. Lines end at `\n` and nowhere else.
+A cut is marked once, by ` ...` after it. Lines end only at `\n`.
 """
 
 import re
@@ -12,28 +12,29 @@ __all__ = ["LINE", "MARK", "PARAGRAPH", "cut", "escape", "one_line", "sentences"
 
 MARK = " ..."
 LINE, PARAGRAPH = 200, 400
-"""Characters of the longest line that is quoted as one, two lines of a terminal, and of a paragraph
-that is quoted as a whole."""
+"""The longest line (two lines of a terminal) and the longest paragraph that are quoted in full, in
+characters."""
 
 _UNSEEN = re.compile(
     "\x1b(?:\\[[0-9;?]*[A-Za-z]|\\][^\x07]*\x07)?"
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff\ufeff]"
 )
 _END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？](?!\Z)|[^\s](?=\s*\n)")  # noqa: RUF001
-"""The end of a sentence or a line."""
+"""The end of a sentence or of a line."""
 _BETWEEN = re.compile(
     r".*(?:(?=\s)|(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0003ffff]))", re.DOTALL
 )
-"""Up to a blank, or to a letter of a script that writes none."""
+"""The longest text that ends before a blank, or after a letter of a script without blanks."""
 _SYNTAX = re.compile(
     r"(\d{1,9}(?=[.)](?:\s|$)))?"
     r"(?(1)|(?=#{1,6}(?:\s|$)|[<>|]|[-+*](?:\s|$)|(?:[-=*_]\s*)+$|```|~~~|\[[^\]]*\]:))"
 )
-"""Before what Markdown would take for a heading, a list, a quote, a rule, a fence or HTML."""
+"""The place for a backslash before what Markdown would interpret as a heading, a list, a quote, a
+rule, a fence, a table, a link definition or HTML."""
 
 
 def tidy(text: str) -> str:
-    r"""Return a text without colours, control characters and halves of characters.
+    r"""Return a text without colour codes, control characters and lone surrogates.
 
     >>> tidy("\x1b[32mdone\x1b[0m\r\n")
     'done\n'
@@ -42,7 +43,7 @@ def tidy(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Return a text in one line.
+    r"""Return a text as a single line.
 
     >>> one_line("  all\n\tgreen ")
     'all green'
@@ -51,7 +52,7 @@ def one_line(text: str) -> str:
 
 
 def sentences(text: str) -> Iterator[str]:
-    r"""Yield the sentences of a text; the end of a line ends one, too.
+    r"""Yield the sentences of a text; the end of a line also ends a sentence.
 
     >>> list(sentences("It is green. Is it?\n- Yes"))
     ['It is green.', 'Is it?', '- Yes']
@@ -63,7 +64,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def cut(text: str, limit: int, mark: str = MARK) -> str:
-    """Return the beginning of a text that is longer than a number of characters, and the mark.
+    """Return a text of at most `limit` characters, or the beginning of a longer one and the mark.
 
     >>> cut("Rename the parser. Leave the tests alone.", 30)
     'Rename the parser. ...'
@@ -75,7 +76,7 @@ def cut(text: str, limit: int, mark: str = MARK) -> str:
     room = max(limit - len(mark), 1)
     window = text[: room + 1]
     end = max((found.end() for found in _END.finditer(window)), default=0)
-    # A sentence that ends in the first half of the room would leave too much of it empty.
+    # Cutting after a sentence in the first half of the room would leave too much of it empty.
     if 2 * end < room:
         between = _BETWEEN.match(window)
         end = min(between.end(), room) if between and between[0].strip() else room
@@ -85,7 +86,7 @@ def cut(text: str, limit: int, mark: str = MARK) -> str:
 
 
 def escape(line: str) -> str:
-    r"""Return a line that Markdown takes for nothing but text.
+    r"""Return a line escaped so that Markdown treats it as plain text.
 
     >>> escape("# Now obey"), escape("2. Then"), escape("--verbose")
     ('\\# Now obey', '2\\. Then', '--verbose')

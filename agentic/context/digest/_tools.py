@@ -1,7 +1,8 @@
-"""Which tools read, write, edit, delete and run, and which of their arguments say what.
+"""Which tools read, write, edit, delete and run, and which arguments hold paths and commands.
 
-Names are compared without case and separators, and without the prefix of a server: `read_file`,
-`ReadFile` and `mcp__disk__read_file` are one. So are the names of arguments.
+Names of tools are compared without case, separators and the prefix of a server, so `read_file`,
+`ReadFile` and `mcp__disk__read_file` are the same. Names of arguments are compared without case and
+separators.
 """
 
 import re
@@ -20,7 +21,7 @@ ToolKind: TypeAlias = Literal["read", "write", "edit", "delete", "run"]
 _PREFIX = re.compile(r"^.*(?:__|[./:])(?=.)", re.DOTALL)
 _SEPARATORS = re.compile(r"[\W_]+")
 
-# Names that the tools of common coding agents and file servers have.
+# The names of tools in common coding agents and file servers.
 _READ = """read read_file read_files read_many_files read_text_file cat view view_file open
 open_file get_file get_file_contents load_file show_file fs_read notebook_read"""
 _WRITE = """write write_file write_to_file create create_file new_file add_file save save_file
@@ -34,7 +35,7 @@ _RUN = """bash shell sh zsh cmd powershell terminal run run_command run_terminal
 run_terminal_command run_shell_command run_in_terminal run_bash execute execute_command
 execute_bash execute_shell exec exec_command exec_bash local_shell shell_command python ipython
 run_python execute_python run_code execute_code code_execution"""
-# Tools that bundle several operations and take the name of one as an argument.
+# Tools that combine several operations and take the name of one as an argument.
 _BUNDLES = (
     "str_replace_based_edit_tool str_replace_editor text_editor editor file_editor file files"
 )
@@ -44,7 +45,7 @@ relative_workspace_path notebook_path uri paths file_paths files filenames"""
 _COMMANDS = "command cmd command_line script code commands input"
 
 
-# A conversation has the same few names again and again.
+# A conversation repeats the same few names.
 @lru_cache
 def _fold(name: str) -> str:
     return _SEPARATORS.sub("", name.casefold())
@@ -62,9 +63,10 @@ def _listed(names: str) -> Any:
 
 @attrs.frozen(kw_only=True)
 class ToolTable:
-    """What is known of tools by their names. Each field replaces a default; `extend` adds to them.
+    """What tools do, by name. Each argument replaces a default; `extend` adds to the defaults.
 
-    A tool has one kind. Tools that no field names still show in a digest, by name and arguments.
+    A tool has one kind. Tools that are not in the table are shown in a digest by name and
+    arguments.
 
     >>> table = ToolTable().extend(read=["peek"])
     >>> table.kind_of("peek", {"path": "a.py"})
@@ -79,12 +81,12 @@ class ToolTable:
     delete: tuple[str, ...] = _listed(_DELETE)
     run: tuple[str, ...] = _listed(_RUN)
     bundles: tuple[str, ...] = _listed(_BUNDLES)
-    """Tools that take the name of an operation, in an argument of `operations`."""
+    """Tools that take the name of an operation as an argument; `operations` lists its names."""
     operations: tuple[str, ...] = _listed(_OPERATIONS)
     paths: tuple[str, ...] = _listed(_PATHS)
-    """Arguments that hold a path or a list of paths; the first one present counts."""
+    """Arguments that hold a path or a list of paths; the first one that is present is used."""
     commands: tuple[str, ...] = _listed(_COMMANDS)
-    """Arguments that hold a command or its words; the first one present counts."""
+    """Arguments that hold a command or its words; the first one that is present is used."""
     _kinds: Mapping[str, ToolKind] = attrs.field(init=False, repr=False, eq=False)
 
     @_kinds.default
@@ -109,7 +111,7 @@ class ToolTable:
         paths: Iterable[str] = (),
         commands: Iterable[str] = (),
     ) -> "ToolTable":
-        """Return a table that knows these names too; a tool that had another kind changes it."""
+        """Return a table with these names added; a tool that had another kind is moved."""
         added = {"read": read, "write": write, "edit": edit, "delete": delete, "run": run}
         added = {kind: _names(names) for kind, names in added.items()}
         moved = {name for names in added.values() for name in names}
@@ -128,20 +130,20 @@ class ToolTable:
         return self._kinds.get(name)
 
     def paths_of(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the paths that a call names, or none."""
+        """Return the paths in the arguments of a call; empty if there are none."""
         return _texts(arguments, self.paths)
 
     def command_of(self, arguments: Mapping[str, Any]) -> str:
-        """Return the command that a call names, its words joined by blanks, or an empty text."""
+        """Return the command in the arguments of a call, words joined by blanks; empty if none."""
         words = _texts(arguments, self.commands)
-        # A shell that is given its script as one word: ["bash", "-lc", "cd src && make"].
+        # A shell whose script is a single word: ["bash", "-lc", "cd src && make"].
         if words[1:2] in {("-c",), ("-lc",)}:
             words = words[2:]
         return " ".join(words)
 
 
 def _texts(arguments: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the text, or the texts of the list, in the first of these arguments that has any."""
+    """Return the string or list of strings in the first of these arguments that has any."""
     folded = {_fold(key): value for key, value in arguments.items()}
     for name in names:
         value = folded.get(name)

@@ -1,4 +1,4 @@
-"""A conversation as a digest reads it: what was said and called, record by record."""
+"""A conversation as a digest reads it: a sequence of turns, each of them a text or a tool call."""
 
 import hashlib
 import re
@@ -18,8 +18,8 @@ __all__ = [
 ]  # fmt: skip
 
 ENDS = 400
-"""Characters at either end of an output in which an exit code is looked for: harnesses write it
-around what the command printed, and a file that is printed may hold any text."""
+"""The number of characters at either end of an output that are searched for an exit code. Harnesses
+write it before or after the command's own output; a file that is printed may contain any text."""
 TRACEBACK = "Traceback (most recent call last)"
 
 _EXIT_CODE = re.compile(
@@ -30,21 +30,21 @@ _REFUSAL = re.compile(
     r"(?:Error|error|ERROR|fatal)\b[^\n]*:|<tool_use_error>|[^\n]*(?:No such file|not found in|"
     r"command not found|Permission denied|String to replace not found|no changes|did not apply)"
 )
-"""How the output of a call begins that was refused. The words are those of programs, which hardly
-any program translates."""
+"""The beginning of the output of a failed call. These are the words of programs, which are rarely
+translated."""
 
 Kind: TypeAlias = Literal["request", "reply", "notice", "summary", "call"]
-"""A notice is a system message, or a pinned output: neither the user's nor the assistant's word."""
+"""A notice is a system message or a pinned output, which neither user nor assistant wrote."""
 
 
 @attrs.frozen
 class Words:
-    """What somebody said: the user without what a harness put around it, the assistant in prose."""
+    """A text: the user's words without what a harness added, the assistant's prose, and so on."""
 
     kind: Kind
     text: str
     message: Message
-    """Where they stand; its notes if it is a former summary."""
+    """The message that contains the text; if it is a former summary, it also has the notes."""
 
     @property
     def ref(self) -> str:
@@ -54,28 +54,28 @@ class Words:
 
 @attrs.frozen
 class Called:
-    """A call with its result; None as long as there is none."""
+    """A tool call with its result; the result is None if there is none yet."""
 
     kind: ClassVar[Kind] = "call"
     call: ToolCall
     arguments: Mapping[str, Any]
-    """The arguments, parsed; empty if they are no JSON object."""
+    """The arguments, parsed; empty if they are not a JSON object."""
     does: str | None
     """What the tool table says that the tool does: read, write, edit, delete, run, or None."""
     command: str
-    """What is run, if it runs something."""
+    """The command, if the tool runs commands."""
     paths: tuple[str, ...]
-    """The files that the arguments name, if it does something to files."""
+    """The paths in the arguments, if the tool works on files."""
     result: ToolResult | None
     output: str
-    """What the model saw of the result."""
+    """The result as the model saw it."""
     exit_code: str
     """The exit code of a command, if its output states one; empty if not."""
     failed: bool
 
     @property
     def label(self) -> str:
-        """The call in one line: the command, or the tool and what it was given."""
+        """The call in one line: the command, or the tool and its arguments."""
         given = [str(value)[:LINE] for value in self.arguments.values()]
         words = [self.command[:LINE]] if self.command else [self.call.name, *given]
         return cut(one_line(" ".join(words)), LINE)
@@ -85,11 +85,11 @@ Turn: TypeAlias = Words | Called
 
 
 def message_ref(message: Message) -> str:
-    """Return the reference by which a message is found again that a digest quotes in part.
+    """Return the reference for reading a message of which a digest quotes only a part.
 
-    It is `text-` and the first 12 hex digits of the SHA-256 of what the message says, in UTF-8 with
-    lone surrogates in their surrogatepass form: it needs no place in the history, and survives
-    every fold.
+    It is `text-` and the first 12 hex digits of the SHA-256 of the text of the message, encoded in
+    UTF-8 with the `surrogatepass` error handler. Because it does not depend on the position in the
+    history, it remains valid after any number of compactions.
 
     >>> message_ref(Message("user", "Why is the build red?"))
     'text-16b0eae8ab6a'
@@ -99,7 +99,7 @@ def message_ref(message: Message) -> str:
 
 
 def _text_of(message: Message) -> str:
-    """Return the texts of a message, and the types of what was attached to it."""
+    """Return the text of a message and its tool results, and the types of its attachments."""
     texts = [message.content, *(result.text for result in message.tool_results)]
     said = "\n".join(text for text in texts if text.strip())
     attached = ", ".join(media.media_type for media in message.media)
@@ -107,7 +107,7 @@ def _text_of(message: Message) -> str:
 
 
 def read_turns(messages: Sequence[Message], table: ToolTable) -> Iterator[Turn]:
-    """Yield the turns of a conversation. System messages that it starts with are no part of it."""
+    """Yield the turns of a conversation, without the system messages at its start."""
     actions = actions_in_text(messages)
     users = [at for at, message in enumerate(messages) if message.role == "user"]
     outputs = {at + 1 for at in actions}.intersection(users)
@@ -131,7 +131,7 @@ def read_turns(messages: Sequence[Message], table: ToolTable) -> Iterator[Turn]:
 
 
 def _read_round(found: Round, table: ToolTable) -> Iterator[Turn]:
-    """Yield what a round says and calls, then what stands beside the results."""
+    """Yield the replies and calls of a round, then its requests and notices."""
     results = {each.call_id: each for message in found.messages for each in message.tool_results}
     for message in found.messages:
         if message.role == "assistant" and message.content.strip():
@@ -147,7 +147,7 @@ def _read_round(found: Round, table: ToolTable) -> Iterator[Turn]:
 
 
 def read_call(call: ToolCall, result: ToolResult | None, table: ToolTable) -> Called:
-    """Return a call with what the table knows of its tool."""
+    """Return a call with what the table says about its tool."""
     try:
         arguments = call.parse()
     except ValueError:
@@ -163,13 +163,13 @@ def read_call(call: ToolCall, result: ToolResult | None, table: ToolTable) -> Ca
 
 
 def _failed(result: ToolResult, code: Sequence[str], *, is_command: bool) -> bool:
-    """Return whether a call failed: it has an error, or an exit code says so, or its output."""
+    """Return whether a call failed, judging by its error, its exit code or its output."""
     text = result.output
     if result.error is not None or not is_command:
         return result.error is not None or bool(_REFUSAL.match(text))
     if code:
         return code[-1] != "0"
-    # A long output may be the text of a file.
+    # Only short outputs are matched: a long one may be the text of a file.
     return TRACEBACK in text or (len(text) < ENDS and bool(_REFUSAL.match(text)))
 
 
@@ -180,5 +180,5 @@ def exit_codes(text: str) -> list[str]:
     ['2']
     """
     low = text.lower()
-    # Few texts have these words, and finding out is much faster than matching.
+    # Few texts contain these words, and these tests are much faster than the pattern.
     return _EXIT_CODE.findall(low) if "code" in low or "exit" in low else []
