@@ -242,7 +242,7 @@ class Parts:
         if model not in self._deciders:
             own = model == self.config.model
             options: Mapping[str, Any] = self.config.model_options if own else {}
-            # Only a window that was written: else the provider's adapter looks it up by itself.
+            # Pass only a window from the file: otherwise the provider's adapter looks it up.
             window = self.limits() if own and self.config.context_window is not None else None
             with self._blaming(*place):
                 self._deciders[model] = connect(model, options, window, self.origin.folder)
@@ -299,7 +299,7 @@ def _make_sessions(store: StoreSettings, agent: str, origin: Origin) -> Sessions
     if store.kind == "jsonl":
         return history.JsonlSessions(_path(store, agent, origin))
     if store.kind == "sqlite":
-        # Imported when it is needed: each of these rooms loads a database driver.
+        # Imported only when needed: each of these modules loads a database driver.
         sqlite = importlib.import_module("agentic.history.sqlite")
         files: Sessions = sqlite.SqliteSessions(_path(store, f"{agent}.db", origin))
         return files

@@ -96,7 +96,7 @@ def _give_way(
     """Adjust defaults that contradict the other numbers."""
 
     def free(key: str) -> bool:
-        # Settings made in Python have no lines: there a default counts as not written.
+        # Settings created in Python have no lines; a value equal to the default counts as omitted.
         same = bool(getattr(settings, key) == getattr(_DEFAULTS, key))
         return same and not origin.has("context", key)
 

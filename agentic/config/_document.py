@@ -186,12 +186,12 @@ def _read_scalar(node: yaml.Node) -> Any:
     ['No', None, 1000, 1000.0, '010']
     """
     text = str(node.value)
-    # What stands in quotes or a block is a text, also if it looks like a number.
+    # A quoted or block scalar is always a text, even if it looks like a number.
     if node.style:  # type: ignore[attr-defined]
         return text
     if text in _WORDS:
         return _WORDS[text]
-    # Python refuses to read an integer of over 4,300 digits, and takes its time before that.
+    # Python refuses to parse an integer of more than 4,300 digits, and long ones are slow to parse.
     if len(text) > _MAX_DIGITS:
         return text
     if _INTEGER.fullmatch(text):

@@ -83,7 +83,7 @@ def _read(path: Path) -> str:
         if not path.is_file():
             raise _refused(path, _not_found(path))
         with path.open("rb") as file:
-            # One byte more than allowed shows that a file is too large, without reading the rest.
+            # Read one byte more than allowed, to detect a file that is too large.
             data = file.read(_MAX_BYTES + 1)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
@@ -92,7 +92,7 @@ def _read(path: Path) -> str:
         limit = f"larger than the {_MAX_BYTES // 1024} KB that an agent's file may have"
         raise _refused(path, limit)
     try:
-        # Editors under Windows put a mark before the first key, which would become a part of it.
+        # Windows editors write a byte order mark, which would become part of the first key.
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
@@ -125,7 +125,7 @@ def _make(text: str, origin: Origin, name: str, environ: Mapping[str, str] | Non
         raise origin.problems([*faults, *made])
     if faults:
         raise origin.problems(faults)
-    # Not by its value: somebody may write just the default.
+    # Do not compare the value: the file may contain exactly the default.
     called = made.name if origin.has("name") else _name(name)
     return attrs.evolve(made, name=called, origin=origin)
 

@@ -63,7 +63,7 @@ def check_model(model: str, folder: Path) -> None:
 
 
 def check_summary_model(model: str, folder: Path) -> None:
-    """Do the same for the model that summarizes, which may be absent."""
+    """Raise unless the name of the summary model is valid; `DIGEST` means no model."""
     if model != DIGEST:
         check_model(model, folder)
 
@@ -119,7 +119,7 @@ def reply_tokens(model: str | None, options: Mapping[str, Any], known: ModelLimi
     if model.startswith("anthropic:"):
         asked: int = providers.anthropic.reply_tokens(known, options)
         return asked
-    # Bedrock's Converse has it one level deeper than all others.
+    # Bedrock's Converse API nests the limit one level deeper than the others.
     converse = options.get("inferenceConfig")
     told = [options.get("max_tokens"), options.get("max_completion_tokens")]
     told.append(converse.get("maxTokens") if isinstance(converse, Mapping) else None)

@@ -16,9 +16,9 @@ Place = tuple[str | int, ...]
 
 _MAX_SHOWN = 80
 _ALIKE = 0.85
-"""Two words that are more similar than this differ by a typo."""
+"""Two words that are more similar than this are assumed to differ by a typo."""
 _ENOUGH = 4
-"""A part of a word is taken for the word if it has at least this many characters."""
+"""A part of a word counts as a match if it has at least this many characters."""
 
 
 @attrs.frozen

@@ -26,13 +26,13 @@ DIGEST = "digest"
 MODEL = f"PROVIDER:NAME ({', '.join(PROVIDERS)}), FILE.py:NAME or PACKAGE.MODULE:NAME"
 """How a model is named."""
 PREFIX = "put the provider before the name, as in openai_chat:gpt-4.1"
-"""What to do about a name without a provider."""
+"""The remedy for a name without a provider."""
 _SOME = r"[\s\S]+"
 _NAME = r"[^\s/\\:.\-][^\s/\\:]{0,63}"
 
 
 def _complete(name: str) -> str:
-    """Return what to do about a model's name that is incomplete.
+    """Return the remedy for an incomplete model name.
 
     >>> _complete("my_agent.py")
     "write the name in it after the file's, as in my_agent.py:Agent"
@@ -148,7 +148,7 @@ class StoreSettings:
 
 @attrs.frozen(kw_only=True)
 class AgentSettings:
-    """An agent: its model, its tools, and what becomes of its conversations."""
+    """An agent: its model, its tools, and how its conversations are kept."""
 
     name: str = text(
         "What the agent is called; its sessions are kept under this name. By default the file's.",

@@ -83,8 +83,8 @@ class Reference:
     def _import(self) -> ModuleType:
         folder = str(self.folder)
         if folder not in sys.path:
-            # At the end, so that a file beside the agent never hides a module of Python's or of a
-            # package.
+            # At the end, so that a file next to the agent's never hides a module of the standard
+            # library or of a package.
             sys.path.append(folder)
         if isinstance(self.module, str):
             return importlib.import_module(self.module)
@@ -102,7 +102,7 @@ def _import_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    # A module that failed halfway would be found by the next import, and pass for whole.
+    # Remove a module that failed halfway: the next import would find it and treat it as complete.
     except BaseException:
         del sys.modules[name]
         raise

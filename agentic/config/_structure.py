@@ -127,7 +127,7 @@ def _scalar(field: "attrs.Attribute[Any]", folder: Path, environ: Mapping[str, s
             _CHECKS[field.name](value, folder)
         return value
 
-    # The value as it is written, variables filled in: the record itself converts it.
+    # Return the value as written, with variables replaced: the record itself converts it.
     return lambda value, _: _leaf(value, (), check)
 
 
@@ -151,7 +151,7 @@ def _each(value: Any, read: Callable[[Any, Place], Any]) -> tuple[Any, ...]:
     if not isinstance(value, list | None):
         raise _Mistakes((Fault((), show(value), "a list", "begin each item with -"),))
     made: list[Any] = []
-    # Not the first mistake only: whoever mends a file wants to know them all.
+    # Do not stop at the first mistake, so that the user can fix all of them at once.
     faults: list[Fault] = []
     for index, item in enumerate(value or []):
         try:
@@ -188,7 +188,7 @@ def _walk(error: BaseException, place: Place) -> Iterator[Fault]:
                 yield from _walk(child, place)
         case ForbiddenExtraKeysError():
             known = _keys(error.cl)
-            # cattrs gives them as a set, whose order changes from run to run.
+            # cattrs returns a set, whose order changes from run to run.
             for key in sorted(error.extra_fields):
                 yield Fault.unknown_key((*place, key), known)
         case _Mistakes(faults=faults):
