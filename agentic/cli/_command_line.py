@@ -67,7 +67,7 @@ class _LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
-        # Only the one that is asked for: all of them together would load every room.
+        # Import only the requested command: all of them together would load the whole package.
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
 

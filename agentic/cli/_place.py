@@ -85,7 +85,7 @@ class SessionPlace:
             if found := await sessions.list():
                 return found[0].id
             raise click.ClickException(f"{self.name} holds no session yet: agentic chat begins one")
-        # The first line is enough to tell; listing may read every session.
+        # The first line is enough to check that it exists; listing may read every session.
         lines = sessions.export(wanted)
         await anext(lines, None)
         if isinstance(lines, AsyncGenerator):

@@ -123,7 +123,7 @@ def _capture_source(stack: contextlib.ExitStack) -> BinaryIO | tuple[()]:
     kept = stack.enter_context(os.fdopen(os.dup(descriptor), "rb"))
     nothing = os.open(os.devnull, os.O_RDONLY)
     stack.callback(os.dup2, kept.fileno(), descriptor)
-    # The descriptor, and not only `sys.stdin`: a process that a tool starts inherits the former.
+    # Replace the descriptor as well as `sys.stdin`: processes that a tool starts inherit it.
     os.dup2(nothing, descriptor)
     os.close(nothing)
     return kept
@@ -138,7 +138,7 @@ def _capture_out(stack: contextlib.ExitStack) -> TextIO:
     kept = os.dup(descriptor)
     stack.callback(os.close, kept)
     stack.callback(os.dup2, kept, descriptor)
-    # So a tool's print, and that of its processes, cannot get between the replies.
+    # This keeps the output of tools, and of the processes they start, out of the replies.
     os.dup2(instead, descriptor)
     problem = raw._problem if isinstance(raw, _Whole) else None  # noqa: SLF001  our own class
     out = _text(_Whole(kept, problem), sys.stdout)

@@ -56,8 +56,8 @@ class ChatSession:
         return talk
 
     async def use(self, agent: AgentConfig) -> None:
-        """Go on with another agent, or with another model; if it cannot be used, as before."""
-        # Made before the present one is ended: a model that cannot be used changes nothing.
+        """Continue with another agent or model; if it cannot be used, nothing changes."""
+        # Create the new Runner before ending the current one, in case the model cannot be used.
         session, runner = _made(agent, self.session.session_id)
         await self.end()
         self.agent, self.session, self.runner = agent, session, runner
@@ -76,8 +76,8 @@ class ChatSession:
             self.screen.show_size(status, self.agent.policy().context_window)
 
     async def do(self, work: Coroutine[Any, Any, _T]) -> _T | None:
-        """Wait for something that Ctrl-C stops; a problem is told, and gives None."""
-        # A task of its own: Ctrl-C stops this work, and not the loop that reads the next line.
+        """Wait for work that Ctrl-C can stop; if it fails, print the problem and return None."""
+        # Run it in a separate task: Ctrl-C stops the work, not the loop that reads the next line.
         task = asyncio.create_task(_staying(work))
         try:
             with _stopped_by_ctrl_c(task):
@@ -109,7 +109,7 @@ class ChatSession:
 
 @contextlib.contextmanager
 def blaming(who: str) -> Iterator[None]:
-    """Attribute a wrong model name to whoever gave it, rather than to a line of the file."""
+    """Attribute a wrong model name to its source `who`, rather than to a line of the file."""
     try:
         yield
     except ConfigProblems as mistaken:
