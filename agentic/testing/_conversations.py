@@ -37,7 +37,8 @@ __all__ = ["conversations"]
 _Draw: TypeAlias = st.DrawFn
 
 _PROSE = "look at the parser, then run every test again and tell me what is red. " * 20
-# With explicit characters, Hypothesis need not build its tables of Unicode, which takes seconds.
+# With explicit characters, Hypothesis does not need its tables of Unicode, which take seconds to
+# build.
 _CHARACTERS = 'ab9 \n\t"\\{}<\u00e9\u0301\u200b\u65e5\ud55c\U0001f600'
 _TEXTS = st.one_of(
     st.text(_CHARACTERS, min_size=1, max_size=8),
@@ -56,7 +57,7 @@ _UP_TO_TWO = st.integers(0, 2)
 _ONE_TO_FOUR = st.integers(1, 4)
 _FAILURE_KINDS = st.sampled_from(["raised", "timeout", "interrupted", "not_run"])
 _FEW_IDS = ["c1", "c2", "c3"]
-"""So few that they repeat, within a message and across messages."""
+"""Only a few, so that they repeat within a message and across messages."""
 _UNKNOWN: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [{}, {"mood": "curious"}, {"index": 0, "cache_control": {"type": "ephemeral"}, "seen": [None]}]
 )

@@ -84,7 +84,7 @@ def _check_examples(
     responses: Iterable[Any],
     streams: Iterable[tuple[Sequence[Any], Any]],
 ) -> dict[str, list[Message]]:
-    """Hold an adapter to what the examples of its wire show, and return the histories in them."""
+    """Check an adapter against the examples of its wire, and return the histories in them."""
     histories: dict[str, list[Message]] = {}
     for where, request in _named("request", requests):
         histories[where] = check_request(adapter, where, request)

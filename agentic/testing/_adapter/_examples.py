@@ -116,7 +116,7 @@ CONVERSATIONS: dict[str, list[Message]] = {
         ASK,
     ],
 }
-"""By what is special about them. Damaged ones must be repaired when they are sent."""
+"""Conversations by what is special about them. Damaged ones must be repaired when they are sent."""
 _BEGUN = [
     Message("system", "mark-rules-1"),
     Message("system", "mark-rules-2"),
@@ -172,7 +172,8 @@ MARKED: dict[str, list[Message]] = {
         Message("user", "mark-last"),
     ],
 }
-"""By what is special about them. Each text occurs once, so that its position shows the order."""
+"""Conversations by what is special about them. Each text occurs once, so that its position shows
+the order."""
 
 
 def find_talk(adapter: Adapter) -> str:

@@ -25,7 +25,7 @@ __all__ = [
 ]
 _T = TypeVar("_T")
 MARK = "put in by check_adapter"
-"""A text that occurs in no example."""
+"""A text that does not occur in any example."""
 
 
 class Streamed(Protocol):
