@@ -1,8 +1,8 @@
-"""What `agentic truncate` costs beside head(1) and tail(1): seconds, and the peak of memory in MB.
+"""The cost of `agentic truncate` compared with head(1) and tail(1): seconds, and peak memory in MB.
 
-Each command is a process of its own and its output is thrown away; the best of three runs counts.
-tail(1) looks for the end of a file from its end, and head(1) stops early; `agentic truncate` reads
-a file whole, for a notice with exact numbers, and a pipe as far as it needs.
+Each command is a separate process whose output is discarded; the best of three runs is reported.
+tail(1) reads a file from its end, and head(1) stops early. `agentic truncate` reads a whole file,
+so that its notice has exact numbers, and a pipe only as far as necessary.
 
     python benchmarks/cli_truncate.py           a file of 1 GB, made in a temporary folder
     python benchmarks/cli_truncate.py --quick   one of 100 MB
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def seconds(command: str, folder: str) -> float:
-    """Return the least time of a shell command."""
+    """Return the shortest time of a shell command."""
     best = float("inf")
     for _ in range(RUNS):
         start = time.perf_counter()
@@ -60,7 +60,7 @@ def seconds(command: str, folder: str) -> float:
 
 
 def peak(command: str, folder: str) -> float:
-    """Return the most memory that the last process of a pipe held, in bytes."""
+    """Return the peak memory of the last process of a pipe, in bytes."""
     source, _, last = command.rpartition(" | ")
     with subprocess.Popen(
         ["/bin/sh", "-c", f"exec {source or 'true'}"], cwd=folder, stdout=subprocess.PIPE
@@ -73,7 +73,7 @@ def peak(command: str, folder: str) -> float:
             stderr=subprocess.DEVNULL,
         )
         if feeding.stdout:
-            feeding.stdout.close()  # or an endless source would never miss its reader
+            feeding.stdout.close()  # so that an endless source notices that its reader is gone
         _, status, used = os.wait4(running.pid, 0)
         running.returncode = os.waitstatus_to_exitcode(status)
     return used.ru_maxrss * 1024

@@ -1,13 +1,13 @@
-"""What it costs to check a context at every turn, beside counting its texts.
+"""The cost of checking a context at every turn, excluding the counting of its texts.
 
     python benchmarks/compaction.py
 
-A conversation of 2,000 turns (4,000 messages) is checked after each of them. It is made of the
-real transcripts in shared/data/transcripts beside the checkout, one after the other with unique
-ids; where they are absent, of generated messages, and the first line says so. The time that the
-counter itself takes is measured in the same run and left out. Seconds are of the processor, so
-that a busy machine does not show. A message-check is one message in
-one check: 2,000 checks of a conversation that grows to 4,000 messages are 4 million of them.
+A conversation of 2,000 turns (4,000 messages) is checked after each turn. It consists of the real
+transcripts in shared/data/transcripts next to the checkout, one after the other with unique ids. If
+they are missing, messages are generated, and the first line says so. The time that the counter
+itself takes is measured in the same run and subtracted. Seconds are processor time, so that a busy
+machine has little influence. A message-check is one message in one check: 2,000 checks of a
+conversation that grows to 4,000 messages are 4 million message-checks.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ _Turns: TypeAlias = Iterator[list[Message]]
 
 @attrs.define(eq=False)
 class TimedCounter:
-    """Counts as the default counter does, and measures what that takes."""
+    """Counts like the default counter, and measures how long that takes."""
 
     calls: int = 0
     seconds: float = 0.0
@@ -53,13 +53,13 @@ class TimedCounter:
 
 @attrs.define
 class Measured:
-    """One way of checking, measured."""
+    """The measurement of one way of checking."""
 
     seconds: float
-    """Beside the counting."""
+    """Processor time without the counting."""
     message_checks: int
     calls: int
-    """How often the counter was asked."""
+    """The number of calls of the counter."""
     compactions: int = 0
 
     @property
@@ -69,15 +69,15 @@ class Measured:
 
 
 class Clerk:
-    """Summarizes at no cost."""
+    """A compactor that summarizes at no cost."""
 
     async def compact(self, messages: list[Message], /) -> str:
-        """Return how many there were."""
+        """Return the number of messages."""
         return f"{len(messages)} messages " * 100
 
 
 def read_transcripts(limit: int) -> list[Message]:
-    """Read real messages until there are enough; none where the folder is absent."""
+    """Read real messages until there are enough; none if the folder does not exist."""
     messages: list[Message] = []
     for number, path in enumerate(sorted(TRANSCRIPTS.glob("*.jsonl"))):
         if path.name != "index.jsonl":
@@ -87,7 +87,7 @@ def read_transcripts(limit: int) -> list[Message]:
 
 
 def read_message(chat: dict[str, Any], transcript: int) -> Message:
-    """Read one message in the form of the chat API, its ids made unique."""
+    """Read one message in the form of the chat API, and make its ids unique."""
     content = chat.get("content") or ""
     if not isinstance(content, str):
         content = "\n".join(part.get("text") or "" for part in content)
@@ -106,7 +106,7 @@ def read_message(chat: dict[str, Any], transcript: int) -> Message:
 
 
 def make_messages(length: int) -> list[Message]:
-    """Make a conversation of tool rounds, where there is no real one."""
+    """Generate a conversation of tool rounds, in case there are no real transcripts."""
     made = []
     for number in range(length // 2):
         name, text = f"c{number}", f"the output of call {number}\n" * (number % 97)
@@ -130,14 +130,14 @@ def rebuild(messages: list[Message]) -> _Turns:
 
 
 def interleave(messages: list[Message]) -> _Turns:
-    """Let two conversations take turns: one from the start, one from the end."""
+    """Alternate between two conversations: one from the start, one from the end."""
     for one, other in zip(grow(messages), grow(messages[::-1]), strict=True):
         yield one
         yield other
 
 
 async def check(turns: _Turns) -> Measured:
-    """Let a Manager that never needs to compact look at each turn."""
+    """Check each turn with a Manager that never needs to compact."""
     counter = TimedCounter()
     manager = Manager(counter, Clerk(), Policy(10**9))
     seconds, checks = 0.0, 0
@@ -150,7 +150,7 @@ async def check(turns: _Turns) -> Measured:
 
 
 async def compact(messages: list[Message]) -> Measured:
-    """Let a Manager compact a session whenever its window is full."""
+    """Compact a session with a Manager whenever its window is full."""
     counter = TimedCounter()
     manager = Manager(counter, Clerk(), Policy(WINDOW))
     history: list[Message] = []
@@ -167,7 +167,7 @@ async def compact(messages: list[Message]) -> Measured:
 
 
 async def view(messages: list[Message]) -> Measured:
-    """Let FitContextWindow make a view at each turn."""
+    """Make a view with FitContextWindow at each turn."""
     counter = TimedCounter()
     strategy = FitContextWindow(VIEW_TOKENS, counter)
     seconds, checks, size, cuts = 0.0, 0, 0, 0
@@ -182,13 +182,13 @@ async def view(messages: list[Message]) -> Measured:
 
 
 def repeat(action: Callable[[], Any]) -> Measured:
-    """Measure a few times, and give the run in the middle."""
+    """Measure a few times, and return the median run."""
     runs: list[Measured] = [asyncio.run(action()) for _ in range(REPEATS)]
     return sorted(runs, key=lambda run: run.seconds)[len(runs) // 2]
 
 
 def report(name: str, measured: Measured, texts: int, goal: tuple[float, float]) -> None:
-    """Print a line of the table, after a look at how often each text was counted."""
+    """Print a line of the table, after checking how often each text was counted."""
     summaries = measured.calls - texts
     if not 0 <= summaries <= measured.compactions:
         raise AssertionError(f"{name}: {measured.calls} counts of {texts} different texts")

@@ -1,13 +1,13 @@
-"""How fast `Digest` is, and how that is beside tiktoken.
+"""The speed of `Digest`, compared with that of tiktoken.
 
     python benchmarks/digest.py
 
-The long sessions in shared/data/transcripts beside the checkout, one by one, without the system
-messages at the start and without thinking; then all of them as one conversation, to show that the
-time grows with the text and not faster. Megabytes are millions of characters: contents, arguments,
-outputs. Seconds are of the processor, and the best of a few runs. In turn with each digest of all
-sessions tiktoken counts the same texts: a quotient of the two says less about the machine. It is
-the median of the runs.
+The input is the long sessions in shared/data/transcripts next to the checkout, one by one, without
+the system messages at the start and without thinking. Then all of them are read as one
+conversation, to show that the time grows linearly with the text. Megabytes are millions of
+characters: contents, arguments, outputs. Seconds are processor time, the best of a few runs.
+Alternating with the digests of all sessions, tiktoken counts the same texts. The ratio of the two
+depends less on the machine; the median over the runs is reported.
 """
 
 import os
@@ -28,11 +28,11 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SIZES = (2_000, 8_000, 20_000)
 LEAST_MESSAGES, RUNS = 100, 7
 GOALS = {2_000: 20.0 / 17.7, 8_000: 10.0 / 17.7, 20_000: 10.0 / 17.7}
-"""20 and 10 MB/s on the machine on which the goal was set, where tiktoken had 17.7."""
+"""20 and 10 MB/s on the machine on which the goal was set, where tiktoken reached 17.7 MB/s."""
 
 
 def main() -> None:
-    """Print megabytes a second for digests of several sizes."""
+    """Print megabytes per second for digests of several sizes."""
     sessions = read_sessions()
     if not sessions:
         print(f"no sessions in {DATA}")
@@ -66,7 +66,7 @@ def count_all(counter: Counter, texts: list[str]) -> int:
 
 
 def seconds(work: Callable[..., object], *arguments: object) -> float:
-    """Return the seconds of the processor that something takes."""
+    """Return the processor time of a call, in seconds."""
     start = time.process_time()
     work(*arguments)
     return time.process_time() - start
@@ -83,7 +83,7 @@ def size_of(messages: Sequence[Message]) -> int:
 
 
 def read_sessions() -> list[list[Message]]:
-    """Read the sessions of some length; none where the folder is absent."""
+    """Read the long sessions; none if the folder does not exist."""
     paths = [
         path
         for path in sorted((DATA / "transcripts").glob("*.jsonl"))
@@ -94,7 +94,7 @@ def read_sessions() -> list[list[Message]]:
 
 
 def read_session(path: Path) -> list[Message]:
-    """Read a session without its thinking, which no provider is sent again."""
+    """Read a session without its thinking, which is not sent to a provider again."""
     [transcript] = read_transcripts(path)
     messages = [attrs.evolve(message, reasoning="") for message in transcript.messages]
     return messages[leading_system_count(messages) :]

@@ -1,9 +1,9 @@
-"""What a session in a file or a database costs: to load, to append to, to survive a power cut.
+"""The cost of a session in a file or a database: loading, appending, and surviving a power cut.
 
     python benchmarks/history.py [folder]
 
-Every ratio is taken within one run. The folder decides which disk is measured; without one it is
-the folder for temporary files.
+Both sides of every ratio are measured in the same run. The folder determines which disk is
+measured; by default it is the folder for temporary files.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ PROCESSES, APPENDS_EACH = 16, 500
 
 
 def make_message(number: int) -> Message:
-    """Make a message of some 250 characters: a request, a call, a result."""
+    """Return a message of about 250 characters: a request, a call, or a result."""
     text = f"message {number} " + "of a session " * 20
     match number % 3:
         case 0:
@@ -46,7 +46,7 @@ def make_message(number: int) -> Message:
 
 
 async def write_session(store: Any, length: int) -> None:
-    """Write a session that is compacted now and then, the last time `SHORT` messages ago."""
+    """Write a session that is compacted several times, the last time `SHORT` messages ago."""
     async with store:
         for number in range(length):
             await store.append(make_message(number))
@@ -66,13 +66,13 @@ def measure(action: Callable[[], object]) -> float:
 
 
 def load_in(store: Archive) -> float:
-    """Measure a load, in seconds, without the cost of a new event loop."""
+    """Return the time of a load, in seconds, without the cost of a new event loop."""
     with asyncio.Runner() as runner:
         return measure(lambda: runner.run(store.load()))
 
 
 def report_loading(kind: str, open_store: Callable[[int], Archive]) -> None:
-    """Compare the load of a long session with that of a short one."""
+    """Compare loading a long session with loading a short one."""
     for length in (SHORT, LONG):
         asyncio.run(write_session(open_store(length), length))
     seconds = {length: load_in(open_store(length)) for length in (SHORT, LONG)}
@@ -86,7 +86,7 @@ def report_loading(kind: str, open_store: Callable[[int], Archive]) -> None:
 
 
 def write_bare(path: Path, lines: list[bytes], *, fsync: bool) -> float:
-    """Measure os.write of the same lines, in seconds."""
+    """Return the time of os.write for the same lines, in seconds."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     start = time.perf_counter()
     for line in lines:
@@ -99,7 +99,7 @@ def write_bare(path: Path, lines: list[bytes], *, fsync: bool) -> float:
 
 
 async def append_all(path: Path, messages: list[Message], *, fsync: bool) -> float:
-    """Measure the same messages through the store, in seconds."""
+    """Return the time of appending the same messages to the store, in seconds."""
     async with JsonlStore(path, fsync=fsync) as store:
         start = time.perf_counter()
         for message in messages:
@@ -113,7 +113,7 @@ def report_appending(folder: Path, count: int, *, fsync: bool) -> None:
     lines = [encode_message(message) for message in messages]
     encoding = measure(lambda: [encode_message(message) for message in messages])
     stored = bare = math.inf
-    for turn in range(REPEATS):  # in turn, and the best of each: a disk has its moods
+    for turn in range(REPEATS):  # alternate, best of each: disks vary over time
         path = folder / f"{turn}-{fsync}"
         seconds = asyncio.run(append_all(path.with_suffix(".store"), messages, fsync=fsync))
         stored = min(stored, seconds)
@@ -125,7 +125,7 @@ def report_appending(folder: Path, count: int, *, fsync: bool) -> None:
 
 
 def open_bare(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
-    """Open a database with the least table that holds the lines."""
+    """Open a database with a minimal table for the lines."""
     connection = sqlite3.connect(path, isolation_level=None, timeout=60)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {'FULL' if fsync else 'NORMAL'}")
@@ -154,7 +154,7 @@ def time_inserts(path: Path, messages: list[Message], session: int, start: Any) 
 def time_encoded_inserts(
     path: Path, messages: list[Message], session: int, start: Any
 ) -> list[float]:
-    """Measure the bare driver, the making of the lines included."""
+    """Measure the bare driver, including the creation of the lines."""
 
     def encode_and_insert(seq: int, message: Message) -> None:
         insert(connection, session, seq, encode_message(message))
@@ -174,7 +174,7 @@ async def _time_appends(
 ) -> list[float]:
     async with SqliteStore(path, f"s{session}") as store:
         await store.append(messages[0])
-        start.wait()  # blocks, as nothing else is there to run
+        start.wait()  # it may block the event loop, in which nothing else runs
         times = [time.perf_counter()]
         for message in messages:
             await store.append(message)
@@ -183,7 +183,7 @@ async def _time_appends(
 
 
 def _time_each(step: Callable[[int, Any], object], given: Iterable[Any]) -> list[float]:
-    """Return the moments between the steps, the first one before them all."""
+    """Return the times before the first step and after each step."""
     times = [time.perf_counter()]
     for seq, each in enumerate(given):
         step(seq, each)
@@ -198,7 +198,7 @@ def _run_in_process(
 
 
 def run_processes(timing: Callable[..., list[float]], path: Path) -> tuple[float, float]:
-    """Return how long all of them took together, and the 99th percentile of a step, in seconds."""
+    """Return the total time of all processes, and the 99th percentile of a step, in seconds."""
     spawn = multiprocessing.get_context("spawn")
     start, found = spawn.Barrier(PROCESSES), spawn.Queue()
     processes = [
@@ -216,7 +216,7 @@ def run_processes(timing: Callable[..., list[float]], path: Path) -> tuple[float
 
 
 def report_processes(folder: Path) -> None:
-    """Compare processes that each append to a session of one database with the bare driver."""
+    """Compare the store with the bare driver, for processes that append to one database."""
     timings = {
         "the store": time_appends,
         "bare sqlite3": time_inserts,

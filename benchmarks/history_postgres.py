@@ -1,9 +1,10 @@
-"""What a session in PostgreSQL costs, beside the bare driver that does the same inserts.
+"""The cost of a session in PostgreSQL, compared with the same inserts by the bare driver.
 
     python benchmarks/history_postgres.py [dsn]
 
-Every ratio is taken within one run. Without a dsn it starts a server of its own, one that waits for
-its disk; with one, it makes the sessions `bench-*` there and deletes them again.
+Both sides of every ratio are measured in the same run. Without a dsn, the script starts its own
+server, which waits for its disk at every commit. With a dsn, it creates the sessions `bench-*`
+there and deletes them afterwards.
 """
 
 import asyncio
@@ -40,12 +41,12 @@ INSERT = """
 
 
 def make_messages(count: int) -> list[Message]:
-    """Make messages of some 250 characters."""
+    """Return messages of about 250 characters."""
     return [HISTORY["make_message"](number) for number in range(count)]
 
 
 async def time_appends(dsn: str, session_id: str, messages: list[Message], start: Any) -> Any:
-    """Measure the store: the moments between the appends."""
+    """Measure the store: return the times between the appends."""
     async with PostgresStore(dsn, session_id) as store:
         await store.put("what makes the session")
         start.wait()
@@ -61,19 +62,19 @@ async def time_inserts(dsn: str, session_id: str, messages: list[Message], start
 async def time_encoded_inserts(
     dsn: str, session_id: str, messages: list[Message], start: Any
 ) -> Any:
-    """Measure the bare driver, the making of the lines included."""
+    """Measure the bare driver, including the creation of the lines."""
     return await time_rows(dsn, session_id, messages, start, make_line)
 
 
 def make_line(message: Message) -> bytes:
-    """Make what a row holds."""
+    """Return the content of a row."""
     return encode_message(message).removesuffix(b"\n")
 
 
 async def time_rows(
     dsn: str, session_id: str, given: list[Any], start: Any, make: Callable[[Any], bytes]
 ) -> Any:
-    """Insert a row for each that is given."""
+    """Insert a row for each item."""
     await make_session(dsn, session_id)
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
         rows = await PostgresRows.find(connection, session_id, "bare")
@@ -90,13 +91,13 @@ async def time_rows(
 
 
 async def make_session(dsn: str, session_id: str) -> None:
-    """Make a session that has an output and no entry."""
+    """Create a session that has an output but no entry."""
     async with PostgresStore(dsn, session_id) as store:
         await store.put("what makes the session")
 
 
 async def time_each(step: Callable[[Any], Awaitable[None]], given: list[Any]) -> list[float]:
-    """Return the moments between the steps, the first one before them all."""
+    """Return the times before the first step and after each step."""
     times = [time.perf_counter()]
     for each in given:
         await step(each)
@@ -112,14 +113,14 @@ TIMINGS = {
 
 
 def run_in_process(name: str, dsn: str, session_id: str, count: int, talk: Any) -> None:
-    """Measure in a process of its own."""
+    """Measure in a separate process."""
     messages = make_messages(count)
     start, found = talk
     found.put(asyncio.run(TIMINGS[name](dsn, session_id, messages, start)))
 
 
 def run_processes(name: str, dsn: str, processes: int, count: int) -> tuple[float, float]:
-    """Return how long all of them took together, and the 99th percentile of a step, in seconds."""
+    """Return the total time of all processes, and the 99th percentile of a step, in seconds."""
     spawn = multiprocessing.get_context("spawn")
     start, found = spawn.Barrier(processes), spawn.Queue()
     running = [
@@ -140,7 +141,7 @@ def run_processes(name: str, dsn: str, processes: int, count: int) -> tuple[floa
 
 
 async def delete_all(dsn: str) -> None:
-    """Remove what this script made."""
+    """Remove what this script created."""
     sessions = PostgresSessions(dsn)
     for info in await sessions.list():
         if info.id.startswith("bench-"):
@@ -148,9 +149,9 @@ async def delete_all(dsn: str) -> None:
 
 
 def report_appending(dsn: str, processes: int, count: int) -> None:
-    """Compare processes that each append to a session of one database with the bare driver."""
+    """Compare the store with the bare driver, for processes that append to one database."""
     best: dict[str, tuple[float, float]] = {}
-    for _, name in itertools.product(range(REPEATS), TIMINGS):  # in turn: a disk has its moods
+    for _, name in itertools.product(range(REPEATS), TIMINGS):  # alternate: disks vary over time
         found = run_processes(name, dsn, processes, count)
         best[name] = min(best.get(name, found), found)
     stored = best["the store"][0]
@@ -161,7 +162,7 @@ def report_appending(dsn: str, processes: int, count: int) -> None:
 
 
 def report_loading(dsn: str) -> None:
-    """Compare the load of a long session with that of a short one."""
+    """Compare loading a long session with loading a short one."""
     seconds: dict[int, float] = {}
     for length in (SHORT, LONG):
         store = PostgresStore(dsn, f"bench-{length}", fsync=False)
@@ -173,7 +174,7 @@ def report_loading(dsn: str) -> None:
 
 
 async def time_loads(store: PostgresStore) -> float:
-    """Return the median time of a load, in seconds, over a connection that is there."""
+    """Return the median time of a load over an existing connection, in seconds."""
     async with store:
         await store.load()
         moments = await time_each(lambda _: store.load(), [None] * 50)  # type: ignore[arg-type,return-value]
@@ -182,7 +183,7 @@ async def time_loads(store: PostgresStore) -> float:
 
 @contextlib.contextmanager
 def some_server() -> Iterator[str]:
-    """Yield the address of the server that was named, or of one of our own."""
+    """Yield the address of the server on the command line, or of a new one."""
     if len(sys.argv) > 1:
         yield sys.argv[1]
         return

@@ -1,9 +1,9 @@
-"""Figures of the code's style, and a picture of the rooms: how many files, and how long.
+"""Figures about the style of the code, and a picture of the subpackages and their files.
 
     python benchmarks/house.py [folder] [--svg picture.svg]
 
-The folder is a checkout, by default this one. In the picture a row is a level of imports, the
-errors at the bottom; a room's bars are its files, as wide as they are long.
+The folder is a checkout, by default this one. In the picture, each row is a level of imports, with
+the errors at the bottom. Each bar is a file of a subpackage, and its width is the file's length.
 """
 
 import argparse
@@ -43,11 +43,11 @@ class Module:
     lines: int
     tree: ast.Module
     comments: int
-    """Lines with a comment of their own or behind code; no directives for tools."""
+    """The number of lines with a comment, alone or after code, without directives for tools."""
 
     @property
     def room(self) -> str:
-        """The subpackage that it belongs to; a file at the top is counted with the errors."""
+        """The subpackage of the file; a file at the top level is counted with the errors."""
         return self.path.parts[0] if len(self.path.parts) > 1 else "errors"
 
 
@@ -84,7 +84,7 @@ def _targets(node: ast.Assign) -> list[str]:
 
 
 def exported(modules: list[Module]) -> int:
-    """Count the entries of every public module's `__all__`, those of bridges excepted."""
+    """Count the entries of `__all__` in all public modules except the bridges."""
     count = 0
     for module in modules:
         parts = [part for part in module.path.with_suffix("").parts if part != "__init__"]
@@ -173,7 +173,7 @@ def _bar(module: Module, x: float, y: int, width: float) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print the table, and draw the picture if that is asked for."""
+    """Print the table, and draw the picture if requested."""
     parser = argparse.ArgumentParser(description="Figures of the code's style.")
     here = Path(__file__).resolve().parents[1]
     parser.add_argument("checkout", nargs="?", type=Path, default=here)

@@ -1,7 +1,7 @@
-"""What importing costs, in processor time of a fresh interpreter beside that of `import attrs`.
+"""The cost of importing: processor time of a fresh interpreter, compared with `import attrs`.
 
-The interpreters run in turn and the best run of each counts. Byte code is written to a folder of
-its own first, as an installation would have it. With `--rooms` every room is measured.
+The interpreters run alternately, and the best run of each is reported. Byte code is first written
+to a separate folder, as in an installation. With `--rooms` every subpackage is measured.
 
     python benchmarks/import_time.py [--rooms]
 """
@@ -29,7 +29,7 @@ ROOMS = """errors limits usage messages tokens events context.strategies context
 
 
 def main() -> None:
-    """Print milliseconds over the bare interpreter, and the ratio to attrs."""
+    """Print the milliseconds in excess of the bare interpreter, and the ratio to attrs."""
     statements = [*STATEMENTS]
     if "--rooms" in sys.argv:
         statements += [f"import agentic.{room}" for room in ROOMS.split()]

@@ -1,12 +1,12 @@
-"""What a turn costs beside the model and the tool: early, late, and after a resume.
+"""The cost of a turn, excluding the model and the tool: early, late, and after a resume.
 
     python benchmarks/loop.py
 
-One Runner holds one conversation of 2,000 turns, with one call of a tool in each, and then serves a
-second request of 50 turns on top of what its store gives back. A turn lasts from one decision to
-the next; the cost at turn N is the median of the 50 turns that end there, and the least of nine
-conversations. Seconds are of the processor, all threads together. The decider and the tool are as
-good as free, each call's usage is reported, and nothing is compacted.
+One Runner serves a conversation of 2,000 turns with one tool call each, and then a second request
+of 50 turns on top of the history that its store returns. A turn lasts from one decision to the
+next. The cost at turn N is the median of the 50 turns that end there, and the minimum over nine
+conversations. Seconds are processor time of all threads. The decider and the tool cost almost
+nothing, the usage of each call is reported, and nothing is compacted.
 """
 
 import asyncio
@@ -38,18 +38,18 @@ OUTPUT = "a line of the output\n" * 10
 
 @attrs.define(eq=False)
 class Clock:
-    """A decider that calls a tool at each turn, and notes when it was asked."""
+    """A decider that calls a tool at each turn, and records when it was asked."""
 
     turns: int = TURNS
-    """How many calls come before the reply."""
+    """The number of calls before the reply."""
     asked: list[float] = attrs.field(factory=list)
-    """In seconds of the processor."""
+    """The times of the requests, in seconds of processor time."""
     largest: int = 0
-    """The most messages that were sent."""
+    """The largest number of messages in a request."""
     _numbers: Iterator[int] = attrs.field(factory=itertools.count)
 
     async def decide(self, request: Input, /) -> Decision:
-        """Call the tool; after the last turn reply."""
+        """Call the tool, or reply after the last turn."""
         self.asked.append(time.process_time())
         self.largest = max(self.largest, len(request.history))
         usage = Usage(input=TOKENS_A_MESSAGE * len(request.history), output=TOKENS_A_MESSAGE)
@@ -62,40 +62,40 @@ class Clock:
 
 @attrs.frozen(kw_only=True)
 class Measured:
-    """One conversation, in seconds."""
+    """The measurements of one conversation, in seconds."""
 
     turns: tuple[float, ...]
-    """A turn of the first run, at each of `AT`."""
+    """The cost of a turn of the first run, at each turn in `AT`."""
     again: float
-    """A turn of the second run."""
+    """The cost of a turn of the second run."""
     resume: float
-    """The second request up to the end of its first turn."""
+    """The time from the second request to the end of its first turn."""
     largest: int
-    """The most messages that were sent at once."""
+    """The largest number of messages in a request."""
 
 
 def make_manager() -> Manager:
-    """Make a Manager that checks at every turn and never needs to compact."""
+    """Return a Manager that checks at every turn and never needs to compact."""
     return Manager(approx_token_counter, Digest(), Policy(10**9))
 
 
 def without_budget(clock: Clock, store: Store) -> Runner:
-    """Keep the conversation, and count nothing."""
+    """Return a Runner that stores the conversation and counts nothing."""
     return Runner(clock, ScriptedExecutor({"read": OUTPUT}), store, max_turns=TURNS + 1)
 
 
 def with_manager(clock: Clock, store: Store) -> Runner:
-    """Count it as well."""
+    """Return a Runner that also counts the conversation."""
     return attrs.evolve(without_budget(clock, store), budget=make_manager())
 
 
 def with_strategy(clock: Clock, store: Store) -> Runner:
-    """Send no more of it than fits into a small window."""
+    """Return a Runner that sends only what fits a small window."""
     return attrs.evolve(with_manager(clock, store), strategies=[FitContextWindow(VIEW_TOKENS)])
 
 
 def typical(asked: list[float]) -> float:
-    """Return the cost of the turn in the middle."""
+    """Return the median cost of a turn."""
     return statistics.median(end - start for start, end in itertools.pairwise(asked))
 
 
@@ -117,7 +117,7 @@ async def converse(make: Callable[[Clock, Store], Runner], store: Store) -> Meas
 
 
 async def converse_in_memory(make: Callable[[Clock, Store], Runner]) -> Measured:
-    """Measure a conversation that ends with the process."""
+    """Measure a conversation that is kept in memory."""
     return await converse(make, MemoryStore())
 
 
@@ -137,7 +137,7 @@ WAYS: dict[str, Callable[[], Coroutine[Any, Any, Measured]]] = {
 
 
 def best(runs: list[Measured]) -> Measured:
-    """Take each figure from the run that was disturbed least."""
+    """Return the minimum of each figure over the runs."""
     return Measured(
         turns=tuple(map(min, zip(*(run.turns for run in runs), strict=True))),
         again=min(run.again for run in runs),
@@ -157,7 +157,7 @@ def report(name: str, measured: Measured) -> None:
 
 
 def main() -> None:
-    """Measure every way in turn, a few times, and print the table."""
+    """Measure the ways alternately, a few times each, and print the table."""
     runs = [[asyncio.run(measure()) for measure in WAYS.values()] for _ in range(REPEATS)]
     turns = "".join(f"{turn:9,}" for turn in AT)
     print(f"Microseconds of the processor a turn; {TURNS:,} turns, and {AGAIN} of a second run\n")

@@ -1,16 +1,17 @@
-"""How well `ContextMeter` predicts what providers reported, beside what estimates alone would say.
+"""How well `ContextMeter` predicts what providers reported, compared with estimates alone.
 
     python benchmarks/meter.py
 
-Reads the recorded sessions beside the checkout. From the second call of a session on, the size of
-the next request is predicted and set beside the input that was reported: relative errors, absolute.
-Of the Claude and GPT-4.1 sessions the system prompt and the tools are not recorded: what they take
-is hidden from the messages, as it is from a meter in use.
+The script reads the recorded sessions next to the checkout. From the second call of a session on,
+the size of the next request is predicted and compared with the input that was reported. The figures
+are absolute values of relative errors. The recordings of the Claude and GPT-4.1 sessions do not
+contain the system prompt and the tools. Their size does not show in the messages, just as a meter
+in use does not see it.
 
-`after a cut` is a request that nobody sent: the first request's messages and the newest from some
-former call on, as a compaction leaves them. It would have been reported as the first call's input
-and what the input has grown by since the former call: tokenizers add up, but for a token or two at
-the seam. The meter has seen all former reports, and none of the cut view.
+`after a cut` is a request that was never sent: the messages of the first request, and the newest
+ones from some earlier call on, as after a compaction. Its size is taken to be the input of the
+first call plus the growth of the input since the earlier call, because token counts add up, except
+for one or two tokens at the seam. The meter has seen all earlier reports, but none of the cut view.
 """
 
 import json
@@ -44,7 +45,7 @@ CUTS = 4
 
 @attrs.frozen
 class Call:
-    """One call of a session: how many messages were sent, and what was reported."""
+    """One call of a session: the number of messages that were sent, and the reported usage."""
 
     sent: int
     usage: Usage
@@ -105,7 +106,7 @@ def predict(session: Session, counter: Counter) -> list[float]:
 
 
 def predict_cuts(session: Session, counter: Counter) -> list[float]:
-    """Return the error of predictions for views that lost their middle."""
+    """Return the error of each prediction for a view without its middle."""
     meter, errors, draw = ContextMeter(counter), [], random.Random(1)
     first = session.calls[0]
     for number, call in enumerate(session.calls):
@@ -120,7 +121,7 @@ def predict_cuts(session: Session, counter: Counter) -> list[float]:
 
 
 def tell(meter: ContextMeter, session: Session, call: Call) -> None:
-    """Report a call to a meter."""
+    """Report the usage of a call to a meter."""
     meter.report(session.messages[: call.sent], session.messages[call.sent], call.usage)
 
 
@@ -130,7 +131,7 @@ def off(predicted: int, reported: int) -> float:
 
 
 def spread(errors: list[float]) -> str:
-    """Write median and 95th percentile."""
+    """Return the median and the 95th percentile as text."""
     p95 = statistics.quantiles(errors, n=20)[-1]
     return f"{statistics.median(errors):.2%} {p95:.1%}"
 
@@ -149,7 +150,7 @@ def load(truth: str, file: str) -> list[Session]:
 
 
 def read_usage(usage: dict[str, Any]) -> Usage:
-    """Read a usage in OpenAI's words, or in pi's, whose input leaves the cache out."""
+    """Read usage in OpenAI's form, or in pi's, whose input does not include the cache."""
     if "prompt_tokens" in usage:
         details = usage.get("completion_tokens_details") or {}
         reasoning = details.get("reasoning_tokens")
@@ -159,7 +160,7 @@ def read_usage(usage: dict[str, Any]) -> Usage:
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    """Read a file of one JSON object a line."""
+    """Read a file with one JSON object per line."""
     return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
 
 

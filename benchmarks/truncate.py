@@ -1,8 +1,8 @@
-"""What truncation costs, as ratios to the least that the standard library can do.
+"""The cost of truncation, as a ratio to the minimum of work with the standard library.
 
-The floor counts the newlines of the same text, takes its length in UTF-8 in slices of 64 K
-characters and slices the kept part. Each pair is timed in turn, in one run; the best of each
-counts.
+The minimum, called the floor, is to count the newlines of the same text, to measure its length in
+UTF-8 in slices of 64 K characters, and to slice the kept part. Each pair is timed alternately in
+one run, and the best time of each is reported.
 
     python benchmarks/truncate.py            everything, some minutes
     python benchmarks/truncate.py --quick    nothing above 1 MB, a stream of 100 MB
@@ -24,7 +24,7 @@ MIXED_LINE = "2026-11-21 10:15:02 ИНФО рабочий-7 завершил 作
 
 
 def main() -> None:
-    """Print three tables: time, memory, streams."""
+    """Print three tables: time, memory and streams."""
     parser = argparse.ArgumentParser(description="What truncation costs.")
     parser.add_argument("--quick", action="store_true", help="nothing above 1 MB")
     quick = parser.parse_args().quick
@@ -38,13 +38,13 @@ def main() -> None:
 
 
 def text_of(line: str, size: int) -> str:
-    """Repeat a line up to a size in bytes, the last one cut short."""
+    """Repeat a line up to a size in bytes; the last line may be cut."""
     text = line * (size // len(line.encode()) + 1)
     return text[: size * len(line) // len(line.encode())]
 
 
 def compare(name: str, text: str, size: int) -> None:
-    """Time every mode against the floor, each limit deciding in turn, and neither."""
+    """Compare every mode with the floor, when either limit applies, and when neither does."""
     half = min(truncate.Options().max_bytes or size, size // 2)
     lines = min(2000, text.count("\n") // 2)
     limits = {"lines": (lines, size * 2), "bytes": (size, half), "none": (size * 2, size * 2)}
@@ -71,7 +71,7 @@ def compare(name: str, text: str, size: int) -> None:
 
 
 def floor(text: str, length: int, mode: str) -> tuple[int, int, str]:
-    """Do the least: count, measure, slice."""
+    """Do the minimum of work: count, measure, slice."""
     newlines = text.count("\n")
     if text.isascii():
         size = len(text)
@@ -85,7 +85,7 @@ def floor(text: str, length: int, mode: str) -> tuple[int, int, str]:
 def best_of_each(
     first: Callable[[], object], second: Callable[[], object], size: int
 ) -> tuple[float, float]:
-    """Time two callables in turn and return the best time of each, in seconds."""
+    """Time two callables alternately, and return the best time of each, in seconds."""
     loops = max(1, MB // (size * 2))
     repeats = 7 if size > MB else 40
     best = [float("inf"), float("inf")]
@@ -99,7 +99,7 @@ def best_of_each(
 
 
 def measure_memory(size: int) -> None:
-    """Print the most memory that a cut holds beside the text."""
+    """Print the peak memory of a cut, in addition to the text."""
     print(f"\nextra memory for {size // MB} MB, in KB")
     for name, line in (("ascii", ASCII_LINE), ("mixed", MIXED_LINE)):
         text = text_of(line, size)
@@ -112,7 +112,7 @@ def measure_memory(size: int) -> None:
 
 
 def measure_stream(total: int) -> None:
-    """Print how fast a TailBuffer is fed, against counting alone, and the most it holds."""
+    """Print the speed of a TailBuffer, compared with counting alone, and its peak size."""
     print(f"\n{total / GB:g} GB of bytes through TailBuffer")
     for name, line in (("ascii", ASCII_LINE), ("mixed", MIXED_LINE)):
         for size in (SLICE, 16 * SLICE):
@@ -130,7 +130,7 @@ def measure_stream(total: int) -> None:
 
 
 def fastest_pass(run: Callable[[Iterator[bytes]], None], chunk: bytes, total: int) -> float:
-    """Return the least of three times, in seconds."""
+    """Return the shortest of three times, in seconds."""
     best = float("inf")
     for _ in range(3):
         start = time.perf_counter()
@@ -146,14 +146,14 @@ def chunks(chunk: bytes, total: int) -> Iterator[bytes]:
 
 
 def count_alone(stream: Iterator[bytes]) -> None:
-    """Take the stream and count its newlines."""
+    """Consume the stream and count its newlines."""
     newlines = 0
     for chunk in stream:
         newlines += chunk.count(b"\n")
 
 
 def feed(stream: Iterator[bytes]) -> None:
-    """Take the stream through a TailBuffer."""
+    """Consume the stream with a TailBuffer."""
     with truncate.TailBuffer() as buffer:
         for chunk in stream:
             buffer.feed(chunk)

@@ -1,18 +1,20 @@
-"""What an adapter's `decode` and `encode` cost for each message, in the forms of all five wires.
+"""The cost of an adapter's `decode` and `encode` for each message, in the forms of all five wires.
 
     python benchmarks/wire.py
 
-The transcripts in shared/data beside the checkout, written once by each adapter's `encode`; without
-them a generated conversation. Microseconds of the processor for each message, the best of 7 runs:
+The input is the transcripts in shared/data next to the checkout, written once by each adapter's
+`encode`. If they are missing, it is a generated conversation. The figures are microseconds of
+processor time for each message, the best of 7 runs:
 
 - decode: the wire's items to messages; `/chat` is its ratio to that of `openai_chat`
-- first: messages as `decode` has just returned them, which go back as they came
-- encode: the same, from the second time on
-- one edited: the same, with one message in fifty edited
-- copied: the same messages as equal copies, which have to be compared with their payloads
+- first: messages that `decode` has just returned, which are encoded as they were received
+- encode: the same messages, from the second time on
+- one edited: the same messages, with one in fifty edited
+- copied: equal copies of the same messages, which must be compared with their payloads
 - json: `json.loads` of the same items, for comparison
 
-The ratios are of one run, and say less about the machine. A line that misses a goal says so.
+Ratios are measured within one run, so they depend less on the machine. A line that misses a goal
+says so.
 """
 
 import copy
@@ -54,7 +56,7 @@ def main() -> None:
 
 
 def measure(adapter: ModuleType, messages: Sequence[Message]) -> tuple[float, ...]:
-    """Return the microseconds per message of each way."""
+    """Return the microseconds per message for each of the figures."""
     wire = adapter.encode(messages)
     decoded = adapter.decode(wire)
     edited = [
@@ -75,7 +77,7 @@ def measure(adapter: ModuleType, messages: Sequence[Message]) -> tuple[float, ..
 
 
 def seconds(work: Callable[..., object], *arguments: Any) -> float:
-    """Return the fewest seconds of the processor that some runs take."""
+    """Return the shortest processor time of a few runs, in seconds."""
     taken = []
     for _ in range(RUNS):
         start = time.process_time()
@@ -85,7 +87,7 @@ def seconds(work: Callable[..., object], *arguments: Any) -> float:
 
 
 def read_messages() -> list[Message]:
-    """Return all transcripts as one conversation, or a generated one where the folder is absent."""
+    """Return all transcripts as one conversation, or a generated one if there are none."""
     paths = sorted((DATA / "transcripts").glob("*.jsonl"))
     found = [
         message
