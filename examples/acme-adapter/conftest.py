@@ -1,4 +1,4 @@
-"""Lets the test find `acme.py` beside it, under any import mode of pytest."""
+"""Lets the test import `acme.py` from the same folder, under any import mode of pytest."""
 
 import sys
 from pathlib import Path

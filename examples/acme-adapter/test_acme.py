@@ -1,4 +1,4 @@
-"""Proves the adapter: examples of the wire, and the suites that every adapter is held to.
+"""Tests of the adapter: examples of the wire, and the contract suites for every adapter.
 
 Run `python -m pytest examples/acme-adapter`.
 """
@@ -36,7 +36,7 @@ SPEAKING = {
 CUT_OFF = {"parts": [{"text": "It is"}], "ended": "out_of_room", "spent": {"fresh": 9, "said": 2}}
 WITHHELD = {"parts": [], "ended": "withheld", "spent": {}}
 
-# Each with the usage and the stop reason that Acme's documents give for it.
+# Each response with the usage and the stop reason that Acme's documentation states for it.
 CALLED = (
     CALLING,
     Usage(input=110, output=37, cache_read=90, cache_write=8, reasoning=6),
@@ -91,7 +91,7 @@ SLOW_DOWN = {"error": {"code": "slow_down", "problem": "Too many pieces a minute
 
 
 def test_acme_keeps_every_promise() -> None:
-    """What Acme sends and takes is read, kept, edited, refused and put together as promised."""
+    """Requests, replies, streams and errors of Acme pass the suite for adapters."""
     testing.check_adapter(
         acme,
         requests=[REQUEST],
@@ -103,7 +103,7 @@ def test_acme_keeps_every_promise() -> None:
 
 
 def test_usage_is_in_our_buckets() -> None:
-    """Acme keeps the cache beside the input, and thinking beside the output; ours are inside."""
+    """Acme counts cache and thinking separately; our input and output include them."""
     expected = Usage(input=110, output=37, total=147, cache_read=90, cache_write=8, reasoning=6)
 
     assert acme.usage(CALLING) == expected
@@ -125,7 +125,7 @@ def test_stop_words_are_ours(response: Any, reason: StopReason) -> None:
 
 
 class Recorded:
-    """A client that plays replies, each given whole and as a stream, and keeps what it was sent."""
+    """A client that plays replies, whole or as a stream, and records what it was sent."""
 
     def __init__(self, *replies: tuple[Any, list[Any]]) -> None:
         self.replies = list(replies)
@@ -149,12 +149,12 @@ class Recorded:
 
 
 def test_the_decider_keeps_its_promises() -> None:
-    """Whatever the history, it answers, streamed or not, and can be cancelled."""
+    """It answers every history, streamed or not, and can be cancelled."""
     testing.check_decider(lambda: acme.Decider(Recorded((CALLING, STREAM)), "acme-1"))
 
 
 def test_a_run_outlives_an_overflow() -> None:
-    """The tools are called, the overflow is told, the request that follows is smaller."""
+    """The tools are called, the overflow is reported, and the next request is smaller."""
     client = Recorded((CALLING, STREAM), (TOO_LONG, [TOO_LONG]), (SPEAKING, SPOKEN))
     model = acme.Decider(client, "acme-1")
     executor = testing.ScriptedExecutor({"read_file": "NameError: oops"})
@@ -171,7 +171,7 @@ def test_a_run_outlives_an_overflow() -> None:
 
 
 def test_a_rate_limit_ends_the_run() -> None:
-    """It is no overflow: nothing is compacted, and the caller may wait and try again."""
+    """It is not an overflow: nothing is compacted, and the caller may wait and retry."""
     model = acme.Decider(Recorded((SLOW_DOWN, [SLOW_DOWN])), "acme-1")
 
     with pytest.raises(RequestFailed, match="Too many pieces a minute"):

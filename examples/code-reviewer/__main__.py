@@ -1,13 +1,14 @@
 """A code reviewer that reads more than its window holds, and still reports every finding.
 
-Run `python examples/code-reviewer` for a review of this repository's own package, or name a folder.
-`--window 8000` is a smaller window; `--session review.jsonl` keeps the conversation.
-`--model openai_chat:gpt-4.1` asks that model, of any provider in `agentic.providers`; without one,
-an offline reviewer looks for what a syntax tree shows.
+Run `python examples/code-reviewer` to review this repository's own package, or pass a folder.
+`--window 8000` sets a smaller window; `--session review.jsonl` keeps the conversation.
+`--model openai_chat:gpt-4.1` uses that model; any provider in `agentic.providers` works. Without a
+model, an offline reviewer looks for problems in the syntax tree.
 
-One request, one file a turn. What the reviewer finds, it says once, when it sees it. By the end all
-but the newest files are gone from its window; the report is made of what the summaries kept. What
-must not be lost has a compactor of its own, `Findings`: twelve lines, which a digest completes.
+There is one request, and one file per turn. The reviewer states each finding once, when it sees it.
+At the end, all but the newest files have left its window, and the report is made from what the
+summaries kept. A custom compactor of twelve lines, `Findings`, keeps what must not be lost, and a
+digest adds the rest.
 """
 
 import argparse
@@ -37,7 +38,7 @@ FINDING = re.compile(r"\S+ line \d+: [^.\n]+\.")
 
 
 class Shelf:
-    """The one tool: the files of a folder, one after the other."""
+    """The only tool: it returns the files of a folder, one after the other."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -52,7 +53,7 @@ class Shelf:
 
 
 class Findings:
-    """Summarizes a review: every finding word for word, those of a former summary included."""
+    """Summarizes a review: all findings verbatim, including those of a former summary."""
 
     async def compact(self, messages: list[Message], /) -> str:
         """Return the findings, in order."""
@@ -60,18 +61,18 @@ class Findings:
 
 
 def found_in(messages: Iterable[Message]) -> list[str]:
-    """Return the findings that an assistant said or a summary repeats, each once."""
+    """Return the findings in assistant messages and summaries, each once."""
     said = (message.content for message in messages if message.role in {"assistant", "system"})
     return sorted({finding for text in said for finding in FINDING.findall(text)})
 
 
 class Offline:
-    """Reviews without a model. It remembers nothing: all it knows is in the view it is given."""
+    """Reviews without a model. It has no memory: all it knows is in the view that it receives."""
 
     name = "an offline reviewer"
 
     async def decide(self, request: loop.Input) -> loop.Decision:
-        """Return what is in the file of the last turn, and ask for the next; or report."""
+        """Return the findings in the last file and request the next one; or report."""
         if not request.tool_results:
             return self.go_on("", "")
         path, _, text = request.tool_results[0].output.partition("\n")
@@ -82,12 +83,12 @@ class Offline:
         return self.go_on(path, "\n".join(said))
 
     def go_on(self, after: str, said: str) -> loop.Decision:
-        """Ask for the next file."""
+        """Request the next file."""
         return loop.Decision(said, [ToolCall("", "next_file", json.dumps({"after": after}))])
 
 
 def problems(text: str) -> Iterator[tuple[int, str]]:
-    """Find what a reviewer would stop at: the line, and what is there."""
+    """Yield each problem in a file: its line, and a description."""
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
@@ -109,7 +110,7 @@ class Screen:
     files = compactions = largest = 0
 
     def show(self, _: object, event: events.Event) -> None:
-        """Take in one event."""
+        """Process one event."""
         match event:
             case events.TurnStart(context_tokens=size):
                 self.largest = max(self.largest, size or 0)
@@ -126,7 +127,7 @@ class Screen:
 def make_reviewer(
     decider: loop.Decider, store: history.Rewriter, folder: Path, window: int
 ) -> loop.Runner:
-    """Put the parts together: an eighth of the window for a digest, a quarter for one file."""
+    """Return the agent, with an eighth of the window for a digest and a quarter for one file."""
     counter = tokens.EstimateCounter()
     digest = compactors.Digest(max_tokens=max(1, window // 8), counter=counter)
     compactor = compactors.first_of(compactors.with_digest(Findings(), digest), digest)
@@ -142,7 +143,7 @@ def make_reviewer(
 
 
 async def review(given: argparse.Namespace, screen: Screen) -> None:
-    """Review a folder, and say what it took."""
+    """Review a folder, and print the report and some figures."""
     decider = providers.connect(given.model) if given.model else Offline()
     store = history.JsonlStore(given.session) if given.session else history.MemoryStore()
     print(f"code-reviewer, with {decider.name}, on {given.folder.name}")
@@ -157,7 +158,7 @@ async def review(given: argparse.Namespace, screen: Screen) -> None:
 
 
 def main() -> None:
-    """Read the command line. A user's mistake is one sentence, not a traceback."""
+    """Run the command line. A user's mistake results in one sentence, not a traceback."""
     parser = argparse.ArgumentParser(
         "code-reviewer", description=(__doc__ or "").partition("\n")[0]
     )

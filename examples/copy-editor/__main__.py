@@ -1,14 +1,14 @@
 """A copy editor that works through a book longer than its window, and keeps to its own decisions.
 
 Run `python examples/copy-editor`: it writes a book of 20 chapters into a temporary folder and edits
-it there. Name a folder of `.txt` files to have those edited, in place. `--window 8000` is a larger
-window; `--session book.jsonl` keeps the conversation and goes on from it the next time.
-`--model anthropic:claude-sonnet-4-5` asks that model; without one, an offline editor knows a few
+it there. Pass a folder of `.txt` files to edit those instead, in place. `--window 8000` sets a
+larger window; `--session book.jsonl` keeps the conversation and resumes it the next time.
+`--model anthropic:claude-sonnet-4-5` uses that model; without one, an offline editor knows a few
 words that can be spelled in several ways.
 
-One request a chapter, all in one conversation. The first spelling that the editor meets becomes the
-book's. It says so once; long after that message is gone from the window, the digest that took its
-place still says it.
+There is one request per chapter, all in one conversation. The first spelling that the editor sees
+applies to the whole book. The editor states it once. Long after that message has left the window,
+the digest that replaced it still contains the decision.
 """
 
 import argparse
@@ -58,7 +58,7 @@ DECISION = re.compile(r"this book writes ([^.\n]+)\.")
 
 
 def write_book(folder: Path) -> None:
-    """Write 20 chapters, by somebody who spelled every word as it came."""
+    """Write 20 chapters in which the same words are spelled in different ways."""
     for number in range(1, 21):
         lines = STORY[: number + 2]
         told = [
@@ -70,7 +70,7 @@ def write_book(folder: Path) -> None:
 
 
 class Desk:
-    """The two tools, for the files of one folder."""
+    """The two tools, which work on the files of one folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -91,19 +91,19 @@ class Desk:
 
 
 def found(word: str, text: str) -> re.Match[str] | None:
-    """Find the first place of a word."""
+    """Find the first occurrence of a word."""
     return re.search(rf"\b{re.escape(word)}\b", text)
 
 
 def decided(messages: Iterable[Message]) -> list[str]:
-    """Return the spellings that were decided on, as the messages or a summary among them say."""
+    """Return the spellings that were decided on, according to the messages and summaries."""
     said = (message.content for message in messages if message.role != "user")
     words = (word for text in said for each in DECISION.findall(text) for word in each.split(", "))
     return list(dict.fromkeys(words))
 
 
 class Offline:
-    """Edits without a model. It remembers nothing: all it knows is in the view it is given."""
+    """Edits without a model. It has no memory: all it knows is in the view that it receives."""
 
     name = "an offline editor"
 
@@ -118,7 +118,7 @@ class Offline:
         return self.correct(path, result.output, decided(request.history))
 
     def correct(self, path: str, text: str, glossary: list[str]) -> loop.Decision:
-        """Decide what was not decided yet, and correct what is spelled otherwise."""
+        """Decide on spellings that are still open, and correct words with another spelling."""
         news: list[str] = []
         spellings: dict[str, str] = {}
         for forms in SPELLINGS:
@@ -140,7 +140,7 @@ class Screen:
     corrections = compactions = largest = 0
 
     def show(self, _: object, event: events.Event) -> None:
-        """Take in one event."""
+        """Process one event."""
         match event:
             case events.TurnStart(context_tokens=size):
                 self.largest = max(self.largest, size or 0)
@@ -159,7 +159,7 @@ class Screen:
 def make_editor(
     decider: loop.Decider, store: history.Rewriter, folder: Path, window: int
 ) -> loop.Runner:
-    """Put the parts together: a quarter of the window is for the digest."""
+    """Return the agent, with a quarter of the window for the digest."""
     desk, counter = Desk(folder), tokens.EstimateCounter()
     digest = compactors.Digest(max_tokens=max(1, window // 4), counter=counter)
     return loop.Runner(
@@ -172,7 +172,7 @@ def make_editor(
 
 
 async def edit(folder: Path, given: argparse.Namespace, screen: Screen) -> None:
-    """Edit every chapter, and say what it took."""
+    """Edit every chapter, and print some figures."""
     decider = providers.connect(given.model) if given.model else Offline()
     store = history.JsonlStore(given.session) if given.session else history.MemoryStore()
     chapters = sorted(path.name for path in folder.glob("*.txt"))
@@ -189,7 +189,7 @@ async def edit(folder: Path, given: argparse.Namespace, screen: Screen) -> None:
 
 
 def main() -> None:
-    """Read the command line. A user's mistake is one sentence, not a traceback."""
+    """Run the command line. A user's mistake results in one sentence, not a traceback."""
     parser = argparse.ArgumentParser("copy-editor", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", nargs="?", type=Path, help="of .txt files, edited in place")
     parser.add_argument("--model", help="PROVIDER:NAME, such as openai_chat:gpt-4.1")

@@ -1,10 +1,10 @@
 """A whole coding agent in one file: read it in ten minutes, copy it, make it yours.
 
 Run `python examples/mono-like "read README.md then run ls"`, or without a request for a prompt.
-`--session work.jsonl` keeps the conversation and resumes it; `--window 6000` is a small window.
-`--model anthropic:claude-sonnet-4-5` asks that model, of any provider in `agentic.providers`; the
-provider's SDK finds its key and address in the environment. Without a model, an offline decider
-understands a handful of plain requests and drives the same tools.
+`--session work.jsonl` keeps the conversation and resumes it; `--window 6000` sets a small window.
+`--model anthropic:claude-sonnet-4-5` uses that model; any provider in `agentic.providers` works,
+and its SDK reads key and address from the environment. Without a model, an offline decider
+understands a few simple requests and uses the same tools.
 """
 
 import argparse
@@ -31,10 +31,10 @@ PROMPT = "You are a coding agent. Look before you change things, and run what yo
 
 
 class Workspace:
-    """The four tools. What `bash` cuts off stays in a file in `spill`, and the model is told so.
+    """The four tools. Output that `bash` cuts off is kept in a file in `spill`; a notice names it.
 
-    Tools of one turn run at once, plain functions in threads: those that change files are async,
-    so that none begins before another has ended.
+    The tools of one turn run concurrently, sync functions in threads. `write` and `edit` are async
+    but never await, so no two of their calls overlap.
     """
 
     def __init__(self, max_bytes: int, spill: Path) -> None:
@@ -85,7 +85,7 @@ class Workspace:
             failure = ToolError(f"stopped after {timeout_seconds} seconds", "timeout")
         finally:
             output.close()
-            with contextlib.suppress(ProcessLookupError):  # what it left in the background
+            with contextlib.suppress(ProcessLookupError):  # background processes that it left
                 os.killpg(process.pid, signal.SIGKILL)
         shown = output.result()
         if not shown.truncated:
@@ -94,7 +94,7 @@ class Workspace:
 
 
 class Offline:
-    """Decides without a model: the request names the steps, and each turn takes one."""
+    """Decides without a model: the request names the steps, and each turn carries out one."""
 
     name = """an offline decider for read PATH [from line N], run COMMAND, find TEXT [in PATH],
 write TEXT to PATH, edit PATH: OLD -> NEW, and several of them joined by 'then'"""
@@ -106,11 +106,11 @@ write TEXT to PATH, edit PATH: OLD -> NEW, and several of them joined by 'then'"
     }
 
     def limits(self) -> limits.ModelLimits:
-        """Remember as much as a model would."""
+        """Return limits like those of a model."""
         return limits.ModelLimits(128_000, 0)
 
     async def decide(self, request: loop.Input) -> loop.Decision:
-        """Take the next step, or report after the last one or a failure."""
+        """Carry out the next step, or report after the last one or a failure."""
         steps = re.split(r"\s+then\s+", request.user_message.strip())
         if failed := [result.error for result in request.tool_results if result.error]:
             return loop.Decision(f"Step {request.turn - 1} failed: {failed[0].message}")
@@ -130,7 +130,7 @@ write TEXT to PATH, edit PATH: OLD -> NEW, and several of them joined by 'then'"
 
 
 class Screen:
-    """Prints what happens, as it happens."""
+    """Prints events as they happen."""
 
     streamed = False
 
@@ -161,9 +161,9 @@ class Screen:
 def make_agent(
     decider: loop.Decider, store: history.Rewriter, window: int, counter: tokens.Counter
 ) -> loop.Runner:
-    """Put the parts together."""
+    """Return the agent."""
     digest = compactors.Digest(max_tokens=max(1, window // 8), counter=counter)
-    max_bytes = min(51_200, max(1, window or 51_200))  # a quarter of the window, 0 being none
+    max_bytes = min(51_200, max(1, window or 51_200))  # a quarter of the window; 0 is none
     work = Workspace(max_bytes, Path(tempfile.mkdtemp(prefix="mono-like-")))
     return loop.Runner(
         decider,
@@ -176,7 +176,7 @@ def make_agent(
 
 
 def talk(request: str, model: str | None, session: str | None, window: int | None) -> None:
-    """Serve one request, or ask for requests until there is none."""
+    """Serve one request, or prompt for requests until an empty line."""
     decider = providers.connect(model) if model else Offline()
     store = history.JsonlStore(session) if session else history.MemoryStore()
     known = decider.limits()
@@ -194,7 +194,7 @@ def talk(request: str, model: str | None, session: str | None, window: int | Non
 
 
 def main() -> None:
-    """Read the command line. A user's mistake is one sentence, not a traceback."""
+    """Run the command line. A user's mistake results in one sentence, not a traceback."""
     parser = argparse.ArgumentParser("mono-like", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("request", nargs="*", help="what to do; without it, a prompt")
     parser.add_argument("--model", help="PROVIDER:NAME, such as openai_chat:gpt-4.1")
