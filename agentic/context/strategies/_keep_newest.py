@@ -42,7 +42,7 @@ class KeepLast:
     _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
 
     def for_conversation(self, *, recall: str | None = None) -> "KeepLast":
-        """Return this for one conversation, with a memory of its own."""
+        """Return a copy for one conversation, with its own cache."""
         return attrs.evolve(self)
 
     def compact(self, messages: list[Message], /) -> list[Message]:
@@ -76,7 +76,7 @@ class TrimRounds:
     _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
 
     def for_conversation(self, *, recall: str | None = None) -> "TrimRounds":
-        """Return this for one conversation, with a memory of its own."""
+        """Return a copy for one conversation, with its own cache."""
         return attrs.evolve(self)
 
     def compact(self, messages: list[Message], /) -> list[Message]:
