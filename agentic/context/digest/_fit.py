@@ -1,9 +1,9 @@
 """Selection of the lines of a digest that fit its size.
 
 First, each section gets what it needs, up to its share of the room. Then sections that must be
-complete get the rest of their lines in short form. Then the index gets its share. What it does not
-use goes to lines that were cut or left out, in reading order. Room is measured in characters; how
-many characters make up the allowed tokens is found by trying.
+complete get the rest of their lines in short form. Then the index gets its share and what the
+sections left over. What it does not use goes to lines that were cut or left out, in reading order.
+Room is measured in characters; how many characters make up the allowed tokens is found by trying.
 """
 
 from collections import Counter
