@@ -1,11 +1,11 @@
-"""One adapter a provider: its messages, usage, stop reasons, errors and streams, in one vocabulary.
+"""Adapters, one for each provider, for messages, usage, stop reasons, errors and streams.
 
 Start with `connect`, or with one adapter, such as `anthropic` or `openai_chat`.
 
-Each is a package of the same parts: `_decoding` and `_encoding` of messages, `_replies`,
-`_streaming`, all of them pure and without any SDK, and in `_decider` a `Decider` that calls the
-official SDK's client, which the caller passes in. Adapters load when they are first used. `kit` is
-for authors of other adapters; `validators` knows what shapes of requests are refused.
+Each adapter is a package with the same parts. `_decoding` and `_encoding` (messages), `_replies`
+and `_streaming` are pure and need no SDK. `_decider` has a `Decider` that calls a client of the
+official SDK, which the caller passes in. Adapters are imported on first use. `kit` is for authors
+of other adapters; `validators` checks whether a provider would reject the structure of a request.
 """
 
 import importlib

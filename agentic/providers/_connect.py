@@ -1,7 +1,7 @@
-"""From `provider:name` to a decider, with a client that the provider's SDK sets up by itself.
+"""Create a decider from `provider:name`, with a client that the provider's SDK configures.
 
 The SDK reads its own environment (OPENAI_API_KEY and OPENAI_BASE_URL, ANTHROPIC_API_KEY,
-GEMINI_API_KEY, AWS_REGION and the rest of AWS's chain); nothing is read here.
+GEMINI_API_KEY, AWS_REGION and the rest of the AWS chain). This module reads none of it.
 """
 
 import difflib
@@ -19,7 +19,7 @@ __all__ = ["PROVIDERS", "Connection", "connect"]
 
 
 class Connection(StreamingDecider, Protocol):
-    """A decider that knows its name and its model's limits. Each adapter's `Decider` is one."""
+    """A decider that has a name and knows its model's limits, as each adapter's `Decider` does."""
 
     @property
     def name(self) -> str:
@@ -36,14 +36,14 @@ class _Sdk:
     """Where a provider's client comes from."""
 
     extra: str
-    """The extra of agentic-weave that installs it."""
+    """The extra of agentic-weave that installs the SDK."""
     module: str
     make: Callable[[Any], Any]
-    """From the imported module to a client."""
+    """Return a client, given the imported module."""
 
 
 def _anthropic(sdk: Any) -> Any:
-    """Make the client, and miss its key now: it would miss it in the first request only."""
+    """Create the client. Raise now if it has no key: the SDK would only fail on first use."""
     client = sdk.AsyncAnthropic()
     given = (client.api_key, client.auth_token, getattr(client, "credentials", None))
     if not any(given) and getattr(client, "_token_cache", None) is None:
@@ -52,9 +52,9 @@ def _anthropic(sdk: Any) -> Any:
 
 
 def _gemini(sdk: Any) -> Any:
-    """Make a client that retries: without options this SDK does not, unlike the others.
+    """Create a client that retries: unlike the other SDKs, this one does not by default.
 
-    Its own numbers: five attempts, 1 to 60 seconds apart, after 408, 429 and 5xx
+    The SDK's retry defaults: five attempts, 1 to 60 seconds apart, after 408, 429 and 5xx
     (`google.genai._api_client.retry_args` of google-genai 3.4, read on 2026-11-22).
     """
     retry = sdk.types.HttpRetryOptions()
@@ -72,17 +72,19 @@ _SDKS: Mapping[str, _Sdk] = {
 }
 
 PROVIDERS = tuple(_SDKS)
-"""What `connect` knows, the word before the colon."""
+"""The providers that `connect` supports: the part of its argument before the colon."""
 
 
 def connect(model: str, **settings: Any) -> Connection:
-    """Make the decider for `provider:name`, such as `anthropic:claude-sonnet-4-5`.
+    """Return the decider for `provider:name`, such as `anthropic:claude-sonnet-4-5`.
 
-    The provider is one of this package's adapters; openai_chat reaches every server that speaks
-    chat completions, by the SDK's OPENAI_BASE_URL. `settings` go to the adapter's `Decider`.
+    The provider is the name of an adapter in this package. `openai_chat` works with every server
+    that supports the Chat Completions API: set OPENAI_BASE_URL, which the SDK reads. `settings` are
+    passed to the adapter's `Decider`.
 
     Raises:
-        ConfigError: no such provider, no name, or a client that cannot be set up.
+        ConfigError: the provider is unknown, the name is missing, or the SDK cannot create a
+            client.
         ImportError: the provider's SDK is not installed; the message says how to install it.
     """
     provider, _, name = str(model).partition(":")

@@ -1,4 +1,4 @@
-"""What an SDK raises, and a provider reports, as errors that callers of a decider can act on."""
+"""Translate SDK exceptions and provider errors into errors that a decider's caller can handle."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,22 +14,23 @@ __all__ = ["counted_tokens", "known_window", "provider_errors", "reported_error"
 
 _SDKS = {"openai", "anthropic", "google", "boto3", "botocore"}
 _TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "urllib3", "requests"}
-"""Whose exceptions speak of the provider or of the way to it; others are mistakes in the call."""
+"""Packages whose exceptions concern the provider or the connection to it. Exceptions from elsewhere
+are mistakes in the call and are not translated."""
 
 
 @contextmanager
 def provider_errors(
     provider: str, model: str, window: int | None, received: Callable[[], str] = str
 ) -> Iterator[None]:
-    """Turn what an SDK raises inside the block into a `ProviderError`.
+    """Translate exceptions that an SDK raises inside the block into a `ProviderError`.
 
-    `window` is what the caller knows of the model, in tokens; `received` gives the text that a
-    stream has brought so far.
+    `window` is the model's context window in tokens, if the caller knows it. `received` returns the
+    text that a stream has delivered so far.
 
     Raises:
         ContextOverflow: the request does not fit the model's window.
-        IncompleteReply: the connection broke off in the middle of a reply.
-        RequestFailed: any other refusal, and no answer at all.
+        IncompleteReply: the connection was lost in the middle of a reply.
+        RequestFailed: the provider refused for another reason, or did not answer.
     """
     try:
         yield
@@ -48,9 +49,9 @@ def reported_error(
     *,
     window: int | None = None,
 ) -> ProviderError:
-    """Make the error that a provider reports: in an exception, or within an answer of status 200.
+    """Return the error that a provider reports, in an exception or in a response with status 200.
 
-    `said` is what an overflow is read from; `status` and `problem` tell of any other error.
+    An overflow is recognized from `said`; `status` and `problem` describe any other error.
 
     >>> print(reported_error({"error": "no"}, "acme", "m-1", 502, "upstream is gone"))
     acme did not serve the request (HTTP 502): upstream is gone
@@ -62,13 +63,13 @@ def reported_error(
 
 
 def counted_tokens(answer: Any, field: str, provider: str) -> int:
-    """Read the answer to a question for a count.
+    """Return the count in a response to a token-counting request.
 
     >>> counted_tokens({"input_tokens": 7}, "input_tokens", "acme")
     7
 
     Raises:
-        RequestFailed: there is no count in it, as in that of a server that knows no such question.
+        RequestFailed: there is no count in it, as when the server does not support counting.
     """
     found = at(plain(answer), field)
     if isinstance(found, bool) or not isinstance(found, int):
@@ -77,7 +78,7 @@ def counted_tokens(answer: Any, field: str, provider: str) -> int:
 
 
 def known_window(limits: ModelLimits) -> int | None:
-    """Return the model's context window, in tokens; None if it is only supposed.
+    """Return the model's context window in tokens; None if it is only an assumption.
 
     >>> known_window(ModelLimits(128_000, 16_384)), known_window(ModelLimits(8192, 0, known=False))
     (128000, None)
@@ -91,7 +92,7 @@ def _speaks_of_the_provider(error: Exception) -> bool:
     origins = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
     if origins & (_SDKS | _TRANSPORTS):
         return True
-    # One that names a file is about this machine, not about the way to the provider.
+    # An OSError with a file name is a local problem, not one of the connection to the provider.
     return isinstance(error, OSError) and error.filename is None
 
 

@@ -1,15 +1,16 @@
-"""What an author of an adapter needs: reading a provider's data, and writing what it accepts.
+"""Tools for authors of adapters: read a provider's data and write what the provider accepts.
 
 Start with `plain`, `at`, `native_payload` and `merge_consecutive`.
 
 - Reading: `plain` turns an SDK's object into a dict; `at`, `items_at` and `text_at` follow
   keys into it.
-- Payloads: `native_payload` decides whether a message may go back as it came.
-- Writing: `replace_surrogates`, `arguments_as_object` and `arguments_as_text` make texts and
-  arguments that a server can read; `NameRule` rewrites names that it refuses; `UniqueIds` and
-  `number_ids` keep calls apart; `merge_consecutive` joins what must not stand side by side.
+- Payloads: `native_payload` decides whether a message's original wire data may be sent back.
+- Writing: `replace_surrogates`, `arguments_as_object` and `arguments_as_text` produce texts and
+  arguments that a server can parse; `NameRule` rewrites names that it rejects; `UniqueIds` and
+  `number_ids` give each call an id of its own; `merge_consecutive` joins messages that must not be
+  adjacent.
 
-`docs/how-to/write-an-adapter.md` goes through an adapter step by step.
+`docs/how-to/write-an-adapter.md` explains step by step how to write an adapter.
 """
 
 from agentic.providers.kit._ids import NameRule, UniqueIds, number_ids

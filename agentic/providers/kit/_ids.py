@@ -1,7 +1,8 @@
-"""Names of tools and ids of calls: what is sent in place of those that a provider refuses.
+"""Replace tool names and call ids that a provider rejects.
 
-Rewriting is deterministic, so that a tool and its calls, a call and its result, and the requests of
-one history agree. A digest keeps apart what the rewriting of a name would make alike.
+Rewriting is deterministic, so that the same name is used for a tool and its calls, the same id for
+a call and its result, and both in every request of a history. A digest keeps rewritten names
+distinct that would otherwise be equal.
 """
 
 import hashlib
@@ -22,20 +23,20 @@ _OTHER = re.compile(r"[^a-zA-Z0-9_-]")
 
 @attrs.frozen
 class NameRule:
-    """What a provider takes as the name of a tool, or as the id of a call."""
+    """What a provider accepts as the name of a tool or as the id of a call."""
 
     accepted: re.Pattern[str]
-    """Matches the whole of it. What starts with _, and has letters, digits, _ and - after it, is
-    to be accepted up to `longest`."""
+    """Must match the whole name. It has to accept any name of up to `longest` characters that
+    consists of _ followed by letters, digits, _ and -."""
     longest: int
-    """In characters."""
+    """The maximum length, in characters."""
 
     def accept(self, name: object) -> bool:
-        """Return whether a name is sent as it is."""
+        """Return whether a name can be sent unchanged."""
         return isinstance(name, str) and self.accepted.fullmatch(name) is not None
 
     def wire(self, name: str) -> str:
-        """Return the name to send: the tool's own where that will do.
+        """Return the name to send: the original if it is accepted, else a rewritten one.
 
         >>> rule = NameRule(re.compile("[a-z_][a-z0-9_]*"), 64)
         >>> rule.wire("read"), rule.wire("files.read"), rule.wire("2 files")
@@ -48,7 +49,7 @@ class NameRule:
         return rewritten if self.accept(rewritten) else f"_{rewritten}"
 
     def restore(self, decision: Decision, tools: Iterable[ToolDefinition]) -> Decision:
-        """Return a decision whose calls have the tools' own names again."""
+        """Return the decision with the original tool names restored in its calls."""
         ours = {self.wire(tool.name): tool.name for tool in tools}
         calls = [
             attrs.evolve(call, name=ours.get(call.name, call.name)) for call in decision.tool_calls
@@ -66,9 +67,9 @@ def _numbered(stem: str, number: int) -> str:
 
 @attrs.define
 class UniqueIds:
-    """The ids of the calls of one request: each names one call.
+    """The call ids of one request, each of which identifies one call.
 
-    Naming n calls takes some 2 n looks, whatever they are called.
+    Naming n calls takes about 2n lookups, whatever their ids are.
 
     >>> ids = UniqueIds()
     >>> ids.take("call_1"), ids.take("call_1"), ids.take("")
@@ -76,22 +77,22 @@ class UniqueIds:
     """
 
     accept: Callable[[str], bool] = attrs.field(default=bool, kw_only=True)
-    """Whether a provider takes an id. An empty one is refused by most."""
+    """Return whether the provider accepts an id. Most reject an empty one."""
     stem: Callable[[str], str] = attrs.field(default=_stem, kw_only=True)
-    """From a wanted id to the beginning of those that are made in its place."""
+    """Return the stem of the ids that may replace a requested id."""
     make: Callable[[str, int], str] = attrs.field(default=_numbered, kw_only=True)
-    """From a stem and a number to an id, which the provider takes."""
+    """Return an id made of a stem and a number, which the provider must accept."""
     first: int = attrs.field(default=2, kw_only=True)
-    """The number in the first id that is made of a stem."""
+    """The number in the first id made from a stem."""
     reserved: Container[str] = attrs.field(default=(), kw_only=True)
-    """Ids that are never made up, used or not."""
+    """Ids that are never generated, whether used or not."""
     used: set[str] = attrs.field(factory=set, kw_only=True)
-    """Those that name a call already. Add what is sent as it is."""
+    """The ids already in use. Add those that are sent unchanged."""
     _made: Counter[str] = attrs.field(factory=Counter, init=False)
-    """How many ids were tried of a stem: no try is repeated."""
+    """The number of ids tried for each stem, so that none is tried twice."""
 
     def take(self, wanted: str) -> str:
-        """Return an id that names no call yet, the wanted one if it is accepted and unused."""
+        """Return an unused id: the requested one if it is accepted and unused."""
         fresh = wanted
         if not self.accept(wanted) or wanted in self.used:
             fresh = self._derive(self.stem(wanted))
@@ -107,9 +108,11 @@ class UniqueIds:
 
 
 def number_ids(messages: Sequence[Message]) -> list[Message]:
-    """Return messages in which no id names two calls: its n-th result answers its n-th call.
+    """Return messages in which each call has a unique id.
 
-    A message that changes loses its payload, as by every `replace`.
+    If an id occurs more than once, its n-th result is taken to answer its n-th call.
+
+    A message that changes loses its payload, as with every `replace`.
 
     >>> from agentic.messages import ToolCall, ToolResult
     >>> round_ = [
@@ -139,7 +142,7 @@ def number_ids(messages: Sequence[Message]) -> list[Message]:
 
 @attrs.define
 class KnownIds:
-    """What ids stand for, as far as a list was read: the tool of a call, the call of an item.
+    """The meaning of each id read so far: the tool of a call, or the call of an item.
 
     >>> names = KnownIds()
     >>> names.add(3, "call_1", "read")
@@ -150,15 +153,15 @@ class KnownIds:
 
     values: dict[str, str] = attrs.field(factory=dict, init=False)
     _former: list[tuple[int, str, str | None]] = attrs.field(factory=list, init=False)
-    """Where an id was given a meaning, the id, and its meaning before."""
+    """For each `add`: the position, the id, and the id's previous meaning."""
 
     def add(self, position: int, known_id: str, value: str) -> None:
-        """Note the meaning of an id in the item at a position."""
+        """Record the meaning of an id, found in the item at a position."""
         self._former.append((position, known_id, self.values.get(known_id)))
         self.values[known_id] = value
 
     def rewind(self, position: int) -> None:
-        """Forget what stands in the items from a position on."""
+        """Undo what was recorded for the items at `position` and after it."""
         while self._former and self._former[-1][0] >= position:
             _, known_id, before = self._former.pop()
             if before is None:

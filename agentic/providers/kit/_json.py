@@ -1,12 +1,13 @@
-"""The JSON of a provider: what it sent read as plain data, and what it takes in place of the rest.
+"""Convert a provider's data to plain JSON data, and replace what cannot be sent to it.
 
-Everything public in an adapter first makes its argument plain, so that the rest of it knows dicts,
-lists, texts and numbers only, whether it came as JSON or as the objects of an SDK. Whatever is
-missing, null or of another type reads as absent, and what is nested more than 200 levels deep as
-its JSON text: what a provider sends is never a reason to raise.
+Every public function of an adapter first makes its argument plain, so that the rest of the adapter
+handles only dicts, lists, strings and numbers, whether the data came as JSON or as SDK objects. A
+value that is missing, null or of the wrong type reads as absent. Data nested more than 200 levels
+deep reads as its JSON text. Nothing that a provider sends makes an adapter raise.
 
-A lone surrogate has no UTF-8, so that a body with one cannot be sent. Arguments that are no JSON
-object are refused by most: they go out as an object that holds their text.
+A lone surrogate cannot be encoded in UTF-8, so a body that contains one cannot be sent. Most
+providers reject arguments that are not a JSON object; such arguments are sent as an object that
+holds their text.
 """
 
 import json
@@ -29,24 +30,25 @@ __all__ = [
 _SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
 
 _DEEPEST = 200
-"""Levels of data that are read. Python allows 1,000 calls within each other, and what walks through
-the data takes up to three of them for a level. The JSON of protocol buffers, which Google speaks,
-stops at 100 (`google.protobuf.json_format.Parse`, 2026-11)."""
+"""The number of nested levels that are read. Python allows 1,000 nested calls, and a recursive
+function here takes up to three of them for a level. Protocol buffers in JSON, which Google uses,
+stop at 100 levels (`google.protobuf.json_format.Parse`, 2026-11)."""
 UNPARSED = "unparsed_arguments"
-"""The key of a text that is not a JSON object, in the object that is sent in its place."""
+"""The key that holds the original text in the object sent for arguments that are not a JSON
+object."""
 
 
 def plain(item: Any) -> Any:
-    """Return the JSON data of an SDK's object, fields that the SDK does not know included.
+    """Return the JSON data of an SDK object, including fields that the SDK does not know.
 
-    Only what the provider sent is in it: an SDK fills in defaults that would otherwise be sent
-    back. Names are spelled as on the wire. What is plain already is given back as it is.
+    It contains only what the provider sent: defaults that the SDK fills in would otherwise be sent
+    back. Names are spelled as on the wire. Data that is already plain is returned unchanged.
     """
     return _converted(item, 0)
 
 
 def _is_plain(item: Any, depth: int) -> bool:
-    """Return whether nothing has to be converted: most data is JSON, and this is the quick way."""
+    """Return whether nothing has to be converted: a fast path, since most data is JSON."""
     kind = type(item)
     if kind in _SCALARS:
         return True
@@ -59,7 +61,8 @@ def _is_plain(item: Any, depth: int) -> bool:
 
 
 def _converted(item: Any, depth: int) -> Any:
-    # Looked at as a whole: a request, and each message of a list that has an SDK's objects, too.
+    # The fast path runs at two levels: on a whole request, and on each message of a list in
+    # which others are SDK objects.
     is_plain = depth <= 1 and _is_plain(item, depth)
     if is_plain or isinstance(item, str | int | float | bytes | None):
         return item
@@ -91,12 +94,12 @@ def _text(item: Any) -> str | None:
 def _dumped(dump: Callable[..., Any]) -> Any:
     try:
         return dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
-    except ValueError:  # nested more than 255 levels deep, which pydantic takes for a circle
+    except ValueError:  # nested more than 255 levels deep, which pydantic takes for a cycle
         return None
 
 
 def at(data: Any, *path: str | int) -> Any:
-    """Follow keys and indices into plain data; None where the way ends.
+    """Follow keys and indices into plain data; return None if one is missing.
 
     >>> at({"choices": [{"index": 0}]}, "choices", 0, "index")
     0
@@ -104,7 +107,7 @@ def at(data: Any, *path: str | int) -> Any:
     True
     """
     for step in path:
-        # Nearly always a dict, and asking for that is ten times as fast as asking for a Mapping.
+        # Nearly always a dict, and checking for that is ten times as fast as for a Mapping.
         if type(data) is dict or (isinstance(data, Mapping) and isinstance(step, str)):
             data = data.get(step)
         elif isinstance(data, list) and isinstance(step, int) and -len(data) <= step < len(data):
@@ -115,7 +118,7 @@ def at(data: Any, *path: str | int) -> Any:
 
 
 def items_at(data: Any, *path: str | int) -> list[Any]:
-    """Return the list that stands there; anything else is an empty one.
+    """Return the list at a path; an empty one if there is anything else.
 
     >>> items_at({"content": "text"}, "content")
     []
@@ -126,7 +129,7 @@ def items_at(data: Any, *path: str | int) -> list[Any]:
 
 
 def text_at(data: Any, key: str | int, *deeper: str | int) -> str:
-    """Return the text that stands there; anything else is an empty one.
+    """Return the string at a path; an empty one if there is anything else.
 
     >>> text_at({"content": None}, "content")
     ''
@@ -137,9 +140,10 @@ def text_at(data: Any, key: str | int, *deeper: str | int) -> str:
 
 
 def replace_surrogates(data: Any) -> Any:
-    r"""Return JSON data that UTF-8 can encode: U+FFFD for a lone surrogate, a pair's one character.
+    r"""Return JSON data that UTF-8 can encode.
 
-    Whatever needs no change is given back as it is; a tuple becomes a list.
+    A lone surrogate becomes U+FFFD, and a surrogate pair becomes the character it encodes. Data
+    that needs no change is returned as it is. A tuple becomes a list.
 
     >>> replace_surrogates({"text": "cut in two: \ud83d"})
     {'text': 'cut in two: \ufffd'}
@@ -167,20 +171,20 @@ def _encode_surrogates(text: str) -> str:
 
 
 def arguments_as_object(arguments: str, key: str = UNPARSED) -> dict[str, Any]:
-    """Read a call's arguments as the object that is sent; a text that is none stands under `key`.
+    """Return a call's arguments as an object; text that is not one is stored under `key`.
 
     >>> [arguments_as_object(text) for text in ('{"path": "a.py"}', "", "{oops")]
     [{'path': 'a.py'}, {}, {'unparsed_arguments': '{oops'}]
     """
     try:
         found = replace_surrogates(parse_object(arguments, strict=False))
-    except RecursionError:  # the parser goes deeper than Python does
+    except RecursionError:  # the parser accepts deeper nesting than Python can recurse into
         found = None
     return {key: replace_surrogates(arguments)} if found is None else found
 
 
 def arguments_as_text(arguments: str) -> str:
-    r"""Return a call's arguments as the JSON text of an object: their own text where it is one.
+    r"""Return a call's arguments as the JSON text of an object; unchanged if they are one already.
 
     >>> arguments_as_text('{"a":1}'), arguments_as_text(" "), arguments_as_text('{"a": "\n"}')
     ('{"a":1}', '{}', '{"a": "\\n"}')
@@ -192,9 +196,10 @@ def arguments_as_text(arguments: str) -> str:
 
 
 def parse_object(text: str, *, strict: bool = True) -> dict[str, Any] | None:
-    r"""Read a JSON object, of no text an empty one; None for anything else, NaN included.
+    r"""Parse a JSON object; return an empty one for blank text and None for anything else.
 
-    Without `strict`, raw newlines and tabs may stand within strings, as small models write them.
+    NaN and infinite numbers are not JSON. If `strict` is false, strings may contain raw newlines
+    and tabs, which small models write.
 
     >>> parse_object('{"a": 1}'), parse_object(" "), parse_object("[1]"), parse_object('{"a": NaN}')
     ({'a': 1}, {}, None, None)

@@ -1,9 +1,9 @@
-"""Messages fitted to a wire, and when a provider's own items may be sent back in place of one.
+"""Adapt messages to a wire format, and decide when a message's original items may be sent.
 
-These items hold what the typed fields cannot: signatures of thinking, the provider's ids, fields
-that nobody here knows. They say the truth only as long as the message still says what they say.
-Where they may not, those in a row are joined, and what a wire has no field for goes as text:
-nothing leaves a request silently.
+The original items hold what the typed fields cannot: thinking signatures, the provider's ids, and
+unknown fields. They may be sent back only while they still say the same as the message. If messages
+of one role may not follow each other, they are joined. Content for which the wire format has no
+field is sent as text, so nothing is dropped silently.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -48,12 +48,12 @@ def native_payload(
     decode: Callable[[Any], Message | None],
     wire_name: Callable[[str], str] = str,
 ) -> Any | None:
-    """Return the payload to send for a message; None if it must be written anew.
+    """Return the payload to send for a message; None if it must be rebuilt from its fields.
 
-    `decode` reads one payload as the adapter reads a reply; `wire_name` gives the name that a tool
-    is sent under, which is the one in the payload. A payload of another provider, one that cannot
-    be read, and one that no longer says what the message says, are not sent. The payload of a
-    message that is still as this library's adapter decoded it is not read again.
+    `decode` reads one payload the way the adapter reads a reply. `wire_name` returns the name that
+    a tool is sent under, which is the one in the payload. A payload is not sent if it belongs to
+    another provider, cannot be read, or no longer says the same as the message. If a message is
+    unchanged since an adapter of this library decoded it, its payload is not read again.
     """
     if message.native is None or message.native.provider != provider:
         return None
@@ -66,7 +66,7 @@ def native_payload(
 
 
 def _says_the_same(message: Message, decoded: Message, wire_name: Callable[[str], str]) -> bool:
-    """Compare what a provider is sent of two messages: not their usage, time, id or pin."""
+    """Compare what is sent of two messages, which excludes their usage, time, id and pin."""
     return _sent_fields(message, wire_name) == _sent_fields(decoded, wire_name)
 
 
@@ -83,22 +83,22 @@ def _sent_fields(message: Message, wire_name: Callable[[str], str]) -> tuple[obj
 
 @attrs.frozen
 class Decoded:
-    """Items of a wire that are read together, and the messages that they are read as."""
+    """Wire items that are read together, and the resulting messages."""
 
     items: int
-    """How many there are."""
+    """The number of items."""
     messages: tuple[Message, ...]
     is_open: bool = False
-    """Whether an item that follows may change how they are read."""
+    """Whether a later item may change how these are read."""
 
 
 def merge_consecutive(
     items: Iterable[_Item], merge: Callable[[_Item, _Item], _Item | None]
 ) -> list[_Item]:
-    """Return items, each merged with the one before it where `merge` makes one of the two.
+    """Return the items, each merged into the one before it unless `merge` returns None.
 
-    Wires that want all results of a turn in one message refuse tool messages in a row, which is how
-    other providers write them.
+    Wire formats that expect all results of a turn in one message do not allow consecutive tool
+    messages, which is how other providers write them.
 
     >>> def merge(first: Message, second: Message) -> Message | None:
     ...     if not (first.role == second.role == "tool"):
@@ -119,7 +119,7 @@ def merge_consecutive(
 
 
 def media_note(media: Media) -> str:
-    """Name media that cannot be sent.
+    """Return a text that names media that cannot be sent.
 
     >>> media_note(Media("image/png", url="https://example.com/a.png"))
     '[image/png: https://example.com/a.png]'
@@ -137,7 +137,7 @@ def text_with_media(message: Message) -> str:
 
 
 def results_with_content(message: Message) -> tuple[ToolResult, ...]:
-    r"""Return the results of a tool message, the last with what the message says besides.
+    r"""Return a tool message's results, with the message's own text appended to the last one.
 
     >>> spoken = Message("tool", "Mind the gap.", tool_results=[ToolResult("c1", output="train")])
     >>> results_with_content(spoken)[0].text
@@ -153,9 +153,10 @@ def results_with_content(message: Message) -> tuple[ToolResult, ...]:
 def join_runs(
     messages: list[Message], join: Callable[[list[Message]], Sequence[Message]]
 ) -> list[Message]:
-    """Return a closed conversation in which `join` took the assistant messages of each round.
+    """Return a closed conversation with each round's assistant messages merged by `join`.
 
-    It is asked only about rounds with several. Without any, the same list comes back.
+    `join` is called only for rounds with several of them. If there are no such rounds, the list
+    itself is returned.
     """
     if not any(map(_follows_a_caller, messages, messages[1:])):
         return messages
@@ -172,7 +173,7 @@ def _follows_a_caller(caller: Message, message: Message) -> bool:
 
 
 def merge_replies(replies: Sequence[Message]) -> Message:
-    r"""Return one message that says and calls what several do. Thinking is left out.
+    r"""Return one message with the texts, calls and media of several. Thinking is left out.
 
     >>> merge_replies([Message("assistant", "I look."), Message("assistant", "Here.")]).content
     'I look.\n\nHere.'
