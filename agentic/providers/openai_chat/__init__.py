@@ -1,25 +1,26 @@
-"""OpenAI's Chat Completions, and every server that speaks it.
+"""OpenAI's Chat Completions API, and every server that supports it.
 
 Start with `Decider`, `decode` and `encode`.
 
 vLLM, llama.cpp, Ollama (/v1), LM Studio, LiteLLM, Azure, Groq, Mistral, DeepSeek, xAI, OpenRouter,
 Together, Cerebras, z.ai, Moonshot, Alibaba, Snowflake, Gemini's /openai and others: where they
-differ from OpenAI, the difference is read here, none is configured.
+differ from OpenAI, the adapter detects the difference, so nothing has to be configured.
 
-One wire message is one of ours, but for a tool message with several results, which becomes several.
-Where the rest goes when a message is written anew, that is, without a payload of its own:
+Each message is one message on the wire, except that a tool message with several results becomes
+several. A message without a payload that can be sent back is rebuilt from its fields as follows:
 
-- the system prompt, leading system messages and a summary: system messages, in place; so does a
-  system message in the middle of the conversation, and a pinned message is like any other;
-- media of a user: parts of its content (images, audio, PDF); what no part can carry is named in the
-  text; media of tools follow the round as a user's message, since tools may send text only;
-- a tool's error and notice: in the result's text, since the wire has no flag for it;
-- reasoning: beside the text, if the message still has the payload of this wire that it came in;
-  else nowhere;
-- an empty user, system or assistant message: left out; a conversation without any user's message
-  gets a short neutral one;
-- an id that is empty, too long or used before, a name that OpenAI refuses, arguments that are no
-  JSON object, a lone surrogate: replaced, the same way every time.
+- The system prompt, leading system messages and a summary become system messages, in place. So does
+  a system message in the middle of the conversation. Pinned messages are not treated specially.
+- A user's media become parts of the content (images, audio, PDF). Media that no part can hold are
+  named in the text. Media from tools follow the round as a user message, since a tool may send only
+  text.
+- A tool's error and notice become part of the result's text, since the wire format has no flag.
+- Reasoning is sent next to the text if the message still has the payload of this adapter that it
+  came in. Otherwise it is not sent.
+- An empty user, system or assistant message is left out. A conversation without a user message gets
+  a short neutral one.
+- These are replaced, always in the same way: an id that is empty, too long or already used, a name
+  that OpenAI rejects, arguments that are not a JSON object, and a lone surrogate.
 """
 
 from agentic.providers.openai_chat._decider import Decider

@@ -1,4 +1,4 @@
-"""A decider that asks a model by OpenAI's Chat Completions, or a server that speaks them."""
+"""A decider that calls a model through the Chat Completions API, of OpenAI or another server."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractContextManager
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 __all__ = ["Decider"]
 
 _OURS = {"tools", "stream", "stream_options"}
-"""Options that are not passed on as they are."""
+"""Options that are not passed on unchanged."""
 
 
 @attrs.frozen
 class Decider:
-    """Asks one model by the official SDK's `chat.completions.create`."""
+    """Calls one model with the official SDK's `chat.completions.create`."""
 
     client: "AsyncOpenAI" = attrs.field(repr=False)
-    """`AsyncOpenAI`, `AsyncAzureOpenAI` or a subclass; it brings the key, the address of the
-    server, timeouts and retries."""
+    """`AsyncOpenAI`, `AsyncAzureOpenAI` or a subclass. It supplies the API key, the server address,
+    timeouts and retries."""
     model: str
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
-    """More arguments of the call: temperature, max_tokens, extra_body. `tools` stand after those of
-    the request. A stream asks for its usage; `stream_options` here replaces that, None leaves it
-    out."""
+    """Additional arguments of the call, such as temperature, max_tokens and extra_body. `tools` are
+    added after those of the request. A stream requests its usage by default: `stream_options`
+    replaces that setting, and None leaves it out."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     @property
@@ -48,16 +48,16 @@ class Decider:
         return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
-        """Return the model's limits, in tokens: those given, or the catalog's."""
+        """Return the model's limits in tokens: those passed in, else those in the catalog."""
         return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
-        """Ask for the whole reply at once.
+        """Request the whole reply as one response.
 
         Raises:
-            ContextOverflow: the request does not fit the model's window, also where the server
-                cut it without a word, as far as the usage tells.
-            RequestFailed: any other refusal, and no answer at all.
+            ContextOverflow: the request does not fit the model's window. If the server truncated it
+                silently, this is detected from the usage where possible.
+            RequestFailed: the provider refused for another reason, or did not answer.
         """
         create: Any = self.client.chat.completions.create
         with self._errors():
@@ -68,12 +68,12 @@ class Decider:
         return self._decision(body, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Yield the reply's text as it comes, and the whole Decision last.
+        """Yield the reply's text as it arrives, then the complete Decision.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
-            IncompleteReply: the stream broke off in the middle of the reply.
-            RequestFailed: any other refusal, and no answer at all.
+            IncompleteReply: the stream ended in the middle of the reply.
+            RequestFailed: the provider refused for another reason, or did not answer.
         """
         create: Any = self.client.chat.completions.create
         usage = self.options.get("stream_options", {"include_usage": True})
@@ -87,7 +87,7 @@ class Decider:
         yield self._decision(streamed.response(), request)
 
     def _call(self, request: Input) -> dict[str, Any]:
-        """Return the arguments of the SDK's call, but for those of a stream."""
+        """Return the arguments for the SDK's method, except those for streaming."""
         said = encode_request(
             request.history, system_prompt=request.system_prompt, tools=request.tools
         )
@@ -106,10 +106,11 @@ class Decider:
         return decision
 
     def _check_for_silent_overflow(self, decision: Decision, request: Input) -> None:
-        """Refuse a reply to a part of the request: some servers cut it, and say nothing.
+        """Raise if the reply answers only part of the request: some servers truncate it silently.
 
-        A window that the catalog knows may be smaller than the one that is served (a long context
-        that is paid for): a reply to more than that is no sign of a cut, unless the caller says so.
+        The window in the catalog may be smaller than the one served (a long context that is paid
+        for). An input larger than the catalog's window is therefore no sign of truncation, unless
+        the caller passed the limits.
         """
         window, usage = known_window(self.limits()), decision.usage
         if not window or not usage or (usage.input > window and self._limits is None):
@@ -122,7 +123,7 @@ class Decider:
             raise ContextOverflow(self.model, overflow.sent, overflow.window)
 
     def _was_cut_off(self, decision: Decision) -> bool:
-        """Find a reply that reached the limit in the middle of a call, though it says `tool_calls`.
+        """Return whether the limit cut a call short although the stop reason is `tool_calls`.
 
         https://github.com/vllm-project/vllm/issues/58228
         """

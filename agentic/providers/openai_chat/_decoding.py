@@ -1,6 +1,6 @@
-"""From the wire's messages to ours, one for one.
+"""Decode wire messages, each to one message.
 
-The parts of a content, which are text, images, audio and files:
+The content parts are text, images, audio and files:
 https://platform.openai.com/docs/api-reference/chat/create (2026-11). Mistral adds `document_url`
 and `thinking` (https://docs.mistral.ai/capabilities/reasoning/).
 """
@@ -36,13 +36,13 @@ NAME = "openai_chat"
 _THINKING = {"reasoning_content", "reasoning", "reasoning_details"}
 _UNKNOWN = "application/octet-stream"
 _KINDS = {"image_url": "image/*", "video_url": "video/*", "document_url": "application/pdf"}
-"""What is known of an address whose ending says nothing."""
+"""The media type to assume for a URL whose file extension does not tell it, by part type."""
 _AUDIO_FORMATS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
-"""The two formats that the API takes, by media type."""
+"""The two audio formats that the API accepts, by media type."""
 
 
 def decode(messages: Any, /) -> list[Message]:
-    """Read a request's `messages`; each of ours keeps the wire's own as its payload.
+    """Read a request's `messages`; each result keeps the wire message as its payload.
 
     >>> [message.role for message in decode([{"role": "developer", "content": "Be brief."}])]
     ['system']
@@ -52,20 +52,20 @@ def decode(messages: Any, /) -> list[Message]:
 
 
 class IncrementalDecoder:
-    """Reads a growing list of messages, giving what `decode` gives for the whole."""
+    """Reads a growing list of messages with the same result as `decode` on the whole list."""
 
     def decode(self, messages: Sequence[Any], start: int = 0, /) -> list[Decoded]:
-        """Read what stands from `start` on; what stands before was read by earlier calls."""
+        """Read the items from index `start` on; earlier calls have read the ones before it."""
         return [Decoded(1, (decode_message(plain(each)),)) for each in messages[start:]]
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:
-    """Read the conversation of a whole request, its system prompt first."""
+    """Read the conversation of a whole request, with its system prompt first."""
     return decode(items_at(plain(request), "messages"))
 
 
 def decode_message(wire: Any) -> Message:
-    """Read one message. Whatever it is, something is made of it that encodes to the same."""
+    """Read one message. Whatever it is, the result encodes to the same message again."""
     role, content, native = text_at(wire, "role"), at(wire, "content"), decoded_native(NAME, wire)
     if role == "assistant":
         return _assistant(wire, content, native)
@@ -82,7 +82,7 @@ def _assistant(wire: Mapping[str, Any], content: Any, native: ProviderPayload) -
     in_parts = isinstance(content, list)
     text = _text_of(content, "") if in_parts else content
     if not (text and isinstance(text, str)):
-        # A refusal and the transcript of spoken words stand beside the content, which is null then.
+        # A refusal and a speech transcript have fields of their own; the content is null then.
         text = text_at(wire, "refusal") or text_at(wire, "audio", "transcript")
     return decoded_message(
         "assistant",
@@ -95,11 +95,12 @@ def _assistant(wire: Mapping[str, Any], content: Any, native: ProviderPayload) -
 
 
 def _reasoning(wire: Mapping[str, Any]) -> str:
-    """Find visible thinking where each server has it.
+    """Return the visible thinking, from whichever field the server puts it in.
 
     `reasoning_content`: https://api-docs.deepseek.com/guides/thinking_mode, Qwen, z.ai, Moonshot;
     `reasoning`: Groq, Cerebras, vLLM, Ollama; with `reasoning_details`:
-    https://openrouter.ai/docs/use-cases/reasoning-tokens. Some send the same under two names.
+    https://openrouter.ai/docs/use-cases/reasoning-tokens. Some servers send the same text under two
+    names.
     """
     if _THINKING.isdisjoint(wire):
         return ""
@@ -125,16 +126,17 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
 
 
 def _arguments(given: Any) -> str:
-    """Read arguments: a text on OpenAI's wire, an object on that of some servers."""
+    """Return arguments as text. OpenAI sends text, some other servers an object."""
     if isinstance(given, str) or given is None:
         return given or ""
     return json.dumps(given, ensure_ascii=False)
 
 
 def custom_of(call: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what a call holds of a custom tool; None for the call of a function.
+    """Return the `custom` field of a call to a custom tool; None for a call to a function.
 
-    Snowflake sends an empty `custom` beside every `function`: the type decides, else the name.
+    Snowflake sends an empty `custom` with every `function`. The call's type decides, or the name if
+    there is no type.
 
     >>> custom_of({"type": "function", "function": {"name": "f"}, "custom": {"name": ""}}) is None
     True
@@ -147,11 +149,11 @@ def custom_of(call: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def legacy_of(wire: Any) -> dict[str, Any] | None:
-    """Return the one call of a message in the form of 2023, which has no id.
+    """Return a message's single call in the legacy format of 2023, which has no id; None if none.
 
-    It is answered by a message of role `function`:
-    https://platform.openai.com/docs/api-reference/chat/object (2026-11). One without a name is what
-    Snowflake sends in every reply, and no call.
+    A message with the role `function` answers it:
+    https://platform.openai.com/docs/api-reference/chat/object (2026-11). Snowflake sends a
+    `function_call` without a name in every reply; that is not a call.
 
     >>> legacy_of({"tool_calls": None, "function_call": {"name": "", "arguments": ""}}) is None
     True
@@ -162,7 +164,7 @@ def legacy_of(wire: Any) -> dict[str, Any] | None:
 
 
 def _text_of(content: Any, separator: str = "\n") -> str:
-    r"""Join the texts of a content, which is a text or a list of parts.
+    r"""Join the texts of a message's content, which is a string or a list of parts.
 
     >>> _text_of([{"type": "text", "text": "a"}, {"type": "image_url"}, "b"])
     'a\nb'
@@ -174,12 +176,12 @@ def _text_of(content: Any, separator: str = "\n") -> str:
 
 
 def _part_text(part: Any) -> str:
-    """Read a part of text or of refusal; Mistral's references are not text."""
+    """Return the text of a text or refusal part. Mistral's references are not text."""
     return text_at(part, "text") or text_at(part, "refusal")
 
 
 def _thinking_of(content: Any) -> str:
-    """Join what Mistral's models think in the parts of their content.
+    """Join the thinking in content parts, where Mistral's models put it.
 
     >>> _thinking_of([{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}])
     'Hm.'
@@ -189,7 +191,7 @@ def _thinking_of(content: Any) -> str:
 
 
 def _media_of(content: Any) -> list[Media]:
-    """Read the parts that are neither text nor thinking; each keeps its part in `extra`."""
+    """Read the parts that are neither text nor thinking; each result keeps its part in `extra`."""
     parts = content if isinstance(content, list) else []
     return [
         _media(part)
@@ -214,7 +216,7 @@ def _media(part: dict[str, Any]) -> Media:
 
 
 def _address(part: dict[str, Any]) -> str:
-    """Find the address; Mistral takes it as a text in the place of an object."""
+    """Return the URL in a part. Mistral accepts a string where OpenAI has an object."""
     for key in ("image_url", "video_url", "document_url"):
         if key in part:
             return text_at(part, key) or text_at(part, key, "url")
@@ -229,9 +231,9 @@ def _decoded(text: str) -> bytes:
 
 
 def part_of(media: Media) -> dict[str, Any] | None:
-    """Make the part that carries some media; None where the wire has none for it.
+    """Return the content part for some media; None if the wire format has none for it.
 
-    A part that the media came from is sent as it was, `detail` and cache marks included.
+    If the media came from a part, that part is returned, with its `detail` and cache marks.
 
     >>> part_of(Media("image/png", url="https://example.com/a.png"))
     {'type': 'image_url', 'image_url': {'url': 'https://example.com/a.png'}}

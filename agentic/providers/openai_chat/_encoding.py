@@ -1,7 +1,7 @@
-"""From our messages and tools to the wire's.
+"""Encode messages and tools for the wire.
 
-Any text will do for the arguments of a call at OpenAI, but vLLM and llama.cpp parse what is sent
-back, and refuse the whole conversation for one that is not a JSON object:
+OpenAI accepts any text as the arguments of a call, but vLLM and llama.cpp parse the arguments in
+the history, and reject the whole conversation if one is not a JSON object:
 https://github.com/vllm-project/vllm/issues/43995, https://github.com/ggml-org/llama.cpp/issues/25510.
 """
 
@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 MAX_ID_CHARS = 40
-"""https://github.com/camel-ai/camel/issues/2215 quotes the refusal of a longer one."""
+"""https://github.com/camel-ai/camel/issues/2215 quotes the error for a longer id."""
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
 """https://platform.openai.com/docs/api-reference/chat/create (2026-11)."""
 _TEXTS = {"content", "reasoning_content", "reasoning", "refusal"}
@@ -60,7 +60,7 @@ _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking_b
 
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
-    """Write a request's `messages`; a history that was cut is not repaired, see `encode_request`.
+    """Return a request's `messages`. A truncated history is not repaired; see `encode_request`.
 
     >>> encode([Message("user", "Why is the build red?")])
     [{'role': 'user', 'content': 'Why is the build red?'}]
@@ -78,10 +78,10 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
 def encode_request(
     messages: Sequence[Message], *, system_prompt: str = "", tools: Sequence[ToolDefinition] = ()
 ) -> dict[str, Any]:
-    """Write all that a request holds of a conversation, so that the provider accepts it.
+    """Return the request fields for a conversation, in a form that the provider accepts.
 
-    Open rounds are closed, orphaned results left out, and so is what says nothing. Assistant
-    messages whose calls are answered together become one.
+    Open rounds are closed; orphaned results and empty messages are left out. Assistant messages
+    whose calls are answered together are merged.
 
     >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["messages"][0]
     {'role': 'system', 'content': 'Be brief.'}
@@ -90,7 +90,7 @@ def encode_request(
     wire = [each for each in encode(closed) if not _says_nothing(each)]
     untouched = all(message.native and message.native.provider == NAME for message in messages)
     if not (wire and untouched) and not any(text_at(each, "role") == "user" for each in wire):
-        # The templates of local models refuse a conversation without a user:
+        # The chat templates of local models raise if there is no user message:
         # https://github.com/vllm-project/vllm/issues/36432
         wire.insert(_first_other(wire), {"role": "user", "content": _GO_ON})
     if system_prompt:
@@ -100,7 +100,7 @@ def encode_request(
 
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
-    """Write the tools that the model may call.
+    """Return the definitions of the tools that the model may call.
 
     >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["function"]["name"]
     'now'
@@ -121,10 +121,10 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
 def validate(
     request: Mapping[str, Any], /, *, dialect: Literal["openai", "mistral", "lax"] | None = None
 ) -> "list[Violation]":
-    """Return why the provider would refuse a request for its shape; nothing if it would not.
+    """Return the reasons why the provider would reject the request's structure, if any.
 
-    Whose rules count is told by the name of the model: OpenAI's, also where there is none,
-    Mistral's, or what all servers share (`lax`).
+    If `dialect` is None, the model's name decides whose rules apply: OpenAI's (also if there is no
+    name), Mistral's, or only those that all servers share (`lax`).
 
     >>> [found.rule for found in validate({"messages": [{"role": "tool", "content": "text"}]})]
     ['orphaned_result']
@@ -135,7 +135,7 @@ def validate(
 
 
 def call_ids(reserved: Container[str]) -> UniqueIds:
-    """Return the ids of a request, of which none that is reserved is made up.
+    """Return the generator of a request's call ids, which never generates a reserved id.
 
     >>> ids = call_ids({"call_1"})
     >>> ids.take("call_1"), ids.take("call_1"), ids.take("")
@@ -153,7 +153,7 @@ def _id_stem(call_id: str) -> str:
 
 
 def has_object(call: ToolCall) -> bool:
-    """Return whether a call's arguments are a JSON object, or nothing, which stands for none.
+    """Return whether a call's arguments are a JSON object, or blank, which means no arguments.
 
     >>> has_object(ToolCall("c1", "read", "{oops")), has_object(ToolCall("c1", "read", ""))
     (False, True)
@@ -162,7 +162,7 @@ def has_object(call: ToolCall) -> bool:
 
 
 def _with_objects(message: Message) -> Message:
-    """Return a message whose calls have arguments that may be sent; its payload stays."""
+    """Return the message with arguments that can be sent; its payload does not change."""
     calls = [
         call
         if has_object(call)
@@ -173,7 +173,9 @@ def _with_objects(message: Message) -> Message:
 
 
 def with_objects_on_the_wire(wire: Mapping[str, Any]) -> dict[str, Any]:
-    """Do the same to a message of the wire. What else stands in it is left as it is.
+    """Return the wire message with JSON objects as the arguments of its calls.
+
+    All other fields are unchanged.
 
     >>> call = {"name": "read", "arguments": "{oops"}
     >>> with_objects_on_the_wire({"role": "assistant", "function_call": call})["function_call"]
@@ -200,7 +202,7 @@ def _with_object(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sendable_payload(message: Message) -> Any:
-    """Find what may be sent back as it came, or as `decode_response` mended it."""
+    """Return the payload if it may be sent, as it came or as `decode_response` fixed it."""
     whole = native_payload(message, NAME, decode_message, TOOL_NAMES.wire)
     if whole is None and message.tool_calls and not all(map(has_object, message.tool_calls)):
         return native_payload(_with_objects(message), NAME, decode_message, TOOL_NAMES.wire)
@@ -208,10 +210,10 @@ def _sendable_payload(message: Message) -> Any:
 
 
 def _join_replies(messages: list[Message]) -> list[Message]:
-    """Return a closed conversation with one assistant message a round.
+    """Return a closed conversation with one assistant message per round.
 
-    Results have to follow the message that made the calls (see `validate`), so that the calls of
-    two messages cannot both be answered after the second.
+    Results have to follow the message that made the calls (see `validate`), so the calls of two
+    messages cannot both be answered after the second one.
 
     >>> from agentic.messages import ToolCall, ToolResult
     >>> calls = [Message("assistant", tool_calls=[ToolCall(name, "run")]) for name in ("a", "b")]
@@ -235,7 +237,7 @@ def _has_separate_calls(payload: Any) -> bool:
 
 
 def _join_payloads(payloads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Join texts and lists; of any other field the first counts."""
+    """Join payloads: texts and lists are joined; of any other field the first value is kept."""
     joined: dict[str, Any] = {}
     for payload in payloads:
         for key, value in payload.items():
@@ -256,7 +258,7 @@ def _parts(value: Any) -> list[Any]:
 
 
 def _says_nothing(wire: Any) -> bool:
-    """Find a reply that held nothing: content null without calls is refused on the way back."""
+    """Return whether a reply is empty: null content without calls is rejected in a request."""
     empty = isinstance(wire, dict) and not any(
         value for key, value in wire.items() if key != "role"
     )
@@ -270,25 +272,26 @@ def _first_other(wire: list[dict[str, Any]]) -> int:
 
 @attrs.define
 class _MessageWriter:
-    """What has been written, and how the calls of the last assistant message are named there."""
+    """Writes wire messages, and tracks the ids of the last assistant message's calls in them."""
 
     ids: UniqueIds
     wire: list[dict[str, Any]] = attrs.field(factory=list)
     asked: dict[str, deque[str]] = attrs.field(factory=dict)
-    """The last assistant's calls that wait: our id to the wire's, in order."""
+    """The unanswered calls of the last assistant message: from our id to the wire ids, in order."""
     legacy: bool = False
-    """The last call was written in the form of 2023, and is answered in it."""
+    """Whether the last call was written in the legacy format of 2023, which its answer then
+    uses."""
     media: list[Media] = attrs.field(factory=list)
     keeps_ids: bool = True
-    """The calls of the last assistant message were written under their own ids."""
+    """Whether the calls of the last assistant message were written under their own ids."""
     as_they_came: list[Message] = attrs.field(factory=list)
-    """What was written without noting its calls and answers in `asked` and `ids`."""
+    """Messages written whose calls and answers are not recorded in `asked` and `ids` yet."""
 
     def write_as_it_came(self, message: Message) -> bool:
-        """Write an untouched message, unless what was written before may change something in it.
+        """Write an untouched message; return False if earlier messages may require changes in it.
 
-        Calls and answers are noted later, and only if a message follows that needs the notes: a
-        conversation that is untouched as a whole costs a microsecond for each message.
+        Calls and answers are recorded later, and only if a message follows that needs them: a
+        conversation that is untouched as a whole costs one microsecond per message.
         """
         payload: Any = message.native.payload if message.native else None
         role = message.role
@@ -339,7 +342,7 @@ class _MessageWriter:
             self.wire.append({"role": message.role, "content": content})
 
     def write_tool_media(self) -> None:
-        """Send what tools gave beside text: only a user may send it, and not within the round."""
+        """Write media from tools as a user message after the round: tools send only text."""
         if self.media:
             content = _content(_FROM_TOOLS, self.media, "user")
             self.wire.append({"role": "user", "content": content})
@@ -353,7 +356,7 @@ class _MessageWriter:
             self.wire.append(_with_audio_by_id(payload))
             return
         self.asked, self.legacy = {}, False
-        # "" is taken by all; null is refused by Ollama and LM Studio, among others:
+        # All servers accept ""; Ollama and LM Studio, among others, reject null:
         # https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261
         wire = {"role": "assistant", "content": _content(message.content, message.media, "")}
         wire |= _own_reasoning(message)
@@ -396,12 +399,13 @@ class _MessageWriter:
 
 
 def _own_reasoning(message: Message) -> dict[str, Any]:
-    """Keep what this wire brought of thinking, where the rest of a message is written anew.
+    """Return the reasoning fields of the original payload for a message that is rebuilt.
 
-    In thinking mode Kimi and DeepSeek refuse a conversation whose calls have lost it:
+    In thinking mode, Kimi and DeepSeek reject a conversation whose calls have lost their reasoning:
     https://github.com/cloudwego/eino-ext/issues/700, https://github.com/mastra-ai/mastra/issues/12592,
     https://github.com/MoonshotAI/kimi-agent-sdk/issues/169,
-    https://github.com/QwenLM/qwen-code/issues/3724. Where it was edited, it goes out edited.
+    https://github.com/QwenLM/qwen-code/issues/3724. If the reasoning was edited, the edited text is
+    returned.
     """
     payload = message.native.payload if message.native and message.native.provider == NAME else None
     if not isinstance(payload, dict):
@@ -414,7 +418,7 @@ def _own_reasoning(message: Message) -> dict[str, Any]:
 
 
 def _content(text: str, media: Sequence[Media], role: str) -> Any:
-    """Write a text, or a list of parts where media come with it and the role may send them."""
+    """Return the text, or a list of parts if there are media that the role may send."""
     parts = [part_of(each) if role == "user" else None for each in media]
     notes = [media_note(each) for each, part in zip(media, parts, strict=True) if part is None]
     text = replace_surrogates("\n".join([text] * bool(text) + notes))
@@ -425,7 +429,7 @@ def _content(text: str, media: Sequence[Media], role: str) -> Any:
 
 
 def _with_audio_by_id(payload: Any) -> Any:
-    """Refer to what the model said by its id, as the API wants it; the sound itself stays here.
+    """Replace the model's audio by its id, as the API expects; the sound itself is not sent.
 
     https://platform.openai.com/docs/guides/audio (multi-turn conversations, 2026-11)
     """

@@ -1,10 +1,9 @@
-"""A whole reply, what it used, and why it ended; the words that replies end with (2026-11).
+"""Decode a complete reply: its message, its token usage and its stop word (2026-11).
 
-Tokens are counted in the conventions of OpenAI and of the servers that follow it:
-`prompt_tokens` includes what was cached, `completion_tokens` includes reasoning, audio and
-predictions, rejected ones too (2026-11):
+By OpenAI's convention, which most servers follow, `prompt_tokens` includes cached tokens and
+`completion_tokens` includes reasoning, audio and predictions, even rejected ones (2026-11):
 https://platform.openai.com/docs/api-reference/chat/object
-Where a server counts otherwise, its own total gives it away.
+If a server counts differently, its total shows that.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,9 +29,9 @@ __all__ = [
 ]
 
 NO_WORD = {"", "null", "not_finished"}
-"""What stands in the place of a word while the reply goes on: nothing at Snowflake, "null" at
-DashScope (https://www.alibabacloud.com/help/en/model-studio/qwen-api-reference), the last at
-watsonx."""
+"""Values of `finish_reason` while the reply is not finished: an empty string at Snowflake, "null"
+at DashScope (https://www.alibabacloud.com/help/en/model-studio/qwen-api-reference), "not_finished"
+at watsonx."""
 
 _STOP, _TOOL, _CUT = StopReason.STOP, StopReason.TOOL, StopReason.MAX_TOKENS
 _FILTERED, _ABORT = StopReason.CONTENT_FILTER, StopReason.ABORT
@@ -57,10 +56,10 @@ _WORDS: dict[str, dict[StopReason, str]] = {
     "https://docs.together.ai/reference/chat-completions-1": {_STOP: "eos"},
     "https://huggingface.co/docs/text-generation-inference": {_STOP: "eos_token stop_sequence"},
     "https://github.com/vllm-project/vllm/issues/57082": {_ABORT: "abort", _FAILED: "error"},
-    "https://github.com/BerriAI/litellm/pull/27101": {_FAILED: "repetition"},  # of vLLM
-    # DashScope's "null" is no word yet; a whole reply that has it just stopped.
+    "https://github.com/BerriAI/litellm/pull/27101": {_FAILED: "repetition"},  # from vLLM
+    # DashScope's "null" means "not finished yet"; a complete reply with it just stopped.
     "https://www.alibabacloud.com/help/en/model-studio/qwen-api-reference": {_STOP: "null"},
-    # TIMEOUT is of the second version, which https://docs.cohere.com/reference/chat describes.
+    # TIMEOUT is from version 2 of the API: https://docs.cohere.com/reference/chat
     "https://docs.cohere.com/v1/reference/chat": {
         _STOP: "complete stop_sequence",
         _TOOL: "tool_call",
@@ -69,7 +68,7 @@ _WORDS: dict[str, dict[StopReason, str]] = {
         _ABORT: "user_cancel",
         _FAILED: "error timeout",
     },
-    # A time limit cuts a reply off, but no larger limit of tokens would help: it is no MAX_TOKENS.
+    # A time limit is not MAX_TOKENS: a larger token limit would not help.
     "https://ibm.github.io/watsonx-ai-node-sdk/enums/0_1_x.WatsonXAI.TextGenResult.Constants.StopReason.html": {  # noqa: E501
         _STOP: "eos_token stop_sequence",
         _CUT: "max_tokens token_limit",
@@ -92,8 +91,8 @@ _WORDS: dict[str, dict[StopReason, str]] = {
         _FILTERED: "guardrail_intervened content_filtered",
         _FAILED: "malformed_model_output malformed_tool_use",
     },
-    # In small letters through a gateway (https://github.com/HKUDS/Vibe-Trading/pull/308); the last
-    # ones are of the enum in google-genai 3.4 only.
+    # A gateway passes them on in lower case (https://github.com/HKUDS/Vibe-Trading/pull/308). The
+    # last ones are only in the enum of google-genai 3.4.
     "https://ai.google.dev/api/generate-content#FinishReason": {
         _STOP: "stop",
         _CUT: "max_tokens continuation",
@@ -111,7 +110,7 @@ _WORDS: dict[str, dict[StopReason, str]] = {
         _FILTERED: "jailbreak blocked_reason_unspecified block_reason_unspecified"
     },
     "https://github.com/ollama/ollama/blob/main/docs/api.md": {_STOP: "load unload"},
-    # OpenAI's Responses, and spellings of gateways that no page names.
+    # OpenAI's Responses API, and spellings used by gateways that are documented nowhere.
     "https://platform.openai.com/docs/api-reference/responses/object": {
         _STOP: "completed",
         _CUT: "max_output_tokens max_length",
@@ -120,7 +119,7 @@ _WORDS: dict[str, dict[StopReason, str]] = {
         _OTHER: "unknown",
     },
 }
-"""By the page that names the words. Who ends with one of another is read by the same table."""
+"""The stop words, by the page that documents them. All words apply to every server."""
 
 STOP_WORDS = StopWords(
     NAME,
@@ -131,7 +130,7 @@ STOP_WORDS = StopWords(
         for word in words.split()
     },
 )
-"""In small letters; a word in others is looked up in these."""
+"""The words in lower case; other spellings are lowercased before the lookup."""
 
 _CACHE_READ = [
     ("prompt_tokens_details", "cached_tokens"),
@@ -163,7 +162,7 @@ _REASONING = [
 
 
 def decode_response(response: Any, /) -> Decision:
-    """Read a reply: the first choice, if there are several.
+    """Read a reply; if there are several choices, the first one.
 
     >>> message = {"role": "assistant", "content": "Done."}
     >>> decode_response({"choices": [{"message": message, "finish_reason": "stop"}]}).reply
@@ -195,7 +194,7 @@ def stop_reason(response: Any, /) -> StopReason:
 
 
 def usage(response: Any, /) -> Usage:
-    """Read what a reply used; what the server does not say is 0.
+    """Return a reply's token usage; counts that the server does not report are 0.
 
     >>> usage({"usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}})
     Usage(input=7, output=3, total=10, cache_read=0, cache_write=0, reasoning=0)
@@ -205,7 +204,7 @@ def usage(response: Any, /) -> Usage:
 
 
 def _spelled(word: str) -> str | None:
-    """Find the spelling that the table has; no word at all where the server sent an empty one.
+    """Return the spelling that is in the table; None for an empty word.
 
     Gemini's /openai says "content_filter: RECITATION" and
     "function_call_filter: MALFORMED_FUNCTION_CALL".
@@ -219,18 +218,18 @@ def _spelled(word: str) -> str | None:
 
 
 def _message(choice: Any) -> Message:
-    """Read a choice's message, with the payload to send back."""
+    """Return a choice's message, with the payload to send back."""
     wire = at(choice, "message")
     if not isinstance(wire, dict) or not wire:
-        return Message("assistant", text_at(choice, "text"))  # of the older /completions
-    # An empty list of calls is a reply's (vLLM), and refused in a request:
+        return Message("assistant", text_at(choice, "text"))  # from the older /completions endpoint
+    # vLLM sends an empty list of calls in replies, but it is rejected in a request:
     # https://github.com/openai/openai-python/issues/2061
     sent = {key: value for key, value in wire.items() if key != "tool_calls" or value != []}
     sent = sent if sent.get("role") == "assistant" else {**sent, "role": "assistant"}
     message = decode_message(sent)
     if all(map(has_object, message.tool_calls)):
         return message
-    # Arguments that no server takes back are mended in the payload; the call keeps the model's own.
+    # Arguments that servers reject are fixed in the payload; the call keeps the model's own.
     return message.replace(native=ProviderPayload(NAME, with_objects_on_the_wire(sent)))
 
 
@@ -250,7 +249,7 @@ def _refused(choice: Mapping[str, Any] | None) -> bool:
 
 
 def find_usage(body: Any) -> dict[str, Any] | None:
-    """Find the numbers where each server has them; None where there are none."""
+    """Return the usage, from wherever the server puts it; None if there is none."""
     return next((found for found in _places(body) if isinstance(found, dict) and found), None)
 
 
@@ -268,7 +267,7 @@ def _places(body: Any) -> Iterator[Any]:
             "cached_tokens": cached,
         }
     if at(body, "prompt_tokens") is not None:
-        yield body  # the numbers themselves were handed in
+        yield body  # the usage object itself was passed in
 
 
 def _convert(found: dict[str, Any]) -> Usage:
@@ -280,12 +279,12 @@ def _convert(found: dict[str, Any]) -> Usage:
         prompt += read + write
     hidden = total - prompt - completion if total and prompt else 0
     if hidden > 0 and hidden >= reasoning:
-        # Grok counts reasoning beside the completion, Gemini's /openai in the total alone:
+        # Grok counts reasoning separately, Gemini's /openai counts it only in the total:
         # https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/grok/capabilities/reasoning
         # https://github.com/mozilla-ai/any-llm/issues/1290 (2026-11)
         completion, reasoning = completion + hidden, hidden
     elif reasoning > completion:
-        # Perplexity's deep research has it nowhere else, and bills it by itself:
+        # Perplexity's deep research reports reasoning only here, and bills it separately:
         # https://github.com/bgeneto/open-webui-cost-tracker/issues/6
         completion += reasoning
     total = max(total, prompt + completion) if total else 0
@@ -293,10 +292,11 @@ def _convert(found: dict[str, Any]) -> Usage:
 
 
 def _cache_is_beside(total: int, prompt: int, completion: int, read: int, write: int) -> bool:
-    """Find Anthropic's convention behind a gateway: what was cached is not in the prompt.
+    """Return whether the prompt count excludes cached tokens, as Anthropic's does via a gateway.
 
-    A part that is larger than the prompt cannot be in it. Two parts that only together are larger
-    overlap, where the total holds neither: OpenRouter may count what it read as written, too.
+    A part that is larger than the prompt cannot be included in it. If only the sum of two parts is
+    larger and the total includes neither, they overlap: OpenRouter may count tokens that it read as
+    written, too.
     """
     said = prompt + completion
     if max(read, write) > prompt or (total and total == said + read + write != said):
@@ -309,12 +309,12 @@ def _first(found: dict[str, Any], paths: list[tuple[str, ...]]) -> int:
 
 
 def _count(found: Any, *path: str) -> int:
-    """Read a number of tokens as Usage does: whatever is none is 0."""
+    """Return a token count as `Usage` reads it: anything that is not a count is 0."""
     return Usage(at(found, *path)).input
 
 
 def failure_in(body: Any, model: str = "", window: int | None = None) -> ProviderError | None:
-    """Read the error of an event or of a body; None where there is none.
+    """Return the error in an event or a response body; None if there is none.
 
     `{"error": {...}}` is what OpenRouter and vLLM send in the middle of a stream
     (https://openrouter.ai/docs/api/reference/errors-and-debugging); Mistral and older servers of

@@ -1,6 +1,6 @@
-"""A streamed reply, put together from its events.
+"""Assemble a streamed reply from its events.
 
-Texts, calls, chunks of content and details come in pieces, which are joined when the reply ends.
+Texts, calls, content chunks and reasoning details arrive in pieces, which are joined at the end.
 """
 
 import json
@@ -19,13 +19,13 @@ _THINKING = "thinking_blocks"
 _OWN = {"index", "id", "function", "custom"}
 _TEXTS = ("content", "refusal", "reasoning", "reasoning_content")
 _PADDING = {"obfuscation", "p"}
-"""What OpenAI and Mistral add to hide the length of an event."""
+"""Fields that OpenAI and Mistral add to hide the length of an event."""
 _TAKEN = {"content", "tool_calls", "audio", "function_call", "reasoning_details"}
 
 
 @attrs.define(eq=False)
 class _Texts:
-    """A text that comes in pieces; joined once, at the end. No piece of it is empty."""
+    """A text that arrives in pieces, which are joined once, at the end. No piece is empty."""
 
     pieces: list[str] = attrs.field(factory=list)
 
@@ -39,7 +39,7 @@ class _Texts:
 
 
 def _whole(value: Any) -> Any:
-    """Return plain data: every text that came in pieces joined.
+    """Return plain data, with each text that arrived in pieces joined.
 
     >>> _whole({"content": _Texts(["a", "b"])})
     {'content': 'ab'}
@@ -52,7 +52,7 @@ def _whole(value: Any) -> Any:
 
 
 def _merge(fields: dict[str, Any], given: Mapping[str, Any], texts: Collection[str]) -> None:
-    """Take in fields: the named texts grow, lists too, of anything else the latest counts.
+    """Update fields: append to lists and to the fields named in `texts`; replace other values.
 
     >>> fields = {"role": "assistant"}
     >>> _merge(fields, {"content": "a"}, {"content"}), _merge(fields, {"content": "b"}, {"content"})
@@ -83,14 +83,14 @@ def _merge(fields: dict[str, Any], given: Mapping[str, Any], texts: Collection[s
 
 
 def _add_thinking(blocks: list[Any], block: Any) -> None:
-    """Take a fragment of LiteLLM's `thinking_blocks`, which are Claude's blocks of thinking.
+    """Add a fragment of LiteLLM's `thinking_blocks`, which are Claude's thinking blocks.
 
-    It sends one for each event of the stream, all without an index: texts, then a signature, which
-    ends the block. Some versions repeat the whole text beside the signature, others send finished
-    blocks only:
+    LiteLLM sends one for each event of the stream, all without an index: texts, then a signature,
+    which ends the block. Some versions repeat the whole text with the signature, others send only
+    complete blocks:
     https://github.com/BerriAI/litellm/issues/29428, https://github.com/BerriAI/litellm/pull/31022,
-    https://github.com/open-webui/open-webui/pull/29860 (2026-11). A block in pieces is refused by
-    Anthropic when it goes back.
+    https://github.com/open-webui/open-webui/pull/29860 (2026-11). Anthropic rejects a block that is
+    sent back in pieces.
 
     >>> blocks = []
     >>> for text, signature in [("Look ", ""), ("first.", None), ("", "EqQB")]:
@@ -112,13 +112,13 @@ def _add_thinking(blocks: list[Any], block: Any) -> None:
 
 
 class _Chunks(list[dict[str, Any]]):
-    """Mistral's content: thoughts and texts, of which neighbours of one kind are one chunk.
+    """Mistral's content: thinking and text, with adjacent chunks of the same type joined.
 
     https://docs.mistral.ai/capabilities/reasoning/ (2026-11)
     """
 
     def add(self, chunk: Any) -> str:
-        """Take a chunk, or a bare text; give the text that the reader sees."""
+        """Add a chunk or a plain string; return the text in it that the user sees."""
         if isinstance(chunk, str):
             chunk = {"type": "text", "text": chunk}
         if not isinstance(chunk, dict):
@@ -145,7 +145,7 @@ class _Chunks(list[dict[str, Any]]):
 
 
 def _add_detail(details: list[Any], detail: Any) -> None:
-    """Take a piece of OpenRouter's `reasoning_details`: the texts of one index and type are one.
+    """Add a piece of OpenRouter's `reasoning_details`; join texts with the same index and type.
 
     https://openrouter.ai/docs/use-cases/reasoning-tokens (2026-11)
     """
@@ -163,17 +163,18 @@ def _add_detail(details: list[Any], detail: Any) -> None:
 class _Calls:
     """The calls of a streamed message.
 
-    OpenAI sends id and name once and an `index` in every piece. llama-cpp-python repeats both in
-    every piece, others leave the index out, or give all calls the index 0 and ids of their own.
+    OpenAI sends id and name once and an `index` in every piece. llama-cpp-python repeats id and
+    name in every piece. Other servers omit the index, or send index 0 for all calls, with different
+    ids.
     """
 
     _calls: list[dict[str, Any]] = attrs.field(factory=list)
     _by_index: dict[int | str, dict[str, Any]] = attrs.field(factory=dict)
     _by_id: dict[str, dict[str, Any]] = attrs.field(factory=dict)
-    """The latest call of each index, and of each id."""
+    """`_by_index` and `_by_id` hold the latest call with each index and with each id."""
 
     def add(self, piece: Any) -> None:
-        """Take a piece of a call."""
+        """Add a piece of a call."""
         if not isinstance(piece, dict):
             return
         call = self._continued(piece)
@@ -192,11 +193,11 @@ class _Calls:
                 _add_function(call.setdefault(key, {}), piece[key])
 
     def whole(self) -> list[dict[str, Any]]:
-        """Return the calls as a reply that is not streamed has them."""
+        """Return the calls as in a non-streamed reply."""
         return [_whole({"id": None, **call}) for call in self._calls]
 
     def _continued(self, piece: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Find the call that a piece belongs to; None if it begins another."""
+        """Return the call that a piece continues; None if it begins a new one."""
         index, call_id = piece.get("index"), text_at(piece, "id")
         name = text_at(piece, "function", "name") or text_at(piece, "custom", "name")
         if index is not None:
@@ -213,7 +214,7 @@ def _key(index: Any) -> int | str:
 
 
 def _another(call: dict[str, Any], call_id: str, name: str, piece: Mapping[str, Any]) -> bool:
-    """Return whether a piece under a known index begins a call of its own."""
+    """Return whether a piece with a known index or id begins a new call."""
     if not name:
         return False
     if call_id:
@@ -221,14 +222,14 @@ def _another(call: dict[str, Any], call_id: str, name: str, piece: Mapping[str, 
     begun = at(call, "function", "arguments")
     known = text_at(call, "function", "name") or text_at(call, "custom", "name")
     if known and name != known:
-        # Under an id, a name that has no arguments yet may still grow.
+        # If the call has an id but no arguments yet, its name may still be incomplete.
         return bool(begun) or not call.get("id")
     arguments = text_at(piece, "function", "arguments")
     return bool(arguments.strip()) and _is_json(begun)
 
 
 def _is_json(begun: Any) -> bool:
-    """Return whether the arguments so far are whole; most pieces do not even look like an end."""
+    """Return whether the arguments so far are complete; parse them only if they end with `}`."""
     if not (isinstance(begun, _Texts) and begun and begun.pieces[-1].rstrip().endswith("}")):
         return False
     try:
@@ -249,7 +250,7 @@ def _add_function(function: dict[str, Any], piece: Mapping[str, Any]) -> None:
 
 @attrs.define(eq=False)
 class StreamedResponse:
-    """Puts the events of one streamed reply together.
+    """Assembles one streamed reply from its events.
 
     >>> reply = StreamedResponse()
     >>> reply.feed({"choices": [{"delta": {"content": "Hi."}, "finish_reason": "stop"}]})
@@ -265,15 +266,15 @@ class StreamedResponse:
 
     @property
     def text(self) -> str:
-        """The reply's text so far."""
+        """Return the reply's text so far."""
         return "".join(self._said)
 
     def feed(self, event: Any) -> str:
-        """Take the next event; return the text that it adds to the reply, empty for most kinds.
+        """Process the next event; return the text it adds to the reply, empty for most events.
 
         Raises:
             ContextOverflow: the event says that the request does not fit the model's window.
-            RequestFailed: the event is any other error.
+            RequestFailed: the event reports any other error.
         """
         chunk = plain(event)
         failure = failure_in(chunk, text_at(chunk, "model") or text_at(self._body, "model"))
@@ -288,10 +289,10 @@ class StreamedResponse:
         return said
 
     def response(self) -> dict[str, Any]:
-        """Return the response in the shape of one that was not streamed.
+        """Return the response in the shape of a non-streamed one.
 
         Raises:
-            IncompleteReply: the stream broke off.
+            IncompleteReply: the stream ended before the reply was complete.
         """
         finished = [choice.fields.get("finish_reason") for choice in self._choices.values()]
         if not self._ended and not (finished and all(finished)):
@@ -304,9 +305,9 @@ class StreamedResponse:
         return {**body, "usage": used} if used else body
 
     def _ends(self, chunk: Any) -> bool:
-        """Find the marks that end a stream without a finish_reason, as Snowflake's have none.
+        """Return whether a chunk ends a stream that has no finish_reason, such as Snowflake's.
 
-        `[DONE]` is never shown by the SDK; the event with the usage and no choice comes last:
+        The SDK never passes on `[DONE]`. The event with the usage and no choices comes last:
         https://platform.openai.com/docs/api-reference/chat-streaming (2026-11).
         """
         if isinstance(chunk, str):
@@ -315,7 +316,7 @@ class StreamedResponse:
         return counted and bool(self._choices)
 
     def _keep(self, chunk: dict[str, Any]) -> None:
-        """Keep what stands beside the choices; Azure's first event has empty ids."""
+        """Keep the fields other than `choices`. Azure's first event has empty ids."""
         for key, value in chunk.items():
             if key in _PADDING or key == "choices":
                 continue
@@ -335,14 +336,14 @@ class StreamedResponse:
 
 @attrs.define
 class _Choice:
-    """One choice, and its message as far as it has come."""
+    """One choice, with the part of its message received so far."""
 
     fields: dict[str, Any] = attrs.field(factory=dict)
     message: dict[str, Any] = attrs.field(factory=dict)
     calls: _Calls = attrs.field(factory=_Calls)
 
     def take(self, choice: dict[str, Any]) -> str:
-        # Writer and Perplexity send the message so far beside the delta.
+        # Writer and Perplexity send the message so far along with the delta.
         delta = choice["delta"] if "delta" in choice else choice.get("message")
         said = self._take_delta(delta) if isinstance(delta, dict) else ""
         rest = {key: value for key, value in choice.items() if key not in {"delta", "message"}}
@@ -374,7 +375,7 @@ class _Choice:
         return said or self._beside(delta)
 
     def _beside(self, delta: dict[str, Any]) -> str:
-        """Return what is the reply's text where there is no content: a refusal, or a transcript."""
+        """Return the reply's text if there is no content: a refusal or a transcript."""
         if self.message.get("content"):
             return ""
         refusal, spoken = text_at(delta, "refusal"), text_at(delta, "audio", "transcript")
