@@ -1,24 +1,26 @@
-"""Anthropic's Messages API, wherever it is served: messages, usage, stop reasons, streams.
+"""Anthropic's Messages API, on any host: messages, usage, stop reasons and streams.
 
 Start with `Decider`, `decode` and `encode`.
 
 Where each part of a conversation goes:
 
-- Leading system messages and the summary: the request's `system`, a text if it is one, a block
-  for each if there are several. Any other system message: the user's text, in `<system>` tags,
-  unless it came from the wire and may stand where it stands. Pinned messages: where they stand.
-- Results of tools: first in one message of the user's, `is_error` for a failure, the notice at the
-  end of the text. Pictures and documents: blocks of the user's message, after the results.
-- Thinking: goes back with the whole message that the API sent, or not at all. Reasoning of other
-  providers: nowhere.
-- What has no field of ours (server tools and their results, searches, containers, compactions,
-  citations, marks of the cache): stays in the payload of the message.
-- Arguments that are no JSON object: `{"INVALID_JSON": text}`. Ids and tools' names of other
-  characters than the API takes: rewritten, calls and results alike. Lone surrogates: U+FFFD.
-- An id that names two calls of one turn: `call_0_2` for the second, even in a reply that otherwise
-  goes back as it came. One that a later turn uses again, as compatible servers do, is kept there.
-- Messages that say nothing: left out. A conversation that a cut left without a first or a last
-  word of the user's: "Continue.", said for the user.
+- Leading system messages and the summary: the request's `system`, as a string if there is one of
+  them and as one block each if there are several. Any other system message becomes user text in
+  `<system>` tags, unless it came from the wire and is allowed at its position. Pinned messages stay
+  where they are.
+- Tool results: the first blocks of a single user message, with `is_error` for a failure and the
+  notice at the end of the text. Images and documents: blocks of the same user message, after the
+  results.
+- Thinking: sent back with the complete message that the API sent, or not at all. Reasoning from
+  other providers is not sent.
+- Data that no field of ours can hold (server tools and their results, searches, containers,
+  compactions, citations, cache marks): kept in the message's payload.
+- Arguments that are not a JSON object: `{"INVALID_JSON": text}`. Ids and tool names with characters
+  that the API does not accept: rewritten, in calls and results alike. Lone surrogates: U+FFFD.
+- An id used by two calls of one turn: `call_0_2` for the second, even in a reply that is otherwise
+  sent back unchanged. An id that a later turn uses again, as compatible servers do, is kept.
+- Empty messages: left out. If a truncated conversation does not start or end with a user message,
+  the user message "Continue." is added there.
 """
 
 from agentic.providers.anthropic._decider import Decider, reply_tokens

@@ -1,4 +1,4 @@
-"""A decider that asks a model by Anthropic's Messages API."""
+"""A decider that calls a model through Anthropic's Messages API."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -30,32 +30,35 @@ if TYPE_CHECKING:
 __all__ = ["Decider", "reply_tokens"]
 
 _DEFAULT_MAX_TOKENS = 4096
-"""For a model whose longest reply nobody knows: the least that any of the catalog's gives."""
+"""For a model whose reply limit is unknown: the smallest limit of any model in the catalog."""
 
-# The SDK refuses a reply that might take over ten minutes unless it is streamed: over 21,333
-# tokens, and over 8,192 for some models.
+# The SDK requires streaming for a reply that might take over ten minutes: over 21,333 tokens,
+# and for some models over 8,192.
 # https://github.com/anthropics/anthropic-sdk-python/blob/main/src/anthropic/_constants.py
 _LARGEST_UNSTREAMED = 8192
 
 _LARGE_REPLY = 32_000
 
 _PARTS_OF_WINDOW = 8
-"""The longest reply that is asked for by default, in tokens, and as a share of a larger window.
+"""The default reply limit is `_LARGE_REPLY` tokens, or this fraction of a larger window.
 
-Models before Claude 4.5 refuse a request whose input and `max_tokens` are together more than the
-window (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons, 2026-11), so
-that their 64,000 would be lost to a conversation in 200,000. A file that an agent writes in one
-call seldom takes 32,000, and one that is cut off has to be written again."""
+Models before Claude 4.5 reject a request if its input plus `max_tokens` exceed the window
+(https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons, 2026-11), so
+requesting their full 64,000 would take that much of a 200,000-token window from the conversation. A
+file that an agent writes in one call seldom takes 32,000 tokens, and one that is cut off has to be
+written again."""
 
 _MOST_OF_WINDOW = 4
-"""A small window's part, also where the model could fill the whole window with its reply: what a
-`budget.Policy` reserves of it by default."""
+"""The upper bound for a small window, as a fraction of it, even if the model's reply could fill the
+whole window. A `budget.Policy` reserves the same fraction by default."""
 
 _PAUSES = {"pause_turn", "compaction"}
 _MOST_PAUSES = 5
-"""After so many in a row the decision is given as it stands, with the word for the pause."""
+"""After this many consecutive pauses the decision is returned as it is, with the stop word of the
+pause."""
 
-# https://platform.claude.com/docs/en/build-with-claude/token-counting (2026-11), and the SDK's own.
+# https://platform.claude.com/docs/en/build-with-claude/token-counting (2026-11), and the SDK's
+# own arguments.
 _COUNTED = {
     "cache_control",
     "extra_body",
@@ -72,23 +75,23 @@ _COUNTED = {
 
 @attrs.frozen
 class Decider:
-    """Asks one model by the official SDK's `messages.create`.
+    """Calls one model with the official SDK's `messages.create`.
 
-    A turn that the server paused is continued, and its usage added up.
+    If the server pauses a turn, it is continued, and the usage of its responses is added up.
     """
 
     client: "Client" = attrs.field(repr=False)
-    """`AsyncAnthropic`, or the one for Bedrock or Vertex; it brings the key, the address of the
-    server, timeouts and retries."""
+    """`AsyncAnthropic`, or its variant for Bedrock or Vertex. It supplies the API key, the server
+    address, timeouts and retries."""
     model: str
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
-    """More arguments of the call. Without `max_tokens` a reply may be as long as the model allows,
-    but no more than 32,000 tokens or an eighth of the window, whichever is more; `budget_tokens`
-    for thinking come on top. `tools` stand before those of the request."""
+    """Additional arguments of the call. Without `max_tokens`, a reply may be as long as the model
+    allows, but at most 32,000 tokens or an eighth of the window, whichever is larger;
+    `budget_tokens` for thinking are added to that. `tools` come before those of the request."""
     prompt_cache: bool = attrs.field(default=True, kw_only=True)
     """Whether the tools, the system prompt and the newest messages are marked for the cache, which
-    makes a long conversation cost a fifth. A request that already has a `cache_control` of yours
-    gets no other. Turn it off for single requests, whose writes to the cache nobody reads."""
+    makes a long conversation cost a fifth. If you set a `cache_control` yourself, no other is
+    added. Turn it off for single requests, whose cache writes are never read."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     @property
@@ -97,16 +100,16 @@ class Decider:
         return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
-        """Return the model's limits, in tokens: those given, or the catalog's."""
+        """Return the model's limits in tokens: those passed in, else those in the catalog."""
         return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
-        """Ask for the whole reply at once; one that may be long is streamed, as the SDK wants it.
+        """Request the complete reply; one that may be long is streamed, as the SDK requires.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
-            IncompleteReply: the connection broke off in the middle of a long reply.
-            RequestFailed: any other refusal, and no answer at all.
+            IncompleteReply: the connection was lost in the middle of a long reply.
+            RequestFailed: the provider refused for another reason, or did not answer.
         """
         body = self._body(request)
         if body["max_tokens"] > _LARGEST_UNSTREAMED:
@@ -120,12 +123,12 @@ class Decider:
         return _decision(responses, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Yield the reply's text as it comes, and the whole Decision last.
+        """Yield the reply's text as it arrives, then the complete Decision.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
-            IncompleteReply: the stream broke off in the middle of the reply.
-            RequestFailed: any other refusal, and no answer at all.
+            IncompleteReply: the stream ended in the middle of the reply.
+            RequestFailed: the provider refused for another reason, or did not answer.
         """
         body = self._body(request)
         responses: list[Any] = []
@@ -142,10 +145,10 @@ class Decider:
         yield _decision(responses, request)
 
     async def count_tokens(self, request: Input, /) -> int:
-        """Ask the provider how many tokens the request has, system prompt and tools included.
+        """Return the provider's token count of the request, including system prompt and tools.
 
         Raises:
-            RequestFailed: no count was given.
+            RequestFailed: the provider returned no count.
         """
         body = self._body(request)
         known = {"model", "messages", "tools", *_COUNTED}
@@ -158,7 +161,7 @@ class Decider:
         return provider_errors(NAME, self.model, known_window(self.limits()), received)
 
     def _body(self, request: Input) -> dict[str, Any]:
-        """Return the arguments of the SDK's call."""
+        """Return the arguments for the SDK's method."""
         encoded = encode_request(
             request.history, system_prompt=request.system_prompt, tools=request.tools
         )
@@ -178,9 +181,9 @@ class Decider:
 
 
 def reply_tokens(limits: ModelLimits, options: Mapping[str, Any] = MappingProxyType({})) -> int:
-    """Return how many tokens a reply may have that a `Decider` with these options asks for.
+    """Return the `max_tokens` that a `Decider` with these options requests for a reply.
 
-    A budget has to reserve as many for a model before Claude 4.5.
+    For a model before Claude 4.5, a budget has to reserve this many tokens.
 
     >>> reply_tokens(ModelLimits(200_000, 64_000))
     32000
@@ -206,7 +209,7 @@ def _goes_on(responses: list[Any]) -> bool:
 
 @contextmanager
 def _error_events(model: str, window: int | None) -> Iterator[None]:
-    """Read an error in the stream by its kind: the SDK gives it the status of the response, 200."""
+    """Translate stream errors by their type: the SDK gives them the response's status, 200."""
     try:
         yield
     except Exception as error:
@@ -217,7 +220,7 @@ def _error_events(model: str, window: int | None) -> Iterator[None]:
 
 
 def _resumed(body: dict[str, Any], responses: list[Any]) -> dict[str, Any]:
-    """Send a paused reply back as it came, so that the model goes on with it.
+    """Return a request that sends a paused reply back unchanged, so that the model continues it.
 
     https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons (2026-11)
     """
@@ -235,7 +238,7 @@ def _content(responses: list[Any]) -> list[Any]:
 
 
 def _decision(responses: list[Any], request: Input) -> Decision:
-    """Read the responses of one turn as one."""
+    """Decode the responses of one turn as a single one."""
     last = responses[-1]
     whole = last if len(responses) == 1 else {**last, "content": _content(responses)}
     decision = TOOL_NAMES.restore(decode_response(whole), request.tools)

@@ -1,12 +1,12 @@
-"""From the wire's messages and content blocks to ours, each with the one that it came from.
+"""Decode wire messages and content blocks; each message keeps the wire message as its payload.
 
-The payload of a `ProviderPayload` is the wire's message. It is wrapped where a message is none
-of the wire's: `{"message": m, "at": [0, 2]}` is a part of one, with the places of its blocks
-(results of tools and the user's words share a message there), `{"message": m, "between": ["user",
-null]}` is one whose place matters, with the roles beside it. `{"system": ...}` is a text or blocks
-of the request's `system`.
+The payload of a `ProviderPayload` is usually the wire message itself. It is wrapped if that is not
+enough to restore the message. `{"message": m, "at": [0, 2]}` is a part of a wire message, with the
+positions of its blocks (on the wire, tool results and the user's words share a message).
+`{"message": m, "between": ["user", null]}` is a message whose position matters, with the roles
+before and after it. `{"system": ...}` is a string or blocks from the request's `system`.
 
-The vocabulary of blocks: https://platform.claude.com/docs/en/api/messages/create (2026-11).
+The block types: https://platform.claude.com/docs/en/api/messages/create (2026-11).
 """
 
 import base64
@@ -43,17 +43,17 @@ __all__ = [
 
 NAME = "anthropic"
 INVALID_JSON = "INVALID_JSON"
-"""The key under which arguments that are no JSON object are sent, as the provider proposes:
+"""The key for arguments that are not a JSON object, as the provider recommends:
 https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming."""
 _JSON = json.JSONEncoder(ensure_ascii=False, default=str)
 _ROLES: dict[str, Role] = {"assistant": "assistant", "system": "system"}
-# Stands for the type where only the address of a picture or a document is known.
+# The media type to assume if only the URL of an image or a document is known.
 _TYPES = {"image": "image/*", "document": "application/pdf"}
 _WITH_TEXTS = {"search_result", "document"}
 
 
 def decode(messages: Iterable[Any], /) -> list[Message]:
-    """Read a request's `messages`; a user's message that answers calls, and says more, is two.
+    """Read a request's `messages`. A user message with results and other content becomes two.
 
     >>> [message.role for message in decode([{"role": "user", "content": "Hello."}])]
     ['user']
@@ -65,22 +65,22 @@ def decode(messages: Iterable[Any], /) -> list[Message]:
 
 @attrs.define
 class IncrementalDecoder:
-    """Reads a growing list of messages, giving what `decode` gives for the whole."""
+    """Reads a growing list of messages with the same result as `decode` on the whole list."""
 
     _names: KnownIds = attrs.field(factory=KnownIds, init=False)
-    """The tool of each call so far."""
+    """The tool name of each call so far, by call id."""
 
     def decode(self, messages: Sequence[Any], start: int = 0, /) -> list[Decoded]:
-        """Read what stands from `start` on; what stands before was read by earlier calls.
+        """Read the items from index `start` on; earlier calls have read the ones before it.
 
-        The last message is read once more when another follows it, if it is open.
+        If the last message is open, it is read again when another one follows it.
         """
         self._names.rewind(start)
         before = max(0, start - 1)
         return self.read([plain(each) for each in messages[before:]], before, start)
 
     def read(self, wire: list[Any], before: int = 0, start: int = 0, /) -> list[Decoded]:
-        """Read plain messages, the first of which stands at `before`, from `start` on."""
+        """Read messages from index `start` on; the first item of `wire` has the index `before`."""
         roles = [None, *(at(item, "role") for item in wire), None]
         decoded = []
         for position in range(start, before + len(wire)):
@@ -100,7 +100,7 @@ class IncrementalDecoder:
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:
-    """Read the conversation of a whole request, its system prompt first.
+    """Read the conversation of a whole request, with its system prompt first.
 
     >>> request = {"system": "Be brief.", "messages": [{"role": "user", "content": "Why?"}]}
     >>> [message.content for message in decode_request(request)]
@@ -118,7 +118,7 @@ def decode_request(request: Mapping[str, Any], /) -> list[Message]:
 
 
 def read_payload(payload: Any) -> Message | None:
-    """Read one payload, as `decode` did; None if it is none of this adapter's."""
+    """Read one payload as `decode` does; return None if it is not one of this adapter."""
     system = system_part(payload)
     if system is not None:
         return _system(system)
@@ -127,20 +127,20 @@ def read_payload(payload: Any) -> Message | None:
 
 
 def system_part(payload: Any) -> str | list[Any] | None:
-    """Return the piece of the request's system prompt in a payload, if it is one."""
+    """Return a payload's part of the request's system prompt; None if it has none."""
     part = None if at(payload, "role") else at(payload, "system")
     return part if isinstance(part, str | list) else None
 
 
 def wire_message(payload: Any) -> Any:
-    """Return the wire's message, or the part of one, in a payload."""
+    """Return a payload's wire message, or its part of one."""
     return payload if at(payload, "role") is not None else at(payload, "message")
 
 
 def _payloads(item: Any, roles: list[Any]) -> list[Any]:
-    """Wrap a message of the wire where the message alone would not find its place again.
+    """Return the payloads for a wire message, wrapped if their position must be remembered.
 
-    `roles` are those beside it.
+    `roles` are the roles of the messages before and after it.
     """
     role = at(item, "role")
     if role == "system" or (role == "assistant" and roles[0] is None):
@@ -162,7 +162,7 @@ def _is_result(block: Any) -> bool:
 
 
 def _read(item: Any, names: Mapping[str, str], native: ProviderPayload | None = None) -> Message:
-    """Read one message of the wire. `names` gives the tool of each call so far, by its id."""
+    """Read one wire message. `names` maps the id of each call so far to its tool."""
     content, role = at(item, "content"), _ROLES.get(text_at(item, "role"), "user")
     if isinstance(content, str):
         return decoded_message(role, content, native)
@@ -185,7 +185,7 @@ def _system(part: str | list[Any], native: ProviderPayload | None = None) -> Mes
 
 
 def _reply(blocks: list[Any], native: ProviderPayload | None) -> Message:
-    """Read a reply. Its texts are joined without anything between them, as a stream gives them."""
+    """Read a reply. Its texts are joined without a separator, as in a stream."""
     texts, thoughts, calls = [], [], []
     for block in blocks:
         kind = text_at(block, "type")
@@ -203,7 +203,7 @@ def _reply(blocks: list[Any], native: ProviderPayload | None) -> Message:
 
 
 def _arguments(value: Any) -> str:
-    """Write the arguments as the model's JSON text; one that was none was kept as it is."""
+    """Return arguments as the model's JSON text; invalid JSON was kept as the original text."""
     if isinstance(value, dict) and list(value) == [INVALID_JSON]:
         value = value[INVALID_JSON] or {}
     if isinstance(value, str):
@@ -212,7 +212,7 @@ def _arguments(value: Any) -> str:
 
 
 def _result(block: Any, names: Mapping[str, str], media: list[Media]) -> ToolResult:
-    """Read the answer to a call; its pictures go to the others of the message."""
+    """Read a tool result; its media are appended to those of the message."""
     content = at(block, "content")
     if isinstance(content, str):
         text = content
@@ -227,7 +227,7 @@ def _result(block: Any, names: Mapping[str, str], media: list[Media]) -> ToolRes
 
 
 def blocks_of(content: Any) -> list[Any]:
-    """Return a content as a list of blocks; a text is short for one block of it.
+    """Return content as a list of blocks; a string is short for one text block.
 
     >>> blocks_of("Hello.")
     [{'type': 'text', 'text': 'Hello.'}]
@@ -238,12 +238,12 @@ def blocks_of(content: Any) -> list[Any]:
 
 
 def text_block(text: str) -> dict[str, Any]:
-    """Make the block of a text."""
+    """Return a text block."""
     return {"type": "text", "text": text}
 
 
 def text_of(block: Any) -> str:
-    r"""Return the text that a block brings to the model, without what is binary or encrypted.
+    r"""Return the text in a block that the model sees, without binary or encrypted data.
 
     >>> text_of({"type": "search_result", "title": "Cats", "content": [text_block("They purr.")]})
     'Cats\nThey purr.'
@@ -270,7 +270,7 @@ def _texts(block: Any) -> Iterator[str]:
 
 
 def _media_of(block: Any) -> Media | None:
-    """Read a picture or a document that is no text."""
+    """Read an image, or a document that is not text."""
     kind = text_at(block, "type")
     if kind not in _TYPES:
         return None

@@ -1,12 +1,12 @@
-"""From our messages and tools to the wire's.
+"""Encode messages and tools for the wire.
 
-`encode` keeps what came from the wire as it was. `encode_request` also makes the conversation one
-that the API accepts, whatever was cut or edited.
+`encode` keeps unchanged what came from the wire. `encode_request` also makes sure that the API
+accepts the conversation, even if it was truncated or edited.
 
-A message that is written anew becomes blocks, none of them empty. Thinking is left out: only its
-author's signature makes it acceptable, and that is in the payload
-(https://platform.claude.com/docs/build-with-claude/thinking-tool-workflows, 2026-11). The rules of
-the role `system`, which newer models know:
+A message without a usable payload is rebuilt as blocks, none of them empty. Thinking is left out:
+the API accepts it only with its signature, which is in the payload
+(https://platform.claude.com/docs/build-with-claude/thinking-tool-workflows, 2026-11). The rules for
+the role `system`, which newer models support:
 https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages (2026-11).
 """
 
@@ -61,34 +61,34 @@ __all__ = [
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,128}"), 128)
 """https://github.com/BerriAI/litellm/pull/26788."""
 _CALLERS = ("direct", "code_execution_")
-"""Who may call a tool, to the API; any other word is the host's own affair.
+"""Values of a tool's callers that the API defines; any other value is defined by the host.
 https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling (2026-11)"""
 _IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 _GO_ON = "Continue."
-"""Said for the user where a cut left nobody's word at the start or at the end."""
+"""The text of a user message added where a truncated conversation lacks one at its start or end."""
 
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
-    r"""Write a request's `messages`; a history that was cut is not repaired, see `encode_request`.
+    r"""Return a request's `messages`. A truncated history is not repaired; see `encode_request`.
 
-    System messages are the user's words here, in tags: only a whole request has a field for them.
+    System messages become user text in tags here: only a whole request has a field for them.
 
     >>> encode([Message("system", "Be brief.")])
     [{'role': 'user', 'content': '<system>\nBe brief.\n</system>'}]
     """
     turns = join(_turns(messages))
     if not all(turn.native for turn in turns):
-        turns = name_calls(turns)  # which leaves alone what came from the wire
+        turns = name_calls(turns)  # leaves alone what came from the wire
     return [_wire(turn) for turn in turns]
 
 
 def encode_request(
     messages: Sequence[Message], *, system_prompt: str = "", tools: Sequence[ToolDefinition] = ()
 ) -> dict[str, Any]:
-    """Write all that a request holds of a conversation, so that the provider accepts it.
+    """Return the request fields for a conversation, in a form that the provider accepts.
 
-    Open rounds are closed, orphaned results left out. A conversation that begins or ends with a
-    reply that was written anew gets a word of the user's there.
+    Open rounds are closed; orphaned results are left out. If the conversation begins or ends with a
+    rebuilt reply, a user message is added there.
 
     >>> encode_request([Message("user", "Why?")], system_prompt="Be brief.")
     {'system': 'Be brief.', 'messages': [{'role': 'user', 'content': 'Why?'}]}
@@ -107,7 +107,7 @@ def encode_request(
 
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
-    """Write the tools that the model may call.
+    """Return the definitions of the tools that the model may call.
 
     >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["name"]
     'now'
@@ -116,7 +116,7 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
 
 
 def validate(request: Mapping[str, Any], /) -> "list[Violation]":
-    """Return why the provider would refuse a request for its shape; nothing if it would not.
+    """Return the reasons why the provider would reject the request's structure, if any.
 
     >>> [found.rule for found in validate({"messages": [{"role": "user", "content": ""}]})]
     ['empty_content']
@@ -127,7 +127,7 @@ def validate(request: Mapping[str, Any], /) -> "list[Violation]":
 
 
 def _turns(messages: Sequence[Message], leading: int = 0) -> Iterator[Turn]:
-    """Write messages; of those that lead, only what came from the wire's `messages`."""
+    """Encode messages; of the leading ones, only those that came from the wire's `messages`."""
     for position, message in enumerate(messages):
         turn = payload_facts(message, NAME, _turn)
         if turn is None:
@@ -139,7 +139,7 @@ def _turns(messages: Sequence[Message], leading: int = 0) -> Iterator[Turn]:
 
 
 def _turn(payload: Any) -> Turn | None:
-    """Read the message of the wire in a payload; None if it has none."""
+    """Return the turn for a payload's wire message; None if it has none."""
     wire = wire_message(payload)
     if wire is None:
         return None
@@ -160,14 +160,14 @@ def _written_anew(message: Message) -> Iterator[Turn]:
 
 
 def _wire(turn: Turn) -> Any:
-    """Return the wire's message; one text that was written anew needs no list."""
+    """Return the wire message; a single rebuilt text is sent as a string, not as a list."""
     if not turn.native and len(turn.blocks) == 1 and list(turn.blocks[0]) == ["type", "text"]:
         return {**turn.message, "content": turn.blocks[0]["text"]}
     return turn.message
 
 
 def _system(system_prompt: str, leading: Iterable[Message]) -> Any:
-    """Write the request's `system`: a text, or blocks if there are several; None if nothing."""
+    """Return the request's `system`: a string, or blocks if there are several; None if empty."""
     parts: list[Any] = [system_prompt] if system_prompt.strip() else []
     for message in leading:
         payload = native_payload(message, NAME, read_payload, TOOL_NAMES.wire)
@@ -202,10 +202,10 @@ def _tool(tool: ToolDefinition) -> dict[str, Any]:
 
 
 def _rebuild(message: Message) -> list[dict[str, Any]]:
-    r"""Write a message's blocks, none if it says nothing.
+    r"""Return blocks for a message, none if it is empty.
 
-    A system message in the middle of a conversation is the user's text, marked: the role is for
-    newer models only, and refused between two messages of the user.
+    A system message in the middle of a conversation becomes user text in tags: only newer models
+    support the role, and they reject it between two user messages.
 
     >>> _rebuild(Message("system", "Be brief."))
     [{'type': 'text', 'text': '<system>\nBe brief.\n</system>'}]
@@ -223,7 +223,7 @@ def _rebuild(message: Message) -> list[dict[str, Any]]:
 
 
 def _result(result: ToolResult) -> dict[str, Any]:
-    """Write the answer to a call; an empty one has no content at all."""
+    """Return a tool result block; an empty result has no `content`."""
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": result.call_id}
     if result.text.strip():
         block["content"] = result.text
@@ -233,7 +233,7 @@ def _result(result: ToolResult) -> dict[str, Any]:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    """Write a call.
+    """Return the block for a call.
 
     >>> _call(ToolCall("c1", "read", "{oops"))["input"]
     {'INVALID_JSON': '{oops'}
@@ -244,7 +244,7 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 
 def _media_block(media: Media) -> dict[str, Any]:
-    """Make the block of a medium, or a text that says what is left out: a sound, an empty picture.
+    """Return the block for some media, or a text that names what is left out, such as audio.
 
     >>> _media_block(Media("audio/wav", url="https://example.com/a.wav"))["text"]
     '[left out: audio/wav at https://example.com/a.wav, which this provider does not read]'
@@ -277,15 +277,15 @@ def _source(media: Media) -> dict[str, Any] | None:
 
 
 def _settle(turns: Iterable[Turn]) -> list[Turn]:
-    """Make a list of messages begin, go on and end as the API wants it.
+    """Return turns that begin, alternate and end as the API requires.
 
-    What came from the wire and stands as it stood there is left alone.
+    A turn that came from the wire and is still at its original position is left alone.
     """
     settled = _without_empty_runs(_with_system_in_place(list(turns)))
     first = next((turn for turn in settled if turn.role != "system"), None)
     if first is None or (first.role == "assistant" and not _came_first(first)):
         settled.insert(0, _go_on())
-    # A reply that goes back as it came is a paused turn or a beginning that the caller gives.
+    # A reply that is sent back unchanged is a paused turn, or a prefill by the caller.
     if settled[-1].role == "assistant" and not settled[-1].native:
         settled.append(_go_on())
     return settled
@@ -300,7 +300,7 @@ def _came_first(turn: Turn) -> bool:
 
 
 def _with_system_in_place(turns: list[Turn]) -> list[Turn]:
-    """Turn the system messages that lost their place into words of the user, marked."""
+    """Turn system messages that are no longer at a valid position into user text in tags."""
     placed: list[Turn] = []
     for position, turn in enumerate(turns):
         if turn.role != "system" or _may_stand(turn, placed, turns[position + 1 :]):
@@ -326,12 +326,12 @@ def _may_stand(turn: Turn, before: Sequence[Turn], after: Sequence[Turn]) -> boo
 
 
 def directive_only(message: Any) -> bool:
-    """Return whether a system message holds settings and no text: it may stand anywhere."""
+    """Return whether a system message holds settings and no text: it is allowed anywhere."""
     return at(message, "content") == [] and at(message, "output_config") is not None
 
 
 def follows_well(message: Any) -> bool:
-    """Return whether a system message may follow this one: a user's, or a server tool's result."""
+    """Return whether a system message may follow: after a user or a server tool's result."""
     if at(message, "role") == "user":
         return True
     kind = at(message, "content", -1, "type")
@@ -339,7 +339,7 @@ def follows_well(message: Any) -> bool:
 
 
 def _without_empty_runs(turns: list[Turn]) -> list[Turn]:
-    """Leave out turns that say nothing at all; only a reply at the very end may be empty."""
+    """Leave out empty turns; only a reply at the very end may be empty."""
     kept: list[Turn] = []
     seen = 0
     for role, run in itertools.groupby(turns, key=lambda turn: turn.role):
@@ -352,7 +352,7 @@ def _without_empty_runs(turns: list[Turn]) -> list[Turn]:
 
 
 def _says_something(turn: Turn) -> bool:
-    """Return whether there is more in it than white space, which a model may reply.
+    """Return whether a turn has more than white space, which a model may reply with.
 
     https://github.com/nick1udwig/kibitz/issues/78
     """

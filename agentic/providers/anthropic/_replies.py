@@ -1,4 +1,4 @@
-"""A whole reply, what it used, and why it ended."""
+"""Decode a complete reply: its message, its token usage and why it ended."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from agentic.usage import StopReason, StopWords, Usage
 __all__ = ["STOP_WORDS", "decode_response", "reply_blocks", "stop_reason", "usage"]
 
 # All but the last: https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
-# (2026-11). `compaction` is the beta's: the pause after the server compacted the conversation,
+# (2026-11). `compaction` is from a beta: the pause after the server compacted the conversation,
 # https://platform.claude.com/docs/en/build-with-claude/compaction. A paused turn is neither done
-# nor cut off: the Decider goes on with it, so that a caller meets these two words only after
-# several pauses in a row.
+# nor cut off: the Decider continues it, so a caller sees these two words only after several
+# consecutive pauses.
 STOP_WORDS = StopWords(
     NAME,
     {
@@ -33,7 +33,7 @@ _NOTHING = {"type": "text", "text": ""}
 
 
 def decode_response(response: Any, /) -> Decision:
-    """Read a reply. Its blocks are what has to go back, thinking and signatures included.
+    """Read a reply. Its blocks, with thinking and signatures, are the payload to send back.
 
     >>> decode_response({"content": [{"type": "text", "text": "Done."}]}).reply
     'Done.'
@@ -54,9 +54,9 @@ def decode_response(response: Any, /) -> Decision:
 
 
 def reply_blocks(response: Any) -> list[Any]:
-    """Return the blocks of a response that go back with the next request.
+    """Return the blocks of a response that are sent back with the next request.
 
-    An empty text is left out: a stream may hold one, and the API refuses it then
+    An empty text is left out: a stream may contain one, but the API rejects it in a request
     (https://github.com/anthropics/claude-code/issues/59812).
     """
     return [block for block in blocks_of(at(response, "content")) if block != _NOTHING]
@@ -76,10 +76,10 @@ def stop_reason(response: Any, /) -> StopReason:
 
 
 def usage(response: Any, /) -> Usage:
-    """Read what a reply used. The provider counts the cache beside the input; here it is in it.
+    """Return a reply's usage. The provider counts cached tokens separately; `input` includes them.
 
-    The tokens of a compaction on the server and of an advisor are in `iterations` only, and are
-    not counted: they say nothing of the size of the context, and have prices of their own
+    The tokens of a compaction on the server and of an advisor are in `iterations` only, and are not
+    counted: they do not reflect the size of the context, and have separate prices
     (https://platform.claude.com/docs/en/build-with-claude/compaction, 2026-11).
 
     >>> usage({"usage": {"input_tokens": 5, "cache_read_input_tokens": 90, "output_tokens": 7}})
@@ -103,12 +103,12 @@ def usage(response: Any, /) -> Usage:
 
 
 def _usage_of(data: Any) -> Any:
-    """Find the usage of a response, or of the event that starts a streamed one."""
+    """Return the usage in a response, or in the event that starts a streamed one."""
     return at(data, "usage") or at(data, "message", "usage")
 
 
 def _written(told: Any) -> int:
-    """Add up what was written to caches that live for five minutes and for an hour."""
+    """Return the tokens written to the cache, with lifetimes of five minutes and one hour."""
     lifetimes = at(told, "cache_creation")
     counts = lifetimes.values() if isinstance(lifetimes, dict) else ()
     return sum(Usage(input=count).input for count in counts)

@@ -1,7 +1,7 @@
-"""A streamed reply, put together from its events.
+"""Assemble a streamed reply from its events.
 
-The texts of a block come in pieces, which are kept in lists and joined when the block is read, so
-that a long reply costs no more for each of them than a short one. The events:
+The texts of a block arrive in pieces, which are kept in lists and joined when the block is read, so
+that the cost of a piece does not grow with the length of the reply. The events:
 https://platform.claude.com/docs/en/build-with-claude/streaming (2026-11).
 """
 
@@ -22,12 +22,12 @@ _SETTLED = {
     "signature_delta": ("signature",),
     "compaction_delta": ("content", "encrypted_content"),
 }
-"""What comes whole, in one delta."""
+"""The fields that arrive complete in one delta, by delta type."""
 
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking"}
-"""What comes in fragments."""
+"""The fields that arrive in fragments, by delta type."""
 _KINDS = {"thinking_delta": "thinking", "input_json_delta": "tool_use"}
-"""Which block a delta is for; any other is for a text."""
+"""The block type that a delta belongs to; any other delta belongs to a text block."""
 
 # https://platform.claude.com/docs/en/api/errors (2026-11): an error in a stream has no status.
 _STATUSES = {
@@ -55,33 +55,33 @@ _INPUT = (
 
 @attrs.define
 class _StreamedBlock:
-    """One block so far."""
+    """One block as received so far."""
 
     _fields: dict[str, Any]
     _pieces: dict[str, list[str]] = attrs.field(factory=dict, init=False)
-    """The fragments of the texts that grow, by field."""
+    """The fragments of texts that arrive in pieces, by field."""
     _citations: list[Any] = attrs.field(factory=list, init=False)
-    """Those that came in deltas."""
+    """Citations that arrived in deltas."""
     _input: list[str] | None = attrs.field(default=None, init=False)
     """The fragments of a call's JSON text, until the block ends."""
 
     @classmethod
     def begin(cls, block: Any) -> "_StreamedBlock":
-        """Take the block as its start gives it."""
+        """Return a block from its start event."""
         return cls(dict(block) if isinstance(block, dict) else {"type": "text"})
 
     @classmethod
     def of_delta(cls, delta: Any) -> "_StreamedBlock":
-        """Make the block of a delta whose start was left out."""
+        """Return a block for a delta whose start event is missing."""
         return cls({"type": _KINDS.get(text_at(delta, "type"), "text")})
 
     @property
     def is_open(self) -> bool:
-        """Whether a call's input is still to come."""
+        """Return whether a call's input is not complete yet."""
         return self._input is not None
 
     def add(self, delta: Any) -> str:
-        """Take the next delta; return the text that it adds to the reply."""
+        """Process the next delta; return the text it adds to the reply."""
         kind = text_at(delta, "type")
         if kind in _GROWING:
             piece = text_at(delta, _GROWING[kind])
@@ -100,17 +100,17 @@ class _StreamedBlock:
     def _grow(self, field: str, piece: str) -> None:
         if field not in self._pieces:
             self._pieces[field] = [text_at(self._fields, field)]
-            self._fields[field] = ""  # so that it keeps its place among the fields
+            self._fields[field] = ""  # keeps its position among the fields
         self._pieces[field].append(piece)
 
     def close(self) -> None:
-        """End a call's input."""
+        """Parse a call's input, which is now complete."""
         text, self._input = "".join(self._input or ()), None
         if text.strip():
             self._fields["input"] = _parsed(text)
 
     def whole(self) -> dict[str, Any]:
-        """Return the block as a response that was not streamed holds it."""
+        """Return the block as in a non-streamed response."""
         joined: dict[str, Any] = {key: "".join(pieces) for key, pieces in self._pieces.items()}
         if self._citations:
             joined["citations"] = [*items_at(self._fields, "citations"), *self._citations]
@@ -118,14 +118,14 @@ class _StreamedBlock:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    """Read a call's input; what is no object is kept as its text."""
+    """Parse a call's input; if it is not an object, keep its text."""
     found = parse_object(text)
     return {INVALID_JSON: text} if found is None else found
 
 
 @attrs.define
 class StreamedResponse:
-    """Puts the events of one streamed reply together.
+    """Assembles one streamed reply from its events.
 
     >>> streamed = StreamedResponse()
     >>> streamed.feed({"type": "ping"})
@@ -133,7 +133,7 @@ class StreamedResponse:
     """
 
     model: str = attrs.field(default="", kw_only=True)
-    """The model that was asked: an error that comes before the start names it."""
+    """The requested model, which an error that arrives before the start event names."""
     _message: dict[str, Any] = attrs.field(factory=dict, init=False)
     _blocks: dict[int, _StreamedBlock] = attrs.field(factory=dict, init=False)
     _said: list[str] = attrs.field(factory=list, init=False)
@@ -141,17 +141,17 @@ class StreamedResponse:
 
     @property
     def text(self) -> str:
-        """The reply's text so far."""
+        """Return the reply's text so far."""
         if len(self._said) > 1:
             self._said = ["".join(self._said)]
         return self._said[0] if self._said else ""
 
     def feed(self, event: Any) -> str:
-        """Take the next event; return the text that it adds to the reply, empty for most kinds.
+        """Process the next event; return the text it adds to the reply, empty for most events.
 
         Raises:
             ContextOverflow: the event says that the request does not fit the model's window.
-            RequestFailed: the event is any other error.
+            RequestFailed: the event reports any other error.
         """
         data = plain(event)
         kind = at(data, "type")
@@ -175,12 +175,13 @@ class StreamedResponse:
         return piece
 
     def response(self) -> dict[str, Any]:
-        """Return the response in the shape of one that was not streamed.
+        """Return the response in the shape of a non-streamed one.
 
-        Some gateways leave out the last event: a stop reason and no open block are an end too.
+        Some gateways omit the last event: a stop reason without an open block also counts as the
+        end.
 
         Raises:
-            IncompleteReply: the stream broke off.
+            IncompleteReply: the stream ended before the reply was complete.
         """
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
         stopped = at(self._message, "stop_reason") is not None
@@ -191,7 +192,7 @@ class StreamedResponse:
         return {**self._message, "content": [block.whole() for block in blocks]}
 
     def _start(self, message: Any) -> None:
-        """Begin; a second start is a gateway's second attempt, which replaces the first."""
+        """Start a reply. A second start is a gateway's retry, which replaces the first."""
         self._message = dict(message) if isinstance(message, dict) else {}
         self._blocks, self._said = {}, []
         for index, block in enumerate(items_at(message, "content")):
@@ -207,11 +208,11 @@ class StreamedResponse:
         return self._blocks[index].add(delta)
 
     def _update(self, event: dict[str, Any]) -> None:
-        """Take what comes late: counts are totals so far, so that the last report is the final one.
+        """Process late fields. Counts are running totals, so the last report is the final one.
 
         https://platform.claude.com/docs/en/build-with-claude/streaming (2026-11); the SDK's own
-        `accumulate_event` overwrites them too. A count may go down: the start reports an estimate,
-        or what a compaction on the server then removed.
+        `accumulate_event` overwrites them too. A count may decrease: the start event reports an
+        estimate, or tokens that a compaction on the server then removed.
         """
         told = {
             **{key: value for key, value in event.items() if key not in {"type", "delta", "usage"}},
@@ -224,10 +225,10 @@ class StreamedResponse:
 
 
 def _latest(before: dict[str, Any], late: dict[str, Any]) -> dict[str, Any]:
-    """Return the counts after a later report.
+    """Return the counts updated by a later report.
 
-    No request has an input of 0 tokens. Servers that report one, or an output of 0 after some
-    output, do not know the number.
+    No request has 0 input tokens. A server that reports that, or 0 output tokens after some output,
+    does not know the number.
 
     >>> _latest({"input_tokens": 25, "output_tokens": 1}, {"input_tokens": 0, "output_tokens": 9})
     {'input_tokens': 25, 'output_tokens': 9}
@@ -239,7 +240,7 @@ def _latest(before: dict[str, Any], late: dict[str, Any]) -> dict[str, Any]:
         told.pop("output_tokens", None)
     kept = dict(before)
     if told.get(_WRITTEN, before.get(_WRITTEN)) != before.get(_WRITTEN):
-        kept.pop("cache_creation", None)  # the former number, by lifetime
+        kept.pop("cache_creation", None)  # the earlier number, split by lifetime
     return {**kept, **told}
 
 
@@ -253,7 +254,7 @@ def _index(event: Any) -> int:
 
 
 def stream_error(event: Any, model: str, window: int | None = None) -> ProviderError:
-    """Make the error that an error event stands for. `window` is what is known of the model."""
+    """Return the error for an error event. `window` is the context window, if known."""
     kind = text_at(event, "error", "type")
     problem = text_at(event, "error", "message") or json.dumps(event, default=str)
     named = f"{kind}: {problem}" if kind else problem

@@ -1,17 +1,19 @@
-"""The messages of a request while it is put together, and where it is marked for the prompt cache.
+"""The messages of a request while it is assembled, and its marks for the prompt cache.
 
-Consecutive messages of one role are one turn to the API, so they need not be joined; what is
-written anew is joined all the same, since all results of a turn belong into one message
+To the API, consecutive messages of one role are one turn, so they need not be joined. Rebuilt
+messages are joined anyway, since all results of a turn belong in one message
 (https://platform.claude.com/docs/en/agents-and-tools/tool-use/parallel-tool-use, 2026-11).
 
 The cache holds prefixes of a request (tools, system, messages, in this order), each up to a mark. A
-request reads the longest prefix that is there, and looks for one at its marks and at the 20 blocks
-before each of them. So the newest message is marked, which writes what the next request will read,
-and so is the end of the request before this one, which finds it however many blocks a turn has
-added. The marks on the tools and on the system prompt are what a compaction leaves of the prefix.
+request reads the longest cached prefix, which the API looks for at each of its marks and at the 20
+blocks before it. So two places in the messages are marked: the newest message, to write what the
+next request will read, and the end of the previous request, to find that prefix however many blocks
+the turn has added. The marks on the tools and on the system prompt are for the part of the prefix
+that survives a compaction.
 
-At most four marks, five minutes of life, no effect below 512 to 4,096 tokens, depending on the
-model: https://platform.claude.com/docs/en/build-with-claude/prompt-caching (read on 2026-11-22).
+A request may have at most four marks. Entries live for five minutes. Prefixes below a minimum of
+512 to 4,096 tokens, depending on the model, are not cached:
+https://platform.claude.com/docs/en/build-with-claude/prompt-caching (read on 2026-11-22).
 """
 
 import re
@@ -27,28 +29,28 @@ from agentic.providers.kit import NameRule, UniqueIds, at, items_at, text_at
 __all__ = ["Turn", "join", "mark_for_cache", "name_calls"]
 
 _CALL_IDS = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,128}"), 128)
-"""https://github.com/langchain-ai/langchain/pull/37756; no length is stated for an id."""
+"""https://github.com/langchain-ai/langchain/pull/37756; no maximum length is documented."""
 _RESULT = "tool_result"
 _MARK = {"type": "ephemeral"}
 _MARKED_MESSAGES = 2
 _MARKABLE = {"text", "image", "document", "search_result", "tool_result"}
-"""Blocks of a user's message that take a mark; thinking takes none."""
+"""Blocks of a user message that accept a mark; thinking does not."""
 
 
 @attrs.frozen
 class Turn:
-    """One message of the wire, as it came from there or written anew."""
+    """One wire message, either as received or rebuilt."""
 
     message: Any
     native: bool = False
     places: tuple[int, ...] = ()
-    """Where its blocks stood, if it is a part of a message."""
+    """The original positions of its blocks, if it is a part of a message."""
     between: tuple[Any, Any] | None = None
-    """The roles that stood beside it, if its place matters."""
+    """The roles of the original neighbors, if its position matters."""
 
     @property
     def role(self) -> Any:
-        """Return the wire's role."""
+        """Return the role on the wire."""
         return at(self.message, "role")
 
     @property
@@ -58,8 +60,8 @@ class Turn:
 
 
 def join(turns: Iterable[Turn]) -> list[Turn]:
-    """Join the parts of one message, and what is written anew with what it stands beside."""
-    # Not by `kit.merge_consecutive`: that would cost a call for each pair of untouched messages.
+    """Join the parts of one message, and each rebuilt message with its neighbors."""
+    # `kit.merge_consecutive` would cost a function call for each pair of untouched messages.
     joined: list[Turn] = []
     last: Turn | None = None
     for turn in turns:
@@ -74,14 +76,14 @@ def join(turns: Iterable[Turn]) -> list[Turn]:
 
 
 def _together(first: Turn, second: Turn) -> Turn | None:
-    """Return two neighbours as one message, if they are to be one."""
+    """Return two adjacent turns as one message; None if they stay separate."""
     if _are_one(first, second):
         return _put_together(first, second)
     return _merge(first, second) if _belong_together(first, second) else None
 
 
 def _are_one(first: Turn, second: Turn) -> bool:
-    """Return whether two parts make a whole message: those of one, or of two that fit as well."""
+    """Return whether two parts form a complete message, even if of two different ones."""
     if not (first.places and second.places):
         return False
     places = first.places + second.places
@@ -97,12 +99,12 @@ def _put_together(first: Turn, second: Turn) -> Turn:
 def _belong_together(first: Turn, second: Turn) -> bool:
     if (first.native and second.native) or first.role != second.role:
         return False
-    # A reply goes back as it is: its thinking is signed.
+    # A native reply must stay unchanged: its thinking is signed.
     return first.role == "user" or not (first.native or second.native)
 
 
 def _merge(first: Turn, second: Turn) -> Turn:
-    """Put two messages of one role into one. The results come first, as the API wants them."""
+    """Merge two messages of one role. Results come first, as the API requires."""
     blocks = sorted([*first.blocks, *second.blocks], key=lambda block: _kind(block) != _RESULT)
     return Turn({**first.message, "content": blocks})
 
@@ -112,11 +114,12 @@ def _kind(block: Any) -> Any:
 
 
 def name_calls(turns: Sequence[Turn], *, rename_reused: bool = False) -> list[Turn]:
-    """Return calls that were written anew ids that the API takes, each its own; results alike.
+    """Give each rebuilt call, and its result, a unique id that the API accepts.
 
-    Calls that go back as they came keep theirs, also where a later turn uses an id again: servers
-    that number the calls of each reply from 0 take them back. With `rename_reused` only the first
-    call of an id in one turn does: there the API refuses an id that names two calls
+    Calls that are sent back unchanged keep their ids, even if a later turn uses an id again:
+    servers that number the calls of each reply from 0 accept that. With `rename_reused`, only the
+    first call with an id in a turn keeps it, because the API rejects two calls with the same id in
+    a turn
     (https://github.com/anthropics/claude-code/issues/20901).
     """
     theirs = {call_id for turn in turns if turn.native for call_id in _call_ids(turn)}
@@ -142,18 +145,18 @@ def _call_ids(turn: Turn) -> list[str]:
 
 @attrs.define
 class _Ids:
-    """The ids of the calls of a request, each for one call of a turn."""
+    """The call ids of a request, unique within each turn."""
 
     _fresh: UniqueIds
     _kept: set[str] = attrs.field(factory=set)
-    """Those of this turn's calls that go back as they came."""
+    """The ids of this turn's calls that are sent back unchanged."""
 
     def begin_turn(self) -> None:
-        """Let calls that go back as they came use the ids of earlier turns."""
+        """Allow calls that are sent back unchanged to use ids of earlier turns again."""
         self._kept = set()
 
     def give(self, call_id: str, *, native: bool) -> str:
-        """Return the id itself, or the next one of its name that is free."""
+        """Return the id itself if it may be used, else a free one derived from it."""
         if native and call_id not in self._kept:
             self._kept.add(call_id)
             return call_id
@@ -176,7 +179,7 @@ def _renamed(turn: Turn, given: dict[str, list[str]], ids: _Ids) -> Turn:
 
 
 def _answered(turn: Turn, given: dict[str, list[str]]) -> Turn:
-    """Let the results follow their calls: the second result of an id answers its second call."""
+    """Rename results like their calls: an id's second result answers its second call."""
     blocks = list(items_at(turn.message, "content"))
     for place, block in enumerate(blocks):
         waiting = given.get(text_at(block, "tool_use_id")) if _kind(block) == _RESULT else None
@@ -188,10 +191,10 @@ def _answered(turn: Turn, given: dict[str, list[str]]) -> Turn:
 
 
 def mark_for_cache(body: Mapping[str, Any], *, summaries: int = 0) -> dict[str, Any]:
-    """Return the request with marks for the cache; with the caller's own only if it has any.
+    """Return the request with cache marks added, or unchanged if the caller has set any.
 
-    Nothing of the given request is changed. `summaries` is how many blocks at the end of `system`
-    will be others after the next compaction.
+    The request passed in is not modified. `summaries` is the number of blocks at the end of
+    `system` that the next compaction will replace.
 
     >>> marked = mark_for_cache({"messages": [{"role": "user", "content": "Why?"}]})
     >>> marked["messages"][0]["content"]
@@ -208,7 +211,7 @@ def mark_for_cache(body: Mapping[str, Any], *, summaries: int = 0) -> dict[str, 
 
 
 def _parts(body: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield all that may be marked, results' own blocks included."""
+    """Yield everything that can have a mark, including the blocks inside results."""
     waiting = [*items_at(body, "tools"), *blocks_of(body.get("system"))]
     waiting += items_at(body, "messages")
     while waiting:
