@@ -1,11 +1,11 @@
-"""OpenAI's Responses API, and the servers that speak it.
+"""OpenAI's Responses API, and the servers that support it.
 
 Start with `Decider`, `decode` and `encode`.
 
-Azure, DeepSeek, Bedrock's mantle, xAI, OpenRouter, LM Studio, vLLM and llama.cpp among them:
-differences are noted where they matter. The conversation lives with the caller: a `Decider` asks
-for nothing to be stored, and for the model's reasoning in a form that can be sent back. What
-becomes what is described in `_encoding`.
+They include Azure, DeepSeek, Bedrock's mantle, xAI, OpenRouter, LM Studio, vLLM and llama.cpp;
+their differences are noted where they matter. The caller keeps the conversation: a `Decider` asks
+the provider not to store anything, and requests the model's reasoning in a form that can be sent
+back. `_encoding` describes how each part of a conversation is encoded.
 """
 
 from agentic.providers.openai_responses._decider import Decider

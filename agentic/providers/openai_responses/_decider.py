@@ -1,4 +1,4 @@
-"""A decider that asks a model by OpenAI's Responses API, or a server that speaks it."""
+"""A decider that calls a model through the Responses API, of OpenAI or another server."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractContextManager
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["Decider"]
 
 _STATELESS: Mapping[str, Any] = {"store": False}
-"""The conversation lives with the caller, and nothing of it at the provider."""
+"""The caller keeps the conversation; the provider stores nothing of it."""
 _REASONING: Mapping[str, Any] = {"include": ["reasoning.encrypted_content"]}
 """Reasoning that can be sent back: https://platform.openai.com/docs/guides/reasoning."""
 _REFUSALS = ("encrypted content is not supported", "reasoning.encrypted_content", "'include'")
-"""What a refusal of that option says: OpenAI's words, or those of a server that knows no such
-option. Reasoning that cannot be decrypted is another matter."""
+"""Texts of errors that reject `include`: OpenAI's, and those of servers that do not know the
+option. An error about reasoning that cannot be decrypted is not one of them."""
 
 _COUNTED = (
     "conversation",
@@ -44,26 +44,26 @@ _COUNTED = (
     "extra_headers",
     "timeout",
 )
-"""The arguments of a request that the endpoint for counting takes, too."""
+"""The arguments of a request that the token-counting endpoint also accepts."""
 
 
 @attrs.define(eq=False)
 class Decider:
-    """Asks one model by the official SDK's `responses.create`.
+    """Calls one model with the official SDK's `responses.create`.
 
-    A model without reasoning refuses that `include` ("Encrypted content is not supported with this
-    model", https://github.com/NousResearch/hermes-agent/pull/24234): it is asked once more without,
-    and so is every later call.
+    A model without reasoning rejects `include=["reasoning.encrypted_content"]` ("Encrypted content
+    is not supported with this model", https://github.com/NousResearch/hermes-agent/pull/24234). The
+    call is then repeated without it, and later calls leave it out.
     """
 
     client: "AsyncOpenAI" = attrs.field(repr=False)
-    """`AsyncOpenAI`, `AsyncAzureOpenAI` or a subclass; it brings the key, the address of the
-    server, timeouts and retries."""
+    """`AsyncOpenAI`, `AsyncAzureOpenAI` or a subclass. It supplies the API key, the server address,
+    timeouts and retries."""
     model: str
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
-    """More arguments of the call. They win over `store=False` and
-    `include=["reasoning.encrypted_content"]`, which keep the conversation with the caller. Tools of
-    the provider's own among them (web search) are offered beside those of the loop."""
+    """Additional arguments of the call. They override `store=False` and
+    `include=["reasoning.encrypted_content"]`, by which the caller keeps the conversation. The
+    provider's own tools (such as web search) are offered in addition to those of the loop."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
     _has_reasoning: bool = attrs.field(default=True, init=False)
 
@@ -73,15 +73,15 @@ class Decider:
         return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
-        """Return the model's limits, in tokens: those given, or the catalog's."""
+        """Return the model's limits in tokens: those passed in, else those in the catalog."""
         return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
-        """Ask for the whole reply at once.
+        """Request the whole reply as one response.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
-            RequestFailed: any other refusal, and no answer at all.
+            RequestFailed: the provider refused for another reason, or did not answer.
         """
         with self._errors():
             response = plain(await self._create(request))
@@ -90,12 +90,12 @@ class Decider:
         return self._decision(response, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Yield the reply's text as it comes, and the whole Decision last.
+        """Yield the reply's text as it arrives, then the complete Decision.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
-            IncompleteReply: the stream broke off in the middle of the reply.
-            RequestFailed: any other refusal, and no answer at all.
+            IncompleteReply: the stream ended in the middle of the reply.
+            RequestFailed: the provider refused for another reason, or did not answer.
         """
         streamed = StreamedResponse(self.model)
         with self._errors(lambda: streamed.text):
@@ -106,12 +106,12 @@ class Decider:
         yield self._decision(streamed.response(), request)
 
     async def count_tokens(self, request: Input, /) -> int:
-        """Ask the provider how many tokens the request has, system prompt and tools included.
+        """Return the provider's token count of the request, including system prompt and tools.
 
         https://platform.openai.com/docs/api-reference/responses/input-tokens
 
         Raises:
-            RequestFailed: no count was given, as by most servers beside OpenAI.
+            RequestFailed: the server returned no count; most servers other than OpenAI return none.
         """
         said = self._call(request)
         asked: dict[str, Any] = {key: said[key] for key in _COUNTED if key in said}
@@ -120,7 +120,7 @@ class Decider:
         return counted_tokens(answer, "input_tokens", NAME)
 
     def _call(self, request: Input) -> dict[str, Any]:
-        """Return the arguments of the SDK's call."""
+        """Return the arguments for the SDK's method."""
         said = encode_request(
             request.history, system_prompt=request.system_prompt, tools=request.tools
         )
@@ -147,7 +147,7 @@ class Decider:
         return asked and refused and hasattr(error, "status_code")
 
     def _decision(self, response: Any, request: Input) -> Decision:
-        """Read a response, with the limit that it was asked for and the loop's names of tools."""
+        """Decode a response, given its requested token limit; restore the loop's tool names."""
         if isinstance(response, dict) and not at(response, "max_output_tokens"):
             response = {**response, "max_output_tokens": self.options.get("max_output_tokens")}
         return TOOL_NAMES.restore(decode_response(response), request.tools)

@@ -1,7 +1,7 @@
-"""From the wire's input items to messages.
+"""Decode input items from the wire into messages.
 
-The items that the model produced in a row are one assistant message, outputs in a row are one tool
-message, any other item is a message of its own. Every message keeps its items in `native`.
+Consecutive items produced by the model are one assistant message, and consecutive outputs are one
+tool message. Any other item is a separate message. Every message keeps its items in `native`.
 """
 
 import base64
@@ -46,13 +46,14 @@ __all__ = [
 
 NAME = "openai_responses"
 UNSEEN_CALLS = "answers_calls_on_the_server"
-"""In the payload of a tool message whose calls the provider holds: it is no orphan."""
+"""A key in the payload of a tool message whose calls the provider stores: it is not orphaned."""
 _ITEMS, _SHELLS = "items", "local_shell_calls"
-"""The payload of outputs that name a local shell's call by its item: the items, and which it is."""
+"""Keys in the payload of outputs that name a local shell call by its item's id: the items, and the
+call ids by item id."""
 
 
 def decode(messages: Iterable[Any], /) -> list[Message]:
-    """Read a request's `input`, a list of items; a text is one user message.
+    """Read a request's `input`: a list of items, or a string, which is one user message.
 
     >>> [said.role for said in decode([{"role": "user", "content": "Hi."}, {"type": "reasoning"}])]
     ['user', 'assistant']
@@ -62,24 +63,24 @@ def decode(messages: Iterable[Any], /) -> list[Message]:
 
 @attrs.define
 class IncrementalDecoder:
-    """Reads a growing list of items, giving what `decode` gives for the whole.
+    """Reads a growing list of items with the same result as `decode` on the whole list.
 
-    It refuses references to items that the server holds.
+    References to items that the server stores are not supported.
     """
 
     _shells: KnownIds = attrs.field(factory=KnownIds, init=False)
-    """The call of each local shell's item so far."""
+    """The call id of each local shell item so far, by the item's id."""
     _on_server: KnownIds = attrs.field(factory=KnownIds, init=False)
-    """The calls so far that the provider answers itself."""
+    """The ids of the calls so far that the provider itself answers."""
 
     def decode(self, items: Sequence[Any], start: int = 0, /) -> list[Decoded]:
-        """Read what stands from `start` on, where a message begins.
+        """Read the items from index `start` on, at which a message begins.
 
-        What stands before was read by earlier calls. The last message is read once more when
-        another item follows it, if it is open.
+        Earlier calls have read the items before it. If the last message is open, it is read again
+        when another item follows it.
 
         Raises:
-            ConfigError: an item is a reference to one that the server holds.
+            ConfigError: an item is a reference to one that the server stores.
         """
         fresh = [plain(each) for each in items[start:]]
         if reference := next((one for one in fresh if type_of(one) == "item_reference"), None):
@@ -106,7 +107,7 @@ class IncrementalDecoder:
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:
-    """Read the conversation of a whole request, its system prompt first.
+    """Read the conversation of a whole request, with its system prompt first.
 
     >>> [said.content for said in decode_request({"instructions": "Be brief.", "input": "Hi."})]
     ['Be brief.', 'Hi.']
@@ -119,7 +120,7 @@ def decode_request(request: Mapping[str, Any], /) -> list[Message]:
 
 
 def message_of(payload: Any) -> Message | None:
-    """Read one payload as the message that it is kept for; None if it is none of ours."""
+    """Return the message that a payload belongs to; None if it is not one of this adapter."""
     if isinstance(payload, Mapping) and "instructions" in payload:
         return _instructions(payload["instructions"])
     if isinstance(payload, str):
@@ -136,12 +137,12 @@ def message_of(payload: Any) -> Message | None:
 
 
 def kept_items(payload: Any) -> list[Any]:
-    """Return the items that a payload holds, none if it holds no items."""
+    """Return a payload's items; an empty list if it has none."""
     return items_at(payload, UNSEEN_CALLS) or items_at(payload, _ITEMS) or items_at(payload)
 
 
 def reply(items: list[Any], native: ProviderPayload | None = None) -> Message:
-    """Read what the model produced in one response. A call answered within it is not open."""
+    """Read the items of one response. A call that is answered within it is left out."""
     answered = _answered_within(items)
     calls = [call for call in map(tool_call, items) if call and call.id not in answered]
     thinking = [text for text in map(reasoning_text, items) if text]
@@ -155,7 +156,7 @@ def reply(items: list[Any], native: ProviderPayload | None = None) -> Message:
 
 
 def _answered_within(items: list[Any]) -> set[str]:
-    """Return the calls that outputs of the same run answer."""
+    """Return the ids of the calls that are answered by outputs among the same items."""
     outputs = [item for item in items if type_of(item) in OUTPUTS]
     if not outputs:
         return set()
@@ -193,7 +194,7 @@ def _answers_payload(run: list[Any], shells: Mapping[str, str], *, unseen: bool)
 
 
 def _run_by_server(items: list[Any]) -> set[str]:
-    """Return the calls that the provider carries out, and answers, by itself."""
+    """Return the ids of the calls that the provider itself executes and answers."""
     calls = [item for item in items if type_of(item) in ANSWERS]
     theirs = [item for item in calls if runs_on_server(item)]
     if not theirs:
@@ -203,7 +204,7 @@ def _run_by_server(items: list[Any]) -> set[str]:
 
 
 def _runs(items: list[Any], on_server: Collection[str]) -> Iterator[tuple[str, list[Any]]]:
-    """Split the items into messages, each with our role for it."""
+    """Split the items into those of each message; yield the message's role and its items."""
     roles = [item_role(item, on_server=on_server) for item in items]
     starts = [0] + [
         at_
@@ -216,7 +217,7 @@ def _runs(items: list[Any], on_server: Collection[str]) -> Iterator[tuple[str, l
 
 
 def _is_written(item: Any, before: Any) -> bool:
-    """Return whether an item is an assistant's text that the caller wrote after another one."""
+    """Return whether an item is an assistant text that the caller wrote after another one."""
     bare = isinstance(at(item, "content"), str) and at(item, "id") is None
     return bare and type_of(before) == "message"
 
@@ -265,7 +266,7 @@ def _instructions(given: Any) -> Message:
 
 
 def _media_in(content: Any) -> list[Media]:
-    """Read the images and files of a content; what is only named by a `file_id` is left out.
+    """Read the images and files in content, without those that only have a `file_id`.
 
     >>> _media_in([{"type": "input_image", "image_url": "data:image/png;base64,aGk="}])
     [Media(media_type='image/png', url='')]

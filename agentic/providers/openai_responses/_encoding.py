@@ -1,22 +1,23 @@
-"""From messages to the wire's input items, and to what a request holds of a conversation.
+"""Encode messages as input items for the wire, and conversations as request fields.
 
-A message goes back as the items that it came from, as long as it still says what they say.
-Otherwise it is written anew:
+A message is sent back as the items that it came from while it still says the same as they do.
+Otherwise it is rebuilt:
 
-- A text is a message in its short form, `{role, content}`; images and files are parts of it.
-- An assistant's calls are `function_call` items after its text, without ids of their own, since
-  an id ties the item to a reasoning item that is no longer there. Reasoning is left out.
-- Results follow their calls directly; a failed one says so in its text, for the API has no flag.
-- The leading system messages, a summary among them, are joined to the `instructions`; one further
-  down stays where it is. Pinned messages are nothing special to the wire.
-- An empty message is left out; where nothing is left, a neutral text stands for the user.
-- Arguments of a call may be any text at OpenAI, but vLLM and llama.cpp refuse the whole history for
-  one that is no JSON: https://github.com/local-inference-lab/vllm/issues/684,
+- A text becomes a message in its short form, `{role, content}`; images and files become parts of
+  it.
+- An assistant's calls become `function_call` items after its text, without item ids, since such an
+  id ties the item to a reasoning item that is no longer there. Reasoning is left out.
+- Results directly follow their calls. A failed result says so in its text, as the API has no flag.
+- The leading system messages, including a summary, are joined to the `instructions`; a later one
+  stays in place. Pinned messages are not treated specially.
+- An empty message is left out. If nothing is left, a neutral user text is sent.
+- OpenAI accepts any text as the arguments of a call, but vLLM and llama.cpp reject the whole
+  history if one is not JSON: https://github.com/local-inference-lab/vllm/issues/684,
   https://github.com/am17an/llama.cpp/issues/43.
 
-In a conversation that goes back as it came, item by item, nothing is looked up twice: what matters
-of a message's items is remembered with them. The rules for that are those of the writer, which
-takes over where anything has to change.
+A conversation that is sent back unchanged, item by item, takes a fast path: the facts needed about
+each message's items are computed once and stored with them. The fast path follows the same rules as
+the writer, which takes over if anything has to change.
 """
 
 import hashlib
@@ -69,20 +70,20 @@ __all__ = [
 ]
 
 MAX_ID_CHARS = 64
-"""https://github.com/AnswerDotAI/fastllm/issues/45 quotes the refusal of a longer one. The
-characters are free, and there is at least one: https://github.com/orchidfiles/ungate/pull/41,
+"""https://github.com/AnswerDotAI/fastllm/issues/45 quotes the error for a longer id. An id may have
+any characters, but at least one: https://github.com/orchidfiles/ungate/pull/41,
 https://github.com/earendil-works/pi/issues/2917."""
 
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
-"""https://github.com/langchain-ai/deepagents/pull/5953 quotes what OpenAI documents."""
+"""https://github.com/langchain-ai/deepagents/pull/5953 quotes OpenAI's documentation."""
 _ANY_CALL = "function_call_output"
-"""Accepted as the output of other calls, too."""
+"""This type is also accepted as the output of other calls."""
 _NEUTRAL = "Continue."
 _FUNCTIONS = {"function_call", "custom_tool_call"}
 
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
-    """Write a request's `input`; a history that was cut is not repaired, see `encode_request`.
+    """Return a request's `input`. A truncated history is not repaired; see `encode_request`.
 
     >>> encode([Message("assistant", "Hello.")])
     [{'type': 'message', 'role': 'assistant', 'content': 'Hello.'}]
@@ -99,9 +100,9 @@ def encode_request(
     system_prompt: str = "",
     tools: Sequence[ToolDefinition] = (),
 ) -> dict[str, Any]:
-    """Write all that a request holds of a conversation, so that the provider accepts it.
+    """Return the request fields for a conversation, in a form that the provider accepts.
 
-    Open rounds are closed, orphaned results left out, and so is what says nothing.
+    Open rounds are closed; orphaned results and empty messages are left out.
 
     >>> encode_request([Message("user", "Hi.")], system_prompt="Be brief.")
     {'instructions': 'Be brief.', 'input': [{'role': 'user', 'content': 'Hi.'}]}
@@ -116,9 +117,9 @@ def encode_request(
 
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
-    """Write the tools that the model may call.
+    """Return the definitions of the tools that the model may call.
 
-    Without `strict`, the API takes a schema as strict, which demands more of it than JSON Schema:
+    Without `strict`, the API treats a schema as strict, which demands more than JSON Schema does:
     https://platform.openai.com/docs/guides/function-calling#strict-mode
 
     >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["strict"]
@@ -137,7 +138,7 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
 
 
 def validate(request: Mapping[str, Any], /) -> "list[Violation]":
-    """Return why the provider would refuse a request for its shape; nothing if it would not.
+    """Return the reasons why the provider would reject the request's structure, if any.
 
     >>> call = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"}
     >>> [found.rule for found in validate({"model": "gpt-5", "input": [call]})]
@@ -149,7 +150,7 @@ def validate(request: Mapping[str, Any], /) -> "list[Violation]":
 
 
 def _is_id(call_id: str) -> bool:
-    """Return whether the wire takes the id of a call.
+    """Return whether the API accepts a call id.
 
     >>> _is_id("call_1"), _is_id(""), _is_id("x" * 65)
     (True, False, False)
@@ -158,7 +159,7 @@ def _is_id(call_id: str) -> bool:
 
 
 def call_ids(used: set[str] | None = None) -> UniqueIds:
-    """Return the ids that a request uses already, those of items and of calls alike.
+    """Return the generator of a request's ids; `used` has those of both items and calls.
 
     >>> ids = call_ids()
     >>> ids.take("c1"), ids.take("c1") == "c1"
@@ -175,17 +176,17 @@ def _hashed(wanted: str, number: int) -> str:
 
 @attrs.frozen
 class _Facts:
-    """What other messages of a request may contradict."""
+    """The facts about a message's items that may conflict with other messages of a request."""
 
     own_ids: frozenset[str]
     calls: tuple[tuple[str, str], ...]
-    """The ids of an assistant's calls, all different, and the type of their answers."""
+    """The ids of an assistant's calls, all different, with the types of their answers."""
     answers: tuple[tuple[str, str], ...]
-    """The ids of the calls that a tool message answers, all different, and the type of each."""
+    """The ids of the calls that a tool message answers, all different, with the answers' types."""
 
 
 def _items_as_they_came(messages: Iterable[Message]) -> list[Any] | None:
-    """Return the items of untouched messages; None if something in them may have to change."""
+    """Return the items of untouched messages; None if any of them may have to change."""
     items: list[Any] = []
     used: set[str] = set()
     waiting: dict[str, str] = {}
@@ -210,7 +211,7 @@ def _items_as_they_came(messages: Iterable[Message]) -> list[Any] | None:
 
 
 def _note_calls(calls: tuple[tuple[str, str], ...], waiting: dict[str, str]) -> bool:
-    """Note calls; return whether none of them has the id of one that waits."""
+    """Add calls to `waiting`; return False if one has the id of a call that is already waiting."""
     for call_id, kind in calls:
         if call_id in waiting:
             return False
@@ -219,7 +220,7 @@ def _note_calls(calls: tuple[tuple[str, str], ...], waiting: dict[str, str]) -> 
 
 
 def _match_answers(answers: tuple[tuple[str, str], ...], waiting: dict[str, str]) -> bool:
-    """Note answers; return whether each has the form that its call asks for."""
+    """Remove answered calls from `waiting`; return whether each answer has the right type."""
     for call_id, kind in answers:
         asked_for = waiting.pop(call_id, kind)
         if kind not in (_ANY_CALL, asked_for):
@@ -228,7 +229,7 @@ def _match_answers(answers: tuple[tuple[str, str], ...], waiting: dict[str, str]
 
 
 def _facts(payload: Any) -> _Facts | None:
-    """Read the items of a payload; None if they are not sent as they are wherever they stand."""
+    """Return the facts about a payload's items; None if the items may need changes."""
     if not isinstance(payload, list) or not payload or replace_surrogates(payload) is not payload:
         return None
     kinds = list(map(type_of, payload))
@@ -239,8 +240,8 @@ def _facts(payload: Any) -> _Facts | None:
             answers.append((text_at(item, "call_id"), kind))
         elif kind in ANSWERS and not runs_on_server(item):
             calls.append((text_at(item, "call_id"), ANSWERS[kind]))
-    # What has no id there, a shell's call, may be named by its item. A reply that ends with
-    # reasoning was cut off.
+    # A shell call without a call id may be named by its item's id, so it takes the slow path.
+    # A reply that ends with reasoning was cut off, and its end may have to be removed.
     ids = [call_id for call_id, _ in calls + answers]
     plain = all(map(_is_id, ids)) and not (calls and answers) and kinds[-1] != "reasoning"
     unique = len({*own_ids}) == len(own_ids) and len({*ids}) == len(ids)
@@ -248,7 +249,7 @@ def _facts(payload: Any) -> _Facts | None:
 
 
 def _close(messages: list[Message]) -> list[Message]:
-    """Answer what is open and drop what answers nothing, but for calls that the server holds."""
+    """Close open rounds and drop orphaned results, but keep results whose calls the server has."""
     closed: list[Message] = []
     stretch: list[Message] = []
     for message in messages:
@@ -261,7 +262,7 @@ def _close(messages: list[Message]) -> list[Message]:
 
 
 def _join(replies: list[Message]) -> list[Message]:
-    """Put texts before calls: DeepSeek wants outputs next to their calls, as `validate` says."""
+    """Merge replies so that texts precede calls: DeepSeek expects outputs next to their calls."""
     return replies if any(map(_payload, replies)) else [merge_replies(replies)]
 
 
@@ -293,7 +294,7 @@ def _input(messages: list[Message]) -> str | list[dict[str, Any]]:
 
 
 def _is_void(item: Any) -> bool:
-    """Return whether the content of a message is missing or null, which is refused."""
+    """Return whether a message's content is missing or null, which is rejected."""
     return type_of(item) == "message" and not isinstance(at(item, "content"), str | list)
 
 
@@ -302,10 +303,10 @@ def _payload(message: Message) -> Any:
 
 
 def _without_loose_reasoning(items: list[Any]) -> list[Any]:
-    """Leave out the reasoning that a reply ends with when its limit cut it off while thinking.
+    """Leave out reasoning at the end of a reply that its limit cut off while thinking.
 
-    OpenAI refuses it without the item that would have followed, as `validate` says; other servers,
-    whose ids do not begin with rs_, do not.
+    OpenAI rejects it without the item that would have followed (see `validate`). Other servers,
+    whose ids do not begin with rs_, accept it.
     """
     end = len(items)
     while end and type_of(items[end - 1]) == "reasoning" and _is_openais(items[end - 1]):
@@ -318,7 +319,7 @@ def _is_openais(item: Any) -> bool:
 
 
 def _answers_after(messages: list[Message], number: int) -> list[Message]:
-    """Return the tool messages after the run that a message is in."""
+    """Return the tool messages after the run of assistant messages that a message is in."""
     while number + 1 < len(messages) and messages[number + 1].role == "assistant":
         number += 1
     end = number + 1
@@ -329,7 +330,7 @@ def _answers_after(messages: list[Message], number: int) -> list[Message]:
 
 @attrs.define
 class _ItemWriter:
-    """Writes a conversation from its start, so that no id is used twice."""
+    """Writes a conversation in order, so that no id is used twice."""
 
     _ids: UniqueIds = attrs.field(factory=call_ids, init=False)
     _open: OpenCalls = attrs.field(factory=OpenCalls, init=False)
@@ -354,16 +355,16 @@ class _ItemWriter:
             yield from _without_loose_reasoning(payload)
             return
         if text := text_with_media(message):
-            # llama.cpp's server takes an assistant's short form only with its type.
+            # llama.cpp's server accepts an assistant's short form only with a type.
             yield {"type": "message", "role": "assistant", "content": text}
         for call in message.tool_calls:
             yield self._call(call)
 
     def _are_free(self, items: list[Any]) -> bool:
-        """Return whether no item and no open call has been written, and note that they are now.
+        """Return whether the ids of items and calls are unused; if so, mark them as used.
 
-        An id may name a call of an earlier turn again. A call whose id is refused is not free
-        either, and gets another.
+        A call may have the same id as a call of an earlier turn. If the API does not accept a
+        call's id, the result is False, and the call gets another id.
         """
         calls = written_calls(items)
         if any(type_of(item) in _FUNCTIONS and not _is_id(call_id) for call_id, item in calls):

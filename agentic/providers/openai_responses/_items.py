@@ -1,9 +1,9 @@
-"""What each item of the wire is: who made it, what it says, which call it makes or answers.
+"""Classify wire items: who produced an item, what it says, which call it makes or answers.
 
 The list of item types: https://platform.openai.com/docs/api-reference/responses/create (`input`).
-A call that the caller carries out is answered by an item of its own type; what the provider
-carries out itself (web search, code interpreter, MCP, a shell in its own container) needs none.
-Reasoning cannot go back if the provider has not stored it and the item does not hold it.
+Each type of call that the caller executes has an output type of its own. Calls that the provider
+executes (web search, code interpreter, MCP, a shell in its own container) need no output. Reasoning
+cannot be sent back if the provider has not stored it and the item does not contain it.
 """
 
 import json
@@ -44,7 +44,7 @@ ANSWERS: Mapping[str, str] = {
     "apply_patch_call": "apply_patch_call_output",
     "tool_search_call": "tool_search_output",
 }
-"""The calls that the caller answers, and the type of the answer."""
+"""The types of calls that the caller answers, with the types of their outputs."""
 
 OUTPUTS = frozenset(ANSWERS.values())
 _LOCAL_SHELL = "local_shell_call"
@@ -56,7 +56,7 @@ _ACTIONS = {
     "apply_patch_call": ("operation",),
     "tool_search_call": ("arguments",),
 }
-"""Where the arguments of a call without a function's name stand."""
+"""The fields that hold the arguments of calls that have no function name."""
 
 _INPUT_ROLES = {"user": "user", "system": "system", "developer": "system"}
 _USERS_ITEMS = {"compaction_trigger", "mcp_approval_response"}
@@ -80,9 +80,9 @@ def type_of(item: Any) -> str:
 
 
 def call_id_of(item: Any) -> str:
-    """Return the id that a call and its output have in common; empty where there is none.
+    """Return the id that a call and its output share; empty if there is none.
 
-    The output of a local shell has it as its `id`, in the SDK's type (LocalShellCallOutput in
+    In the SDK's type, the output of a local shell has it in its `id` field (LocalShellCallOutput in
     https://github.com/openai/openai-python, types/responses/response_input_item.py).
 
     >>> call_id_of({"type": "local_shell_call_output", "id": "c1", "output": "a.py"})
@@ -94,18 +94,18 @@ def call_id_of(item: Any) -> str:
 
 
 def own_id(item: Any) -> str:
-    """Return the id of an item itself. That of a local shell's output is its call's."""
+    """Return an item's own id; empty for a local shell's output, whose id is its call's."""
     return "" if type_of(item) == ANSWERS[_LOCAL_SHELL] else text_at(item, "id")
 
 
 def shell_ids(items: Iterable[Any]) -> dict[str, str]:
-    """Return the call ids of local shell calls by their items' ids: outputs name either."""
+    """Return local shell call ids by their items' ids: an output may name either."""
     shells = [item for item in items if type_of(item) == _LOCAL_SHELL]
     return {own_id(item): call_id_of(item) for item in shells if own_id(item)}
 
 
 def answered_id(item: Any, shells: Mapping[str, str]) -> str:
-    """Return the id of the call that an output answers, `shells` being what `shell_ids` gives.
+    """Return the id of the call that an output answers; `shells` is the result of `shell_ids`.
 
     >>> answered_id({"type": "local_shell_call_output", "id": "lsh_1"}, {"lsh_1": "c1"})
     'c1'
@@ -115,7 +115,7 @@ def answered_id(item: Any, shells: Mapping[str, str]) -> str:
 
 
 def item_role(item: Any, *, on_server: Collection[str] = ()) -> str:
-    """Return whose message an item belongs to. `on_server`: calls that the provider answers.
+    """Return the role of an item's message. `on_server` has the calls that the provider answers.
 
     >>> item_role({"type": "web_search_call"}), item_role({"type": "function_call_output"})
     ('assistant', 'tool')
@@ -131,7 +131,7 @@ def item_role(item: Any, *, on_server: Collection[str] = ()) -> str:
 
 
 def _role_of(item: Any) -> str:
-    """Return our role for the wire's; what names no role was made by the model.
+    """Return the message role for an item; an item without a role was produced by the model.
 
     >>> _role_of({"role": "developer"}), _role_of({"type": "reasoning"})
     ('system', 'assistant')
@@ -142,8 +142,8 @@ def _role_of(item: Any) -> str:
 def tool_call(item: Any) -> ToolCall | None:
     """Read a call that the caller is to answer; None for any other item.
 
-    What is no function has the name of its type, and its action as arguments; the free text of a
-    custom tool stands under `input`, so that all arguments are a JSON object.
+    A call that is not to a function gets its type as its name and its action as arguments. The free
+    text passed to a custom tool is stored under `input`, so that all arguments are JSON objects.
 
     >>> tool_call({"type": "custom_tool_call", "call_id": "c1", "name": "sql", "input": "select 1"})
     ToolCall(id='c1', name='sql', arguments='{"input": "select 1"}')
@@ -161,7 +161,7 @@ def tool_call(item: Any) -> ToolCall | None:
 
 
 def runs_on_server(item: Any) -> bool:
-    """Return whether the provider carries out a call: in its container, or in its catalogue.
+    """Return whether the provider executes a call: in its container, or as its tool search.
 
     https://platform.openai.com/docs/guides/tools-shell and .../tools-tool-search.
     """
@@ -184,7 +184,7 @@ def _dump(value: Any) -> str:
 
 
 def texts(content: Any) -> list[str]:
-    """Return the texts of a content, whether it is one text or a list of parts.
+    """Return the texts in content, which is a string or a list of parts.
 
     >>> texts("Hi."), texts([{"type": "input_text", "text": "Hi."}, {"type": "input_image"}])
     (['Hi.'], ['Hi.'])
@@ -195,7 +195,7 @@ def texts(content: Any) -> list[str]:
 
 
 def item_text(item: Any) -> str:
-    """Return what a message says, a refusal included, joined as the SDK joins `output_text`.
+    """Return a message's text, including a refusal, joined as in the SDK's `output_text`.
 
     >>> item_text({"type": "message", "content": [{"type": "refusal", "refusal": "I won't."}]})
     "I won't."
@@ -210,14 +210,14 @@ def item_text(item: Any) -> str:
 
 
 def refusal_text(item: Any) -> str:
-    """Return the words in which the model refused; an empty text if it did not."""
+    """Return the text of the model's refusal; empty if it did not refuse."""
     return "".join(text_at(part, "refusal") for part in _parts(at(item, "content")))
 
 
 def reasoning_text(item: Any) -> str:
-    """Return the visible thinking of a reasoning item: its summary, or the thinking itself.
+    """Return the visible thinking in a reasoning item: its summary or the thinking itself.
 
-    OpenAI gives summaries; DeepSeek, gpt-oss and llama.cpp give `reasoning_text` as content.
+    OpenAI sends summaries; DeepSeek, gpt-oss and llama.cpp send `reasoning_text` as content.
 
     >>> reasoning_text({"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]})
     'Hm.'
@@ -232,7 +232,7 @@ def _parts(content: Any) -> list[Mapping[str, Any]]:
 
 
 def is_unsealed(item: Any) -> bool:
-    """Return whether this is OpenAI's reasoning without its content: it is looked up by its id.
+    """Return whether this is OpenAI reasoning without content, which OpenAI looks up by its id.
 
     >>> is_unsealed({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": None})
     True
@@ -242,9 +242,9 @@ def is_unsealed(item: Any) -> bool:
 
 
 def without_unsealed(items: list[Any]) -> list[Any]:
-    """Leave out such reasoning, and the ids that tie what followed to it.
+    """Leave out reasoning for which `is_unsealed` is true, and the ids that tie later items to it.
 
-    An id whose reasoning is missing is refused: https://github.com/0xPlaygrounds/rig/issues/751.
+    An id whose reasoning is missing is rejected: https://github.com/0xPlaygrounds/rig/issues/751.
     """
     return list(_kept(items)) if any(map(is_unsealed, items)) else items
 
@@ -262,5 +262,5 @@ def _kept(items: list[Any]) -> Iterator[Any]:
 
 
 def is_openais(model: str) -> bool:
-    """Return whether OpenAI serves a model, by its name; its weights (gpt-oss) run elsewhere."""
+    """Return whether a model's name is one served by OpenAI; gpt-oss is served by others."""
     return _OPENAI.match(model) is not None

@@ -1,8 +1,8 @@
-"""Writing the outputs of tools, each in the form that its call asks for, and media as parts.
+"""Encode tool outputs, each in the form that its call requires, and media as parts.
 
-https://platform.openai.com/docs/guides/images-vision and .../guides/pdf-files: bytes travel as a
-data URL. Sounds are no input of this API (types/responses/response_input_content.py of
-https://github.com/openai/openai-python), so a text says that one was left out.
+https://platform.openai.com/docs/guides/images-vision and .../guides/pdf-files: bytes are sent as a
+data URL. This API does not accept audio input (types/responses/response_input_content.py of
+https://github.com/openai/openai-python), so a text says that audio was left out.
 """
 
 import base64
@@ -32,29 +32,29 @@ _Parts = list[dict[str, Any]]
 
 @attrs.define
 class OpenCalls:
-    """The calls of the latest run of assistant messages: our id to the wire's item."""
+    """The open calls of the latest run of assistant messages: from our id to the wire item."""
 
     _waiting: dict[str, deque[Mapping[str, Any]]] = attrs.field(
         factory=lambda: defaultdict(deque), init=False
     )
 
     def add(self, call_id: str, item: Mapping[str, Any]) -> None:
-        """Note that a call was written as this item."""
+        """Record that a call was written as this item."""
         self._waiting[call_id].append(item)
 
     def take(self, call_id: str) -> Mapping[str, Any]:
-        """Return the item of a call; one that nobody wrote is taken for a function's."""
+        """Remove a call and return its item; an unknown call is taken for a function call."""
         waiting = self._waiting.get(call_id)
         return waiting.popleft() if waiting else {"type": "function_call", "call_id": call_id}
 
     def is_waiting(self, call_id: str) -> bool:
-        """Return whether a call of this id was written and not answered."""
+        """Return whether a call with this id was written and not answered yet."""
         return bool(self._waiting.get(call_id))
 
     def awaits(self, call_id: str, output: Any) -> bool:
-        """Return whether an output answers its call as it was written, or one that nobody wrote.
+        """Return whether an output may answer a call: as written, or an unknown one.
 
-        A function's output is accepted for other calls, too (recorded for `tool_search_call`).
+        A function's output is also accepted for other calls (recorded for `tool_search_call`).
         """
         waiting = self._waiting.get(call_id)
         if not waiting:
@@ -66,9 +66,9 @@ class OpenCalls:
 
 
 def can_answer(items: list[Any], answers: list[Message]) -> bool:
-    """Return whether answers that are written anew have the form that the calls ask for.
+    """Return whether rebuilt answers can have the form that the calls require.
 
-    Only a screenshot answers a computer call, and it has no words:
+    Only a screenshot answers a computer call, and it has no text:
     https://platform.openai.com/docs/guides/tools-computer-use
     """
     asking = {call_id_of(item) for item in items if type_of(item) == "computer_call"}
@@ -80,7 +80,7 @@ def can_answer(items: list[Any], answers: list[Message]) -> bool:
 
 
 def answer(message: Message, calls: OpenCalls) -> Iterator[dict[str, Any]]:
-    """Write the results of a tool message; its media go with the last of them."""
+    """Yield the outputs for a tool message's results; its media are added to the last one."""
     for number, result in enumerate(results_with_content(message), 1):
         call = calls.take(result.call_id)
         media = parts_of(message.media) if number == len(message.tool_results) else []
@@ -92,7 +92,7 @@ def _head(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _function(call: Mapping[str, Any], result: ToolResult, media: _Parts) -> dict[str, Any]:
-    """Answer a function or a custom tool. A program that called it is named again.
+    """Return the output of a function or custom tool, with the program that called it, if any.
 
     https://platform.openai.com/docs/guides/tools-programmatic-tool-calling
     """
@@ -125,7 +125,7 @@ def _computer(call: Mapping[str, Any], _: ToolResult, media: _Parts) -> dict[str
 
 
 def _tool_search(call: Mapping[str, Any], result: ToolResult, media: _Parts) -> dict[str, Any]:
-    """Answer a search. Its own form has no room for words; a function's is accepted (recorded)."""
+    """Return the output of a tool search. A text is sent as a function's output (recorded)."""
     if result.text or media:
         return _function({**call, "type": "function_call"}, result, media)
     return {**_head(call), "execution": "client", "status": "completed", "tools": []}
@@ -145,13 +145,13 @@ def _screenshot(message: Message) -> bool:
 
 
 def written_calls(items: list[Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the open calls of items with their ids."""
+    """Return the ids and items of the open calls among items."""
     calls = ((tool_call(item), item) for item in items)
     return [(call.id, item) for call, item in calls if call]
 
 
 def parts_of(media: Iterable[Media]) -> list[dict[str, Any]]:
-    """Write images and files as content parts.
+    """Return content parts for images and files.
 
     >>> parts_of([Media("image/png", url="https://example.com/a.png")])[0]["image_url"]
     'https://example.com/a.png'

@@ -1,4 +1,4 @@
-"""A whole reply, what it used, and why it ended."""
+"""Decode a complete reply: its message, its token usage and why it ended."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,7 +34,7 @@ _SERVER_FAILURES = (
     "context_length_exceeded",
 )
 
-# The words are those of response_status.py, response.py (IncompleteDetails) and response_error.py
+# The words are from response_status.py, response.py (IncompleteDetails) and response_error.py
 # in https://github.com/openai/openai-python/tree/main/src/openai/types/responses (3.54).
 STOP_WORDS = StopWords(
     NAME,
@@ -44,12 +44,12 @@ STOP_WORDS = StopWords(
         "complete": StopReason.STOP,
         "incomplete": StopReason.MAX_TOKENS,
         "max_output_tokens": StopReason.MAX_TOKENS,
-        # Gateways pass on the word of chat completions and of Anthropic for the same.
+        # Gateways pass on the equivalent words of Chat Completions and of Anthropic.
         "max_tokens": StopReason.MAX_TOKENS,
         "length": StopReason.MAX_TOKENS,
         "max_messages": StopReason.MAX_TOKENS,
         "content_filter": StopReason.CONTENT_FILTER,
-        # A part of type refusal: the model's own no.
+        # A part of type refusal: the model itself declined.
         # https://platform.openai.com/docs/guides/structured-outputs#refusals
         "refusal": StopReason.CONTENT_FILTER,
         "bio_policy": StopReason.CONTENT_FILTER,
@@ -58,7 +58,7 @@ STOP_WORDS = StopWords(
         "steered": StopReason.ABORT,
         "cancelled": StopReason.ABORT,
         "failed": StopReason.ERROR,
-        # A response in the background, asked for before it is done:
+        # A background response that was retrieved before it was done:
         # https://platform.openai.com/docs/guides/background
         "queued": StopReason.OTHER,
         "in_progress": StopReason.OTHER,
@@ -68,7 +68,7 @@ STOP_WORDS = StopWords(
 
 
 def decode_response(response: Any, /) -> Decision:
-    """Read a reply. Its items are what has to go back, reasoning included.
+    """Read a reply. Its items, including reasoning, are the payload to send back.
 
     >>> said = {"type": "message", "content": [{"type": "output_text", "text": "Hello."}]}
     >>> decode_response({"status": "completed", "output": [said]}).reply
@@ -90,7 +90,7 @@ def decode_response(response: Any, /) -> Decision:
 
 
 def usage(response: Any, /) -> Usage:
-    """Read what a reply used. The wire's buckets are ours: input holds cached tokens, too.
+    """Return a reply's usage. As on the wire, `input` includes cached tokens.
 
     https://platform.openai.com/docs/api-reference/responses/object (`usage`).
 
@@ -113,8 +113,8 @@ def usage(response: Any, /) -> Usage:
 def stop_reason(response: Any, /) -> StopReason:
     """Return why a reply ended.
 
-    llama.cpp calls a reply completed that the limit has cut, and OpenAI has done so: one that used
-    all of its `max_output_tokens` counts as cut.
+    llama.cpp reports a reply as completed even if the limit cut it off, and OpenAI has done so too.
+    A reply that used all of its `max_output_tokens` therefore counts as cut off.
     https://community.openai.com/t/empty-incomplete-details-from-gpt-5-with-max-output-tokens/1355725
 
     >>> stop_reason({"status": "incomplete", "incomplete_details": {"reason": "content_filter"}})
@@ -133,7 +133,7 @@ def _stop(body: Any, said: Message) -> tuple[str | None, StopReason]:
 
 
 def _stop_word(body: Any) -> str | None:
-    """Return the most specific word of a response; None if it has none."""
+    """Return the most specific stop word in a response; None if it has none."""
     code, status = text_at(body, "error", "code"), text_at(body, "status")
     if code in STOP_WORDS.reasons:
         return code
@@ -155,16 +155,16 @@ def _reached_limit(body: Any) -> bool:
 
 
 def _may_return(said: Message) -> bool:
-    """Return whether the items can go back: not with a call that most servers could not read.
+    """Return whether the items can be sent back: all arguments must be valid JSON.
 
-    A history with broken arguments is refused by vLLM and llama.cpp at every later request, so the
-    message is written anew then: https://github.com/local-inference-lab/vllm/issues/684.
+    vLLM and llama.cpp reject every later request if the history has invalid arguments, so such a
+    message is rebuilt: https://github.com/local-inference-lab/vllm/issues/684.
     """
     return all(parse_object(call.arguments) is not None for call in said.tool_calls)
 
 
 def _usage_of(body: Any) -> Mapping[str, Any]:
-    """Return the usage, or what llama.cpp puts beside it: `timings` with the tokens it read anew.
+    """Return the usage, or llama.cpp's `timings`, which count the prompt tokens not in its cache.
 
     https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
     """
@@ -183,5 +183,5 @@ def _usage_of(body: Any) -> Mapping[str, Any]:
 
 
 def _first(data: Any, *keys: str) -> int:
-    """Return the first of the counts that is there; `Usage` knows what is none."""
+    """Return the first count that is present; `Usage` handles values that are not counts."""
     return next((count for key in keys if (count := Usage(input=at(data, key)).input)), 0)

@@ -1,10 +1,10 @@
-"""A streamed reply, put together from its events.
+"""Assemble a streamed reply from its events.
 
-The last event (`response.completed`, `response.incomplete`) carries the whole response; what had
-arrived before is put together as well, for a stream that breaks off, and for servers whose last
-event is empty: https://github.com/sipeed/picoclaw/issues/2674.
-The events: https://platform.openai.com/docs/api-reference/responses-streaming. llama.cpp names an
-item by its id or its call id only, and puts no index beside it.
+The last event (`response.completed`, `response.incomplete`) contains the complete response. The
+earlier events are assembled as well, for streams that end early and for servers whose last event is
+empty: https://github.com/sipeed/picoclaw/issues/2674.
+The events: https://platform.openai.com/docs/api-reference/responses-streaming. llama.cpp identifies
+an item only by its id or its call id, without an index.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ _PARTS = {
     "response.reasoning_text": ("content", "content_index", "text", "reasoning_text"),
     "response.reasoning_summary_text": ("summary", "summary_index", "text", "summary_text"),
 }
-"""Events of a part's text: the list it is in, its index, its field, its type."""
+"""Events with a part's text: the list the part is in, its index field, text field and type."""
 
 _FIELDS = {
     "response.function_call_arguments": "arguments",
@@ -43,7 +43,7 @@ _FIELDS = {
     "response.custom_tool_call_input": "input",
     "response.code_interpreter_call_code": "code",
 }
-"""Events of a text that stands in the item itself."""
+"""Events with a text that is a field of the item itself."""
 
 _WHOLE_PARTS = {
     "response.content_part": ("content", "content_index"),
@@ -55,7 +55,7 @@ _SPOKEN = {"response.output_text", "response.refusal"}
 
 @attrs.define
 class StreamedResponse:
-    """Puts the events of one streamed reply together.
+    """Assembles one streamed reply from its events.
 
     >>> streamed = StreamedResponse()
     >>> streamed.feed({"type": "response.output_text.delta", "delta": "Hi."})
@@ -63,7 +63,7 @@ class StreamedResponse:
     """
 
     model: str = ""
-    """Whose window an overflow is about; if not given, the one that the events name."""
+    """The model to name in a ContextOverflow; if empty, the one named in the events."""
     _said: list[str] = attrs.field(factory=list, init=False)
     _response: dict[str, Any] = attrs.field(factory=dict, init=False)
     _items: dict[int, dict[str, Any]] = attrs.field(factory=dict, init=False)
@@ -71,15 +71,15 @@ class StreamedResponse:
 
     @property
     def text(self) -> str:
-        """The reply's text so far."""
+        """Return the reply's text so far."""
         return "".join(self._said)
 
     def feed(self, event: Any) -> str:
-        """Take the next event; return the text that it adds to the reply, empty for most kinds.
+        """Process the next event; return the text it adds to the reply, empty for most events.
 
         Raises:
             ContextOverflow: the event says that the request does not fit the model's window.
-            RequestFailed: the event is any other error.
+            RequestFailed: the event reports any other error.
         """
         data = plain(event)
         kind = text_at(data, "type") or ("error" if at(data, "error") else "")
@@ -97,10 +97,10 @@ class StreamedResponse:
         return self._take_piece(name, step, data)
 
     def response(self) -> dict[str, Any]:
-        """Return the response in the shape of one that was not streamed.
+        """Return the response in the shape of a non-streamed one.
 
         Raises:
-            IncompleteReply: the stream broke off.
+            IncompleteReply: the stream ended before the reply was complete.
         """
         if not self._ended:
             raise IncompleteReply(self.text)
@@ -110,7 +110,7 @@ class StreamedResponse:
         return self.model or text_at(self._response, "model")
 
     def _end(self, data: Any) -> str:
-        """Keep the whole response; give what it says beyond what had arrived."""
+        """Keep the complete response; return the text in it that had not arrived before."""
         self._ended = True
         if not items_at(self._response, "output"):
             self._response["output"] = [_joined(item) for _, item in sorted(self._items.items())]
@@ -154,7 +154,7 @@ class StreamedResponse:
     def _part(
         self, data: Any, where: str, index: str, part_type: str = "output_text"
     ) -> dict[str, Any]:
-        """Return the part that an event is about, made if need be."""
+        """Return the part that an event refers to; create it if necessary."""
         item, number = self._item(data), at(data, index)
         parts = item[where] = items_at(item, where)
         wanted = number if isinstance(number, int) else max(len(parts) - 1, 0)
@@ -165,7 +165,7 @@ class StreamedResponse:
         return part
 
     def _item(self, data: Any) -> dict[str, Any]:
-        """Return the item that an event is about, made if need be."""
+        """Return the item that an event refers to; create it if necessary."""
         found = self._find(data, data)
         if found is None:
             index = at(data, "output_index")
@@ -185,7 +185,7 @@ class StreamedResponse:
 
 
 def raise_failure(data: Any, model: str) -> None:
-    """Raise what a failed response, or an error among the events, says.
+    """Raise the error in a failed response or in an error event.
 
     Raises:
         ContextOverflow: the request does not fit the model's window.
@@ -202,13 +202,13 @@ def raise_failure(data: Any, model: str) -> None:
 
 @attrs.define
 class _Growing:
-    """A text in pieces: to join it at every one of them would take ever longer."""
+    """A text in pieces: joining it at each piece would take quadratic time."""
 
     pieces: list[str]
 
 
 def _put(target: dict[str, Any], field: str, step: str, data: Any) -> str:
-    """Add a piece of text, or set the whole; give what is new."""
+    """Append a piece of text or set the whole text; return what is new."""
     if step == "delta":
         piece = text_at(data, "delta")
         if not isinstance(target.get(field), _Growing):
@@ -221,7 +221,7 @@ def _put(target: dict[str, Any], field: str, step: str, data: Any) -> str:
 
 
 def _joined(item: Any) -> Any:
-    """Return an item, or a part of one, with its texts in one piece each."""
+    """Return an item, or a part of one, with the pieces of each text joined."""
     if isinstance(item, _Growing):
         return "".join(item.pieces)
     if isinstance(item, dict):
@@ -230,7 +230,7 @@ def _joined(item: Any) -> Any:
 
 
 def _copy(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Copy an item deep enough to be written into."""
+    """Copy an item, with its parts, so that the copy can be modified."""
     copied = dict(item)
     for where in ("content", "summary"):
         if isinstance(copied.get(where), list):
