@@ -1,9 +1,10 @@
-"""Google's Gemini models, by the Gemini API (AI Studio) and by Vertex AI.
+"""Google's Gemini models, through the Gemini API (AI Studio) or Vertex AI.
 
 Start with `Decider`, `decode` and `encode`.
 
 `Decider` calls a `google.genai.Client` (`pip install 'agentic-weave[gemini]'`); everything else
-needs no SDK: JSON data or the objects of google-genai come in, keys of the REST body come out.
+needs no SDK. Functions that decode accept JSON data or google-genai objects; functions that encode
+return fields of the REST body.
 """
 
 from agentic.providers.gemini._decider import Decider

@@ -1,9 +1,8 @@
-"""A decider that asks a Gemini model through Google's own client.
+"""A decider that calls a Gemini model through Google's own client.
 
-The SDK's types refuse fields that they do not know and leave such fields out of a reply. So the
-conversation goes out in `extra_body`, which the SDK lays over its request as it is, and the reply
-is read from the raw answer. A stream has no such door: what this SDK does not know of a streamed
-reply is lost.
+The SDK's types reject unknown fields in a request and drop them from a reply. So the conversation
+is sent in `extra_body`, which the SDK merges into its request unchanged, and the reply is read from
+the raw response. For a stream there is no such way: fields that this SDK does not know are lost.
 """
 
 import contextlib
@@ -29,20 +28,21 @@ if TYPE_CHECKING:
 __all__ = ["Decider"]
 
 _PLACEHOLDER = "."
-"""What the SDK is given as contents; the request's own take its place."""
+"""The contents passed to the SDK; the contents in `extra_body` replace them."""
 
 
 @attrs.frozen
 class Decider:
-    """Asks one model by the official SDK's `aio.models.generate_content`."""
+    """Calls one model with the official SDK's `aio.models.generate_content`."""
 
     client: "Client" = attrs.field(repr=False)
-    """For AI Studio or for Vertex AI; it brings the key, timeouts and retries. It retries nothing
-    unless it was made with `HttpOptions(retry_options=HttpRetryOptions())`, as by `connect`."""
+    """A client for AI Studio or Vertex AI. It supplies the API key, timeouts and retries. It does
+    not retry unless it was created with `HttpOptions(retry_options=HttpRetryOptions())`, as
+    `connect` does."""
     model: str
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
     """Fields of the SDK's GenerateContentConfig: temperature, max_output_tokens, thinking_config,
-    http_options. Tools of Google's own among them stand before those of the loop."""
+    http_options. Google's own tools in it come before those of the loop."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     @property
@@ -51,15 +51,15 @@ class Decider:
         return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
-        """Return the model's limits, in tokens: those given, or the catalog's."""
+        """Return the model's limits in tokens: those passed in, else those in the catalog."""
         return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
-        """Ask for the whole reply at once.
+        """Request the whole reply as one response.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
-            RequestFailed: any other refusal, and no answer at all.
+            RequestFailed: the provider refused for another reason, or did not answer.
         """
         call = self._call(request, should_return_http_response=True)
         with self._errors():
@@ -67,12 +67,12 @@ class Decider:
         return TOOL_NAMES.restore(decode_response(self._whole(response)), request.tools)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Yield the reply's text as it comes, and the whole Decision last.
+        """Yield the reply's text as it arrives, then the complete Decision.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
-            IncompleteReply: the stream broke off in the middle of the reply.
-            RequestFailed: any other refusal, and no answer at all.
+            IncompleteReply: the stream ended in the middle of the reply.
+            RequestFailed: the provider refused for another reason, or did not answer.
         """
         streamed = StreamedResponse(model=self.model)
         with self._errors(lambda: streamed.text):
@@ -86,10 +86,10 @@ class Decider:
         yield TOOL_NAMES.restore(decode_response(streamed.response()), request.tools)
 
     async def count_tokens(self, request: Input, /) -> int:
-        """Ask the provider how many tokens the request has, system prompt and tools included.
+        """Return the provider's token count of the request, including system prompt and tools.
 
         Raises:
-            RequestFailed: no count was given.
+            RequestFailed: the provider returned no count.
         """
         body = _body(request)
         if not self.client.vertexai:  # https://ai.google.dev/api/tokens: one or the other
@@ -106,11 +106,11 @@ class Decider:
         return provider_errors(NAME, self.model, known_window(self.limits()), received)
 
     def _call(self, request: Input, **config: Any) -> dict[str, Any]:
-        """Make the arguments of the SDK's call."""
+        """Return the arguments for the SDK's method."""
         body = _body(request)
         tools = [*(self.options.get("tools") or ()), *body.pop("tools", ())]
         settings = {
-            # Calls are the caller's to run.
+            # The caller runs the tools, not the SDK.
             "automatic_function_calling": {"disable": True},
             **self.options,
             **config,
@@ -120,14 +120,14 @@ class Decider:
         return {"model": self.model, "contents": _PLACEHOLDER, "config": settings}
 
     def _http_options(self, body: Mapping[str, Any]) -> Any:
-        """Lay the body over what the caller wants of HTTP."""
+        """Merge the body into the caller's HTTP options."""
         given: Any = self.options.get("http_options") or {}
         if isinstance(given, Mapping):
             return {**given, "extra_body": {**(given.get("extra_body") or {}), **body}}
         return given.model_copy(update={"extra_body": {**(given.extra_body or {}), **body}})
 
     def _whole(self, response: Any) -> Any:
-        """Check that a raw answer is a response at all: a proxy may answer in its own words."""
+        """Return the response's JSON object; raise if it is none, as when a proxy answers."""
         body = text_at(plain(response), "sdkHttpResponse", "body")
         with contextlib.suppress(ValueError, RecursionError):
             if isinstance(found := json.loads(body), dict):

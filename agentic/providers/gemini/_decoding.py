@@ -1,18 +1,19 @@
-"""From the API's contents to messages.
+"""Decode the API's contents into messages.
 
-One content is one message, but for a content that holds results beside other parts: its results are
-a tool message and the rest is a message after it. Each carries in its native payload the whole
-content, so that together they become that content again.
+A content is one message, unless it has both results and other parts: then the results are a tool
+message, and the rest is a message after it. Each message has the whole content in its native
+payload, so that together they encode to that content again.
 
-Of the parts, text is `content`, text marked `thought` is `reasoning`, a functionCall a tool call, a
-functionResponse a tool result, inlineData and fileData of a user or a tool are media. Whatever else
-a part is (code that ran, a server's own tool calls, kinds to come) and a model's images have no
-typed field: they live on in the native payload.
+Text parts are the message's `content`, and text marked `thought` is its `reasoning`. A functionCall
+is a tool call and a functionResponse a tool result. inlineData and fileData are media if they come
+from a user or a tool. All other parts (executed code, a server's own tool calls, future kinds) and
+images from the model have no typed field: they are kept in the native payload.
 
-The Gemini API names some calls and Vertex AI none; results then belong to calls by name and order
-(https://ai.google.dev/api/caching#FunctionCall: "id", optional). Messages need ids, so that one is
-made, `gemini-<16 hex digits>-<number>`: from the reply's own data, the same each time. It is never
-sent: what came without an id goes back without one.
+The Gemini API gives some calls an id, and Vertex AI gives them none; then a result belongs to a
+call by name and order (https://ai.google.dev/api/caching#FunctionCall: "id", optional). Messages
+need ids, so one is generated, `gemini-<16 hex digits>-<number>`. It is derived from the reply's
+data, and is therefore the same each time. It is never sent: a call that came without an id is sent
+back without one.
 """
 
 import base64
@@ -64,7 +65,7 @@ __all__ = [
 
 NAME = "gemini"
 RESULTS, REST = "results", "rest"
-"""The two shares of a content that is two messages."""
+"""The parts of a content that becomes two messages are split into these two shares."""
 _ROLES: dict[str, Role] = {"model": "assistant", "system": "system"}
 _OUTCOME = {"output", "error"}
 _JSON = json.JSONEncoder(ensure_ascii=False)
@@ -72,7 +73,7 @@ _MADE_UP = re.compile(r"gemini-[0-9a-f]{16}-\d+")
 
 
 def decode(contents: Iterable[Any], /) -> list[Message]:
-    """Read a request's `contents`; one that holds results beside other parts is two messages.
+    """Read a request's `contents`. A content with results and other parts becomes two messages.
 
     >>> [message.role for message in decode([{"role": "model", "parts": [{"text": "Hello."}]}])]
     ['assistant']
@@ -83,17 +84,17 @@ def decode(contents: Iterable[Any], /) -> list[Message]:
 
 @attrs.define
 class _CallNames:
-    """Ids for the calls and results of a whole conversation, content by content."""
+    """Assigns ids to the calls and results of a conversation, content by content."""
 
     _waiting: list[tuple[str, str]] = attrs.field(factory=list)
-    """The id and the name of each call of the latest model turn that has no result yet."""
+    """The id and name of each call in the latest model turn that has no result yet."""
     _seen: dict[str, int] = attrs.field(factory=dict)
     _former: list[tuple[str, list[tuple[str, str]]]] = attrs.field(factory=list)
-    """For each content, what it was counted as if it needed ids, and the calls that waited before
-    it."""
+    """For each content, the seed under which it was counted (empty if it needed no ids), and the
+    calls that were waiting before it."""
 
     def rewind(self, contents: int) -> None:
-        """Forget all but the first so many contents."""
+        """Forget all but the first `contents` contents."""
         while len(self._former) > contents:
             base, self._waiting = self._former.pop()
             if base:
@@ -117,12 +118,12 @@ class _CallNames:
         return given
 
     def _next_seed(self, content: Any, base: str) -> str:
-        """Return what to make ids of, and note that the content is seen once more."""
+        """Return the seed for a content's ids; count how often an equal content was seen."""
         self._seen[base] = times = self._seen.get(base, 0) + 1
         return base if times == 1 else _seed(content, str(times))
 
     def _answered(self, told: str, name: str) -> str | None:
-        """Return the id of the call that a result is for: by its id, or by name and order."""
+        """Return the id of the call that a result answers: by id, or else by name and order."""
         fitting = [call for call in self._waiting if call[0] == told]
         if not fitting:
             fitting = [call for call in self._waiting if call[1] == name]
@@ -134,18 +135,18 @@ class _CallNames:
 
 @attrs.define
 class IncrementalDecoder:
-    """Reads a growing list of contents, giving what `decode` gives for the whole."""
+    """Reads a growing list of contents with the same result as `decode` on the whole list."""
 
     _names: _CallNames = attrs.field(factory=_CallNames, init=False)
 
     def decode(self, contents: Sequence[Any], start: int = 0, /) -> list[Decoded]:
-        """Read what stands from `start` on; what stands before was read by earlier calls."""
+        """Read the items from index `start` on; earlier calls have read the ones before it."""
         self._names.rewind(start)
         before = content_of(contents[start - 1]) if start else None
         return self.read(map(content_of, contents[start:]), before)
 
     def read(self, contents: Iterable[Any], before: Any = None, /) -> list[Decoded]:
-        """Read plain contents; `before` is the one that stands before them."""
+        """Read plain contents; `before` is the content that precedes them."""
         decoded = []
         for content in contents:
             parts = parts_of(content)
@@ -162,30 +163,30 @@ class IncrementalDecoder:
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:
-    """Read the conversation of a whole request, its system prompt first.
+    """Read the conversation of a whole request, with its system prompt first.
 
-    Arguments of the SDK's call are understood too, with the instruction in `config`.
+    It may also be the arguments of the SDK's method, with the instruction in `config`.
     """
     data = plain(request)
     return [*_instructions(data), *decode(field(data, "contents"))]
 
 
 def _native(payload: dict[str, Any]) -> ProviderPayload | None:
-    """Keep a payload; a bare text is the SDK's shorthand and no content."""
+    """Wrap a payload; return None for a plain string, which is the SDK's shorthand."""
     if not is_object(payload["content"]):
         return None
     return decoded_native(NAME, payload, joins_previous=payload.get("share") == REST)
 
 
 def _place(before: Any) -> dict[str, bool]:
-    """Note what a model's content may not follow, and did: what was sent so may be sent again."""
+    """Record an irregular position of a model content, so that it may be sent there again."""
     if before is None:
         return {"first": True}
     return {"after_model": True} if text_of(before, "role") == "model" else {}
 
 
 def _shares(parts: list[Any], keys: set[str]) -> list[str | None]:
-    """Return the messages of which a content consists."""
+    """Return the shares of a content, one for each of its messages."""
     if keys.isdisjoint(ANSWERS):
         return [None]
     answers = [has_field(part, "functionResponse") for part in parts]
@@ -195,7 +196,7 @@ def _shares(parts: list[Any], keys: set[str]) -> list[str | None]:
 
 
 def read_message(payload: Any, native: ProviderPayload | None = None) -> Message:
-    """Read the native payload of one message, as the message that it is the payload of."""
+    """Return the message that a native payload belongs to."""
     content, ids = field(payload, "content"), field(payload, "ids") or ()
     parts = parts_of(content)
     share = field(payload, "share")
@@ -211,7 +212,7 @@ def _read(
     ids: Iterable[str],
     share: str | None,
 ) -> Message:
-    """Read a share of a content, of which all parts are given, their keys, and their ids."""
+    """Read a share of a content, given all the content's parts, their keys and their ids."""
     parts = _shared(every, share)
     results = [] if keys.isdisjoint(ANSWERS) else _read_results(every, iter(ids))
     media = [] if keys.isdisjoint(WITH_MEDIA) else _read_media(parts)
@@ -230,7 +231,7 @@ def _read(
 
 
 def shared_parts(payload: Any) -> list[Any]:
-    """Return the parts of a payload's content that belong to its message."""
+    """Return those parts of a payload's content that belong to the payload's message."""
     return _shared(parts_of(field(payload, "content")), field(payload, "share"))
 
 
@@ -241,7 +242,7 @@ def _shared(parts: list[Any], share: Any) -> list[Any]:
 
 
 def _instructions(request: Any) -> list[Message]:
-    """Read the system instruction, which is one message that leads the others."""
+    """Read the system instruction, which becomes a single leading message."""
     for holder in (request, field(request, "config")):
         for key in ("systemInstruction", "system_instruction"):
             found = holder.get(key) if isinstance(holder, Mapping) else None
@@ -253,7 +254,7 @@ def _instructions(request: Any) -> list[Message]:
 
 
 def read_text(parts: list[Any], *, thought: bool = False, between: str = "") -> str:
-    """Join the texts of the parts: those that are thoughts, or those that are not.
+    """Join the texts of the parts, either those that are thoughts or those that are not.
 
     >>> read_text([{"text": "Hm.", "thought": True}, {"text": "Yes."}])
     'Yes.'
@@ -263,7 +264,7 @@ def read_text(parts: list[Any], *, thought: bool = False, between: str = "") -> 
 
 
 def _read_calls(parts: list[Any], ids: Iterator[str]) -> list[ToolCall]:
-    """Read the calls among the parts. `ids` gives an id for each call and each result."""
+    """Read the calls among the parts. `ids` yields an id for each call and each result."""
     calls = []
     for part in parts:
         call = field(part, "functionCall")
@@ -284,7 +285,7 @@ def _said(value: Any) -> str:
 
 
 def _read_results(parts: list[Any], ids: Iterator[str]) -> list[ToolResult]:
-    """Read the results among the parts. `ids` gives an id for each call and each result."""
+    """Read the results among the parts. `ids` yields an id for each call and each result."""
     results = []
     for part in parts:
         answer = field(part, "functionResponse")
@@ -298,8 +299,8 @@ def _read_results(parts: list[Any], ids: Iterator[str]) -> list[ToolResult]:
 def _result(call_id: str, answer: Any) -> ToolResult:
     """Read one result.
 
-    Under "output" is the output and under "error" what went wrong; an object with other keys is the
-    output as a whole: https://ai.google.dev/api/caching#FunctionResponse (2026-11).
+    "output" has the output and "error" the error. An object with other keys is as a whole the
+    output: https://ai.google.dev/api/caching#FunctionResponse (2026-11).
     """
     response, name = field(answer, "response"), text_of(answer, "name")
     if not is_object(response) or not response:
@@ -316,7 +317,7 @@ def _result(call_id: str, answer: Any) -> ToolResult:
 
 
 def _read_media(parts: list[Any]) -> list[Media]:
-    """Read images, sounds and documents: among the parts, and inside of function responses.
+    """Read images, audio and documents among the parts and inside function responses.
 
     >>> _read_media([{"fileData": {"mimeType": "image/png", "fileUri": "gs://b/a.png"}}])
     [Media(media_type='image/png', url='gs://b/a.png')]
@@ -333,7 +334,7 @@ def _read_media(parts: list[Any]) -> list[Media]:
 
 
 def _bytes(text: str) -> bytes:
-    """Decode base64 in either alphabet; what is none, such as a redacted recording, is no bytes."""
+    """Decode base64 in either alphabet; return no bytes if it is invalid, such as redacted data."""
     try:
         return base64.b64decode(text.translate(str.maketrans("-_", "+/")), validate=True)
     except (binascii.Error, ValueError):
@@ -341,7 +342,7 @@ def _bytes(text: str) -> bytes:
 
 
 def is_made_up(call_id: str) -> bool:
-    """Return whether an id was made here.
+    """Return whether an id was generated by this module.
 
     >>> is_made_up("gemini-0123456789abcdef-0"), is_made_up("call_1")
     (True, False)
@@ -350,7 +351,7 @@ def is_made_up(call_id: str) -> bool:
 
 
 def made_ids(content: Any, salt: str) -> list[str]:
-    """Return an id for each call of a reply: the provider's, or one made from the reply's data."""
+    """Return an id for each call of a reply: the provider's, or one derived from the reply."""
     seed = _seed(content, salt)
     calls = [field(part, "functionCall") for part in parts_of(content)]
     return [
@@ -365,7 +366,7 @@ def _seed(content: Any, salt: str) -> str:
 
 
 def _calls_and_answers(parts: list[Any]) -> list[tuple[bool, str, str]]:
-    """Return whether each is a call, the id that it came with, and its name."""
+    """Return for each call and result: whether it is a call, its original id, and its name."""
     found = []
     for part in parts:
         call = field(part, "functionCall")

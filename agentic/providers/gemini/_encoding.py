@@ -1,18 +1,18 @@
-"""From messages to the API's contents.
+"""Encode messages as the API's contents.
 
-A message that came from this API goes back as it came, as long as it still says the same; any other
-is written anew. Contents of one role may follow each other
-(https://github.com/google/adk-go/pull/1302), but a model's content with calls has to come right
-after a user's or after results (https://github.com/google-gemini/gemini-cli/issues/11814): what the
-model said before is put into one content with it.
+A message that came from this API is sent back unchanged while it still says the same; any other
+message is rebuilt. Contents of one role may follow each other
+(https://github.com/google/adk-go/pull/1302), but a model content with calls has to come directly
+after a user content or after results (https://github.com/google-gemini/gemini-cli/issues/11814).
+What the model said before the calls is therefore merged into the same content.
 
-Where each goes that is written anew: text and media are parts of a user's content; an assistant's
-text and calls are parts of a model's content; the results of one turn are one content, in the order
-of its calls, and media that tools gave are a content after it (functionResponse.parts is refused by
-Gemini 2.5: https://github.com/google-gemini/gemini-cli/issues/19436). A system message in the
-middle is a user's text in `<system>` tags; the leading system messages, a summary among them, are
-the system instruction, since Google has no other place that is not the user's word. A pinned
-message goes where its role goes. Reasoning is not sent.
+Rebuilt messages are encoded as follows. Text and media are parts of a user content. An assistant's
+text and calls are parts of a model content. The results of one turn are one content, in the order
+of the calls, and media from tools are a content after it (Gemini 2.5 rejects
+functionResponse.parts: https://github.com/google-gemini/gemini-cli/issues/19436). The leading
+system messages, including a summary, are the system instruction: Google has no other field for text
+that is not the user's. A later system message is user text in `<system>` tags. A pinned message is
+encoded according to its role. Reasoning is not sent.
 """
 
 import base64
@@ -53,23 +53,23 @@ __all__ = ["TOOL_NAMES", "encode", "encode_request", "encode_tools", "validate"]
 TOOL_NAMES = NameRule(re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}"), 128)
 """https://ai.google.dev/api/caching#FunctionDeclaration (2026-11)."""
 _EMPTY = "(empty message)"
-"""Stands for a request without a word: a content needs a part."""
+"""The text sent for an empty user message: a content needs at least one part."""
 
 _UNSIGNED = base64.b64encode(b"skip_thought_signature_validator").decode("ascii")
-"""The signature of a call that has none, or whose own was lost with an edit.
+"""The signature for a call that has none or lost its own in an edit.
 
-Gemini 3 refuses a turn whose first call is unsigned; this value is documented for history that
-comes from elsewhere, by the Gemini API (https://ai.google.dev/gemini-api/docs/thought-signatures,
+Gemini 3 rejects a turn whose first call is unsigned. This value is documented for history from
+other sources, by the Gemini API (https://ai.google.dev/gemini-api/docs/thought-signatures,
 FAQ) and by Vertex AI (https://cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures).
-The field is bytes, so that JSON holds it in base64.
+The field's type is bytes, so in JSON it is base64.
 """
 
 _GO_ON = "Continue."
-"""The neutral request that stands first where a cut left none of the user's."""
+"""The neutral user message put first if a truncated history does not begin with one."""
 
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
-    """Write a request's `contents`; a history that was cut is not repaired, see `encode_request`.
+    """Return a request's `contents`. A truncated history is not repaired; see `encode_request`.
 
     >>> encode([Message("user", "Hello."), Message("assistant", "Hi.")])
     [{'role': 'user', 'parts': [{'text': 'Hello.'}]}, {'role': 'model', 'parts': [{'text': 'Hi.'}]}]
@@ -93,10 +93,10 @@ def encode_request(
     system_prompt: str = "",
     tools: Sequence[ToolDefinition] = (),
 ) -> dict[str, Any]:
-    """Write all that a request holds of a conversation, so that the provider accepts it.
+    """Return the request fields for a conversation, in a form that the provider accepts.
 
-    Open rounds are closed, orphaned results left out. The contents never start with a model's turn,
-    unless they came so.
+    Open rounds are closed; orphaned results are left out. The contents do not start with a model
+    turn unless the original contents did.
 
     >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["contents"]
     [{'role': 'user', 'parts': [{'text': 'Hello.'}]}]
@@ -112,9 +112,9 @@ def encode_request(
 
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
-    """Write the tools that the model may call, as one object of function declarations.
+    """Return the tools that the model may call, as one object with function declarations.
 
-    Both APIs take JSON Schema in `parametersJsonSchema`:
+    Both APIs accept JSON Schema in `parametersJsonSchema`:
     https://ai.google.dev/api/caching#FunctionDeclaration (2026-11).
 
     >>> encode_tools([ToolDefinition("now")])[0]["functionDeclarations"][0]["name"]
@@ -132,9 +132,9 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
 
 
 def validate(request: Mapping[str, Any], /) -> "list[Violation]":
-    """Return why the provider would refuse a request for its shape; nothing if it would not.
+    """Return the reasons why the provider would reject the request's structure, if any.
 
-    The request is a REST body, or the arguments of the SDK's call.
+    The request is either a REST body or the arguments for the SDK's method.
 
     >>> [found.rule for found in validate({"contents": []})]
     ['first_message']
@@ -145,7 +145,7 @@ def validate(request: Mapping[str, Any], /) -> "list[Violation]":
 
 
 def _as_they_came(messages: Sequence[Message]) -> list[Any] | None:
-    """Return what untouched messages came from; None if something has to be joined or written."""
+    """Return untouched messages' contents; None if something has to be merged or rebuilt."""
     contents: list[Any] = []
     for message in messages:
         payload: Any = message.native.payload if message.native else None
@@ -159,7 +159,7 @@ def _as_they_came(messages: Sequence[Message]) -> list[Any] | None:
 
 @attrs.frozen
 class _Sent:
-    """A message, and its native payload if that may be sent."""
+    """A message, with its native payload if that may be sent."""
 
     message: Message
     payload: Any
@@ -188,19 +188,19 @@ def _decode(payload: Any) -> Message | None:
 
 @attrs.define
 class _ContentWriter:
-    """The contents so far, and what the next one has to fit."""
+    """The contents written so far, and what the next content depends on."""
 
     contents: list[Any] = attrs.field(factory=list)
     _calls: "list[_SentCall]" = attrs.field(factory=list)
-    """The calls of the latest model contents that follow each other."""
+    """The calls in the latest run of model contents."""
     _used_ids: set[str] = attrs.field(factory=set)
     _open_share: Any = None
-    """The content whose results were written as the latest content, and whose rest may follow."""
+    """The original content whose results share was just written; its rest share may follow."""
     _rebuilt: bool = True
-    """Whether the latest content was written anew."""
+    """Whether the latest content was rebuilt."""
 
     def add(self, sent: _Sent) -> None:
-        """Write a message that holds no results."""
+        """Write a message without results."""
         if sent.share == REST and self._open_share == sent.content:
             self.contents[-1] = sent.content
             self._open_share = None
@@ -229,7 +229,7 @@ class _ContentWriter:
             self._append(content, rebuilt=sent.payload is None)
 
     def _joins(self, sent: _Sent) -> bool:
-        """Whether a model's content has to be one with the content before it."""
+        """Return whether a model content has to be merged with the content before it."""
         if not self._follows_model():
             return False
         came_so = sent.payload is not None and bool(field(sent.payload, "after_model"))
@@ -239,7 +239,7 @@ class _ContentWriter:
         return bool(self.contents) and text_of(self.contents[-1], "role") == "model"
 
     def add_results(self, group: list[_Sent]) -> None:
-        """Write the results of one turn: as they came, or all in one content."""
+        """Write the results of one turn, either unchanged or all in one content."""
         if all(sent.payload is not None for sent in group):
             for sent in group:
                 self._append(_native_content(sent))
@@ -258,7 +258,7 @@ class _ContentWriter:
             self._append(_user_content(attached), rebuilt=True)
 
     def _result_parts(self, group: list[_Sent]) -> Iterator[tuple[int, Any]]:
-        """Yield each result's part, and the place of its call."""
+        """Yield each result's part with the position of its call."""
         waiting = list(self._calls)
         for sent in group:
             native = [] if sent.payload is None else shared_parts(sent.payload)
@@ -270,7 +270,7 @@ class _ContentWriter:
                 yield place, native[number] if native else _answer_part(result, call)
 
     def _wire_id(self, call_id: str) -> str:
-        """Return the id to send: none where the API gave none, none that names a call already."""
+        """Return the id to send; empty if the API gave none or the id is already used."""
         if is_made_up(call_id) or call_id in self._used_ids:
             return ""
         self._used_ids.add(call_id)
@@ -282,7 +282,7 @@ class _ContentWriter:
 
 
 def _native_content(sent: _Sent) -> Any:
-    """Return the content as it came, or the message's share of it."""
+    """Return the original content, or the message's share of it."""
     if sent.share is None:
         return sent.content
     return {**sent.content, "parts": shared_parts(sent.payload)}
@@ -312,12 +312,12 @@ def _answer_part(result: ToolResult, call: _SentCall | None) -> Any:
 
 
 def _user_content(parts: list[Any]) -> dict[str, Any]:
-    """Make a user's content, as Google's SDKs spell it."""
+    """Return a user content in the form that Google's SDKs use."""
     return {"role": "user", "parts": parts}
 
 
 def _user_parts(message: Message) -> list[dict[str, Any]]:
-    """Write what a user, or a system message in the middle of a conversation, says."""
+    """Return the parts for a user message, or for a system message within a conversation."""
     text = replace_surrogates(message.content)
     if message.role == "system":
         text = f"<system>\n{text}\n</system>" if text else ""
@@ -329,7 +329,7 @@ def _text_parts(text: str) -> list[dict[str, Any]]:
 
 
 def _media_parts(media: Sequence[Media]) -> list[dict[str, Any]]:
-    """Write media: their bytes, or where they are.
+    """Return the parts for media: their bytes or their URLs.
 
     >>> _media_parts([Media("image/png", url="gs://b/a.png")])
     [{'fileData': {'mimeType': 'image/png', 'fileUri': 'gs://b/a.png'}}]
@@ -348,7 +348,7 @@ def _media_part(media: Media) -> dict[str, Any]:
 
 
 def _model_parts(message: Message, wire_ids: Sequence[str]) -> list[dict[str, Any]]:
-    """Write what the model said and called. `wire_ids` gives each call's id, empty for none."""
+    """Return the model's text and calls as parts. `wire_ids` has each call's id, or ''."""
     calls = [
         _call_part(call, wire_id)
         for call, wire_id in zip(message.tool_calls, wire_ids, strict=True)
@@ -359,7 +359,7 @@ def _model_parts(message: Message, wire_ids: Sequence[str]) -> list[dict[str, An
 
 
 def _call_part(call: ToolCall, wire_id: str) -> dict[str, Any]:
-    """Write one call, without a signature.
+    """Return the part for one call, without a signature.
 
     >>> _call_part(ToolCall("c1", "read", '{"path": "a.py"}'), "")
     {'functionCall': {'name': 'read', 'args': {'path': 'a.py'}}}
@@ -370,7 +370,7 @@ def _call_part(call: ToolCall, wire_id: str) -> dict[str, Any]:
 
 
 def _result_part(result: ToolResult, wire_id: str, name: str) -> dict[str, Any]:
-    """Write one result, under the id and the name that its call was sent with.
+    """Return the part for one result, with the id and the name that its call was sent with.
 
     >>> _result_part(ToolResult("c1", "read", "text", error="gone"), "", "read")
     {'functionResponse': {'name': 'read', 'response': {'output': 'text', 'error': 'gone'}}}
@@ -384,7 +384,7 @@ def _result_part(result: ToolResult, wire_id: str, name: str) -> dict[str, Any]:
 
 
 def _instruction(system_prompt: str, messages: Sequence[Message]) -> dict[str, Any]:
-    """Write the system instruction: a part for the prompt and for each message."""
+    """Return the system instruction, with one part for the prompt and one for each message."""
     if len(messages) == 1 and not system_prompt:
         payload = native_payload(messages[0], NAME, _decode_instruction)
         if payload is not None and has_field(payload, "instruction"):

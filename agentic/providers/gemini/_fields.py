@@ -1,7 +1,7 @@
-"""How fields of Google's JSON are found, in either spelling, and what an SDK does to its bytes.
+"""Read fields of Google's JSON in either spelling, and undo the SDK's encoding of bytes.
 
-The API gives camelCase and takes snake_case too (https://protobuf.dev/programming-guides/json/);
-clients send both, and within one request.
+The API sends camelCase and also accepts snake_case (https://protobuf.dev/programming-guides/json/).
+Clients send both, even within one request.
 """
 
 import functools
@@ -31,7 +31,8 @@ __all__ = [
 CALLS = frozenset({"functionCall", "function_call"})
 ANSWERS = frozenset({"functionResponse", "function_response"})
 WITH_MEDIA = ANSWERS | {"inlineData", "inline_data", "fileData", "file_data"}
-"""The keys of parts that make calls, answer them, and may hold media."""
+"""`CALLS`, `ANSWERS` and `WITH_MEDIA` are the keys of parts that are calls, that are results, and
+that may hold media."""
 _TO_STANDARD = str.maketrans("-_", "+/")
 
 
@@ -53,12 +54,12 @@ def field(data: Any, name: str) -> Any:
 
 
 def is_object(data: Any) -> bool:
-    """Return whether data has fields. Asking for a dict is ten times as fast as for a Mapping."""
+    """Return whether data has fields. Checking for dict is ten times as fast as for Mapping."""
     return type(data) is dict or isinstance(data, Mapping)
 
 
 def has_field(data: Any, name: str) -> bool:
-    """Return whether the field is there, whatever it holds.
+    """Return whether the field is present, whatever its value.
 
     >>> has_field({"text": ""}, "text"), has_field({}, "text")
     (True, False)
@@ -67,7 +68,7 @@ def has_field(data: Any, name: str) -> bool:
 
 
 def text_of(data: Any, name: str) -> str:
-    """Return the text in a field; anything else is an empty one."""
+    """Return the string in a field; an empty one if there is anything else."""
     if type(data) is dict and type(found := data.get(name)) is str:
         return found
     found = field(data, name)
@@ -75,18 +76,18 @@ def text_of(data: Any, name: str) -> str:
 
 
 def list_of(data: Any, name: str) -> list[Any]:
-    """Return the list in a field; anything else is an empty one."""
+    """Return the list in a field; an empty one if there is anything else."""
     found = field(data, name)
     return found if isinstance(found, list) else []
 
 
 def keys_of(parts: list[Any]) -> set[str]:
-    """Return the keys of all parts, in their own spelling."""
+    """Return the keys of all parts, spelled as they are."""
     return {key for part in parts if is_object(part) for key in part}
 
 
 def parts_of(content: Any) -> list[Any]:
-    """Return a content's parts; a bare text, and what has no `parts`, is its own part.
+    """Return a content's parts; a string or an object without `parts` is itself the only part.
 
     >>> parts_of("Hello."), parts_of({"text": "Hello."}), parts_of({"role": "model"})
     ([{'text': 'Hello.'}], [{'text': 'Hello.'}], [])
@@ -103,7 +104,7 @@ def parts_of(content: Any) -> list[Any]:
 
 
 def _flat(items: list[Any]) -> Iterator[Any]:
-    """Yield what is in a list of lists, however deep."""
+    """Yield the items of nested lists, at any depth."""
     waiting = [iter(items)]
     while waiting:
         item = next(waiting[-1], waiting)
@@ -116,10 +117,10 @@ def _flat(items: list[Any]) -> Iterator[Any]:
 
 
 def response_of(response: Any) -> dict[str, Any]:
-    """Make a response plain: JSON data, an SDK's object, or the raw answer inside such an object.
+    """Return a response as plain data: from JSON, an SDK object, or the raw body inside one.
 
-    The SDK leaves out what it does not know, unless it was told `should_return_http_response`; then
-    the answer is the text of the body.
+    The SDK drops fields that it does not know, unless `should_return_http_response` is set; then
+    its object has the text of the body.
     """
     data = plain(response)
     body = text_at(data, "sdkHttpResponse", "body")
@@ -132,7 +133,7 @@ def response_of(response: Any) -> dict[str, Any]:
 
 
 def contents_of(contents: Any) -> list[Any]:
-    """Make contents plain: a list of them, or the only one, which the SDK takes without a list.
+    """Return contents as a plain list; the SDK also accepts a single one without a list.
 
     >>> contents_of("Hello."), contents_of(None)
     (['Hello.'], [])
@@ -143,7 +144,7 @@ def contents_of(contents: Any) -> list[Any]:
 
 
 def content_of(content: Any) -> Any:
-    """Make a content plain, be it JSON data or an SDK's object."""
+    """Return a content, which may be JSON data or an SDK object, as plain data."""
     data = plain(content)
     if not (is_object(content) or isinstance(content, str)):
         _restore_bytes(data)
@@ -158,10 +159,10 @@ def _json(text: str) -> Any:
 
 
 def _restore_bytes(content: Any) -> None:
-    """Spell bytes as the API does, in standard base64: the SDK's dump is in the URL-safe one.
+    """Convert bytes to standard base64, as the API sends them: the SDK dumps the URL-safe form.
 
-    https://github.com/googleapis/python-genai sets `ser_json_bytes="base64"`, which pydantic
-    spells with - and _ (https://pydantic.dev/docs/validation/latest/api/pydantic/config/).
+    https://github.com/googleapis/python-genai sets `ser_json_bytes="base64"`, for which pydantic
+    uses - and _ (https://pydantic.dev/docs/validation/latest/api/pydantic/config/).
     """
     for part in list_of(content, "parts"):
         for holder, name in ((part, "thoughtSignature"), (field(part, "inlineData"), "data")):

@@ -1,10 +1,12 @@
-"""A whole reply, what it used, and why it ended.
+"""Decode a complete reply: its message, its token usage and why it ended.
 
-The first candidate is the reply; others are not read. A prompt that was blocked has no candidate.
-Usage: `promptTokenCount` includes cached tokens; thoughts are beside `candidatesTokenCount` and
-tool-use prompts beside `promptTokenCount` (https://ai.google.dev/api/generate-content#UsageMetadata
-and the totals of 110 recorded replies of both APIs); a gateway that counts otherwise is told by
-`totalTokenCount`.
+The first candidate is the reply; others are ignored. The response to a blocked prompt has no
+candidate.
+
+Usage: `promptTokenCount` includes cached tokens. `candidatesTokenCount` excludes thoughts, and
+`promptTokenCount` excludes tool-use prompts
+(https://ai.google.dev/api/generate-content#UsageMetadata and the totals of 110 recorded replies of
+both APIs). A gateway that counts differently is recognized by `totalTokenCount`.
 """
 
 from collections.abc import Mapping
@@ -34,7 +36,7 @@ STOP_WORDS = StopWords(
     {
         # https://ai.google.dev/api/generate-content#FinishReason and
         # https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerateContentResponse
-        # and the enum of google-genai 3.4, which unites them (2026-11).
+        # and the enum of google-genai 3.4, which has both (2026-11).
         "FINISH_REASON_UNSPECIFIED": _OTHER,
         "STOP": StopReason.STOP,
         "MAX_TOKENS": _CUT,
@@ -56,20 +58,20 @@ STOP_WORDS = StopWords(
         "MISSING_THOUGHT_SIGNATURE": _FAILED,
         "TOO_MANY_TOOL_CALLS": _FAILED,
         "NO_IMAGE": _FAILED,
-        # A call of a tool that was not declared: the loop tells the model so.
+        # A call to an undeclared tool, not an error: the loop reports it to the model.
         "UNEXPECTED_TOOL_CALL": _OTHER,
         "OTHER": _OTHER,
         "IMAGE_OTHER": _OTHER,
         # promptFeedback.blockReason, https://ai.google.dev/api/generate-content#BlockReason. Its
-        # SAFETY, BLOCKLIST, PROHIBITED_CONTENT, IMAGE_SAFETY and MODEL_ARMOR are above; its OTHER
-        # is a block too, see `stop_reason`.
+        # SAFETY, BLOCKLIST, PROHIBITED_CONTENT, IMAGE_SAFETY and MODEL_ARMOR are above. Its OTHER
+        # also means a block; see `stop_reason`.
         "BLOCKED_REASON_UNSPECIFIED": _FILTERED,
         "BLOCK_REASON_UNSPECIFIED": _FILTERED,
         "JAILBREAK": _FILTERED,
-        # The numbers that clients get which ask for `enum-encoding=int`. AI Studio counts otherwise
-        # than Vertex AI from 6 on, LANGUAGE being its 6 (Candidate.FinishReason in
+        # Clients that request `enum-encoding=int` get numbers. From 6 on, the numbers of AI Studio
+        # and Vertex AI differ, since 6 is LANGUAGE in AI Studio (Candidate.FinishReason in
         # https://github.com/googleapis/googleapis/blob/master/google/ai/generativelanguage/v1beta/generative_service.proto
-        # and google/cloud/aiplatform/v1beta1/content.proto, 2026-11): a number that is two things
+        # and google/cloud/aiplatform/v1beta1/content.proto, 2026-11). A number with two meanings
         # is OTHER. 9: MALFORMED_FUNCTION_CALL or SPII; 10: MODEL_ARMOR or
         # MALFORMED_FUNCTION_CALL; 12: IMAGE_PROHIBITED_CONTENT or UNEXPECTED_TOOL_CALL.
         "0": _OTHER,
@@ -90,7 +92,7 @@ STOP_WORDS = StopWords(
 
 
 def decode_response(response: Any, /) -> Decision:
-    """Read a reply: the first candidate, if there are several.
+    """Read a reply; if there are several candidates, the first one.
 
     >>> parts = [{"text": "Hello."}]
     >>> decode_response({"candidates": [{"content": {"parts": parts}}]}).reply
@@ -111,16 +113,16 @@ def decode_response(response: Any, /) -> Decision:
 
 
 def _payload(response: Any) -> dict[str, Any]:
-    """Make the native payload of a reply: its content as it came, and ids for its calls."""
+    """Return the native payload of a reply: its content unchanged, and ids for its calls."""
     content = at(_first_candidate(response), "content")
     content = dict(content) if isinstance(content, Mapping) else {}
-    content.setdefault("role", "model")  # left out by some streams; without it, it is the user's
+    content.setdefault("role", "model")  # omitted in some streams; without a role it is the user's
     ids = made_ids(content, text_of(response, "responseId"))
     return {"content": content, **({"ids": ids} if ids else {})}
 
 
 def _says_something(payload: Any) -> bool:
-    """Whether there is anything to send back: a content without a filled part is refused."""
+    """Return whether there is anything to send back: content with only empty parts is rejected."""
     return any(part not in ({}, {"text": ""}) for part in parts_of(field(payload, "content")))
 
 
@@ -136,7 +138,7 @@ def stop_reason(response: Any, /) -> StopReason:
     """
     data = response_of(response)
     if _first_candidate(data) is None and _block_word(data):
-        STOP_WORDS.reason(_block_word(data))  # so that an unknown word is heard of
+        STOP_WORDS.reason(_block_word(data))  # reports an unknown word
         return StopReason.CONTENT_FILTER
     calls = any(
         has_field(part, "functionCall")
@@ -157,12 +159,12 @@ def _block_word(response: Any) -> str:
 
 
 def _word(found: Any) -> str:
-    """Return a word, or the number that stands for one."""
+    """Return a stop word, or the number that some clients get instead of it, as text."""
     return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else ""
 
 
 def usage(response: Any, /) -> Usage:
-    """Read what a reply used; a count that is missing, null or no number is 0.
+    """Return a reply's token usage; a count that is missing, null or not a number is 0.
 
     >>> usage({"usageMetadata": {"promptTokenCount": 9, "thoughtsTokenCount": 5}})
     Usage(input=9, output=5, total=0, cache_read=0, cache_write=0, reasoning=5)
@@ -188,5 +190,5 @@ def usage(response: Any, /) -> Usage:
 
 
 def _count(counts: Any, name: str) -> int:
-    """Read a count; JSON of protobuf may spell a number as text, which `Usage` reads."""
+    """Return a count; protobuf's JSON may write it as a string, which `Usage` can read."""
     return Usage(input=field(counts, name)).input

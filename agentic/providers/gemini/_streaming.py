@@ -1,9 +1,9 @@
-"""A streamed reply, put together from its events.
+"""Assemble a streamed reply from its events.
 
-Each event is a response of its own that holds the next parts. Neighbouring texts become one part,
-but for signed ones, which Google wants back unmerged
-(https://ai.google.dev/gemini-api/docs/thought-signatures). Usage and all else is cumulative: the
-last word counts. A finishReason is the end mark, or a blocked prompt.
+Each event is a complete response that contains the next parts. Adjacent texts become one part,
+except signed ones, which Google requires back unmerged
+(https://ai.google.dev/gemini-api/docs/thought-signatures). Usage and all other fields are
+cumulative, so the last value counts. A finishReason or a blocked prompt marks the end.
 
 Vertex AI streams the arguments of a call piece by piece: with `streamFunctionCallArguments` a call
 comes as its name, then pieces with a path (RFC 9535, such as `$.recipe.steps[0]`) and a value,
@@ -33,8 +33,9 @@ __all__ = ["StreamedResponse"]
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,9})\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 _DEEPEST = 100
-"""Levels that JSON of protocol buffers may have (`google.protobuf.json_format.Parse`, 2026-11). A
-longer path is junk: its value stands under the path itself, where no tool takes it."""
+"""The maximum nesting of protocol buffers in JSON (`google.protobuf.json_format.Parse`, 2026-11). A
+longer path is invalid: its value is stored with the path itself as the key, which no tool
+expects."""
 _VALUES = ("numberValue", "boolValue")
 _STREAMING = {"partialArgs", "partial_args", "willContinue", "will_continue"}
 _MERGED = {"text", "thought"}
@@ -46,17 +47,17 @@ class _PartialCall:
     """One part with a functionCall that is still being streamed."""
 
     part: dict[str, Any]
-    """The part as it will be, its arguments so far included."""
+    """The resulting part, with the arguments received so far."""
     _unfinished: str = ""
-    """The path of the text that the next piece may continue."""
+    """The path of the string that the next piece may continue."""
     _pieces: list[str] = attrs.field(factory=list, init=False)
-    """That text so far; it is joined when it ends, or is asked for."""
+    """The pieces of that string so far, which are joined when it ends or is read."""
     _place: tuple[Any, str | int] = attrs.field(default=({}, ""), init=False)
-    """Where it is to stand: in what, under which key."""
+    """Where that string is stored: its container and the key or index in it."""
 
     @classmethod
     def begin(cls, part: Any) -> "_PartialCall":
-        """Take the part that opens a call."""
+        """Return a partial call for the part that opens it."""
         call = field(part, "functionCall")
         kept = {key: value for key, value in call.items() if key not in _STREAMING}
         args = field(call, "args")
@@ -66,7 +67,7 @@ class _PartialCall:
         return begun
 
     def add(self, call: Any) -> bool:
-        """Take the next piece; give whether more will come."""
+        """Process the next piece; return whether more will follow."""
         arguments = self.part["functionCall"]["args"]
         for piece in list_of(call, "partialArgs"):
             self._set(arguments, piece)
@@ -90,7 +91,7 @@ class _PartialCall:
         self._unfinished = path if field(piece, "willContinue") is True else ""
 
     def settle(self) -> None:
-        """Put the text that is coming where it stands, as far as it has come."""
+        """Store the incomplete string, as far as it has arrived."""
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
             _put(*self._place, self._pieces[0])
@@ -110,7 +111,7 @@ def _value(piece: Any) -> Any:
 
 
 def _reach(holder: Any, steps: list[str | int]) -> Any:
-    """Walk to the holder of the last step, making what is not there yet."""
+    """Return the container for the last step, creating containers that do not exist yet."""
     for step, following in itertools.pairwise(steps):
         inner = _look(holder, step)
         if not isinstance(inner, dict | list):
@@ -127,7 +128,7 @@ def _look(holder: Any, step: str | int) -> Any:
 
 
 def _put(holder: Any, step: str | int, value: Any) -> str | int:
-    """Set a value, and give where: an index beyond the end is the next one."""
+    """Set a value; return its key or index. An index beyond the end appends."""
     if isinstance(holder, dict):
         step = str(step)
         holder[step] = value
@@ -141,17 +142,17 @@ def _put(holder: Any, step: str | int, value: Any) -> str | int:
 
 @attrs.define
 class _Candidate:
-    """One candidate, and its content so far."""
+    """One candidate, with its content so far."""
 
     said: dict[str, Any] = attrs.field(factory=dict)
     content: dict[str, Any] = attrs.field(factory=dict)
     parts: list[Any] = attrs.field(factory=list)
     growing: list[str] = attrs.field(factory=list)
-    """The pieces of the text that is the last part, if it is one: they are joined when it ends."""
+    """The pieces of the last part if it is a text. They are joined when it ends."""
     calling: _PartialCall | None = None
 
     def add(self, candidate: Any) -> str:
-        """Take in what an event says of this candidate; give the text that is new."""
+        """Process an event's data for this candidate; return the new text."""
         self.said |= {key: value for key, value in candidate.items() if value is not None}
         content = field(candidate, "content")
         if isinstance(content, dict):
@@ -189,7 +190,7 @@ class _Candidate:
         self.parts.append(part)
 
     def _settle(self) -> None:
-        """Put the text that is coming into its part, as far as it has come."""
+        """Store the incomplete text in its part, as far as it has arrived."""
         if len(self.growing) > 1:
             self.growing = ["".join(self.growing)]
             self.parts[-1] = {**self.parts[-1], "text": self.growing[0]}
@@ -214,7 +215,7 @@ class _Candidate:
             self.calling = None
 
     def whole(self) -> dict[str, Any]:
-        """Return the candidate as a response that was not streamed holds it."""
+        """Return the candidate as in a non-streamed response."""
         self._settle()
         if not self.content:
             return self.said
@@ -225,13 +226,13 @@ class _Candidate:
 
 
 def _has_text(part: Any, key: str) -> bool:
-    """Return whether a text stands there, such as a signature that comes late."""
+    """Return whether a part has text under a key, such as a signature that arrives late."""
     return isinstance(part.get(key), str)
 
 
 @attrs.define
 class StreamedResponse:
-    """Puts the events of one streamed reply together.
+    """Assembles one streamed reply from its events.
 
     >>> streamed = StreamedResponse()
     >>> event = {"candidates": [{"content": {"parts": [{"text": "Hi."}]}, "finishReason": "STOP"}]}
@@ -242,24 +243,24 @@ class StreamedResponse:
     """
 
     model: str = attrs.field(default="", kw_only=True)
-    """The model that was asked: an error that comes before any answer names it."""
+    """The requested model, which an error that arrives before any response names."""
     _said: dict[str, Any] = attrs.field(factory=dict, init=False)
     _candidates: dict[int, _Candidate] = attrs.field(factory=dict, init=False)
     _pieces: list[str] = attrs.field(factory=list, init=False)
 
     @property
     def text(self) -> str:
-        """The reply's text so far."""
+        """Return the reply's text so far."""
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
         return self._pieces[0] if self._pieces else ""
 
     def feed(self, event: Any) -> str:
-        """Take the next event; return the text that it adds to the reply, empty for most kinds.
+        """Process the next event; return the text it adds to the reply, empty for most events.
 
         Raises:
             ContextOverflow: the event says that the request does not fit the model's window.
-            RequestFailed: the event is any other error.
+            RequestFailed: the event reports any other error.
         """
         data = response_of(event)
         error = field(data, "error")
@@ -268,7 +269,7 @@ class StreamedResponse:
         before, counts = _dict(self._said, "usageMetadata"), _dict(data, "usageMetadata")
         self._said |= {key: data[key] for key in data if key not in _THE_SDK_S}
         if before or counts:
-            whole = has_field(counts, "totalTokenCount")  # others say no more than the traffic type
+            whole = has_field(counts, "totalTokenCount")  # others have only the traffic type
             self._said["usageMetadata"] = counts if whole else {**before, **counts}
         told = [each for each in list_of(data, "candidates") if isinstance(each, dict)]
         delta = "".join(map(self._add, told))
@@ -283,10 +284,10 @@ class StreamedResponse:
         return delta if index == min(self._candidates) else ""
 
     def response(self) -> dict[str, Any]:
-        """Return the response in the shape of one that was not streamed.
+        """Return the response in the shape of a non-streamed one.
 
         Raises:
-            IncompleteReply: the stream broke off.
+            IncompleteReply: the stream ended before the reply was complete.
         """
         candidates = [self._candidates[index].whole() for index in sorted(self._candidates)]
         if candidates:
