@@ -1,29 +1,31 @@
-"""Amazon Bedrock, by the Converse and ConverseStream operations.
+"""Amazon Bedrock, through the Converse and ConverseStream operations.
 
 Start with `Decider`, `decode` and `encode`.
 
-The operations are the same for every model; what a model takes of them is not. `encode_request` and
-`validate` know the rules of some families, once they know the model. `Decider` calls
-a `bedrock-runtime` client that the caller passes in, boto3's or one whose methods are coroutines:
-pip install 'agentic-weave[bedrock]'. Everything else is pure, and reads and writes messages of
-content blocks as JSON data, with bytes in base64.
+The operations are the same for every model, but models differ in what they accept. Given the model,
+`encode_request` and `validate` apply the rules of some model families. `Decider` calls a
+`bedrock-runtime` client that the caller passes in, either boto3's or one whose methods are
+coroutines: pip install 'agentic-weave[bedrock]'. Everything else is pure, and reads and writes
+messages of content blocks as JSON data, with bytes in base64.
 
 Where each part of a conversation goes:
 
-- Leading system messages, a summary among them, go to `system`, a field of its own; a later one
-  becomes a user's text inside `<system>` tags, a later summary a user's text as it is.
-- Results of tools are a user's blocks. Tool and user messages that follow each other are one
-  message on the wire, results first; so are assistants'. A wire message with both is read as two.
-- An answer without words, and any other empty message, is left out. A conversation that a cut left
-  without a user's message at its start gets a neutral one.
-- Reasoning goes back inside the blocks that it came in, or not at all.
-- Media are a user's blocks, those of tools after their results. What Converse has no block for is
-  named in a text. Pins are not shown.
-- Calls and results keep their ids where Bedrock takes them; others are rewritten, alike on both
-  sides, and so is an id that comes again in a later round. Arguments that are no JSON object, or
-  too deep for Python to walk through, are sent as `{"unparsed_arguments": text}`.
-- Some families refuse words beside calls or results in one turn: for them, see `_families`, it is
-  parted by a short turn of the other role. Blank texts are left out where they are refused.
+- Leading system messages, including a summary, go to the request's `system` field. A later system
+  message becomes user text in `<system>` tags; a later summary becomes user text unchanged.
+- Tool results are blocks of a user message. Consecutive tool and user messages are one message on
+  the wire, with results first; so are consecutive assistant messages. A wire message with both
+  results and other content is read as two messages.
+- A reply without text or calls, and any other empty message, is left out. If a truncated
+  conversation does not start with a user message, a neutral one is added.
+- Reasoning is sent back in its original blocks, or not at all.
+- Media are blocks of a user message; those from tools come after their results. Media for which
+  Converse has no block are named in a text. Pins are not sent.
+- Calls and results keep their ids if Bedrock accepts them. Otherwise the ids are rewritten in calls
+  and results alike, and so is an id that a rebuilt call of a later round uses again. Arguments that
+  are not a JSON object, or are nested too deeply for Python to walk through, are sent as
+  `{"unparsed_arguments": text}`.
+- Some families reject text next to calls or results in one turn. For them (see `_families`), the
+  turn is split by a short turn of the other role. Blank texts are left out where they are rejected.
 """
 
 from agentic.providers.bedrock._decider import Decider

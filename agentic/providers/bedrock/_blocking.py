@@ -1,8 +1,8 @@
-"""Waiting for a client that blocks, in threads of its own, so that nobody else waits with it.
+"""Wait for a blocking client in daemon threads, so that the event loop is not blocked.
 
-The threads are not those of `asyncio.to_thread`: `asyncio.run` waits for them at its end, and a
-cancelled run would hang until the provider answers or boto3's read timeout is over (60 s). These
-are daemons. One that is left behind ends when its call does, and closes what it brought.
+`asyncio.to_thread` is not used: `asyncio.run` waits for its threads at the end, so a cancelled run
+would hang until the provider answers or boto3's read timeout expires (60 s). An abandoned daemon
+thread ends when its call returns, and closes the response.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _NAME = "agentic-bedrock"
 
 
 async def call(function: Callable[[], Any]) -> Any:
-    """Call a method of the client, which may block or give a coroutine."""
+    """Call a method of the client, which may block or return a coroutine."""
     answer = await _in_thread(function)
     return await answer if inspect.isawaitable(answer) else answer
 
@@ -61,9 +61,10 @@ async def _in_thread(function: Callable[[], Any]) -> Any:
 
 @attrs.define(eq=False)
 class _Handed:
-    """What a thread brings. Whoever comes second, it or a refusal, lets go of it.
+    """Holds a thread's answer until it is taken, or discards it if it is refused.
 
-    To leave that to the loop is not enough: a loop that ends runs no callback any more.
+    The answer may arrive before or after the refusal; the later of the two discards it. A callback
+    on the loop could not do that, since a loop that is closing runs no more callbacks.
     """
 
     _lock: threading.Lock = attrs.field(factory=threading.Lock)
@@ -71,20 +72,20 @@ class _Handed:
     _refused: bool = False
 
     def over(self, answer: Any) -> None:
-        """Hand an answer over."""
+        """Store the answer; discard it if it was refused."""
         with self._lock:
             self._answer = answer
         if self._refused:
             self.refuse()
 
     def take(self) -> Any:
-        """Take the answer."""
+        """Return the answer and forget it."""
         with self._lock:
             answer, self._answer = self._answer, None
         return answer
 
     def refuse(self) -> None:
-        """Take no answer any more, and let go of the one that is there."""
+        """Refuse later answers, and discard the one that has arrived, if any."""
         with self._lock:
             self._refused = True
         _discard(self.take())
@@ -96,7 +97,7 @@ def _start(work: Callable[[], None]) -> None:
 
 
 def _discard(answer: Any) -> None:
-    """Let go of an answer that came too late."""
+    """Close an answer that arrived too late."""
     if inspect.iscoroutine(answer):
         answer.close()
     stream = answer.get("stream") if isinstance(answer, dict) else None
@@ -124,7 +125,7 @@ async def events(stream: Any) -> AsyncGenerator[Any, None]:
 
 @attrs.frozen
 class _End:
-    """What a reading thread says last."""
+    """The last item that a reading thread puts into the queue."""
 
     error: BaseException | None = None
 
@@ -137,10 +138,10 @@ class _Reader:
     loop: asyncio.AbstractEventLoop
     queue: asyncio.Queue[Any] = attrs.field(init=False, factory=asyncio.Queue)
     left: bool = attrs.field(init=False, default=False)
-    """Nobody reads the queue any more."""
+    """Whether the queue is no longer read."""
 
     async def read(self) -> AsyncGenerator[Any, None]:
-        """Yield the events as they come, and leave the thread when nobody takes them any more."""
+        """Yield events as they arrive; stop the thread when the caller stops reading."""
         _start(self._work)
         try:
             while not isinstance(item := await self.queue.get(), _End):
@@ -151,9 +152,9 @@ class _Reader:
             self._leave()
 
     def _leave(self) -> None:
-        """Make the thread end, though it may wait for the next event."""
+        """Stop the thread, even if it is waiting for the next event."""
         self.left = True
-        # A close would itself wait until the thread has read on; urllib3 has this for that:
+        # `close` would wait until the thread's pending read returns; urllib3's `shutdown` does not:
         # https://urllib3.readthedocs.io/en/stable/reference/urllib3.response.html
         shutdown = getattr(getattr(self.stream, "_raw_stream", None), "shutdown", None)
         if shutdown is not None:

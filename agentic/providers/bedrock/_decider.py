@@ -1,4 +1,4 @@
-"""A decider that asks a model of Amazon Bedrock by Converse."""
+"""A decider that calls a model of Amazon Bedrock through Converse."""
 
 import contextlib
 import re
@@ -29,34 +29,35 @@ __all__ = ["Decider"]
 _COUNTED = ("messages", "system", "toolConfig", "additionalModelRequestFields")
 """https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseTokensRequest.html"""
 _TWO_KINDS_REFUSED = "cannot be provided in the same turn"
-"""What a model says that takes no words beside calls or results."""
+"""Part of the error from a model that rejects text next to calls or results."""
 _MARKS_REFUSED = re.compile(r"did not allow prompt caching|\[?cachePoint\]? is not permitted")
-"""What a model says that has no prompt cache: https://github.com/NousResearch/hermes-agent/issues/97281
+"""Errors from models without a prompt cache:
+https://github.com/NousResearch/hermes-agent/issues/97281
 and https://github.com/zeroclaw-labs/zeroclaw/pull/8943 (2026-11)."""
 
 
 @attrs.define(eq=False)
 class Decider:
-    """Asks one model by the client's `converse`, or `converse_stream` where the loop can watch.
+    """Calls one model with the client's `converse`, or with `converse_stream` for streaming.
 
-    A model that refuses words beside calls or results in one turn is asked once more with such
-    turns parted, and so is every later call; families known to refuse them get none. The same goes
-    for a model that refuses marks for the cache.
+    If a model rejects text next to calls or results in one turn, the call is repeated with such
+    turns split, and later calls split them too. Families known to reject such turns are never sent
+    any. Cache marks that a model rejects are left out in the same way.
 
-    A cancelled call of boto3 is not waited for, and its thread ends with it; a cancelled stream is
-    closed. boto3 retries by itself, as its `Config` says.
+    A cancelled boto3 call is not waited for: its thread ends when the call returns. A cancelled
+    stream is closed. boto3 does its own retries, as configured by its `Config`.
     """
 
     client: Any = attrs.field(repr=False)
     """A `bedrock-runtime` client of boto3, or one whose methods are coroutines (aiobotocore)."""
     model: str
-    """The `modelId`: of a model, of an inference profile, or an ARN."""
+    """The `modelId`: a model's id, an inference profile's id, or an ARN."""
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
-    """More arguments of the call, such as `inferenceConfig`. Blocks of `system` and entries of
-    `toolConfig.tools` are put after those of the conversation."""
+    """Additional arguments of the call, such as `inferenceConfig`. Blocks of `system` and entries
+    of `toolConfig.tools` are added after those of the conversation."""
     prompt_cache: bool = attrs.field(default=True, kw_only=True)
-    """Whether the tools, the system prompt and the newest messages are marked for the cache, where
-    the `modelId` names a model with one. A request with a `cachePoint` of yours gets no other."""
+    """Whether the tools, the system prompt and the newest messages are marked for the cache, if the
+    `modelId` names a model with one. If you set a `cachePoint` yourself, no other is added."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     _has_two_kinds: bool = attrs.field(default=True, init=False)
@@ -68,27 +69,27 @@ class Decider:
         return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
-        """Return the model's limits, in tokens: those given, or the catalog's."""
+        """Return the model's limits in tokens: those passed in, else those in the catalog."""
         return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
-        """Ask for the whole reply at once.
+        """Request the whole reply as one response.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
-            RequestFailed: any other refusal, and no answer at all.
+            RequestFailed: the provider refused for another reason, or did not answer.
         """
         with self._errors():
             response = await self._ask(self.client.converse, request)
         return TOOL_NAMES.restore(decode_response(response), request.tools)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Yield the reply's text as it comes, and the whole Decision last.
+        """Yield the reply's text as it arrives, then the complete Decision.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
-            IncompleteReply: the stream broke off in the middle of the reply.
-            RequestFailed: any other refusal, and no answer at all.
+            IncompleteReply: the stream ended in the middle of the reply.
+            RequestFailed: the provider refused for another reason, or did not answer.
         """
         streamed = StreamedResponse(self.model)
         with self._errors(lambda: streamed.text):
@@ -100,12 +101,12 @@ class Decider:
         yield TOOL_NAMES.restore(decode_response(streamed.response()), request.tools)
 
     async def count_tokens(self, request: Input, /) -> int:
-        """Ask the provider how many tokens the request has, system prompt and tools included.
+        """Return the provider's token count of the request, including system prompt and tools.
 
         https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_CountTokens.html
 
         Raises:
-            RequestFailed: no count was given, as by some models.
+            RequestFailed: there is no count, as for some models.
         """
         given = self._arguments(request, marked=False)
         converse = {name: given[name] for name in _COUNTED if name in given}
@@ -125,7 +126,7 @@ class Decider:
                     raise
 
     def _learn(self, refusal: str) -> bool:
-        """Leave out from now on what a refusal names; return whether it named anything."""
+        """Stop sending what an error message rejects; return whether it is a known rejection."""
         if self._has_two_kinds and _TWO_KINDS_REFUSED in refusal:
             self._has_two_kinds = False
         elif self.prompt_cache and self._takes_marks and _MARKS_REFUSED.search(refusal):
@@ -155,9 +156,9 @@ class Decider:
 
 
 async def _told(stream: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
-    """Yield an error that boto3 raises for an event as the event that it was.
+    """Yield the events, with each error that boto3 raises for an event turned back into it.
 
-    boto3 makes every one of them a status of 400, and only its code tells a throttling.
+    boto3 gives all these errors status 400; only the error code identifies throttling.
     """
     async with contextlib.aclosing(stream) as given:
         try:
@@ -175,10 +176,10 @@ async def _told(stream: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
 def _with_options(
     request: Mapping[str, Any], options: Mapping[str, Any], *, offered: bool = True
 ) -> dict[str, Any]:
-    """Add what the caller says in the provider's words.
+    """Return the request with the caller's options added.
 
-    Blocks of `system` and entries of `toolConfig.tools`, such as a mark for the cache, are put
-    after ours. A `toolChoice` counts where tools are offered: stand-ins are not to be chosen.
+    Blocks of `system` and entries of `toolConfig.tools`, such as a cache mark, are added after
+    ours. A `toolChoice` is used only if tools are offered: placeholder tools must not be chosen.
 
     >>> cached = {"system": [{"cachePoint": {"type": "default"}}]}
     >>> _with_options({"system": [{"text": "Be brief."}]}, cached)["system"]

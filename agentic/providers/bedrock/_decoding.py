@@ -1,6 +1,6 @@
-"""From the wire's messages and content blocks to ours, each with the blocks that it came from.
+"""Decode wire messages and content blocks; each message keeps its blocks as its payload.
 
-The payload of a `ProviderPayload` is a wire message, or the list of blocks of `system`.
+The payload of a `ProviderPayload` is a wire message, or the list of blocks in `system`.
 """
 
 import json
@@ -25,14 +25,14 @@ __all__ = ["NAME", "IncrementalDecoder", "decode", "decode_payload", "decode_req
 
 NAME = "bedrock"
 _NO_MEDIA = {"text", "toolUse", "reasoningContent"}
-"""What blocks without a result nearly always are."""
+"""The most common block types without media."""
 _SAYING = {"text", "guardContent", "citationsContent", "searchResult"}
 _ERROR = "Error: "
-"""How `ToolResult.text` begins a failure."""
+"""The prefix of `ToolResult.text` for a failure."""
 
 
 def decode(messages: Iterable[Any], /) -> list[Message]:
-    """Read a request's `messages`; a user's message that answers calls, and says more, is two.
+    """Read a request's `messages`. A user message with results and other content becomes two.
 
     >>> [message.role for message in decode([{"role": "user", "content": [{"text": "Hi"}]}])]
     ['user']
@@ -44,13 +44,13 @@ def decode(messages: Iterable[Any], /) -> list[Message]:
 
 @attrs.define
 class IncrementalDecoder:
-    """Reads a growing list of messages, giving what `decode` gives for the whole."""
+    """Reads a growing list of messages with the same result as `decode` on the whole list."""
 
     _names: KnownIds = attrs.field(factory=KnownIds, init=False)
-    """The tool of each call so far."""
+    """The tool name of each call so far, by call id."""
 
     def decode(self, messages: Sequence[Any], start: int = 0, /) -> list[Decoded]:
-        """Read what stands from `start` on; what stands before was read by earlier calls."""
+        """Read the items from index `start` on; earlier calls have read the ones before it."""
         self._names.rewind(start)
         return self.read(map(as_json, messages[start:]), start)
 
@@ -67,7 +67,7 @@ class IncrementalDecoder:
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:
-    """Read the conversation of a whole request, its system prompt first."""
+    """Read the conversation of a whole request, with its system prompt first."""
     body = as_json(request)
     system = at(body, "system")
     first = [_system(system)] if isinstance(system, list) and system else []
@@ -77,7 +77,7 @@ def decode_request(request: Mapping[str, Any], /) -> list[Message]:
 
 
 def decode_payload(payload: Any) -> Message | None:
-    """Read what one message was made from."""
+    """Return the message for one payload; None if it is not one of this adapter."""
     if isinstance(payload, list):
         return _system(payload)
     found = _decode_message(payload, {})
@@ -85,7 +85,7 @@ def decode_payload(payload: Any) -> Message | None:
 
 
 def _decode_message(item: Any, names: Mapping[str, str]) -> list[Message]:
-    """Read one wire message. `names` gives the tool of each call so far, by its id."""
+    """Read one wire message. `names` maps the id of each call so far to its tool."""
     content = at(item, "content")
     blocks = [{"text": content}] if isinstance(content, str) else items_at(item, "content")
     role, kinds = at(item, "role"), _kinds_of(blocks)
@@ -105,9 +105,9 @@ def _decode_message(item: Any, names: Mapping[str, str]) -> list[Message]:
 
 
 def _end_of_results(blocks: list[Any]) -> int:
-    """Count the blocks up to the last result, and whatever after it says nothing by itself.
+    """Count the blocks up to the last result, including blocks without content after it.
 
-    A mark for the cache after the results is no request of the user's.
+    A cache mark after the results, for example, is not a user message.
     """
     end = 0
     for position, block in enumerate(blocks):
@@ -159,12 +159,12 @@ def _texts(blocks: list[Any]) -> str:
 
 
 def _kinds_of(blocks: list[Any]) -> set[str]:
-    """Return what the blocks are: each has one key, which says it."""
+    """Return the types of the blocks: each block has one key, which is its type."""
     return {kind for block in blocks if isinstance(block, dict) for kind in block}
 
 
 def _block_text(block: Any) -> str:
-    """Return the words of a block; none for one that is no text, and for calls and results.
+    """Return a block's text; empty for calls, results and blocks that are not text.
 
     >>> _block_text({"guardContent": {"text": {"text": "Check me."}}})
     'Check me.'
@@ -182,7 +182,7 @@ def _block_text(block: Any) -> str:
 
 
 def _block_media(blocks: list[Any]) -> list[Media]:
-    """Return the media of blocks, those inside results included, in order."""
+    """Return the media in blocks, including those inside results, in order."""
     parts: list[Any] = []
     for block in blocks:
         parts += (
@@ -192,12 +192,12 @@ def _block_media(blocks: list[Any]) -> list[Media]:
 
 
 def _read_reasoning(block: Any) -> str:
-    """Return the visible thinking of a block."""
+    """Return the visible thinking in a block."""
     return text_at(block, "reasoningContent", "reasoningText", "text")
 
 
 def _read_call(block: Any) -> ToolCall | None:
-    """Read a call that is ours to carry out: not one that the provider itself has run.
+    """Read a call that the caller has to execute; None for one that the provider has run.
 
     https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html
 
@@ -213,12 +213,12 @@ def _read_call(block: Any) -> ToolCall | None:
 
 
 def _is_result(block: Any) -> bool:
-    """Return whether a block is the answer to a call."""
+    """Return whether a block is a tool result."""
     return isinstance(at(block, "toolResult"), dict)
 
 
 def _read_result(block: Any, names: Mapping[str, str]) -> ToolResult:
-    """Read the answer to a call, whose tool is in `names`; its media are read by `_block_media`."""
+    """Read a tool result; `names` has its tool. Its media are read by `_block_media`."""
     result = block["toolResult"]
     text = "\n".join(filter(None, map(_result_text, items_at(result, "content"))))
     call_id = text_at(result, "toolUseId")
@@ -235,10 +235,11 @@ def _result_text(part: Any) -> str:
 
 
 def is_blank(block: Any) -> bool:
-    """Return whether a text is white space alone.
+    """Return whether a block is a text of only white space.
 
-    An assistant's is refused, and a user's that has nothing beside it; recorded is a user's that
-    was taken beside another text. https://github.com/NousResearch/hermes-agent/pull/67978
+    Blank text from an assistant is rejected, and so is a user's if it is the only content. A user's
+    blank text next to another text was accepted (recorded).
+    https://github.com/NousResearch/hermes-agent/pull/67978
     """
     is_text = isinstance(block, dict) and block.keys() == {"text"}
     return is_text and isinstance(block["text"], str) and not block["text"].strip()

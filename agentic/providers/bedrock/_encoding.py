@@ -1,8 +1,8 @@
-"""From our messages and tools to the wire's, each message from its payload or its typed fields.
+"""Encode messages and tools for the wire, each message from its payload or its typed fields.
 
-Blocks that are sent back are changed where a model wrote what Bedrock does not take: arguments
-are to be an object (https://github.com/vercel/ai/pull/19023), and a name that a model made up would
-end the session if it went back as it is (https://github.com/vercel/ai/pull/17769).
+Blocks that are sent back are changed if the model wrote something that Bedrock rejects: arguments
+must be an object (https://github.com/vercel/ai/pull/19023), and an invalid tool name that a model
+made up would make every later request fail (https://github.com/vercel/ai/pull/17769).
 """
 
 import re
@@ -47,19 +47,20 @@ __all__ = [
 
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
 CALL_IDS = NameRule(re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), 64)
-"""Both: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html
-(2026-11). Not every model takes an id with . or :, so that a call that is written anew has none."""
+"""The rules for names and ids:
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html
+(2026-11). Not every model accepts an id with . or :, so the id of a rebuilt call has none."""
 _UNKNOWN = "SDK_UNKNOWN_MEMBER"
-"""What boto3 gives in place of a block that it does not know, and refuses to send."""
+"""The key that boto3 puts in place of a block it does not know, and refuses to send."""
 _NO_OUTPUT = "(no output)"
 _OPENING = "(The conversation continues.)"
 _GONE = "No longer available. Do not call it."
 
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
-    """Write a request's `messages`; a history that was cut is not repaired, see `encode_request`.
+    """Return a request's `messages`. A truncated history is not repaired; see `encode_request`.
 
-    System messages are a user's words here, in tags: only a whole request has a field for them.
+    System messages become user text in tags here: only a whole request has a field for them.
 
     >>> encode([Message("user", "Hi"), Message("user", "there")])
     [{'role': 'user', 'content': [{'text': 'Hi'}, {'text': 'there'}]}]
@@ -70,7 +71,7 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     role_before, own_before = "", False
     for part, is_own in _written(messages) if parts is None else parts:
         role = text_at(part, "role")
-        # Older versions of the service refuse two users:
+        # Older versions of the service reject consecutive user messages:
         # https://github.com/langchain-ai/langchain-aws/issues/130
         joins = role == role_before and role in {"user", "assistant"}
         if joins and not (is_own and own_before):
@@ -90,11 +91,11 @@ def encode_request(
     tools: Sequence[ToolDefinition] = (),
     model: str = "",
 ) -> dict[str, Any]:
-    """Write all that a request holds of a conversation, so that the provider accepts it.
+    """Return the request fields for a conversation, in a form that the provider accepts.
 
-    Open rounds are closed, orphaned results left out. Without a user's message at its start the
-    conversation gets one. With the `modelId` as `model`, turns are written as its family takes
-    them. For boto3, pass the result through `for_boto3`.
+    Open rounds are closed; orphaned results are left out. If the conversation does not start with a
+    user message, one is added. If the `modelId` is passed as `model`, turns are written as the
+    model's family requires. For boto3, pass the result through `for_boto3`.
 
     >>> encode_request([Message("user", "Hi")], system_prompt="Be brief.")
     {'system': [{'text': 'Be brief.'}], 'messages': [{'role': 'user', 'content': [{'text': 'Hi'}]}]}
@@ -118,7 +119,7 @@ def encode_request(
 
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
-    """Write the tools that the model may call, as entries of `toolConfig.tools`.
+    """Return the tools that the model may call, as entries of `toolConfig.tools`.
 
     >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["toolSpec"]["description"]
     'Tell the time.'
@@ -127,9 +128,9 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
 
 
 def validate(request: Mapping[str, Any], /) -> "list[Violation]":
-    """Return why the provider would refuse a request for its shape; nothing if it would not.
+    """Return the reasons why the provider would reject the request's structure, if any.
 
-    The request is the body of the call, or its arguments for boto3.
+    The request is either the body of the HTTP call or the arguments for boto3.
 
     >>> [found.rule for found in validate({"messages": [{"role": "assistant", "content": []}]})]
     ['empty_content', 'first_message']
@@ -140,7 +141,7 @@ def validate(request: Mapping[str, Any], /) -> "list[Violation]":
 
 
 def _wire_input(given: Any) -> dict[str, Any]:
-    """Return a call's arguments as the object that is sent; what is none, or too deep, as its text.
+    """Return a call's arguments as an object, which holds their text if they are not a valid one.
 
     >>> _wire_input('{"path": "a.py"}'), _wire_input(None), _wire_input("{oops")
     ({'path': 'a.py'}, {}, {'unparsed_arguments': '{oops'})
@@ -154,29 +155,29 @@ def _wire_input(given: Any) -> dict[str, Any]:
 
 
 def _fresh_ids(used: Iterable[str]) -> UniqueIds:
-    # So long that a number of nine digits fits behind it.
+    # Short enough that a number of nine digits can be appended.
     return UniqueIds(used=set(used), stem=lambda base: base[:54])
 
 
 @attrs.define
 class _CallIds:
-    """The ids of one request: unique, and the same for a call and its result."""
+    """The call ids of one request, which are unique and the same for a call and its result."""
 
     _fresh: UniqueIds = attrs.field(converter=_fresh_ids)
-    """Made of the ids of calls that are sent as they are."""
+    """Generates new ids; created from the ids of calls that are sent unchanged."""
     kept: set[str] = attrs.field(init=False, factory=set)
-    """Those of the last run's calls that were sent as they are."""
+    """The ids of the last run's calls that were sent unchanged."""
     _waiting: defaultdict[str, deque[str]] = attrs.field(
         init=False, factory=lambda: defaultdict(deque)
     )
-    """Of the calls that may still be answered: their id to what it became."""
+    """For the calls that may still be answered: from the original id to the ids sent."""
 
     def keep(self, call_id: str) -> str:
-        """Return the id of a call that is sent as it is: another only if it would be refused.
+        """Return the id for a call from a payload: its own unless that would be rejected.
 
-        Some models give ids that are too long to go back
-        (https://github.com/BerriAI/litellm/issues/34239), and a turn may hold an id once
-        (https://github.com/BerriAI/litellm/issues/20048); a later turn may use it again.
+        Some models generate ids that are too long to be sent back
+        (https://github.com/BerriAI/litellm/issues/34239). An id must be unique within a turn
+        (https://github.com/BerriAI/litellm/issues/20048), but a later turn may use it again.
         """
         if not CALL_IDS.accept(call_id) or call_id in self.kept:
             return self.give(call_id)
@@ -185,24 +186,24 @@ class _CallIds:
         return call_id
 
     def give(self, call_id: str) -> str:
-        """Return the id of a call that is written anew."""
+        """Return the id for a rebuilt call."""
         fresh = self._fresh.take(TOOL_NAMES.wire(call_id))
         self._waiting[call_id].append(fresh)
         return fresh
 
     def answer(self, call_id: str) -> str:
-        """Return the id of a result: that of the first call it may answer."""
+        """Return the id for a result: that of the first call it may answer."""
         waiting = self._waiting[call_id]
         return waiting.popleft() if waiting else CALL_IDS.wire(call_id)
 
     def close(self) -> None:
-        """Forget the calls of the last run: no later message may answer them."""
+        """Forget the last run's calls: no later message may answer them."""
         self._waiting.clear()
         self.kept.clear()
 
 
 def _mend(message: Any, ids: _CallIds) -> Any | None:
-    """Return a wire message as it can be sent, the same if it can; None if nothing is left."""
+    """Return a wire message fixed for sending, itself if it is valid; None if nothing is left."""
     content = at(message, "content")
     if not isinstance(content, list):
         return message
@@ -214,7 +215,9 @@ def _mend(message: Any, ids: _CallIds) -> Any | None:
 
 
 def _is_refused(block: Any, strict: bool) -> bool:
-    """Return whether a text is empty, as gpt-oss's may be; if `strict`, also if it is blank.
+    """Return whether a block would be rejected: an empty text, which gpt-oss may produce.
+
+    If `strict`, a blank text counts too. Blocks that boto3 does not know are always rejected.
 
     https://github.com/strands-agents/harness-sdk/pull/3029
     """
@@ -249,7 +252,7 @@ def _mend_call(block: Any, ids: _CallIds) -> Any:
 
 
 def _as_they_came(messages: Sequence[Message]) -> list[tuple[Any, bool]] | None:
-    """Return what untouched messages came from, as `_written` does; None if that has to change."""
+    """Return untouched messages' payloads like `_written`; None if any of them has to change."""
     parts: list[tuple[Any, bool]] = []
     asked: set[str] = set()
     role: str = ""
@@ -269,9 +272,9 @@ def _as_they_came(messages: Sequence[Message]) -> list[tuple[Any, bool]] | None:
 
 
 def _calls_as_they_came(payload: Any) -> frozenset[str] | None:
-    """Return the ids of a payload's calls if nothing has to change in it; None if something has.
+    """Return the ids of a payload's calls; None if something in the payload has to change.
 
-    An id that an earlier message of the same run has is to be changed all the same.
+    This does not check whether an earlier message of the same run uses one of the ids.
     """
     ids = _CallIds(_call_ids([payload]))
     if payload is None or isinstance(payload, list) or _mend(payload, ids) is not payload:
@@ -280,9 +283,10 @@ def _calls_as_they_came(payload: Any) -> frozenset[str] | None:
 
 
 def _written(messages: Sequence[Message]) -> Iterator[tuple[Any, bool]]:
-    """Write messages, each with whether it is a user's own that goes back as it came.
+    """Yield wire messages, each with whether it is an unchanged user message.
 
-    Two of those in a row are served. Results beside a user's words are one message with them.
+    Two of these in a row are accepted by the service, so they are not merged. Results are merged
+    with the user's text next to them.
     """
     sent = [_Sent(message, _payload(message)) for message in messages]
     kept = [one.payload for one in sent]
@@ -294,7 +298,7 @@ def _written(messages: Sequence[Message]) -> Iterator[tuple[Any, bool]]:
 
 
 def _split_system(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
-    """Part the messages for the field `system` from the others."""
+    """Split the messages into those for the `system` field and the others."""
     for position, message in enumerate(messages):
         if message.role != "system" or isinstance(_payload(message), dict):
             return list(messages[:position]), list(messages[position:])
@@ -309,7 +313,7 @@ def _system_blocks(message: Message) -> list[Any]:
 
 @attrs.frozen
 class _Sent:
-    """A message, and what may be sent in its place."""
+    """A message, with its payload if that may be sent."""
 
     message: Message
     payload: Any
@@ -339,7 +343,7 @@ def _content(part: Any) -> list[Any]:
 
 
 def _text_blocks(text: str) -> list[dict[str, Any]]:
-    """Return one block, or none: a blank text is refused.
+    """Return a list with one text block, or none for blank text, which is rejected.
 
     https://github.com/earendil-works/pi/issues/4975
     """
@@ -353,10 +357,10 @@ class _MessageWriter:
     ids: _CallIds
     documents: DocumentNames
     in_run: bool = False
-    """Whether the last message was an assistant's: results may answer all of a run."""
+    """Whether the last message was an assistant's. Results may answer the calls of a whole run."""
 
     def write(self, one: _Sent) -> Any | None:
-        """Return the wire message for one of ours; None if there is nothing to say."""
+        """Return the wire message for a message; None if it is empty."""
         message = one.message
         if message.role != "tool" and not (self.in_run and message.role == "assistant"):
             self.ids.close()
@@ -387,7 +391,7 @@ class _MessageWriter:
         return results + self._beside(message, _text_blocks(message.content))
 
     def _beside(self, message: Message, said: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Add media. A document needs a text in its message (API_runtime_Message)."""
+        """Add media blocks. A document requires a text in its message (API_runtime_Message)."""
         media = [encode_media(part, self.documents) for part in message.media]
         silent = not any("text" in block for block in said + media)
         if silent and any("document" in block for block in media):
@@ -397,7 +401,8 @@ class _MessageWriter:
     def _result(self, result: ToolResult) -> dict[str, Any]:
         content = _text_blocks(result.text) or [{"text": _NO_OUTPUT}]
         answer = {"toolUseId": self.ids.answer(result.call_id), "content": content}
-        # Not every model takes a status, so that success is not said (API_runtime_ToolResultBlock).
+        # Not every model accepts a status, so it is omitted on success
+        # (API_runtime_ToolResultBlock).
         return {"toolResult": {**answer, "status": "error"} if result.error else answer}
 
 
@@ -420,9 +425,9 @@ def _spec(name: str, description: str, parameters: Any) -> dict[str, Any]:
 
 
 def _tool_config(messages: list[Any], tools: Sequence[ToolDefinition]) -> dict[str, Any]:
-    """Return the tools; where none is offered, stand-ins for those that the messages speak of.
+    """Return the tool definitions; if there are none, placeholders for tools in the messages.
 
-    Calls and results are refused without them, even if no tool is offered any more:
+    Without definitions, calls and results are rejected, even if no tool is offered any more:
     https://github.com/strands-agents/harness-sdk/issues/998
     """
     if tools:
@@ -433,7 +438,7 @@ def _tool_config(messages: list[Any], tools: Sequence[ToolDefinition]) -> dict[s
 
 
 def _tool_names(messages: list[Any]) -> list[str]:
-    """Name the tools that are called; any name will do where there are results alone."""
+    """Return the names of the called tools; an arbitrary name if there are only results."""
     blocks = [block for message in messages for block in items_at(message, "content")]
     calls = [block for block in blocks if isinstance(at(block, "toolUse"), dict)]
     answered = any(isinstance(at(block, "toolResult"), dict) for block in blocks)

@@ -1,9 +1,10 @@
-"""What only some of the models behind Converse take, by the family in their `modelId`.
+"""What only some models behind Converse accept, by the model family in the `modelId`.
 
 Explicit caching: https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html (read on
-2026-11-22). Claude takes a `cachePoint` after tools, system and in messages, Nova after system and
-in messages only (https://github.com/NousResearch/hermes-agent/issues/97281); any other model
-refuses the request. At most four of them. Why these places: `agentic.providers.anthropic._turns`.
+2026-11-22). Claude accepts a `cachePoint` after tools, after system and in messages; Nova only
+after system and in messages (https://github.com/NousResearch/hermes-agent/issues/97281). Any other
+model rejects the request. At most four are allowed. `agentic.providers.anthropic._turns` explains
+the choice of places.
 """
 
 import re
@@ -24,9 +25,10 @@ __all__ = [
 
 _TWO_KINDS_REFUSED = ("meta.llama", "mistral.")
 """Llama 4: https://github.com/strands-agents/harness-sdk/issues/1223. Mistral Large: the
-integration tests of https://github.com/langchain-ai/langchain-aws expect it to refuse. Claude 4.5
-takes both, Nova 2 words beside results, Nova Micro and Kimi K2 words beside calls (all recorded).
-Others have refused, too, and are found out by asking (https://github.com/langchain-ai/langchain-aws/issues/141,
+integration tests of https://github.com/langchain-ai/langchain-aws expect a rejection. Claude 4.5
+accepts both, Nova 2 text next to results, Nova Micro and Kimi K2 text next to calls (all recorded).
+Other models that reject it are recognized by their error
+(https://github.com/langchain-ai/langchain-aws/issues/141,
 https://github.com/BerriAI/litellm/issues/6053, https://github.com/microsoft/autogen/issues/6480)."""
 
 _TALK = {
@@ -38,17 +40,17 @@ _BETWEEN = {
     "user": {"role": "assistant", "content": [{"text": "(The results have arrived.)"}]},
     "assistant": {"role": "user", "content": [{"text": "(Go on.)"}]},
 }
-"""The short turn that parts a turn of that role, as roles have to alternate."""
+"""The short turn that splits a turn of a role, since roles have to alternate."""
 
 _CLAUDE = re.compile(r"anthropic\.claude-(?!v\d|instant|3-(?:opus|sonnet|haiku)|3-5-sonnet)")
-"""Claude since 3.5 Haiku. 3.5 Sonnet has it for those who took part in a preview."""
+"""Claude since 3.5 Haiku. 3.5 Sonnet has a cache only for participants of a preview."""
 _NOVA = re.compile(r"amazon\.nova-(?:micro|lite|pro|premier|2-lite)-")
 _MARK = {"cachePoint": {"type": "default"}}
 _MARKED_MESSAGES = 2
 
 
 def refuses_two_kinds(model: str) -> bool:
-    """Return whether a family refuses words next to calls, or to results, in one turn.
+    """Return whether a family rejects text next to calls or results in one turn.
 
     >>> refuses_two_kinds("us.meta.llama4-scout-17b-instruct-v1:0"), refuses_two_kinds("")
     (True, False)
@@ -57,9 +59,9 @@ def refuses_two_kinds(model: str) -> bool:
 
 
 def wants_results_first(model: str) -> bool:
-    """Return whether a family expects results at the start of their message: Claude.
+    """Return whether a family, such as Claude, expects results at the start of their message.
 
-    https://github.com/nulib/dc-api-v2/pull/296 quotes the refusal.
+    https://github.com/nulib/dc-api-v2/pull/296 quotes the error.
 
     >>> wants_results_first("us.anthropic.claude-sonnet-4-5-20250929-v1:0")
     True
@@ -68,16 +70,16 @@ def wants_results_first(model: str) -> bool:
 
 
 def fit_family(messages: list[Any], model: str) -> list[Any]:
-    """Return the messages as the family takes them; as they are where nothing is known of it."""
+    """Return the messages as the family requires them; unchanged for an unknown family."""
     if refuses_two_kinds(model):
         return part_turns(messages)
     return list(map(_results_first, messages)) if wants_results_first(model) else messages
 
 
 def part_turns(messages: list[Any]) -> list[Any]:
-    """Part each turn of two kinds in two, with a short turn of the other role between them.
+    """Split each turn of two kinds in two, with a short turn of the other role in between.
 
-    Results stand before the words beside them, calls after them, as in the whole turn.
+    Results come before the other content and calls after it, as in the whole turn.
 
     >>> used = {"toolUse": {"toolUseId": "t1", "name": "now", "input": {}}}
     >>> turns = part_turns([{"role": "assistant", "content": [{"text": "I look."}, used]}])
@@ -100,13 +102,13 @@ def _parts(message: Any) -> Iterator[Any]:
 
 
 def is_two_kinds(message: Any) -> bool:
-    """Return whether a message holds words, or media, beside calls or results."""
+    """Return whether a message has text or media in addition to calls or results."""
     blocks = items_at(message, "content")
     return any(map(_is_tool_block, blocks)) and any(map(_is_talk, blocks))
 
 
 def says_before_results(message: Any) -> bool:
-    """Return whether words or media of a user's message stand before one of its results."""
+    """Return whether text or media come before a result in a user message."""
     kinds = [
         _is_tool_block(b) for b in items_at(message, "content") if _is_tool_block(b) or _is_talk(b)
     ]
@@ -129,7 +131,7 @@ def _is_talk(block: Any) -> bool:
 
 
 def _has_prompt_cache(model: str) -> bool:
-    """Return whether the model of a `modelId` takes marks; an ARN may not name its model.
+    """Return whether the model of a `modelId` accepts cache marks. An ARN may not name its model.
 
     >>> _has_prompt_cache("us.anthropic.claude-sonnet-4-5-20250929-v1:0")
     True
@@ -140,10 +142,10 @@ def _has_prompt_cache(model: str) -> bool:
 
 
 def mark_for_cache(request: Mapping[str, Any], model: str, *, summaries: int = 0) -> dict[str, Any]:
-    """Return the request with marks for the cache; with the caller's own only if it has any.
+    """Return the request with cache marks added, or unchanged if the caller has set any.
 
-    Nothing of the given request is changed. `summaries` is how many blocks at the end of `system`
-    will be others after the next compaction.
+    The request passed in is not modified. `summaries` is the number of blocks at the end of
+    `system` that the next compaction will replace.
 
     >>> request = {"messages": [{"role": "user", "content": [{"text": "Why?"}]}]}
     >>> mark_for_cache(request, "amazon.nova-lite-v1:0")["messages"][0]["content"]

@@ -1,7 +1,7 @@
-"""JSON data of what boto3 gives and takes: bytes are base64 text, and nothing is nested too deeply.
+"""Convert between JSON data and boto3's data, and limit how deeply data is nested.
 
-On the wire and in a payload bytes are base64 text; boto3 takes `bytes`, which it encodes itself. A
-base64 text that is handed to boto3 would be encoded twice, without any complaint.
+On the wire and in a payload, bytes are base64 text. boto3 expects `bytes`, which it encodes itself.
+It would encode a base64 text again, without raising an error.
 """
 
 import base64
@@ -15,8 +15,8 @@ from agentic.providers.kit import at, plain
 __all__ = ["as_json", "for_boto3", "from_base64", "input_text", "is_deep", "to_base64"]
 
 _DEEPEST = 100
-"""Levels of arguments that are walked through, by us and by boto3: Python allows 1,000 calls within
-each other, and a level takes up to three of them."""
+"""The maximum nesting of arguments that this package and boto3 walk through. Python allows 1,000
+nested calls, and a level takes up to three of them."""
 _JSON = json.JSONEncoder(ensure_ascii=False)
 _MEDIA = {"image", "document", "video", "audio"}
 _SCALARS = frozenset({str, int, float, bool, type(None)})
@@ -24,7 +24,7 @@ _SERVER_TOOL = "server_tool_use"
 
 
 def as_json(item: Any) -> Any:
-    """Return JSON data of whatever came from the wire or from an SDK; JSON data as it is.
+    """Return data from the wire or from an SDK as JSON data; JSON data is returned unchanged.
 
     >>> as_json({"redactedContent": b"abc", "n": [1]})
     {'redactedContent': 'YWJj', 'n': [1]}
@@ -32,14 +32,14 @@ def as_json(item: Any) -> Any:
     if _is_json(item, _DEEPEST):
         return item
     data = plain(_flat(item, _DEEPEST) if is_deep(item) else item)
-    # An SDK's object shows how deep it is when it is plain.
+    # The depth of an SDK object is only known once it is plain.
     return _without_bytes(_flat(data, _DEEPEST) if is_deep(data) else data)
 
 
 def for_boto3(request: Mapping[str, Any], /) -> dict[str, Any]:
-    """Make a request's JSON data what boto3 is to be given: bytes where the wire has base64.
+    """Convert a request's JSON data to the data for boto3, with bytes instead of base64.
 
-    What the service gives in a reply but does not take back is left out: reasoning without a
+    What the service sends in a reply but does not accept back is left out: reasoning without a
     signature (https://github.com/can1357/oh-my-pi/pull/9086 for Nova,
     https://github.com/strands-agents/harness-sdk/issues/651 for DeepSeek), and a call's type other
     than `server_tool_use`, the only one that the API knows
@@ -58,7 +58,7 @@ def for_boto3(request: Mapping[str, Any], /) -> dict[str, Any]:
 
 
 def input_text(given: Any) -> str:
-    """Return a call's arguments as text."""
+    """Return a call's arguments as JSON text."""
     if isinstance(given, str):
         return given
     try:
@@ -89,7 +89,7 @@ def _inside(item: Any) -> Iterator[Any]:
 
 
 def _is_json(item: Any, levels: int) -> bool:
-    """Return whether nothing has to be changed, as in most of what comes here."""
+    """Return whether nothing has to be changed, which is the most common case."""
     kind = type(item)
     if kind in _SCALARS:
         return True
@@ -102,7 +102,7 @@ def _is_json(item: Any, levels: int) -> bool:
 
 
 def _flat(item: Any, levels: int) -> Any:
-    """Return data without what is too deep: arguments as their text, anything else as absent."""
+    """Return data without levels that are too deep; such arguments are kept as text."""
     if isinstance(item, list):
         return [_flat(part, levels - 1) for part in item] if levels else None
     if not isinstance(item, dict):
@@ -129,7 +129,7 @@ def _without_bytes(data: Any) -> Any:
 
 
 def to_base64(data: bytes) -> str:
-    """Encode bytes as the wire has them.
+    """Encode bytes as base64 text, as on the wire.
 
     >>> to_base64(b"abc")
     'YWJj'
@@ -138,7 +138,7 @@ def to_base64(data: bytes) -> str:
 
 
 def from_base64(text: str) -> bytes | None:
-    """Decode what the wire has for bytes; None if it is no base64.
+    """Decode base64 text from the wire; return None if it is invalid.
 
     >>> from_base64("YWJj"), from_base64("?")
     (b'abc', None)
@@ -154,7 +154,8 @@ def _message(message: Any) -> Any:
     if not isinstance(content, list):
         return message
     blocks = [_block(block) for block in content if not _is_unsigned(block)]
-    # Bedrock refuses a message without content, and leaving it out would part the roles.
+    # Bedrock rejects a message without content, and leaving it out would break the alternation
+    # of roles.
     return {**message, "content": blocks or [{"text": "(no text)"}]}
 
 

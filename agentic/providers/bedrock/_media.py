@@ -1,4 +1,4 @@
-"""Images, documents, videos and sounds: the blocks of Converse and our `Media`."""
+"""Convert images, documents, videos and audio between Converse's blocks and `Media`."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from agentic.providers.kit import at, items_at, text_at
 __all__ = ["DocumentNames", "encode_media", "read_media"]
 
 # The formats of https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ImageBlock.html
-# and of DocumentBlock, VideoBlock and AudioBlock beside it (2026-11).
+# and of DocumentBlock, VideoBlock and AudioBlock in the same reference (2026-11).
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 
 _TYPES = {
@@ -62,7 +62,7 @@ _NUMBER = re.compile(r"Document (\d{1,9})")
 
 
 def read_media(block: Any) -> Media | None:
-    """Read a block that holds media; None for any other.
+    """Read a block that contains media; return None for any other block.
 
     >>> read_media({"image": {"format": "png", "source": {"bytes": "YWJj"}}}).data
     b'abc'
@@ -88,16 +88,17 @@ def _source(found: dict[str, Any]) -> tuple[bytes, str]:
 
 @attrs.define
 class DocumentNames:
-    """Gives documents names that a request does not hold yet: two of one name are refused.
+    """Generates document names that a request does not use yet: duplicates are rejected.
 
-    https://github.com/maximhq/bifrost/issues/7003. The names are neutral, as the model reads them.
+    https://github.com/maximhq/bifrost/issues/7003. The names are neutral, since the model reads
+    them.
     """
 
     _last: int = 0
 
     @classmethod
     def beside(cls, payloads: Iterable[Any]) -> "DocumentNames":
-        """Take in the names of what is sent as it is."""
+        """Return a generator that avoids the names in payloads, which are sent unchanged."""
         numbers = [_NUMBER.fullmatch(name) for name in _names(payloads)]
         return cls(max((int(number[1]) for number in numbers if number), default=0))
 
@@ -115,9 +116,9 @@ def _names(payloads: Iterable[Any]) -> Iterator[str]:
 
 
 def encode_media(media: Media, names: DocumentNames) -> dict[str, Any]:
-    """Return the block that shows it; a text that names it where Converse has none.
+    """Return the block for some media; a text that names them if Converse has no block for them.
 
-    Converse fetches nothing but from S3.
+    Converse fetches URLs only from S3.
 
     >>> encode_media(Media("image/png", url="https://example.com/a.png"), DocumentNames())
     {'text': '[image/png: https://example.com/a.png]'}

@@ -1,4 +1,4 @@
-"""A whole reply, what it used, and why it ended."""
+"""Decode a complete reply: its message, its token usage and why it ended."""
 
 from typing import Any
 
@@ -25,12 +25,13 @@ STOP_WORDS = StopWords(
         "malformed_tool_use": StopReason.ERROR,
     },
 )
-"""All of https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_MessageStopEvent.html
-(2026-11). Malformed output is what the model wrote and the service could not read."""
+"""All words in
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_MessageStopEvent.html
+(2026-11). Malformed output is output by the model that the service could not parse."""
 
 
 def decode_response(response: Any, /) -> Decision:
-    """Read a reply, as JSON data or as boto3 gives it.
+    """Read a reply, which may be JSON data or boto3's response.
 
     >>> said = {"output": {"message": {"role": "assistant", "content": [{"text": "Hi."}]}}}
     >>> decode_response(said).reply
@@ -60,7 +61,7 @@ def _message(data: Any) -> Message:
 
 
 def stop_reason(response: Any, /) -> StopReason:
-    """Return why a reply ended; one with calls ended for them, whatever a model calls it.
+    """Return why a reply ended; a normal stop with calls is TOOL, whatever the model's word.
 
     >>> stop_reason({"stopReason": "max_tokens"})
     <StopReason.MAX_TOKENS: 'max_tokens'>
@@ -76,7 +77,7 @@ def _stop_reason(data: Any, message: Message) -> StopReason:
 
 
 def usage(response: Any, /) -> Usage:
-    """Read what a reply used. The provider counts the cache beside the input; here it is in it.
+    """Return a reply's usage. The provider counts cached tokens separately; `input` includes them.
 
     https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html
 
@@ -98,11 +99,11 @@ def usage(response: Any, /) -> Usage:
 
 
 def _used(data: Any) -> Any:
-    """Find the counts of a reply, or of the last event of a stream."""
+    """Return the token counts in a reply, or in the last event of a stream."""
     used = at(data, "usage")
     return at(data, "metadata", "usage") if used is None else used
 
 
 def _count(data: Any, *names: str) -> int:
-    """Return the first of the counts that is there; `Usage` knows what is none."""
+    """Return the first count that is present; `Usage` handles values that are not counts."""
     return next((count for name in names if (count := Usage(input=at(data, name)).input)), 0)

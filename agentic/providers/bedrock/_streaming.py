@@ -1,7 +1,7 @@
-"""A streamed reply, put together from its events.
+"""Assemble a streamed reply from its events.
 
-The end is `messageStop`; the usage comes after it, in `metadata`. An event is a dict of one key, as
-boto3 gives it and as its JSON would be under the name of its type.
+`messageStop` ends the message; the usage comes after it, in `metadata`. An event is a dict with one
+key, the name of its type, as boto3 yields it.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from agentic.providers.kit import at, items_at, parse_object, text_at
 __all__ = ["StreamedResponse"]
 
 # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html (2026-11):
-# within a stream the status of the answer is long sent, so that these are what it would have been.
+# an error in a stream arrives after the response's status; these are the equivalent statuses.
 _STATUS = {
     "internalServerException": 500,
     "modelStreamErrorException": 424,
@@ -28,12 +28,12 @@ _STATUS = {
 }
 
 _PADDING = "p"
-"""Of any length, so that the size of an event tells nobody what it says."""
+"""A field of random length, which hides the size of an event's content."""
 
 
 @attrs.define
 class StreamedResponse:
-    """Puts the events of one streamed reply together.
+    """Assembles one streamed reply from its events.
 
     >>> reply = StreamedResponse()
     >>> reply.feed({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "Hi."}}})
@@ -45,7 +45,7 @@ class StreamedResponse:
     """
 
     model: str = ""
-    """Whose window an overflow is about."""
+    """The model to name in a ContextOverflow."""
     _pieces: list[str] = attrs.field(init=False, factory=list)
     _role: str = attrs.field(init=False, default="assistant")
     _blocks: dict[int, "_Block"] = attrs.field(init=False, factory=dict)
@@ -54,15 +54,15 @@ class StreamedResponse:
 
     @property
     def text(self) -> str:
-        """The reply's text so far."""
+        """Return the reply's text so far."""
         return "".join(self._pieces)
 
     def feed(self, event: Any, /) -> str:
-        """Take the next event; return the text that it adds to the reply, empty for most kinds.
+        """Process the next event; return the text it adds to the reply, empty for most events.
 
         Raises:
             ContextOverflow: the event says that the request does not fit the model's window.
-            RequestFailed: the event is any other error.
+            RequestFailed: the event reports any other error.
         """
         added = ""
         data = as_json(event)
@@ -97,10 +97,10 @@ class StreamedResponse:
         return reported_error({kind: body}, NAME, self.model, _STATUS.get(kind), problem)
 
     def response(self) -> dict[str, Any]:
-        """Return the response in the shape of one that was not streamed.
+        """Return the response in the shape of a non-streamed one.
 
         Raises:
-            IncompleteReply: the stream broke off.
+            IncompleteReply: the stream ended before the reply was complete.
         """
         if self._end is None:
             raise IncompleteReply(self.text)
@@ -116,13 +116,13 @@ def _unpadded(body: dict[str, Any]) -> dict[str, Any]:
 
 @attrs.define
 class _Block:
-    """One block of content as far as it has come."""
+    """One content block, as received so far."""
 
     _start: dict[str, Any] = attrs.field(factory=dict)
     """`toolUse`, `toolResult` or `image`, as the block was announced."""
     _text: list[str] = attrs.field(factory=list)
     _input: list[str] = attrs.field(factory=list)
-    """Fragments of JSON text."""
+    """The fragments of a call's arguments, which are JSON text."""
     _reasoning: dict[str, list[str]] = attrs.field(factory=dict)
     _results: list[dict[str, Any]] = attrs.field(factory=list)
     _citations: list[Any] = attrs.field(factory=list)
@@ -133,7 +133,7 @@ class _Block:
             self._start |= start
 
     def add(self, delta: Any) -> str:
-        """Take in a delta, and give its text."""
+        """Process a delta; return its text."""
         text = text_at(delta, "text")
         if text:
             self._text.append(text)
@@ -157,7 +157,7 @@ class _Block:
                 self._image["source"] = {"bytes": joined}
 
     def build(self) -> dict[str, Any] | None:
-        """Return the block; None for one that says nothing."""
+        """Return the block; None for an empty one."""
         call, result = self._start.get("toolUse"), self._start.get("toolResult")
         if self._input or isinstance(call, dict):
             return {"toolUse": {**_dict(call), "input": _parsed("".join(self._input))}}
@@ -182,13 +182,13 @@ def _dict(data: Any) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> Any:
-    """Return the arguments; what is not a JSON object, or too deep, stays the text of the model."""
+    """Parse arguments; keep the model's text if it is no JSON object or too deeply nested."""
     found = parse_object(text)
     return text if found is None or is_deep(found) else found
 
 
 def _merged(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Join the pieces of text that follow each other."""
+    """Join adjacent pieces of text."""
     merged: list[dict[str, Any]] = []
     for part in parts:
         if merged and part.keys() == merged[-1].keys() == {"text"}:
@@ -206,7 +206,7 @@ def _reasoning(pieces: dict[str, list[str]]) -> dict[str, Any]:
 
 
 def _joined_base64(pieces: list[str]) -> str:
-    """Join what was encoded piece by piece."""
+    """Join base64 texts that were encoded piece by piece."""
     decoded = [from_base64(piece) for piece in pieces]
     if None in decoded:
         return "".join(pieces)

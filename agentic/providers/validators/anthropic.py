@@ -63,7 +63,7 @@ _THOUGHTLESS = "https://github.com/anomalyco/opencode/issues/3077"
 
 
 def validate(request: Mapping[str, Any], /) -> list[Violation]:
-    """Return why the provider would refuse a request for its shape; nothing if it would not.
+    """Return the reasons why the provider would reject the request's structure, if any.
 
     >>> [found.rule for found in validate({"messages": [{"role": "user", "content": ""}]})]
     ['empty_content']

@@ -31,9 +31,9 @@ _DOCUMENT_NAME = re.compile(r"(?!.*\s\s)[a-zA-Z0-9\s()\[\]_-]{1,200}", re.DOTALL
 
 
 def validate(request: Mapping[str, Any], /) -> list[Violation]:
-    """Return why the provider would refuse a request for its shape; nothing if it would not.
+    """Return the reasons why the provider would reject the request's structure, if any.
 
-    The request is the body of the call, or its arguments for boto3.
+    The request is either the body of the HTTP call or the arguments for boto3.
 
     >>> [found.rule for found in validate({"messages": [{"role": "assistant", "content": []}]})]
     ['empty_content', 'first_message']

@@ -59,9 +59,9 @@ _RESPONSE = "https://ai.google.dev/api/caching#FunctionResponse"
 
 
 def validate(request: Mapping[str, Any], /) -> list[Violation]:
-    """Return why the provider would refuse a request for its shape; nothing if it would not.
+    """Return the reasons why the provider would reject the request's structure, if any.
 
-    The request is a REST body, or the arguments of the SDK's call.
+    The request is either a REST body or the arguments for the SDK's method.
 
     >>> [found.rule for found in validate({"contents": []})]
     ['first_message']

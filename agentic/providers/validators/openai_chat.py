@@ -44,10 +44,10 @@ _MAX_TOOLS = 128
 def validate(
     request: Mapping[str, Any], /, *, dialect: Literal["openai", "mistral", "lax"] | None = None
 ) -> list[Violation]:
-    """Return why the provider would refuse a request for its shape; nothing if it would not.
+    """Return the reasons why the provider would reject the request's structure, if any.
 
-    Whose rules count is told by the name of the model: OpenAI's, also where there is none,
-    Mistral's, or what all servers share (`lax`).
+    If `dialect` is None, the model's name decides whose rules apply: OpenAI's (also if there is no
+    name), Mistral's, or only those that all servers share (`lax`).
 
     >>> [found.rule for found in validate({"messages": [{"role": "tool", "content": "text"}]})]
     ['orphaned_result']

@@ -62,7 +62,7 @@ _PREFIXES = {"function_call": "fc", "custom_tool_call": "ctc"}
 
 
 def validate(request: Mapping[str, Any], /) -> list[Violation]:
-    """Return why the provider would refuse a request for its shape; nothing if it would not.
+    """Return the reasons why the provider would reject the request's structure, if any.
 
     >>> call = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"}
     >>> [found.rule for found in validate({"model": "gpt-5", "input": [call]})]
