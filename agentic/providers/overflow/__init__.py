@@ -1,10 +1,11 @@
-"""Whether the request was larger than the model's window, from an error or from the usage.
+"""Detect that a request was larger than the model's window, from an error or the usage.
 
 Start with `is_context_overflow` and `read_overflow`.
 
-One table for all: gateways pass on the errors of whom they ask, in that server's words. What must
-not be taken for an overflow (a quota, a rate limit, the size of the body, the limit of the output)
-is read first. A server that cuts the prompt and says nothing is told by what it counted.
+All providers share one table, because gateways pass on the errors of other servers in the original
+wording. Errors that must not be taken for an overflow (quotas, rate limits, body size limits,
+output limits) are excluded. A server that truncates the prompt silently is recognized by its token
+counts.
 """
 
 from agentic.providers.overflow._detection import (

@@ -1,16 +1,16 @@
-"""Which errors, and which replies, show that the request did not fit the model's window.
+"""Decide whether an error or a reply shows that the request did not fit the model's window.
 
-Status, code and the sizes in fields of their own are believed first, then the words. No error is
-an overflow that came with a status about somebody's rights or rate: OpenAI answers 429 to a
-request that is larger than a minute's allowance, and a smaller one may have to wait just as long.
-Nor is a timeout (408, 504, nginx's 499, Cloudflare's 524): who gave up saw no size.
-Other statuses decide nothing: an overflow comes as 400, 413, 422, 500, inside a stream as 200
+The status, the code and sizes in separate fields take precedence over the text. An error whose
+status concerns permissions or rates is never an overflow: OpenAI answers 429 to a request that
+exceeds the allowance per minute, and a smaller request may have to wait just as long. Nor is a
+timeout (408, 504, nginx's 499, Cloudflare's 524), which says nothing about size.
+Other statuses are not conclusive: an overflow may have 400, 413, 422 or 500, or 200 in a stream
 (https://github.com/anomalyco/opencode/pull/39621, https://github.com/ggml-org/llama.cpp/issues/19774).
 
-Some overflows no error tells: the server cut the prompt, or let it run over, and answered. Three
-things give it away, and all need the window that the server really serves. One that serves less
-than its model's window (Ollama's `num_ctx` of 4,096) and cuts to that cannot be told from a request
-that was short: give the window it was started with.
+Some overflows cause no error: the server truncates the prompt, or lets it exceed the window, and
+answers. Three signs show this, and all of them require the window that the server really uses. If a
+server uses less than its model's window (Ollama's `num_ctx` of 4,096) and truncates to that, its
+replies look like replies to a short request: pass the window that the server was started with.
 """
 
 import re
@@ -45,18 +45,19 @@ _OTHER_CODE = re.compile(
 _WORDINGS = tuple(dict.fromkeys(row.wording for row in (*LABS, *CLOUDS, *SELF_HOSTED)))
 _OTHER_WORDINGS = tuple(dict.fromkeys(row.wording for row in OTHER_ERRORS))
 _EDGE = 0.99
-"""An input of this share of the window fills it: servers keep some tokens to themselves."""
+"""An input of at least this fraction of the window fills it: servers reserve some tokens."""
 _LITTLE = 0.01
-"""An output of this share of the window is next to none."""
+"""An output of at most this fraction of the window counts as almost none."""
 _FAR_BELOW = 0.6
-"""An honest count is never below this share of an estimate: estimators are a third off at most."""
+"""A correct count is at least this fraction of an estimate: estimates are off by at most a
+third."""
 
 
 def read_overflow(error: Any) -> Overflow | None:
-    """Read an error; None if it is no overflow. Never raises.
+    """Return the sizes in an overflow error; None if the error is not an overflow. Never raises.
 
-    It may be an SDK's exception, a body as plain data or as JSON, a part of a stream, or the text
-    that somebody logged.
+    The error may be an SDK exception, a response body as plain data or JSON, an event of a stream,
+    or a text from a log.
 
     >>> read_overflow("prompt is too long: 208310 tokens > 200000 maximum")
     Overflow(sent=208310, window=200000)
@@ -105,20 +106,23 @@ def read_silent_overflow(
     *,
     estimated_input: int | None = None,
 ) -> Overflow | None:
-    """Return why the usage of a reply shows that its request did not fit; None if it does not.
+    """Return the sizes if a reply's usage shows that its request did not fit; None otherwise.
 
-    - More input was reported than the window has: z.ai accepts a request that is too large
+    There are three signs:
+
+    - The reported input is larger than the window: z.ai accepts a request that is too large
       (https://github.com/earendil-works/pi/issues/129).
-    - The reply was cut off with next to no output while the input fills the window: Xiaomi's MiMo
-      cuts the prompt to the window, and llama.cpp's server runs into its end.
-    - More was sent than the window has, and less was counted: Ollama cuts the prompt, often to half
-      of the window, and counts what is left (https://github.com/ollama/ollama/issues/17427).
+    - The reply was cut off with almost no output while the input fills the window: Xiaomi's MiMo
+      truncates the prompt to the window, and llama.cpp's server reaches the end of the window.
+    - The request was larger than the window, and the reported input is smaller: Ollama truncates
+      the prompt, often to half of the window, and counts the rest
+      (https://github.com/ollama/ollama/issues/17427).
 
-    Sizes in tokens. `window` is one that somebody knows: without it, or with a guess
-    (`ModelLimits.known`), nothing can be told. A server that reports only what was not in its cache
-    gives too small an input, so that a small one alone proves nothing: `estimated_input`, the size
-    of the request as counted before it was sent (`tokens.ContextMeter`), has to exceed the window,
-    too.
+    All sizes are in tokens. `window` must be known: without it, or with a guess (see
+    `ModelLimits.known`), nothing can be detected. A server that reports only the input that was not
+    in its cache reports too little, so a small count alone proves nothing. `estimated_input`, the
+    size of the request as estimated before it was sent (`tokens.ContextMeter`), has to exceed the
+    window as well.
 
     >>> read_silent_overflow(Usage(input=204_000, output=500), StopReason.STOP, 200_000)
     Overflow(sent=204000, window=200000)

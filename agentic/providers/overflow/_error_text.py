@@ -1,13 +1,13 @@
-"""What an error says: its status, its codes, the texts meant for a reader, and the sizes in them.
+"""Read an error's status, its codes, its texts for human readers, and the sizes in them.
 
-Only fields that speak of the error are read. What it repeats of the request (`input`,
-`failed_generation`, `prompt`) and what a reply says are somebody else's words: a conversation about
-context windows must not look like an overflow. Texts come in small letters, without quotes and
-thousands separators, and never longer than a page, since an error may repeat a megabyte.
+Only fields that describe the error are read. Fields that repeat the request (`input`,
+`failed_generation`, `prompt`) or the text of a reply are skipped: a conversation about context
+windows must not look like an overflow. Texts are converted to lower case, without quotes and
+thousands separators, and are cut to the length of a page, since an error may repeat a megabyte.
 
-Sizes are what was sent, and what would have fitted. The rules for them are tried in order and each
-fills what is still missing, so that the outspoken ones ("a total of 202941 tokens") go before the
-guesses ("context ... 202752"). A reserved output is added to the input where a server adds it.
+The sizes are what was sent and what would have fitted. The patterns for them are tried in order,
+and each fills in what is still missing, so explicit ones ("a total of 202941 tokens") come before
+guesses ("context ... 202752"). A reserved output is added to the input if the server adds it.
 """
 
 import contextlib
@@ -30,7 +30,8 @@ _SPEAKING = {
     *("message", "messages", "msg", "detail", "details", "raw", "body", "status_msg", "response"),
     *("metadata", "$metadata", "responsemetadata", "base_resp", "data", "cause"),
 }
-"""Keys of what speaks, in small letters; so does each that holds `error` or `exception`."""
+"""Keys of fields that describe the error, in lower case, besides all that contain `error` or
+`exception`."""
 
 _CODES = {"code", "type", "__type", "status", "reason", "error_code", "errorcode", "error_type"}
 _STATUSES = ("code", "status", "status_code", "httpstatuscode")
@@ -43,7 +44,7 @@ _NUMBER = r"\d{1,12}(?!\d| ?char)"
 _SENT = rf"(?P<sent>{_NUMBER})"
 _WINDOW = rf"(?P<window>{_NUMBER})"
 _RESERVED = rf"(?P<reserved>{_NUMBER})"
-# What may stand between a name and its number; no word that begins the other half of a sentence.
+# What may come between a name and its number: no word that starts another clause.
 _RUN = (
     r"(?:(?!exceed|max|limit|greater|longer|less|must|should|than|output|completion| by )[a-z_ (])"
 )
@@ -82,32 +83,33 @@ _RULES = tuple(
 
 @attrs.frozen
 class ErrorInfo:
-    """What one error says."""
+    """The contents of one error."""
 
     status: int | None = None
-    """The HTTP status, where it is known."""
+    """The HTTP status, if known."""
     codes: tuple[str, ...] = ()
-    """Words for programs, in small letters with underscores."""
+    """Machine-readable codes, in lower case with underscores."""
     texts: tuple[str, ...] = ()
-    """Sentences, as `spell` gives them."""
+    """Texts for human readers, as returned by `spell`."""
     sizes: tuple[int | None, int | None] = (None, None)
-    """The prompt's tokens and the window, where fields hold them (llama.cpp, ds4)."""
+    """The prompt's size and the window, in tokens, if they are in separate fields (llama.cpp,
+    ds4)."""
 
 
 def read_error_text(error: Any) -> ErrorInfo:
-    """Read an exception, a body, or a text."""
+    """Read an error from an exception, a response body or a text."""
     if not isinstance(error, BaseException):
         return _error_text(error, None, ())
     structured = [_peek(error, name) for name in ("body", "details", "response")]
     structured.append(_peek(structured[-1], "text"))
     codes = (_code(type(error).__name__), _code(_peek(error, "code")))
     said = _error_text(structured, status_of(error), codes)
-    # A message is the body once more, with everything in it that the request said.
+    # The message is only a fallback: it repeats the body, including any part of the request.
     return said if said.texts else _error_text(str(error), said.status, (*codes, *said.codes))
 
 
 def status_of(error: Any) -> int | None:
-    """Read the HTTP status where each SDK has it; None where no answer came."""
+    """Return the HTTP status, from wherever the SDK has it; None if there was no response."""
     response = _peek(error, "response")
     if isinstance(response, Mapping):  # botocore
         metadata = response.get("ResponseMetadata")
@@ -120,7 +122,7 @@ def status_of(error: Any) -> int | None:
 
 
 def spell(text: str) -> str:
-    r"""Write a text so that one pattern finds it however it was quoted.
+    r"""Normalize a text, so that one pattern matches it however it was quoted.
 
     >>> spell("This model\\'s  maximum is 200,000.")
     'this models maximum is 200000.'
@@ -152,7 +154,7 @@ def _error_text(item: Any, status: int | None, codes: tuple[str, ...]) -> ErrorI
 
 
 def _walk(name: str, item: Any, depth: int) -> Iterator[tuple[str, Any]]:
-    """Yield the texts that speak, under no name, and every plain value under its own."""
+    """Yield descriptive texts with an empty name, and all other plain values with their names."""
     if isinstance(item, bytes):
         item = item[: _JSON_CHARS + 1].decode(errors="replace")
     if isinstance(item, str):
@@ -179,7 +181,7 @@ def _speaks(name: str) -> bool:
 
 
 def _parsed(text: str) -> Any:
-    """Read a text that is JSON as a whole; None for any other."""
+    """Parse a text that is entirely JSON; return None for any other."""
     if len(text) <= _JSON_CHARS and text.lstrip()[:1] in ("{", "["):
         with contextlib.suppress(ValueError, RecursionError):
             return json.loads(text)
@@ -187,7 +189,7 @@ def _parsed(text: str) -> Any:
 
 
 def _code(word: Any) -> str:
-    """Spell a code; an empty text for what is none."""
+    """Normalize a code; return an empty string for anything that is not one."""
     if isinstance(word, bool) or not isinstance(word, str | int):
         return ""
     text = str(word)[:61]
@@ -195,7 +197,7 @@ def _code(word: Any) -> str:
 
 
 def _peek(item: Any, name: str) -> Any:
-    """Look at an attribute; a property of a foreign object may raise anything."""
+    """Return an attribute, or None if it fails: an unknown object's property may raise anything."""
     with contextlib.suppress(Exception):
         return getattr(item, name, None)
     return None
@@ -211,17 +213,17 @@ def _is_status(value: Any) -> bool:
 
 @attrs.frozen
 class Overflow:
-    """The sizes that a server gave, in tokens; None where it gave none."""
+    """The sizes that a server reported, in tokens; None for each that it did not report."""
 
     sent: int | None = None
-    """What the server held against the window: the input, and where it counts it the output that
-    was asked for too, so that this is always more than `window`."""
+    """The size that the server compared with the window: the input, plus the requested output if
+    the server counts that. It is always more than `window`."""
     window: int | None = None
-    """What it accepts."""
+    """The size that the server accepts."""
 
 
 def read_sizes(text: str) -> Overflow:
-    """Read the sizes; None for each that the text does not name.
+    """Return the sizes in a text; None for each that the text does not state.
 
     >>> read_sizes("you requested 10057 tokens (57 in the messages, 10000 in the completion)")
     Overflow(sent=10057, window=None)
@@ -239,5 +241,5 @@ def read_sizes(text: str) -> Overflow:
         found = named | found
     sent, window = found.get("sent"), found.get("window")
     if sent is not None and window is not None and sent <= window:
-        sent = None  # not what was too large
+        sent = None  # not the size that was too large
     return Overflow(sent or None, window or None)

@@ -1,4 +1,4 @@
-"""What the APIs of labs, clouds and gateways answer to a request that is too large."""
+"""The errors of labs, clouds and gateways for a request that is too large."""
 
 from agentic.providers.overflow._error_text import Overflow
 from agentic.providers.overflow._wordings import (
@@ -201,7 +201,7 @@ LABS = (
         "https://www.answeroverflow.com/m/1469215145874948199",
     ),
 )
-"""Of those who train a model and serve it."""
+"""Errors of companies that serve the models they train."""
 
 CLOUDS = (
     Wording(
@@ -406,4 +406,4 @@ CLOUDS = (
         Overflow(205_668, 200_000),
     ),
 )
-"""Of clouds and gateways, for a model that they serve."""
+"""Errors of clouds and gateways, which serve models of others."""

@@ -1,8 +1,8 @@
-"""What must not be taken for an overflow, though it speaks of tokens, length and too much.
+"""Errors that must not be taken for an overflow although they mention tokens, length or size.
 
-A compaction in answer to one of these destroys a history and mends nothing: a rate limit passes, a
-body is measured in bytes, an output limit is a wrong option, an image is too large by itself, a
-timeout says nothing of any size.
+Compacting the history after one of these would destroy it without fixing anything: a rate limit
+passes with time, a body is measured in bytes, an output limit means a wrong option, an image is too
+large by itself, and a timeout says nothing about size.
 """
 
 import re
@@ -17,7 +17,8 @@ _RATE = re.compile(
     r"|please wait|try again (?:later|in)\b|retry after|tokens processed|resource_?exhausted"
 )
 
-# Not the option of that name, nor a call: "timeout=600", "timeout: 600", "timeout(".
+# The lookahead excludes an option or a call named timeout: "timeout=600", "timeout: 600",
+# "timeout(".
 _TIME = re.compile(
     r"deadline[ _]?exceeded|exceeded (?:the |its )?deadline|context (?:deadline|cancell?ed)"
     r"|\btimed[ -]out\b|\btimeout(?:error)?\b(?![=(]| ?: ?\d)"

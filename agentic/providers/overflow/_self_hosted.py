@@ -1,4 +1,4 @@
-"""What the servers that people run themselves answer to a request that is too large."""
+"""The errors of self-hosted servers for a request that is too large."""
 
 from agentic.providers.overflow._error_text import Overflow
 from agentic.providers.overflow._wordings import (

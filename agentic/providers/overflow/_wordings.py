@@ -1,7 +1,7 @@
-"""How servers put it that a request does not fit, as patterns that many of them share.
+"""Patterns, shared by many servers, for texts which say that a request does not fit.
 
-Texts come as `_error_text.spell` returns them: small letters, no quotes, no thousands
-separators. Every gap is bounded, so that a long text costs its length and no more.
+The texts are normalized by `_error_text.spell`: lower case, no quotes, no thousands separators.
+Every gap in a pattern is bounded, so that matching takes time linear in the length of a text.
 """
 
 import re
@@ -32,7 +32,7 @@ MAXIMUM_CONTEXT = re.compile(
     r"(?: of [^ ]{1,80})?(?: is|:) ?\d"
     r"|model max length exceeded|less than (?:or equal to )?max_(?:seq|model)_len"
 )
-"""The family of OpenAI's sentence, which most compatible servers took over."""
+"""Variants of OpenAI's sentence, which most compatible servers have adopted."""
 
 CONTEXT_EXCEEDED = re.compile(
     r"context[ _]?(?:length|size|window|limit)?[ _]?(?:limit )?(?:has been |was |is )?"
@@ -52,7 +52,7 @@ EXCEEDS_CONTEXT = re.compile(
     r"|maximum number of (?:input )?tokens)"
     r"|(?:exceeds?|(?:longer|larger|greater) than) (?:[a-z]+ ){0,2}context\b"
 )
-"""A verb and what it runs into: Go's "context deadline exceeded" is a timeout."""
+"""A verb and the limit that is exceeded. Go's "context deadline exceeded" is a timeout."""
 
 EXCEEDS_LENGTH = re.compile(
     r"\b(?:prompt|input|inputs|query)\b[^.;]{0,40}? exceeds? (?:the )?"
@@ -102,7 +102,7 @@ OTHER_WORDS = re.compile(
     r"|max_tokens must be at least 1,? got -\d|ran out of room in the models? context"
 )
 
-# The subject of a sentence. One part of a sum, or with the input beside it, is no limit of its own.
+# The output as the subject of a sentence: not as a summand, and not together with the input.
 _OUTPUT_ALONE = (
     r"(?:^|[.:;])(?:(?!prompt|input|messages| and | plus |\+|\d,).){0,60}?"
     r"\b(?:(?:output|completion|generated) tokens?|tokens generated"
@@ -124,7 +124,8 @@ NEGATIVE_OUTPUT = re.compile(
     r"|max_output_?tokens.{1,80}?(?:supported range|exclusive)"
     r"|max_(?:completion_)?tokens is too large(?!.{1,80}context)|use max_completion_tokens"
 )
-"""A limit of the output or its budget: sent in the same words; no smaller request mends it."""
+"""Errors about a limit on the output or its budget. They are worded like an overflow, but a smaller
+request does not help."""
 
 CHINESE = re.compile(
     r"上下文.{0,8}(?:过长|超[过出限长])|超[过出]?.{0,8}(?:上下文|最大.{0,4}长度)"
@@ -134,14 +135,14 @@ CHINESE = re.compile(
 
 @attrs.frozen
 class Wording:
-    """What one server was seen to answer."""
+    """One observed error of a server."""
 
     server: str
     wording: re.Pattern[str]
-    """The pattern that must find it; several servers share one."""
+    """The pattern that must match the error. Several servers may share it."""
     says: str
-    """A real message, word for word."""
+    """A real error message, verbatim."""
     source: str
-    """Where somebody quotes it, or where the provider states it."""
+    """The address of a page that quotes the message, or of the provider's documentation."""
     sizes: Overflow = attrs.field(factory=Overflow)
-    """The sizes that are read from it."""
+    """The sizes that must be read from the message."""
