@@ -1,8 +1,8 @@
-"""Why a provider would refuse a request for its shape: a module for each, which loads when asked.
+"""Explain why a provider would reject a request's structure, with one module per provider.
 
 Start with `Violation` and `find_unpaired`.
 
-No `Decider` needs them. An adapter's `validate` imports its own module at the first call.
+No `Decider` needs these modules. An adapter's `validate` imports its module on the first call.
 """
 
 from agentic.providers.validators._violation import Step, Violation, find_unpaired

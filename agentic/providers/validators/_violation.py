@@ -1,7 +1,7 @@
-"""Why a provider would refuse a request for its shape.
+"""The result of validating a request's structure, and the pairing of calls and results.
 
-A validator gives a list of violations; none means that the request would not be refused for the
-rules it knows. Size, keys and the names of models are not its business.
+A validator returns a list of violations. An empty list means that the request breaks none of the
+rules that the validator knows. Sizes, API keys and model names are not checked.
 """
 
 from collections.abc import Iterable
@@ -16,43 +16,44 @@ class Violation:
     """One rule that a request breaks."""
 
     rule: str
-    """One word for programs.
+    """A machine-readable name for the rule.
 
     - Pairs: `unanswered_call`, `orphaned_result`, `duplicate_id`.
-    - Where a message stands: `first_message` (none, or not a user's), `alternation`, `order`,
-      `prefill` (a reply in the last place).
-    - What a message is: `role` (unknown, or one that may not say this), `empty_content`, `part`
-      (of no kind, or of two), `media`, `thinking`.
-    - What a call is: `id`, `name`, `arguments`.
-    - The rest of the request: `tools` (as a list; one tool's name is `name`), `max_tokens`,
-      `cache` (more marks than may be); `thinking` is about settings, too.
+    - Position of a message: `first_message` (none, or not a user message), `alternation`, `order`,
+      `prefill` (a reply as the last message).
+    - Content of a message: `role` (unknown, or not allowed to have this content), `empty_content`,
+      `part` (of no type, or of two), `media`, `thinking`.
+    - Content of a call: `id`, `name`, `arguments`.
+    - Rest of the request: `tools` (the list as a whole; for a tool's name it is `name`),
+      `max_tokens`, `cache` (too many marks); `thinking` is also used for settings.
     """
     position: int | None
-    """Where in the request's list of messages, from 0; None if it is about all of them."""
+    """The index in the request's list of messages, from 0; None if all of them are concerned."""
     problem: str
-    """What is wrong, in a sentence that names the id or the role."""
+    """A sentence that says what is wrong and names the id or the role."""
     source: str
-    """The address where the provider states the rule, or a thread that quotes its refusal."""
+    """The address of the provider's page with the rule, or of a thread that quotes the error."""
 
 
 @attrs.frozen
 class Step:
-    """One place of a request where calls are made, or where they are answered."""
+    """One place in a request where calls are made or answered."""
 
     position: int
     calls: tuple[str, ...] = ()
-    """The ids of the calls that an assistant makes here, in order."""
+    """The ids of the calls that the assistant makes here, in order."""
     results: tuple[str, ...] = ()
     """The ids of the calls that are answered here."""
 
 
 def find_unpaired(steps: Iterable[Step], source: str) -> list[Violation]:
-    """Return which calls are not answered in the very next step, and which results answer none.
+    """Return the calls that the very next step does not answer, and the results without a call.
 
-    Steps are the request's messages in order, each with what it calls and answers; consecutive
-    messages that count as one turn are one step. Rules: `orphaned_result`, `unanswered_call`,
-    `duplicate_id`. An id may name a call of an earlier step again: sessions go on after it, and
-    the refusals that are quoted name one message (https://github.com/BerriAI/litellm/issues/20048,
+    Steps are the request's messages in order, each with its calls and results; consecutive messages
+    that count as one turn are one step. The rules are `orphaned_result`, `unanswered_call` and
+    `duplicate_id`. A call may have the same id as a call of an earlier step: sessions continue
+    after that, and the quoted errors concern a single message
+    (https://github.com/BerriAI/litellm/issues/20048,
     https://github.com/anthropics/claude-code/issues/20901).
 
     >>> [found.rule for found in find_unpaired([Step(0, calls=("a",)), Step(1)], "https://...")]

@@ -1,7 +1,7 @@
-"""Why Anthropic would refuse a request for its shape: settings, messages, then turns.
+"""Explain why Anthropic would reject a request's structure: settings, messages, then turns.
 
-Consecutive messages of one role are one turn to the API. The sentences that it says are quoted in
-the threads named beside each rule; the schema is in
+To the API, consecutive messages of one role are one turn. Its error messages are quoted in the
+threads named next to each rule. The schema is in
 https://platform.claude.com/docs/en/api/messages/create (2026-11).
 """
 
@@ -29,7 +29,7 @@ _TRAILING = "https://github.com/tailcallhq/forgecode/issues/1872"
 _LAST_THOUGHT = "https://github.com/router-for-me/CLIProxyAPI/issues/5321"
 _BLANK = "https://github.com/anthropics/claude-code/issues/23369"
 _WITHOUT_PREFILL = re.compile(r"claude-[a-z]+-(4[-.][6-9]|[5-9])(?![0-9])")
-"""4.6 and later, https://github.com/strands-agents/sdk-python/issues/1694."""
+"""Models from version 4.6 on: https://github.com/strands-agents/sdk-python/issues/1694."""
 _BUDGET = "https://platform.claude.com/docs/en/build-with-claude/extended-thinking"
 _THINKING = "https://platform.claude.com/docs/build-with-claude/thinking-tool-workflows"
 _MARKS = "https://github.com/tghamm/Anthropic.SDK/issues/50"
@@ -46,7 +46,7 @@ _SAMPLING = {
     "top_k",
     "top_p",
 }
-"""What no request for a count of tokens holds: such a one needs no max_tokens."""
+"""Fields that a token-counting request never has. Such a request needs no max_tokens."""
 
 _SILENCE = "https://github.com/lobehub/lobehub/issues/1601"
 _SYSTEM = "https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages"
@@ -104,7 +104,7 @@ def _tools(data: Any) -> Iterator[Violation]:
 def _refused_tools(tools: list[Any]) -> Iterator[Violation]:
     for tool in tools:
         schema = at(tool, "input_schema")
-        # Only the caller's own tools have a schema; the others are the provider's.
+        # Only the caller's own tools have a schema; tools without one are the provider's.
         if schema is not None and not TOOL_NAMES.accept(at(tool, "name")):
             problem = f"the name {at(tool, 'name')!r} has other characters than a-z A-Z 0-9 _ -"
             yield Violation("name", None, problem, _NAMES)
@@ -114,7 +114,7 @@ def _refused_tools(tools: list[Any]) -> Iterator[Violation]:
 
 
 def _prefill(messages: list[Any], model: str) -> Iterator[Violation]:
-    """Look at a beginning that the model is to go on with: a reply in the last place."""
+    """Check a prefill: a last message by the assistant, which the model is meant to continue."""
     last, position = messages[-1], len(messages) - 1
     if at(last, "role") != "assistant":
         return
@@ -128,7 +128,7 @@ def _prefill(messages: list[Any], model: str) -> Iterator[Violation]:
     if kind in {"thinking", "redacted_thinking"}:
         problem = "the reply to continue ends in thinking"
         yield Violation("thinking", position, problem, _LAST_THOUGHT)
-    # A turn that the server paused ends so, and goes back to be continued.
+    # A turn that the server paused ends like this, and is sent back to be continued.
     paused = kind.endswith(("_tool_result", "_tool_use")) or kind == "compaction"
     if _WITHOUT_PREFILL.search(model) and not paused:
         problem = f"{model} cannot continue a reply: the last message must be the user's"
@@ -136,7 +136,7 @@ def _prefill(messages: list[Any], model: str) -> Iterator[Violation]:
 
 
 def _find_refused_settings(request: Any) -> Iterator[Violation]:
-    """Look at what stands beside the messages, but for the system prompt and the tools."""
+    """Check the fields other than the messages, the system prompt and the tools."""
     yield from _max_tokens(request)
     if at(request, "thinking", "type") == "enabled":
         yield from _budget(request)
@@ -161,9 +161,9 @@ def _is_whole(given: Any) -> bool:
 
 
 def _budget(request: Any) -> Iterator[Violation]:
-    """Look at the budget of thinking, which is a part of the reply.
+    """Check the thinking budget, which has to be smaller than the reply's limit.
 
-    With tools it may be more: thinking between the calls has one budget for all replies of a turn.
+    With tools it may be larger: thinking between calls has one budget for all replies of a turn.
     """
     budget, longest = at(request, "thinking", "budget_tokens"), at(request, "max_tokens")
     if not _is_whole(budget) or budget < _LEAST_BUDGET:
@@ -189,7 +189,7 @@ def _cacheable(request: Any) -> Iterator[Any]:
 
 
 def _find_refused(messages: list[Any]) -> Iterator[Violation]:
-    """Look into each message alone."""
+    """Check each message by itself."""
     for position, message in enumerate(messages):
         role, content = at(message, "role"), at(message, "content")
         if role not in ("user", "assistant", "system"):
@@ -221,14 +221,14 @@ def _refused_block(position: int, role: Any, block: Any) -> Iterator[Violation]:
 
 
 def _sourceless(position: int, part: Any) -> Iterator[Violation]:
-    """Look at a picture or a document, which may also stand in the result of a tool."""
+    """Check an image or a document, which may also be inside a tool result."""
     kind = text_at(part, "type")
     if kind in {"image", "document"} and not text_at(part, "source", "type"):
         yield Violation("media", position, f"a {kind} block has no source", _SCHEMA)
 
 
 def _has_text(block: Any, role: Any) -> bool:
-    """Return whether a text says something; a model's may be white space, and goes back so."""
+    """Return whether a text block is valid; a model's may be white space and be sent back so."""
     text = text_at(block, "text")
     return bool(text if role == "assistant" else text.strip())
 
@@ -247,7 +247,7 @@ def _refused_call(position: int, block: Any) -> Iterator[Violation]:
 
 
 def _find_misplaced(messages: list[Any]) -> Iterator[Violation]:
-    """Look at where the first message stands, and each system message."""
+    """Check that there is a message, and the position of each system message."""
     spoken = [
         (position, message)
         for position, message in enumerate(messages)
@@ -263,7 +263,7 @@ def _find_misplaced(messages: list[Any]) -> Iterator[Violation]:
 
 
 def _misplaced_system(position: int, before: Any, after: Any) -> Iterator[Violation]:
-    """Look at both sides of a system message; a run of them is as one."""
+    """Check the neighbors of a system message; consecutive ones count as one."""
     if before is None:
         problem = "a system prompt goes into the request's `system`"
         yield Violation("order", position, problem, _SYSTEM)
@@ -279,11 +279,11 @@ def _misplaced_system(position: int, before: Any, after: Any) -> Iterator[Violat
 @attrs.frozen
 class _Turn:
     position: int
-    """Of its first message."""
+    """The position of the turn's first message."""
     role: Any
     blocks: tuple[Any, ...]
     silent: bool
-    """All contents are empty."""
+    """Whether all its contents are empty."""
 
     def ids(self, kind: str, field: str) -> tuple[str, ...]:
         found = (block for block in self.blocks if at(block, "type") == kind)
@@ -291,7 +291,7 @@ class _Turn:
 
 
 def _find_broken_turns(messages: list[Any], thinking: bool) -> Iterator[Violation]:
-    """Look at the turns; `thinking` is whether the request asks for it with a budget."""
+    """Check the turns; `thinking` is whether the request enables it with a budget."""
     turns = list(_turns(messages))
     steps = [
         Step(turn.position, turn.ids("tool_use", "id"), turn.ids("tool_result", "tool_use_id"))
@@ -323,7 +323,10 @@ def _says_something(content: Any) -> bool:
 
 
 def _empty(turn: _Turn, last: bool) -> Iterator[Violation]:
-    """A reply in the last place may be empty, and a message beside one that is not."""
+    """Check for an empty turn: only a reply in the last place may be empty.
+
+    A message may be empty if another message of its turn is not.
+    """
     if turn.silent and not (last and turn.role == "assistant"):
         yield Violation("empty_content", turn.position, f"the {turn.role} says nothing", _EMPTY)
 
@@ -336,7 +339,7 @@ def _late_results(turn: _Turn) -> Iterator[Violation]:
 
 
 def _server_results(turns: Sequence[_Turn]) -> Iterator[Violation]:
-    """Results of the server's tools follow their calls, in the same reply or an earlier one."""
+    """Check that results of server tools follow their calls, in the same or an earlier reply."""
     called: set[str] = set()
     for turn in turns:
         for block in turn.blocks if turn.role == "assistant" else ():
@@ -349,10 +352,10 @@ def _server_results(turns: Sequence[_Turn]) -> Iterator[Violation]:
 
 
 def _thoughtless(turns: Sequence[_Turn]) -> Iterator[Violation]:
-    """The reply whose calls are being answered starts with its thinking."""
+    """Check that the reply whose calls are being answered starts with its thinking."""
     if len(turns) < 2 or not turns[-1].ids("tool_result", "tool_use_id"):  # noqa: PLR2004  a pair
         return
-    # The words of the model and the results since the user last spoke are one turn of its thinking.
+    # For thinking, the replies and results since the last user message are a single turn.
     asking = turns[-2]
     for turn in reversed(turns[:-1]):
         if turn.role == "assistant":

@@ -1,6 +1,6 @@
-"""Why Converse would refuse a request for its shape. Each rule names where it is stated or quoted.
+"""Explain why Converse would reject a request's structure. Each rule names its source.
 
-Rules of a family of models are judged where the request names its model, by `modelId`.
+Rules of a model family are checked only if the request names its model in `modelId`.
 """
 
 import re
@@ -26,7 +26,7 @@ _API = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_"
 _ROLES = {"user", "assistant", "system"}
 _BLANK_SOURCE = "https://github.com/NousResearch/hermes-agent/pull/67978"
 _USERS = ("image", "document", "video")
-# The underscore is not in the rule and is taken: https://github.com/vercel/ai/pull/20366
+# The underscore is not in the rule, but is accepted: https://github.com/vercel/ai/pull/20366
 _DOCUMENT_NAME = re.compile(r"(?!.*\s\s)[a-zA-Z0-9\s()\[\]_-]{1,200}", re.DOTALL)
 
 
@@ -94,7 +94,7 @@ def _roles(_: Any, messages: list[Any]) -> Iterator[Violation]:
 def _pairing(_: Any, messages: list[Any]) -> Iterator[Violation]:
     """Find calls and results that do not match.
 
-    The service names the ids that it misses, counts the results, and refuses an id twice in a turn:
+    The service names the missing ids, counts the results, and rejects an id used twice in a turn:
     https://github.com/NousResearch/hermes-agent/issues/108584
     https://github.com/langgenius/dify-official-plugins/issues/765
     https://github.com/BerriAI/litellm/issues/20048
@@ -174,7 +174,7 @@ def _families(body: Any, messages: list[Any]) -> Iterator[Violation]:
 
 
 def _check_block(block: Any, role: str, position: int) -> Iterator[Violation]:
-    """Find what is wrong with a block of a message of that role."""
+    """Find violations in a block of a message with the given role."""
     if at(block, "text") == "":
         source = "https://github.com/earendil-works/pi/issues/4975"
         yield Violation("empty_content", position, "a text is empty", source)

@@ -1,8 +1,8 @@
-"""Why Google would refuse a request for the shape of its conversation.
+"""Explain why Google would reject the structure of a request's conversation.
 
-AI Studio and Vertex AI are judged alike, so that only what both refuse is a violation: a content
-that mixes results with other parts is refused by Vertex AI alone
-(https://github.com/Prism-Shadow/agenthub/pull/189). What only some models refuse is judged if the
+The rules are the same for AI Studio and Vertex AI, so only what both reject is a violation: a
+content that mixes results with other parts is rejected by Vertex AI alone
+(https://github.com/Prism-Shadow/agenthub/pull/189). Rules of only some models are checked if the
 request names its model.
 """
 
@@ -35,9 +35,9 @@ _SIGNED = "https://ai.google.dev/gemini-api/docs/thought-signatures"
 _LAST = "https://ai.google.dev/gemini-api/docs/generate-content/whats-new-gemini-3.6"
 _NAME = "https://ai.google.dev/api/caching#FunctionDeclaration"
 _ROLES = {"", "user", "model", "function"}
-"""A missing role is the user's; `function` is an older spelling of it, for results."""
+"""A missing role means the user; `function` is an older name of that role, for results."""
 _SIGNING = re.compile(r"gemini-(?:[3-9]|\d\d)(?!.*image)")
-"""Gemini 3 and later, but for image models, which do not enforce signatures (same page)."""
+"""Gemini 3 and later, except image models, which do not enforce signatures (same page)."""
 _NO_PREFILL = re.compile(r"gemini-(?:3\.[6-9]|3\.5-flash-lite|[4-9]|\d\d)")
 
 _KINDS = (
@@ -81,7 +81,7 @@ def validate(request: Mapping[str, Any], /) -> list[Violation]:
 
 @attrs.frozen
 class _Turn:
-    """One content, as the rules see it."""
+    """One content, with the data that the rules need."""
 
     position: int
     role: str
@@ -89,7 +89,7 @@ class _Turn:
     calls: list[Any]
     """The parts that are calls."""
     results: int
-    """How many parts are results."""
+    """The number of parts that are results."""
 
     @classmethod
     def read(cls, position: int, content: Any) -> "_Turn":
@@ -115,7 +115,7 @@ def _content_violations(turns: list[_Turn]) -> Iterator[Violation]:
 
 
 def _call_violations(turns: list[_Turn]) -> Iterator[Violation]:
-    """Check what comes before each turn of calls, and that all of them are answered after it."""
+    """Check what precedes each turn with calls, and that results for all calls follow it."""
     for turn in turns:
         if not turn.calls:
             continue
@@ -131,7 +131,7 @@ def _call_violations(turns: list[_Turn]) -> Iterator[Violation]:
 
 
 def _answers(turns: list[_Turn], position: int) -> int:
-    """Count the results in the contents that directly follow a turn of calls."""
+    """Return the number of results in the contents directly after a turn with calls."""
     found = 0
     for turn in turns[position + 1 :]:
         if not turn.results:
@@ -152,7 +152,7 @@ def _result_violations(turns: list[_Turn]) -> Iterator[Violation]:
 
 
 def _model_violations(turns: list[_Turn], model: str) -> Iterator[Violation]:
-    """Check what only some models demand."""
+    """Check the rules that only some models have."""
     if _SIGNING.search(model):
         for turn in turns[_current_turn(turns) :]:
             if turn.calls and not text_of(turn.calls[0], "thoughtSignature"):
@@ -164,7 +164,7 @@ def _model_violations(turns: list[_Turn], model: str) -> Iterator[Violation]:
 
 
 def _current_turn(turns: list[_Turn]) -> int:
-    """Find the latest content of the user's that holds more than results."""
+    """Return the index of the latest user content that has more than results."""
     asked = [turn.position for turn in turns if turn.role != "model" and _asks(turn)]
     return asked[-1] if asked else 0
 

@@ -1,8 +1,9 @@
-"""Why OpenAI would refuse a request for the shape of its conversation or of its tools.
+"""Explain why OpenAI would reject the structure of a request's conversation or tools.
 
-Other servers take a few things that OpenAI refuses (empty lists of calls and of tools): a request
-whose model is by its name another's is not measured by those rules. Mistral refuses more, and its
-own models are known by their names; Moonshot wants the thinking back that it was asked for.
+Other servers accept a few things that OpenAI rejects (empty lists of calls and of tools), so these
+rules do not apply if the model's name is not one of OpenAI's. Mistral rejects more; its own models
+are recognized by their names. Moonshot requires the reasoning to be sent back if thinking is
+enabled.
 """
 
 import re
@@ -35,7 +36,7 @@ _OPENAI_MODEL = re.compile(r"(ft:)?(gpt-?\d|o\d|chatgpt|codex|computer-use)")
 _MISTRAL_MODEL = re.compile(
     r"(mistral/)?(open-)?(mistral|mixtral|ministral|codestral|magistral|pixtral|devstral)-[a-z\d.-]+"
 )
-"""As Mistral's own server calls them. With another prefix or a tag they are served elsewhere."""
+"""The names on Mistral's own server. With another prefix or a tag, a model is served elsewhere."""
 
 _KIMI_MODEL = re.compile(r"(moonshot(ai)?/)?kimi-.+")
 _MAX_TOOLS = 128
@@ -105,16 +106,16 @@ def _message(position: int, message: Any) -> Iterator[Violation]:
 
 
 def _speaks(message: Any) -> bool:
-    """Return whether an assistant may leave its content out."""
+    """Return whether an assistant message is allowed to have no content."""
     return any(at(message, key) for key in ("tool_calls", "function_call", "refusal", "audio"))
 
 
 def _ids(position: int, message: Any, *, longest: int | None) -> Iterator[Violation]:
-    """Look at the ids of calls.
+    """Check the ids of calls.
 
-    Google's endpoint, for one, gives empty ids and takes them back:
-    https://github.com/openai/openai-dotnet/issues/428. A router, known by a model such as
-    `vendor/name`, takes longer ones than OpenAI, of 47 characters for one.
+    Google's endpoint, for example, sends empty ids and accepts them back:
+    https://github.com/openai/openai-dotnet/issues/428. A router, recognized by a model name such as
+    `vendor/name`, accepts longer ids than OpenAI does, such as one of 47 characters.
     """
     for call in items_at(message, "tool_calls"):
         call_id = text_at(call, "id")
@@ -138,16 +139,16 @@ def _call(position: int, call: Any) -> Iterator[Violation]:
 
 
 def _unpaired(messages: list[Any]) -> Iterator[Violation]:
-    """Find what is unpaired. An id may name a call of an earlier round again: that is served.
+    """Find unpaired calls and results. An id of an earlier round's call may be used again.
 
-    tau-bench's sessions with OpenAI's models go on for dozens of messages after such an id:
+    tau-bench's sessions with OpenAI's models continue for dozens of messages after such an id:
     https://github.com/sierra-research/tau-bench (historical_trajectories).
     """
     yield from find_unpaired(_steps(messages), _PAIRS)
 
 
 def _steps(messages: list[Any]) -> Iterator[Step]:
-    """Yield the messages as steps: results that follow each other are one."""
+    """Yield the messages as steps; consecutive results are one step."""
     answers: list[str] = []
     for position, message in enumerate(messages):
         role = text_at(message, "role")
@@ -190,7 +191,7 @@ def _mistral(messages: list[Any]) -> Iterator[Violation]:
 
 
 def _kimi(body: Any) -> Iterator[Violation]:
-    """Find calls without their thinking, where it was asked for in so many words."""
+    """Find calls without their reasoning in a request that explicitly enables thinking."""
     asked = text_at(body, "thinking", "type") == "enabled"
     if not (asked and _KIMI_MODEL.fullmatch(text_at(body, "model"))):
         return

@@ -1,9 +1,10 @@
-"""Why a server of this API would refuse a request for its shape.
+"""Explain why a server of the Responses API would reject a request's structure.
 
-OpenAI pairs calls and outputs by their ids wherever they stand; DeepSeek wants them side by side.
-With `previous_response_id`, `conversation`, `prompt` or an item reference, the other half of a
-pair may be on the server, so pairs are not judged. An item that says it must stand with the
-reasoning of its response cannot be told from one that was produced without any.
+OpenAI pairs calls and outputs by their ids, at any position; DeepSeek requires them to be adjacent.
+With `previous_response_id`, `conversation`, `prompt` or an item reference, the other half of a pair
+may be stored on the server, so pairs are not checked. It is also not checked whether an item lacks
+the reasoning that it depends on: such an item cannot be distinguished from one that was produced
+without reasoning.
 """
 
 import re
@@ -39,10 +40,10 @@ _DUPLICATE_SOURCE = "https://github.com/continuedev/continue/issues/10723"
 _UNSEALED_SOURCE = "https://github.com/vercel/ai/issues/7543"
 _REASONING_SOURCE = "https://github.com/vercel/ai/issues/7099"
 _RESPONSE = re.compile(r"rs_([0-9a-f]{16})[0-9a-f]{16,}")
-"""An id of reasoning and what it has in common with the others of its response (recorded)."""
+"""A reasoning item's id. The group is the part that all ids of a response share (recorded)."""
 _ORDER_SOURCE = "https://github.com/deepseek-ai/awesome-deepseek-integration/issues/740"
 _ROLES = {"user", "assistant", "system", "developer"}
-# https://github.com/openai/openai-python/issues/2677 quotes the refusal of a tool's role.
+# The issue quotes the error for the role `tool`.
 _ROLE_SOURCE = "https://github.com/openai/openai-python/issues/2677"
 _CONTENT_SOURCE = "https://github.com/QuantumNous/new-api/issues/4776"
 _CHAT_SOURCE = "https://github.com/MervinPraison/PraisonAI/issues/3934"
@@ -92,7 +93,7 @@ def _position(violation: Violation) -> int:
 
 
 def _duplicates(items: list[Any]) -> Iterator[Violation]:
-    """Each id names one item, and each call id one call and one output until it is answered."""
+    """Find ids that name two items, and call ids used again before their call was answered."""
     seen: set[tuple[str, str]] = set()
     for position, item in enumerate(items):
         side = "call" if type_of(item) in _ANSWERS else "output"
@@ -111,9 +112,10 @@ def _duplicates(items: list[Any]) -> Iterator[Violation]:
 
 
 def _thinking(items: list[Any], *, openais: bool) -> Iterator[Violation]:
-    """Reasoning stands before what the model made of it. OpenAI's reasoning has ids in rs_.
+    """Find reasoning without the item that followed it. OpenAI's reasoning ids begin with rs_.
 
-    OpenAI's ids begin alike in one response: reasoning before that of another has lost its item.
+    The ids of an OpenAI response share a prefix. Reasoning directly before the reasoning of another
+    response has therefore lost its item.
     """
     for position, item in enumerate(items):
         own = text_at(item, "id")
@@ -128,13 +130,13 @@ def _thinking(items: list[Any], *, openais: bool) -> Iterator[Violation]:
 
 
 def _is_of_another(reasoning: Any, follower: Any) -> bool:
-    """Whether both are reasoning, by their ids of two responses."""
+    """Return whether both items are reasoning, with ids from different responses."""
     ids = [_RESPONSE.match(text_at(item, "id")) for item in (reasoning, follower)]
     return all(ids) and len({found[1] for found in ids if found}) > 1
 
 
 def _unsealed(items: list[Any]) -> Iterator[Violation]:
-    """Reasoning that was not stored is in the request, encrypted, or it is not found."""
+    """Find reasoning that is neither stored nor encrypted in the request."""
     for position, item in enumerate(items):
         if is_unsealed(item):
             problem = f"nothing is stored, and the reasoning {item['id']!r} is not encrypted here"
@@ -147,7 +149,7 @@ def _is_products(item: Any) -> bool:
 
 @attrs.frozen
 class _Pairs:
-    """The calls that a request makes and the outputs that it answers them with."""
+    """The calls in a request and the outputs that answer them."""
 
     items: list[Any]
 
@@ -177,7 +179,7 @@ class _Pairs:
 
 
 def _order(items: list[Any]) -> Iterator[Violation]:
-    """Between a call and its output stand calls and outputs only."""
+    """Check that there are only calls and outputs between a call and its output."""
     waiting, shells = set[str](), shell_ids(items)
     for position, item in enumerate(items):
         kind, call_id = type_of(item), answered_id(item, shells)
@@ -191,7 +193,7 @@ def _order(items: list[Any]) -> Iterator[Violation]:
 
 
 def _check_item(position: int, item: Any, model: str) -> Iterator[Violation]:
-    """Return what is wrong with an item by itself.
+    """Find violations in an item by itself.
 
     >>> [found.rule for found in _check_item(0, {"role": "tool", "content": "text"}, "gpt-5")]
     ['role']
@@ -213,7 +215,7 @@ def _check_item(position: int, item: Any, model: str) -> Iterator[Violation]:
 
 
 def _check_tools(tools: Any) -> Iterator[Violation]:
-    """Return which functions have a name that is refused."""
+    """Find functions with a name that is rejected."""
     for tool in items_at(tools):
         name = at(tool, "name")
         if at(tool, "type") == "function" and not TOOL_NAMES.accept(name):
@@ -259,7 +261,7 @@ def _function(position: int, item: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _item_id(position: int, item: Any, kind: str) -> Iterator[Violation]:
-    """Check an id as OpenAI does; other servers of this API name items as they please."""
+    """Check an item id by OpenAI's rules; other servers of this API use ids of any form."""
     named = text_at(item, "id")
     prefix = _PREFIXES.get(kind, "")
     if named and not named.startswith(prefix):
