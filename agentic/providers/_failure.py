@@ -30,7 +30,7 @@ def provider_errors(
     Raises:
         ContextOverflow: the request does not fit the model's window.
         IncompleteReply: the connection was lost in the middle of a reply.
-        RequestFailed: the provider refused for another reason, or did not answer.
+        RequestFailed: the provider refused the request for another reason, or did not answer.
     """
     try:
         yield

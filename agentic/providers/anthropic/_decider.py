@@ -40,7 +40,7 @@ _LARGEST_UNSTREAMED = 8192
 _LARGE_REPLY = 32_000
 
 _PARTS_OF_WINDOW = 8
-"""The default reply limit is `_LARGE_REPLY` tokens, or this fraction of a larger window.
+"""The default reply limit is `_LARGE_REPLY` tokens, or the window divided by this if larger.
 
 Models before Claude 4.5 reject a request if its input plus `max_tokens` exceed the window
 (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons, 2026-11), so
@@ -49,8 +49,8 @@ file that an agent writes in one call seldom takes 32,000 tokens, and one that i
 written again."""
 
 _MOST_OF_WINDOW = 4
-"""The upper bound for a small window, as a fraction of it, even if the model's reply could fill the
-whole window. A `budget.Policy` reserves the same fraction by default."""
+"""In a small window, a reply may have at most the window divided by this, even if the model's reply
+could fill the whole window. A `budget.Policy` reserves the same share by default."""
 
 _PAUSES = {"pause_turn", "compaction"}
 _MOST_PAUSES = 5
@@ -109,7 +109,7 @@ class Decider:
         Raises:
             ContextOverflow: the request does not fit the model's window.
             IncompleteReply: the connection was lost in the middle of a long reply.
-            RequestFailed: the provider refused for another reason, or did not answer.
+            RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         body = self._body(request)
         if body["max_tokens"] > _LARGEST_UNSTREAMED:
@@ -128,7 +128,7 @@ class Decider:
         Raises:
             ContextOverflow: the request does not fit the model's window.
             IncompleteReply: the stream ended in the middle of the reply.
-            RequestFailed: the provider refused for another reason, or did not answer.
+            RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         body = self._body(request)
         responses: list[Any] = []

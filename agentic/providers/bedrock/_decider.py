@@ -77,7 +77,7 @@ class Decider:
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
-            RequestFailed: the provider refused for another reason, or did not answer.
+            RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         with self._errors():
             response = await self._ask(self.client.converse, request)
@@ -89,7 +89,7 @@ class Decider:
         Raises:
             ContextOverflow: the request does not fit the model's window.
             IncompleteReply: the stream ended in the middle of the reply.
-            RequestFailed: the provider refused for another reason, or did not answer.
+            RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         streamed = StreamedResponse(self.model)
         with self._errors(lambda: streamed.text):

@@ -59,7 +59,7 @@ class Decider:
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
-            RequestFailed: the provider refused for another reason, or did not answer.
+            RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         call = self._call(request, should_return_http_response=True)
         with self._errors():
@@ -72,7 +72,7 @@ class Decider:
         Raises:
             ContextOverflow: the request does not fit the model's window.
             IncompleteReply: the stream ended in the middle of the reply.
-            RequestFailed: the provider refused for another reason, or did not answer.
+            RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         streamed = StreamedResponse(model=self.model)
         with self._errors(lambda: streamed.text):

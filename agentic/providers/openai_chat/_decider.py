@@ -57,7 +57,7 @@ class Decider:
         Raises:
             ContextOverflow: the request does not fit the model's window. If the server truncated it
                 silently, this is detected from the usage where possible.
-            RequestFailed: the provider refused for another reason, or did not answer.
+            RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         create: Any = self.client.chat.completions.create
         with self._errors():
@@ -73,7 +73,7 @@ class Decider:
         Raises:
             ContextOverflow: the request does not fit the model's window.
             IncompleteReply: the stream ended in the middle of the reply.
-            RequestFailed: the provider refused for another reason, or did not answer.
+            RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         create: Any = self.client.chat.completions.create
         usage = self.options.get("stream_options", {"include_usage": True})

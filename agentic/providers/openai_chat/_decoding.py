@@ -135,8 +135,8 @@ def _arguments(given: Any) -> str:
 def custom_of(call: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the `custom` field of a call to a custom tool; None for a call to a function.
 
-    Snowflake sends an empty `custom` with every `function`. The call's type decides, or the name if
-    there is no type.
+    Snowflake sends an empty `custom` with every `function`. The call's type decides, or else the
+    names.
 
     >>> custom_of({"type": "function", "function": {"name": "f"}, "custom": {"name": ""}}) is None
     True

@@ -81,7 +81,7 @@ class Decider:
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
-            RequestFailed: the provider refused for another reason, or did not answer.
+            RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         with self._errors():
             response = plain(await self._create(request))
@@ -95,7 +95,7 @@ class Decider:
         Raises:
             ContextOverflow: the request does not fit the model's window.
             IncompleteReply: the stream ended in the middle of the reply.
-            RequestFailed: the provider refused for another reason, or did not answer.
+            RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         streamed = StreamedResponse(self.model)
         with self._errors(lambda: streamed.text):

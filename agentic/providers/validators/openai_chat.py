@@ -1,9 +1,9 @@
 """Explain why OpenAI would reject the structure of a request's conversation or tools.
 
 Other servers accept a few things that OpenAI rejects (empty lists of calls and of tools), so these
-rules do not apply if the model's name is not one of OpenAI's. Mistral rejects more; its own models
-are recognized by their names. Moonshot requires the reasoning to be sent back if thinking is
-enabled.
+rules do not apply to a model that, by its name, is another provider's. Mistral rejects more; its
+own models are recognized by their names. Moonshot requires the reasoning to be sent back if
+thinking is enabled.
 """
 
 import re
