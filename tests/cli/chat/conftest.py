@@ -97,7 +97,10 @@ class Terminal:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and self._read(0.1):
             pass
-        return self.process.wait(max(1.0, deadline - time.monotonic()))
+        try:
+            return self.process.wait(max(1.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise AssertionError("\n".join(["the process goes on:", *self.lines])) from None
 
     def close(self) -> None:
         """Leave nothing behind."""
