@@ -126,6 +126,7 @@ class Terminal:
 
 def _be_controlled() -> None:
     """Make stdin the controlling terminal, so that Ctrl-C is a signal."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell ignores it for what runs behind it
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
