@@ -94,7 +94,7 @@ class Session:
             must_be_async("store", value, method, f"async {method}()", remedy)
 
     @_archive.default
-    def _make_ledger(self) -> SessionArchive:
+    def _make_archive(self) -> SessionArchive:
         return SessionArchive(self.store)
 
     def __attrs_post_init__(self) -> None:

@@ -114,7 +114,7 @@ def _kind(block: Any) -> Any:
 
 
 def name_calls(turns: Sequence[Turn], *, rename_reused: bool = False) -> list[Turn]:
-    """Give each rebuilt call, and its result, a unique id that the API accepts.
+    """Assign a unique id that the API accepts to each rebuilt call and to its result.
 
     Calls that are sent back unchanged keep their ids, even if a later turn uses an id again:
     servers that number the calls of each reply from 0 accept that. With `rename_reused`, only the
