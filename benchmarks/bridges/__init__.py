@@ -1,0 +1,1 @@
+"""What each bridge costs and keeps, next to the framework's own middleware."""
