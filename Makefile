@@ -11,7 +11,7 @@ PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 FULL := --hypothesis-profile=full
 MODEL := .venv-model/ready
 
-.PHONY: demo quick test test-all test-model lint unit bench picture docs messages mutants format
+.PHONY: demo quick test test-all test-model test-bridges lint unit bench picture docs messages mutants format
 
 demo: $(READY)
 	$(BIN)/python examples/mono-like --window 8000 "read agentic/loop/_run.py \
@@ -38,6 +38,11 @@ test-all: $(READY) $(MODEL) lint
 # A small model on this machine, served by llama.cpp: built from source once (10 to 30 minutes).
 test-model: $(READY) $(MODEL)
 	$(BIN)/pytest -m model tests/model
+
+# Each bridge with the oldest and the newest versions of its framework, in environments of their own.
+# One bridge: make test-bridges ONLY=langchain
+test-bridges: $(READY)
+	$(BIN)/python tests/bridges/run_versions.py $(ONLY)
 
 lint: $(READY)
 	$(BIN)/ruff check
