@@ -18,6 +18,7 @@ __all__ = [
     "Connection",
     "anthropic",
     "bedrock",
+    "cohere",
     "connect",
     "gemini",
     "kit",

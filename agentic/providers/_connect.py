@@ -1,7 +1,7 @@
 """Create a decider from `provider:name`, with a client that the provider's SDK configures.
 
 The SDK reads its own environment (OPENAI_API_KEY and OPENAI_BASE_URL, ANTHROPIC_API_KEY,
-GEMINI_API_KEY, AWS_REGION and the rest of the AWS chain). This module reads none of it.
+GEMINI_API_KEY, CO_API_KEY, AWS_REGION and the rest of the AWS chain). This module reads none of it.
 """
 
 import difflib
@@ -66,6 +66,7 @@ _OPENAI = _Sdk("openai", "openai", lambda sdk: sdk.AsyncOpenAI())
 _SDKS: Mapping[str, _Sdk] = {
     "anthropic": _Sdk("anthropic", "anthropic", _anthropic),
     "bedrock": _Sdk("bedrock", "boto3", lambda sdk: sdk.client("bedrock-runtime")),
+    "cohere": _Sdk("cohere", "cohere", lambda sdk: sdk.AsyncClientV2()),
     "gemini": _Sdk("gemini", "google.genai", _gemini),
     "openai_chat": _OPENAI,
     "openai_responses": _OPENAI,

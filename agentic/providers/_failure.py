@@ -12,7 +12,7 @@ from agentic.providers.overflow._error_text import status_of
 
 __all__ = ["counted_tokens", "known_window", "provider_errors", "reported_error"]
 
-_SDKS = {"openai", "anthropic", "google", "boto3", "botocore"}
+_SDKS = {"openai", "anthropic", "google", "boto3", "botocore", "cohere"}
 _TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "urllib3", "requests"}
 """Packages whose exceptions concern the provider or the connection to it. Exceptions from elsewhere
 are mistakes in the call and are not translated."""

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from agentic.loop import Decision
 from agentic.messages import Message, ToolCall, ToolResult
-from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
+from agentic.providers import anthropic, bedrock, cohere, gemini, openai_chat, openai_responses
 from agentic.providers.bedrock._encoding import TOOL_NAMES
+from agentic.providers.cohere._encoding import TOOL_NAMES as COHERES
 from agentic.providers.gemini._encoding import TOOL_NAMES as GOOGLES
 from agentic.tools import ToolDefinition
 
-ADAPTERS: list[Any] = [anthropic, bedrock, gemini, openai_chat, openai_responses]
+ADAPTERS: list[Any] = [anthropic, bedrock, cohere, gemini, openai_chat, openai_responses]
 REFUSED = "2.files"
 """By all: for its dot, and for its digit in the first place."""
 
@@ -38,7 +39,7 @@ def _round(name: str) -> list[Message]:
     ]
 
 
-@given(st.text(max_size=200), st.sampled_from([TOOL_NAMES, GOOGLES]))
+@given(st.text(max_size=200), st.sampled_from([TOOL_NAMES, GOOGLES, COHERES]))
 def test_every_name_becomes_one_that_is_accepted_and_stays_it(name: str, rule: Any) -> None:
     """The empty one, a long one and one of lone surrogates too."""
     assert rule.accept(rule.wire(name))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agentic.errors import IncompleteReply, ProviderError
 from agentic.loop import Decision
-from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
+from agentic.providers import anthropic, bedrock, cohere, gemini, openai_chat, openai_responses
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +27,10 @@ def _chat(**delta: Any) -> dict[str, Any]:
 def _block(index: int, kind: str, **fields: Any) -> dict[str, Any]:
     start = {"type": "content_block_start", "index": index, "content_block": {"type": kind}}
     return start if not fields else {**start, "type": "content_block_delta", "delta": fields}
+
+
+def _cohere(kind: str, index: int = 0, **message: Any) -> dict[str, Any]:
+    return {"type": kind, "index": index, "delta": {"message": message}}
 
 
 def _part(**part: Any) -> dict[str, Any]:
@@ -104,6 +108,17 @@ EVENTS: Mapping[ModuleType, list[dict[str, Any]]] = {
         _chat(audio={"id": "au", "transcript": "Hey"}, function_call={"name": "f"}),
         {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
         {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 3}},
+    ],
+    cohere: [
+        {"type": "message-start", "id": "1", "delta": {"message": {"role": "assistant"}}},
+        _cohere("tool-plan-delta", tool_plan="I look."),
+        _cohere("content-start", content={"type": "thinking", "thinking": ""}),
+        _cohere("content-delta", content={"thinking": "Hm."}),
+        _cohere("content-delta", 1, content={"text": "Hi."}),
+        _cohere("tool-call-start", tool_calls={"id": "c", "function": {"name": "f"}}),
+        _cohere("tool-call-delta", tool_calls={"function": {"arguments": "{}"}}),
+        _cohere("citation-start", citations={"start": 0, "end": 3}),
+        {"type": "message-end", "delta": {"finish_reason": "TOOL_CALL", "usage": {"tokens": {}}}},
     ],
     openai_responses: [
         {"type": "response.created", "response": {"model": "m", "output": []}},

@@ -31,10 +31,10 @@ from agentic.messages._decoding import (
     decoded_result,
     is_untouched,
 )
-from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
+from agentic.providers import anthropic, bedrock, cohere, gemini, openai_chat, openai_responses
 from agentic.testing import conversations
 
-ADAPTERS = [openai_chat, anthropic, gemini, openai_responses, bedrock]
+ADAPTERS = [openai_chat, anthropic, gemini, openai_responses, bedrock, cohere]
 COPIES: list[Callable[[Message], Message]] = [
     copy.copy,
     copy.deepcopy,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from agentic import history, limits, loop, session, testing, tokens, tools
 from agentic.context import budget, compactors, config, strategies
 from agentic.history import postgres, sqlite
-from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
+from agentic.providers import anthropic, bedrock, cohere, gemini, openai_chat, openai_responses
 
 if TYPE_CHECKING:
     import acme  # noqa: TC004  in examples/acme-adapter, which only mypy has on its way
@@ -135,4 +135,4 @@ def scripted_executors() -> list[loop.Executor]:
 
 
 def adapters() -> list[testing.Adapter]:
-    return [acme, anthropic, bedrock, gemini, openai_chat, openai_responses]
+    return [acme, anthropic, bedrock, cohere, gemini, openai_chat, openai_responses]

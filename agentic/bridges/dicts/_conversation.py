@@ -48,8 +48,8 @@ class Conversation:
     (40, True, True, 'system')
 
     Args:
-        wire: an adapter of `agentic.providers`: openai_chat, openai_responses, anthropic, gemini or
-            bedrock.
+        wire: an adapter of `agentic.providers`: openai_chat, openai_responses, anthropic, gemini,
+            bedrock or cohere.
         window: the name of a model, the size of its window in tokens, or a complete Policy.
         compactor: writes the summaries; by default a Digest, which needs no model.
         strategies: applied to the history to make the view.
@@ -93,7 +93,7 @@ class Conversation:
             self.compactor = Digest(max_tokens=_digest_tokens(policy), counter=self.counter)
         self._form = FORMS[name]
         self._reader = ItemReader(self.wire.IncrementalDecoder(), self._form.takes_texts)
-        has_system_role = name in {"openai_chat", "openai_responses"}
+        has_system_role = name in {"openai_chat", "openai_responses", "cohere"}
         self._writer = ItemWriter(self.wire, has_system_role, parts_users=name == "bedrock")
         self._view = View(
             policy,

@@ -194,10 +194,11 @@ def describe_tools(tools: Any) -> str:
     return json.dumps(plain(tools), ensure_ascii=False, default=str) if tools else ""
 
 
+_CHAT = RequestForm("messages", lambda _: None, _unchanged, lambda request: request.get("tools"))
+
 FORMS: Mapping[str, RequestForm] = {
-    "openai_chat": RequestForm(
-        "messages", lambda _: None, _unchanged, lambda request: request.get("tools")
-    ),
+    "openai_chat": _CHAT,
+    "cohere": _CHAT,
     "openai_responses": RequestForm(
         "input",
         lambda request: request.get("instructions"),

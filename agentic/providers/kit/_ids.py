@@ -19,6 +19,7 @@ from agentic.tools import ToolDefinition
 __all__ = ["KnownIds", "NameRule", "UniqueIds", "number_ids"]
 
 _OTHER = re.compile(r"[^a-zA-Z0-9_-]")
+_NO_WORD = re.compile(r"[^a-zA-Z0-9_]")
 
 
 @attrs.frozen
@@ -27,7 +28,7 @@ class NameRule:
 
     accepted: re.Pattern[str]
     """Must match the whole name. It has to accept any name of up to `longest` characters that
-    consists of _ followed by letters, digits, _ and -."""
+    consists of _ followed by letters, digits and _."""
     longest: int
     """The maximum length, in characters."""
 
@@ -45,8 +46,10 @@ class NameRule:
         if self.accept(name):
             return name
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        rewritten = f"{_OTHER.sub('_', name)[: self.longest - 10]}_{digest}"
-        return rewritten if self.accept(rewritten) else f"_{rewritten}"
+        with_dashes = f"{_OTHER.sub('_', name)[: self.longest - 10]}_{digest}"
+        words = f"{_NO_WORD.sub('_', name)[: self.longest - 10]}_{digest}"
+        spellings = (with_dashes, f"_{with_dashes}", words)
+        return next(filter(self.accept, spellings), f"_{words}")
 
     def restore(self, decision: Decision, tools: Iterable[ToolDefinition]) -> Decision:
         """Return the decision with the original tool names restored in its calls."""

@@ -1,4 +1,4 @@
-"""The five wires, conversations in their forms, and what each of their validators says."""
+"""The six wires, conversations in their forms, and what each of their validators says."""
 
 import copy
 import json
@@ -13,16 +13,16 @@ import pytest
 from agentic.bridges.dicts import Conversation
 from agentic.context.budget import Policy
 from agentic.messages import Message, ToolCall, ToolResult
-from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
+from agentic.providers import anthropic, bedrock, cohere, gemini, openai_chat, openai_responses
 from agentic.tokens import CharCounter
 
-WIRES = [openai_chat, openai_responses, anthropic, gemini, bedrock]
+WIRES = [openai_chat, openai_responses, anthropic, gemini, bedrock, cohere]
 KEYS = {"openai_responses": "input", "gemini": "contents"}
 
 
 @pytest.fixture(params=WIRES, ids=lambda wire: wire.NAME)
 def wire(request: pytest.FixtureRequest) -> ModuleType:
-    """Return each of the five wires."""
+    """Return each of the six wires."""
     found: ModuleType = request.param
     return found
 

@@ -1,0 +1,44 @@
+"""Cohere's Chat API, version 2, which North and private deployments support too.
+
+Start with `Decider`, `decode` and `encode`.
+
+Each message is one message on the wire, except that a tool message with several results becomes
+several. A message without a payload that can be sent back is rebuilt from its fields as follows:
+
+- The system prompt, leading system messages and a summary become system messages, in place.
+- What the assistant says along with calls is its `tool_plan`, otherwise its `content`.
+- A user's images become parts of the content. All other media are named in the text.
+- A tool's error and notice become part of the result's text, since the wire format has no flag.
+- Reasoning is sent only within the payload that it came in.
+- An empty user, system or assistant message is left out. A conversation without a user message gets
+  a short neutral one.
+- These are replaced, always in the same way: an id that is empty or used twice in a round, a name
+  that Cohere rejects, arguments that are not a JSON object, and a lone surrogate.
+
+Version 1 of the API, with `chat_history`, is a different format and not supported.
+"""
+
+from agentic.providers.cohere._decider import Decider
+from agentic.providers.cohere._decoding import NAME, IncrementalDecoder, decode, decode_request
+from agentic.providers.cohere._encoding import encode, encode_request, encode_tools, validate
+from agentic.providers.cohere._replies import STOP_WORDS, decode_response, stop_reason, usage
+from agentic.providers.cohere._streaming import StreamedResponse
+from agentic.providers.overflow import is_context_overflow
+
+__all__ = [
+    "NAME",
+    "STOP_WORDS",
+    "Decider",
+    "IncrementalDecoder",
+    "StreamedResponse",
+    "decode",
+    "decode_request",
+    "decode_response",
+    "encode",
+    "encode_request",
+    "encode_tools",
+    "is_context_overflow",
+    "stop_reason",
+    "usage",
+    "validate",
+]

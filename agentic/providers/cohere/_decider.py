@@ -1,0 +1,91 @@
+"""A decider that calls a model through Cohere's Chat API."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractContextManager, aclosing
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from agentic.errors import RequestFailed
+from agentic.limits import ModelLimits, lookup
+from agentic.loop import Decision, Input
+from agentic.providers._failure import known_window, provider_errors, reported_error
+from agentic.providers.cohere._decoding import NAME
+from agentic.providers.cohere._encoding import TOOL_NAMES, encode_request
+from agentic.providers.cohere._replies import decode_response
+from agentic.providers.cohere._streaming import StreamedResponse
+from agentic.providers.kit import at, plain, text_at
+
+if TYPE_CHECKING:
+    from cohere import AsyncClientV2
+
+__all__ = ["Decider"]
+
+
+@attrs.frozen
+class Decider:
+    """Calls one model with the official SDK's `chat` and `chat_stream`."""
+
+    client: "AsyncClientV2" = attrs.field(repr=False)
+    """It supplies the API key, the server address and timeouts."""
+    model: str
+    options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
+    """Additional arguments of the call, such as temperature, max_tokens and thinking. `tools` are
+    added after those of the request."""
+    _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """Return `provider:model`."""
+        return f"{NAME}:{self.model}"
+
+    def limits(self) -> ModelLimits:
+        """Return the model's limits in tokens: those passed in, else those in the catalog."""
+        return self._limits or lookup(self.model)
+
+    async def decide(self, request: Input, /) -> Decision:
+        """Request the whole reply as one response.
+
+        Raises:
+            ContextOverflow: the request does not fit the model's window.
+            RequestFailed: the provider refused the request for another reason, or did not answer.
+        """
+        chat: Any = self.client.chat
+        with self._errors():
+            body = plain(await chat(**self._call(request)))
+        if not isinstance(at(body, "message"), dict):
+            problem = text_at(body, "message") or f"an answer without a message: {body!r:.500}"
+            if text_at(body, "message"):
+                window = known_window(self.limits())
+                raise reported_error(body, NAME, self.model, None, problem, window=window)
+            raise RequestFailed(NAME, None, problem)
+        return TOOL_NAMES.restore(decode_response(body), request.tools)
+
+    async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
+        """Yield the reply's text as it arrives, then the complete Decision.
+
+        Raises:
+            ContextOverflow: the request does not fit the model's window.
+            IncompleteReply: the stream ended in the middle of the reply.
+            RequestFailed: the provider refused the request for another reason, or did not answer.
+        """
+        chat_stream: Any = self.client.chat_stream
+        streamed = StreamedResponse(self.model, known_window(self.limits()))
+        with self._errors(lambda: streamed.text):
+            # The SDK's generator closes its connection only when it is closed itself.
+            async with aclosing(chat_stream(**self._call(request))) as events:
+                async for event in events:
+                    if piece := streamed.feed(event):
+                        yield piece
+        yield TOOL_NAMES.restore(decode_response(streamed.response()), request.tools)
+
+    def _call(self, request: Input) -> dict[str, Any]:
+        said = encode_request(
+            request.history, system_prompt=request.system_prompt, tools=request.tools
+        )
+        tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
+        options = {key: value for key, value in self.options.items() if key != "tools"}
+        return {"model": self.model, **options, **said, **({"tools": tools} if tools else {})}
+
+    def _errors(self, received: Callable[[], str] = str) -> AbstractContextManager[None]:
+        return provider_errors(NAME, self.model, known_window(self.limits()), received)

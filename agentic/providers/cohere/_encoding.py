@@ -1,0 +1,167 @@
+"""Encode messages and tools for the wire."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agentic.messages import Media, Message, ToolCall, close_open_rounds, split_rounds
+from agentic.providers.cohere._decoding import NAME, decode_message, image_part
+from agentic.providers.kit import (
+    NameRule,
+    arguments_as_text,
+    native_payload,
+    number_ids,
+    parse_object,
+    replace_surrogates,
+    text_at,
+)
+from agentic.providers.kit._messages import (
+    is_untouched,
+    join_runs,
+    media_note,
+    merge_replies,
+    results_with_content,
+    text_with_media,
+)
+from agentic.tools import ToolDefinition
+
+if TYPE_CHECKING:
+    from agentic.providers.validators import Violation
+
+__all__ = ["TOOL_NAMES", "encode", "encode_request", "encode_tools", "validate"]
+
+TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}"), 64)
+"""No dashes: https://github.com/lobehub/lobehub/pull/4216 quotes the error. The length is that of
+other providers; Cohere documents none."""
+_GO_ON = "Go on."
+
+
+def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
+    """Return a request's `messages`. A truncated history is not repaired; see `encode_request`.
+
+    >>> encode([Message("user", "Why is the build red?")])
+    [{'role': 'user', 'content': 'Why is the build red?'}]
+    """
+    wire: list[dict[str, Any]] = []
+    for message in messages:
+        payload = _sendable_payload(message)
+        wire += _written(message) if payload is None else [payload]
+    return wire
+
+
+def encode_request(
+    messages: Sequence[Message], *, system_prompt: str = "", tools: Sequence[ToolDefinition] = ()
+) -> dict[str, Any]:
+    """Return the request fields for a conversation, in a form that the provider accepts.
+
+    Open rounds are closed; orphaned results and empty messages are left out. Assistant messages
+    whose calls are answered together are merged.
+
+    >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["messages"][0]
+    {'role': 'system', 'content': 'Be brief.'}
+    """
+    closed = join_runs(close_open_rounds(list(messages)), lambda replies: [merge_replies(replies)])
+    wire = encode(_with_ids(closed))
+    untouched = all(message.native and message.native.provider == NAME for message in messages)
+    if not (wire and untouched) and not any(text_at(each, "role") == "user" for each in wire):
+        first = (at for at, each in enumerate(wire) if text_at(each, "role") != "system")
+        wire.insert(next(first, len(wire)), {"role": "user", "content": _GO_ON})
+    if system_prompt:
+        wire.insert(0, {"role": "system", "content": system_prompt})
+    request = {"messages": replace_surrogates(wire)}
+    return {**request, "tools": encode_tools(tools)} if tools else request
+
+
+def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
+    """Return the definitions of the tools that the model may call.
+
+    >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["function"]["name"]
+    'now'
+    """
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": TOOL_NAMES.wire(tool.name),
+                "description": replace_surrogates(tool.description),
+                "parameters": replace_surrogates(dict(tool.parameters)),
+            },
+        }
+        for tool in tools
+    ]
+
+
+def validate(request: Mapping[str, Any], /) -> "list[Violation]":
+    """Return the reasons why the provider would reject the request's structure, if any.
+
+    >>> [found.rule for found in validate({"messages": [{"role": "tool", "content": "text"}]})]
+    ['orphaned_result']
+    """
+    from agentic.providers.validators import cohere  # noqa: PLC0415  loaded at the first call
+
+    return cohere.validate(request)
+
+
+def _sendable_payload(message: Message) -> Any:
+    """Return the payload if it may be sent: it says the same, and its arguments are objects."""
+    if not all(parse_object(call.arguments) is not None for call in message.tool_calls):
+        return None
+    if is_untouched(message, NAME):
+        return message.native.payload if message.native else None
+    return native_payload(message, NAME, decode_message, TOOL_NAMES.wire)
+
+
+def _with_ids(messages: list[Message]) -> list[Message]:
+    """Return a closed conversation in which no round has a call without an id of its own."""
+    if not any(map(_has_unclear_ids, messages)):
+        return messages
+    given: list[Message] = []
+    for found in split_rounds(messages):
+        unclear = any(map(_has_unclear_ids, found.messages))
+        given += number_ids(found.messages) if unclear else found.messages
+    return given
+
+
+def _has_unclear_ids(message: Message) -> bool:
+    ids = [call.id for call in message.tool_calls]
+    return "" in ids or len(set(ids)) < len(ids)
+
+
+def _written(message: Message) -> Iterator[dict[str, Any]]:
+    """Write a message from its fields."""
+    if message.role == "tool":
+        results = results_with_content(message)
+        notes = [media_note(media) for media in message.media]
+        for result in results:
+            last = notes if result is results[-1] else []
+            text = "\n".join([result.text] * bool(result.text) + last)
+            yield {"role": "tool", "tool_call_id": result.call_id, "content": text}
+    elif message.role == "assistant":
+        text = text_with_media(message)
+        if message.tool_calls:
+            plan = {"tool_plan": text} if text else {}
+            yield {"role": "assistant", **plan, "tool_calls": [*map(_call, message.tool_calls)]}
+        elif text:
+            yield {"role": "assistant", "content": text}
+    elif message.role == "system":
+        if text := text_with_media(message):
+            yield {"role": "system", "content": text}
+    elif message.content or message.media:
+        yield {"role": "user", "content": _content(message.content, message.media)}
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    arguments = arguments_as_text(call.arguments)
+    function = {"name": TOOL_NAMES.wire(call.name), "arguments": arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _content(text: str, media: Sequence[Media]) -> Any:
+    """Return the text, or a list of parts if there are images."""
+    parts = [(each, image_part(each)) for each in media]
+    notes = [media_note(each) for each, part in parts if part is None]
+    text = "\n".join([text] * bool(text) + notes)
+    images = [part for _, part in parts if part is not None]
+    if not images:
+        return text
+    return [{"type": "text", "text": text}, *images] if text else images

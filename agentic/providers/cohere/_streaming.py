@@ -1,0 +1,169 @@
+"""Assemble a streamed reply from its events.
+
+https://docs.cohere.com/v2/docs/streaming and https://docs.cohere.com/docs/tool-use-streaming
+(2026-11) list them: message-start; content-start, -delta and -end; tool-plan-delta;
+tool-call-start, -delta and -end; citation-start and -end; message-end, with the finish reason, the
+usage and perhaps an error.
+"""
+
+from typing import Any
+
+import attrs
+
+from agentic.errors import IncompleteReply
+from agentic.providers._failure import reported_error
+from agentic.providers.cohere._decoding import NAME, PLAN_END
+from agentic.providers.kit import at, plain, text_at
+
+__all__ = ["StreamedResponse"]
+
+
+@attrs.define(eq=False)
+class _Pieces:
+    """One part of the message: its fields, and the texts that arrive in pieces."""
+
+    fields: dict[str, Any]
+    texts: dict[str, list[str]] = attrs.field(factory=dict)
+
+    def add(self, key: str, piece: str) -> None:
+        if piece:
+            self.texts.setdefault(key, []).append(piece)
+
+    def joined(self, key: str) -> str:
+        return "".join(self.texts.get(key, ()))
+
+
+@attrs.define
+class StreamedResponse:
+    """Builds the response from the events of a stream.
+
+    >>> streamed = StreamedResponse()
+    >>> pieces = [
+    ...     streamed.feed({"type": "content-delta", "index": 0, "delta": {"message": message}})
+    ...     for message in ({"content": {"text": "It is "}}, {"content": {"text": "green."}})
+    ... ]
+    >>> streamed.feed({"type": "message-end", "delta": {"finish_reason": "COMPLETE"}}), pieces
+    ('', ['It is ', 'green.'])
+    >>> streamed.response()["message"]
+    {'role': 'assistant', 'content': [{'type': 'text', 'text': 'It is green.'}]}
+    """
+
+    model: str = ""
+    """Named in errors."""
+    window: int | None = None
+    """The model's context window in tokens, if it is known; named in errors."""
+    _id: str = attrs.field(default="", init=False)
+    _plan: list[str] = attrs.field(factory=list, init=False)
+    _content: dict[Any, _Pieces] = attrs.field(factory=dict, init=False)
+    _calls: dict[Any, _Pieces] = attrs.field(factory=dict, init=False)
+    _citations: list[Any] = attrs.field(factory=list, init=False)
+    _said: list[str] = attrs.field(factory=list, init=False)
+    """The pieces that `feed` returned."""
+    _end: Any = attrs.field(default=None, init=False)
+
+    @property
+    def text(self) -> str:
+        """Return the text received so far."""
+        return "".join(self._said)
+
+    def feed(self, event: Any, /) -> str:
+        """Add the next event, and return the text in it.
+
+        Raises:
+            ContextOverflow: the request does not fit the model's window.
+            RequestFailed: the event reports another error.
+        """
+        data = plain(event)
+        kind, message = text_at(data, "type"), at(data, "delta", "message")
+        if kind == "message-end":
+            self._finish(data)
+        elif kind == "message-start":
+            self._id = text_at(data, "id")
+        elif kind == "tool-plan-delta":
+            return self._plan_piece(text_at(message, "tool_plan"))
+        elif kind in {"content-start", "content-delta"}:
+            return self._content_piece(_key(data), at(message, "content"))
+        elif kind in {"tool-call-start", "tool-call-delta"}:
+            self._call_piece(_key(data), at(message, "tool_calls"))
+        elif kind == "citation-start" and at(message, "citations"):
+            self._citations.append(at(message, "citations"))
+        return ""
+
+    def response(self) -> dict[str, Any]:
+        """Return the response as it would have arrived without streaming.
+
+        Raises:
+            IncompleteReply: the stream ended before its last event.
+        """
+        if self._end is None:
+            raise IncompleteReply(self.text)
+        fields = {
+            "tool_plan": "".join(self._plan),
+            "tool_calls": [_whole_call(call) for call in self._calls.values()],
+            "content": [part for part in map(_whole_part, self._content.values()) if part],
+            "citations": self._citations,
+        }
+        message = {key: value for key, value in fields.items() if value}
+        body = {"id": self._id, "message": {"role": "assistant", **message}}
+        end = {key: at(self._end, key) for key in ("finish_reason", "usage")}
+        return body | {key: value for key, value in end.items() if value is not None}
+
+    def _finish(self, data: Any) -> None:
+        self._end = at(data, "delta") or {}
+        if problem := text_at(self._end, "error"):
+            raise reported_error(
+                {"message": problem}, NAME, self.model, None, problem, window=self.window
+            )
+
+    def _plan_piece(self, piece: str) -> str:
+        self._plan += [piece] * bool(piece)
+        return self._say(piece)
+
+    def _content_piece(self, key: Any, content: Any) -> str:
+        part = self._content.setdefault(key, _Pieces({}))
+        if isinstance(content, dict):
+            rest = {name: value for name, value in content.items() if name not in _PIECES}
+            part.fields.update(rest)
+        thought, text = text_at(content, "thinking"), text_at(content, "text")
+        part.add("thinking", thought)
+        is_first = text and self._plan and not any(map(_has_text, self._content.values()))
+        part.add("text", text)
+        return self._say(PLAN_END + text if is_first else text)
+
+    def _call_piece(self, key: Any, call: Any) -> None:
+        pieces = self._calls.setdefault(key, _Pieces({}))
+        if isinstance(call, dict):
+            rest = {name: value for name, value in call.items() if name != "function"}
+            pieces.fields.update(rest)
+        if name := text_at(call, "function", "name"):
+            pieces.texts["name"] = [name]
+        pieces.add("arguments", text_at(call, "function", "arguments"))
+
+    def _say(self, piece: str) -> str:
+        self._said += [piece] * bool(piece)
+        return piece
+
+
+_PIECES = {"text", "thinking"}
+
+
+def _key(data: Any) -> str:
+    """Return the index of a part; what has none belongs to one part."""
+    return str(at(data, "index"))
+
+
+def _has_text(part: _Pieces) -> bool:
+    return bool(part.texts.get("text"))
+
+
+def _whole_part(part: _Pieces) -> dict[str, Any]:
+    """Return a part of the content; an empty dict if nothing of it arrived."""
+    texts = {key: part.joined(key) for key in ("text", "thinking") if part.texts.get(key)}
+    if not texts:
+        return {}
+    return {"type": next(iter(texts)), **part.fields, **texts}
+
+
+def _whole_call(call: _Pieces) -> dict[str, Any]:
+    function = {"name": call.joined("name"), "arguments": call.joined("arguments")}
+    return {"id": "", "type": "function", **call.fields, "function": function}
