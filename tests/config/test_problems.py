@@ -63,8 +63,8 @@ def _problems(text: str) -> list[config.Problem]:
             "context:\n  summary_model: cheap",
             (
                 ":2: context.summary_model must be digest, PROVIDER:NAME (anthropic, bedrock, "
-                "gemini, openai_chat, openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME or "
-                'null, got "cheap"; put the provider before the name, as in openai_chat:gpt-4.1'
+                "cohere, gemini, openai_chat, openai_responses), FILE.py:NAME or "
+                'PACKAGE.MODULE:NAME or null, got "cheap"; put the provider before the name, as in openai_chat:gpt-4.1'
             ),
         ),
         ("context:\n  summary_model: no.py:X", ":2: no.py:X: no such file: "),
@@ -79,7 +79,7 @@ def _problems(text: str) -> list[config.Problem]:
         (
             "model: gpt-4.1",
             (
-                ":1: model must be PROVIDER:NAME (anthropic, bedrock, gemini, openai_chat, "
+                ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, openai_chat, "
                 'openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME or null, got "gpt-4.1"; '
                 "put the provider before the name, as in openai_chat:gpt-4.1"
             ),
@@ -87,7 +87,7 @@ def _problems(text: str) -> list[config.Problem]:
         (
             "model: openai:gpt-4.1",
             (
-                ":1: model must be PROVIDER:NAME (anthropic, bedrock, gemini, openai_chat, "
+                ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, openai_chat, "
                 'openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME, got "openai:gpt-4.1"; '
                 "did you mean 'openai_chat:gpt-4.1'?"
             ),
@@ -95,7 +95,7 @@ def _problems(text: str) -> list[config.Problem]:
         (
             "model: dec.py",
             (
-                ":1: model must be PROVIDER:NAME (anthropic, bedrock, gemini, openai_chat, "
+                ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, openai_chat, "
                 'openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME or null, got "dec.py"; '
                 "write the name in it after the file's, as in dec.py:Agent"
             ),
@@ -103,7 +103,7 @@ def _problems(text: str) -> list[config.Problem]:
         (
             "model: 'dec.py:'",
             (
-                ":1: model must be PROVIDER:NAME (anthropic, bedrock, gemini, openai_chat, "
+                ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, openai_chat, "
                 'openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME or null, got "dec.py:"; '
                 "write the name in it after the file's, as in dec.py:Agent"
             ),
@@ -112,14 +112,14 @@ def _problems(text: str) -> list[config.Problem]:
             "context: {summary_model: dec.py}",
             (
                 ":1: context.summary_model must be digest, PROVIDER:NAME (anthropic, bedrock, "
-                "gemini, openai_chat, openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME or "
-                'null, got "dec.py"; write the name in it after the file\'s, as in dec.py:Agent'
+                "cohere, gemini, openai_chat, openai_responses), FILE.py:NAME or "
+                'PACKAGE.MODULE:NAME or null, got "dec.py"; write the name in it after the file\'s, as in dec.py:Agent'
             ),
         ),
         (
             "model: 3",
             (
-                ":1: model must be PROVIDER:NAME (anthropic, bedrock, gemini, openai_chat, "
+                ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, openai_chat, "
                 "openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME or null, got 3; put the "
                 "provider before the name, as in openai_chat:gpt-4.1"
             ),

@@ -111,7 +111,7 @@ def test_what_a_command_leaves_in_the_background_is_stopped(tmp_path: Path) -> N
         (["--window", "many", "run ls"], {}, "invalid int value: 'many'"),
         (["--session", "/", "run ls"], {}, "Is a directory"),
         (["--model", "gpt-4.1", "hi"], {}, "model must be PROVIDER:NAME"),
-        (["--model", "acme:large", "hi"], {}, "the provider one of anthropic, bedrock, gemini"),
+        (["--model", "acme:large", "hi"], {}, "the provider one of anthropic, bedrock, cohere"),
         (["--model", "openai_chat:gpt-4.1", "hi"], {}, "OPENAI_API_KEY"),
         (["--model", "anthropic:claude-sonnet-4-5", "hi"], {}, "ANTHROPIC_API_KEY"),
         (["--model", "gemini:gemini-2.5-pro", "hi"], {}, "API key"),
