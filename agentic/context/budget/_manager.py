@@ -204,7 +204,8 @@ class Manager:
             try:
                 await attempt.announce()
                 done = await self._carry_out(attempt, compactor, instructions)
-            except asyncio.CancelledError as cancelled:
+            except (asyncio.CancelledError, GeneratorExit) as cancelled:
+                # GeneratorExit: the coroutine was dropped by its owner, as when a loop is closed.
                 done = self._unchanged(attempt.snapshot, attempt.reason, cancelled)
                 await attempt.conclude(attrs.evolve(done, usage=spent.usage))
                 raise

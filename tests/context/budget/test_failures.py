@@ -238,6 +238,21 @@ def test_cancelling_the_call_changes_nothing_and_passes(
     assert (messages, stored) == (before, [])
 
 
+def test_a_call_that_is_dropped_is_told_as_ended() -> None:
+    """An owner that closes its event loop closes the coroutine, which is no cancellation."""
+
+    async def main() -> None:
+        manager = Manager(LETTERS, _Compactor(_hang), Policy(0, max_tokens=1_000))
+        call = manager.compact_if_needed(talk(*[100] * 12))
+        call.send(None)
+        call.close()
+
+    with EventRecorder() as recorder:
+        asyncio.run(main())
+    assert recorder.names == ["context_compaction_start", "context_compaction_end"]
+    assert isinstance(recorder.of(ContextCompactionEnd)[0].error, GeneratorExit)
+
+
 def test_a_cancelled_call_is_no_failure_of_the_compactor() -> None:
     """The next check tries again at once."""
     compactor = _Compactor(_hang)
