@@ -1,6 +1,7 @@
 """When the history of one conversation is compacted, by which Manager, from async and sync code."""
 
 import concurrent.futures
+import contextvars
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
@@ -163,9 +164,13 @@ def run(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 def run_elsewhere(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine to its end in a new thread, because an event loop is running in this one."""
+    """Run a coroutine to its end in a new thread, because an event loop is running in this one.
+
+    The thread sees the caller's context variables: a trace continues in it.
+    """
+    context = contextvars.copy_context()
     with concurrent.futures.ThreadPoolExecutor(1) as thread:
-        return thread.submit(run, work).result()
+        return thread.submit(context.run, run, work).result()
 
 
 def _with_lower_limits(manager: Manager) -> Manager | None:

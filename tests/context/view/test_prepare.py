@@ -1,6 +1,7 @@
 """What `prepare` does besides following a list: races, sync and async, usage, overflow."""
 
 import asyncio
+import contextvars
 from collections.abc import Callable
 from typing import Any
 
@@ -144,6 +145,24 @@ def test_sync_in_a_running_loop_falls_back_to_a_digest() -> None:
         assert [note.kind for note in prepared.notes] == ["summary_by_digest"]
 
     asyncio.run(inside())
+
+
+def test_sync_in_a_running_loop_keeps_the_context_variables() -> None:
+    """A summary that is made in another thread belongs to the same trace."""
+    trace: contextvars.ContextVar[str] = contextvars.ContextVar("trace", default="")
+    seen: list[str] = []
+
+    def note(_: object, **_event: object) -> None:
+        seen.append(trace.get())
+
+    async def inside() -> None:
+        trace.set("t1")
+        _view(Slow()).prepare_sync(_talk(40))
+
+    with events.context_compaction_end.connected_to(note):
+        asyncio.run(inside())
+
+    assert seen == ["t1"]
 
 
 def test_digest_in_a_running_loop_needs_no_note() -> None:
