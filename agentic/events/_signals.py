@@ -233,11 +233,12 @@ async def send(signal: Signal, sender: object, record: type[Event], **fields: An
     """Create the record if there are receivers, and pass it to one after another.
 
     If a receiver raises, this is logged, and the others are still called. A cancellation of the
-    sender is raised.
+    sender is raised once all have been called.
     """
     if signal.is_muted:
         return
     event: Event | None = None
+    cancelled: asyncio.CancelledError | None = None
     for receiver in signal.receivers_for(sender):
         if event is None:  # only now: where nobody listens, an event costs nothing
             event = record(**fields)
@@ -245,12 +246,17 @@ async def send(signal: Signal, sender: object, record: type[Event], **fields: An
             answer = receiver(sender, event=event)
             if inspect.isawaitable(answer):
                 await answer
-        except (Exception, asyncio.CancelledError) as error:
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  anybody's code
             # A receiver may raise CancelledError by itself: only one for this task is passed on.
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task and task.cancelling():
-                raise
-            _log.exception("a receiver of %s raised; the run goes on", record.__name__)
+                # The others are called all the same: whoever heard of a start has to hear of its
+                # end, which may be the last event of a run.
+                cancelled = error
+            else:
+                _log.exception("a receiver of %s raised; the run goes on", record.__name__)
+    if cancelled is not None:
+        raise cancelled
 
 
 def send_sync(signal: Signal, sender: object, record: type[Event], **fields: Any) -> None:

@@ -200,6 +200,28 @@ def test_a_cancellation_passes() -> None:
         asyncio.run(cancel())
 
 
+def test_a_cancellation_silences_no_other_receiver() -> None:
+    """Whoever heard that a run began hears that it ended; the order of receivers is undefined."""
+    recorders = [_Recorder() for _ in range(30)]
+
+    async def wait(_: object, **_event: Event) -> None:
+        await asyncio.sleep(60)
+
+    async def cancel() -> None:
+        signal = Signal()
+        for receiver in (*recorders[:15], wait, *recorders[15:]):
+            signal.connect(receiver, weak=False)
+        sending = asyncio.create_task(send(signal, "sender", Event, run_id="r1"))
+        await asyncio.sleep(0)
+        sending.cancel()
+        await sending
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancel())
+
+    assert [len(recorder.heard) for recorder in recorders] == [1] * 30
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 def test_the_end_of_the_process_passes(error: type[BaseException]) -> None:
     """What is no error of the receiver is not swallowed."""
