@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from blinker import NamedSignal, Namespace, Signal
 
+from agentic._decision import Decision, Input
 from agentic._lazy import asyncio
 from agentic.messages import ContextSummary, Message, Role, ToolCall, ToolResult
 from agentic.usage import StopReason, Usage
@@ -40,6 +41,8 @@ class AgentStart(Event):
     """A run has begun."""
 
     user_message: str
+    conversation_id: str = ""
+    """The `conversation_id` of the Runner; empty if it has none."""
 
 
 agent_start: NamedSignal = _namespace.signal("agent_start", AgentStart.__doc__)
@@ -123,6 +126,49 @@ class MessageEnd(Event):
 
 
 message_end: NamedSignal = _namespace.signal("message_end", MessageEnd.__doc__)
+
+
+@attrs.frozen(kw_only=True)
+class ModelRequestStart(Event):
+    """The decider is about to be asked, for the first time in a turn or again after an overflow."""
+
+    request: Input
+    """What it is asked: the system prompt, the messages, the tools and the turn."""
+    attempt: int
+    """1 for the first request of a turn; 2 for the smaller one that follows an overflow."""
+    streamed: bool
+    """Whether the reply is streamed."""
+    provider: str
+    """The part of the decider's `name` before the colon; empty if it has no `name`."""
+    request_model: str
+    """The rest of the decider's `name`; empty if it has no `name`."""
+    conversation_id: str
+    """The `conversation_id` of the Runner; empty if it has none."""
+
+
+model_request_start: NamedSignal = _namespace.signal(
+    "model_request_start", ModelRequestStart.__doc__
+)
+
+
+@attrs.frozen(kw_only=True)
+class ModelRequestEnd(Event):
+    """The decider has decided, or failed. The decision is not stored yet.
+
+    Each `ModelRequestStart` is followed by one of these, whatever happens.
+    """
+
+    decision: Decision | None
+    """Names the provider, both models and the reply, as far as they are known. None if it
+    failed."""
+    attempt: int
+    seconds: float
+    """How long it took."""
+    error: BaseException | None
+    """Why there is no decision: an error of the decider, or a cancellation."""
+
+
+model_request_end: NamedSignal = _namespace.signal("model_request_end", ModelRequestEnd.__doc__)
 
 
 @attrs.frozen(kw_only=True)

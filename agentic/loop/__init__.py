@@ -3,8 +3,9 @@
 Start with `Runner`, `Decider`, `Decision` and `Result`.
 """
 
+from agentic._decision import Decision, Input
 from agentic._protocols import Executor, Rewriter, Store
-from agentic.loop._protocols import Decider, Decision, Input, Request, Result, StreamingDecider
+from agentic.loop._protocols import Decider, Request, Result, StreamingDecider
 from agentic.loop._runner import Runner, ViewMaker
 from agentic.loop._truncation import truncate_result
 

@@ -2,19 +2,21 @@
 
 import contextlib
 import inspect
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 
 import attrs
 
 from agentic import events, truncate
+from agentic._decision import Decision, Input
 from agentic._lazy import asyncio
 from agentic._protocols import Executor
 from agentic._tool_definition import ToolDefinition
 from agentic.errors import ConfigError, ContextOverflow, IncompleteReply
 from agentic.loop._calls import CallOutcome, ToolBatch, make_unique, refuse
 from agentic.loop._conversation import Conversation, EventSender, RunContext, shield
-from agentic.loop._protocols import Decision, Input, Request, Result
+from agentic.loop._protocols import Request, Result
 from agentic.loop._truncation import Shortened, keep_whole, shorten
 from agentic.messages import Message, ToolError
 from agentic.usage import StopReason, Usage, normalize
@@ -54,6 +56,9 @@ class Setup:
     tool_timeout_seconds: float | None
     put_output: Callable[[str], Awaitable[str]] | None
     """Stores the whole of an output that was cut, and returns a reference to it."""
+    provider: str
+    request_model: str
+    conversation_id: str
 
 
 @attrs.define(eq=False)
@@ -94,7 +99,10 @@ class Run:
 
     async def _open(self) -> None:
         await self.event_sender.send(
-            events.agent_start, events.AgentStart, user_message=self.request.user_message
+            events.agent_start,
+            events.AgentStart,
+            user_message=self.request.user_message,
+            conversation_id=self.setup.conversation_id,
         )
         await self.conversation.open(self.request.history)
         history = self.conversation.history
@@ -149,7 +157,7 @@ class Run:
         """Ask the model; if the request was too large, ask once more with a smaller one."""
         await self.event_sender.send(events.message_start, events.MessageStart, role="assistant")
         try:
-            return await self._ask()
+            return await self._ask(1)
         except ContextOverflow:
             smaller = await self.context.shrink(self.sent)
             if smaller is None:
@@ -157,10 +165,40 @@ class Run:
         # Once only: if a strictly smaller request is refused as well, the window is not what was
         # assumed, and whoever set it has to act.
         self.sent = smaller.messages.copy()
-        return await self._ask()
+        return await self._ask(2)
 
-    async def _ask(self) -> Decision:
-        request = Input(
+    async def _ask(self, attempt: int) -> Decision:
+        """Ask the model, and report the request and how it ended."""
+        request = self._input()
+        started, decision, error = time.monotonic(), None, None
+        try:
+            await self.event_sender.send(
+                events.model_request_start,
+                events.ModelRequestStart,
+                request=request,
+                attempt=attempt,
+                streamed=self.setup.stream is not None,
+                provider=self.setup.provider,
+                request_model=self.setup.request_model,
+                conversation_id=self.setup.conversation_id,
+            )
+            decision = await self._decide_on(request)
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            await self.event_sender.send(
+                events.model_request_end,
+                events.ModelRequestEnd,
+                decision=decision,
+                attempt=attempt,
+                seconds=time.monotonic() - started,
+                error=error,
+            )
+        return decision
+
+    def _input(self) -> Input:
+        return Input(
             system_prompt=self.setup.system_prompt,
             user_message=self.request.user_message,
             history=tuple(self.sent),
@@ -169,6 +207,8 @@ class Run:
             tool_results=tuple(answer.result for answer in self.latest),
             turn=self.turn,
         )
+
+    async def _decide_on(self, request: Input) -> Decision:
         if self.setup.stream is not None:
             return await self._watch(self.setup.stream(request))
         deciding = self.setup.decide(request)

@@ -75,6 +75,8 @@ class Runner:
     """The most bytes that the outputs of a turn may take together. The default is four times
     `truncation.max_bytes`, if that is set."""
     system_prompt: str = attrs.field(default="", validator=must_be(str))
+    conversation_id: str = attrs.field(default="", kw_only=True, validator=must_be(str))
+    """The name of the conversation, for events and traces; a session's Runner has its id."""
     _view: View = attrs.field(init=False, repr=False)
     """The View of the conversation in the store."""
     _used_ids: set[str] = attrs.field(init=False, repr=False, factory=set)
@@ -173,6 +175,7 @@ class Runner:
         used_ids = set() if self.store is None else self._used_ids
         stream = getattr(self.decider, "stream", None)
         put = getattr(self.store, "put", None)
+        provider, model = _names(self.decider)
         setup = Setup(
             decide=self.decider.decide,
             stream=stream if callable(stream) else None,
@@ -183,6 +186,9 @@ class Runner:
             max_turns=self.max_turns,
             tool_timeout_seconds=self.tool_timeout_seconds,
             put_output=put if callable(put) else None,
+            provider=provider,
+            request_model=model,
+            conversation_id=self.conversation_id,
         )
         context = RunContext(conversation, view)
         return Run(setup, request, event_sender, conversation, context, used_ids)
@@ -202,6 +208,13 @@ class Runner:
                 "the event loop", running, "absent for run_sync", "await run() instead"
             )
         return asyncio.run(self.run(request))
+
+
+def _names(decider: Decider) -> tuple[str, str]:
+    """Return the provider and the model in a decider's optional `name`, `provider:model`."""
+    name = getattr(decider, "name", "")
+    provider, colon, model = name.partition(":") if isinstance(name, str) else ("", "", "")
+    return (provider, model) if colon else ("", provider)
 
 
 def _check_part(name: str, given: object, method: str, signature: str) -> None:

@@ -223,6 +223,7 @@ class Session:
                 message = f"{name} is provided by the session itself; {remedy}"
                 raise ConfigError(name, options[name], "left out", remedy, message)
         self.system_prompt = options.pop("system_prompt", self.system_prompt)
+        options.setdefault("conversation_id", self.session_id)
         self.executor = self.executor if executor is None else executor
         return Runner(
             decider,

@@ -20,7 +20,11 @@ def test_the_pieces_of_a_reply_can_be_watched() -> None:
         result = runner.run_sync("hi")
 
     assert [update.delta for update in recorder.of(events.MessageUpdate)] == ["Hel", "lo."]
-    assert recorder.names[4:8] == ["message_start", *["message_update"] * 2, "message_end"]
+    assert recorder.names[4:10] == [
+        *["message_start", "model_request_start"],
+        *["message_update"] * 2,
+        *["model_request_end", "message_end"],
+    ]
     assert result.reply == "Hello."
 
 
