@@ -120,7 +120,7 @@ class Decider:
             while _goes_on(responses):
                 sent = _resumed(body, responses)
                 responses.append(plain(await self.client.messages.create(**sent)))
-        return _decision(responses, request)
+        return _decision(responses, request, self.model)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
         """Yield the reply's text as it arrives, then the complete Decision.
@@ -142,7 +142,7 @@ class Decider:
                             if piece := streamed.feed(event):
                                 yield piece
                 responses.append(streamed.response())
-        yield _decision(responses, request)
+        yield _decision(responses, request, self.model)
 
     async def count_tokens(self, request: Input, /) -> int:
         """Return the provider's token count of the request, including system prompt and tools.
@@ -237,11 +237,12 @@ def _content(responses: list[Any]) -> list[Any]:
     return [block for response in responses for block in reply_blocks(response)]
 
 
-def _decision(responses: list[Any], request: Input) -> Decision:
-    """Decode the responses of one turn as a single one."""
+def _decision(responses: list[Any], request: Input, model: str) -> Decision:
+    """Decode the responses of one turn as a single one; its id is that of the last."""
     last = responses[-1]
     whole = last if len(responses) == 1 else {**last, "content": _content(responses)}
     decision = TOOL_NAMES.restore(decode_response(whole), request.tools)
+    decision = attrs.evolve(decision, request_model=model)
     if len(responses) == 1:
         return decision
     used = sum((normalize(usage(response)) for response in responses), Usage())

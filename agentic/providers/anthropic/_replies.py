@@ -50,6 +50,9 @@ def decode_response(response: Any, /) -> Decision:
         ProviderPayload(NAME, payload) if blocks else None,
         stop_word=text_at(data, "stop_reason"),
         reasoning=message.reasoning,
+        provider=NAME,
+        response_model=text_at(data, "model"),
+        response_id=text_at(data, "id"),
     )
 
 

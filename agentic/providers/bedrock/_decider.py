@@ -81,7 +81,7 @@ class Decider:
         """
         with self._errors():
             response = await self._ask(self.client.converse, request)
-        return TOOL_NAMES.restore(decode_response(response), request.tools)
+        return self._decision(response, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
         """Yield the reply's text as it arrives, then the complete Decision.
@@ -98,7 +98,9 @@ class Decider:
                 async for event in told:
                     if piece := streamed.feed(event):
                         yield piece
-        yield TOOL_NAMES.restore(decode_response(streamed.response()), request.tools)
+        # The id of the request is beside the stream, not in it.
+        about = {"ResponseMetadata": at(answer, "ResponseMetadata")}
+        yield self._decision({**about, **streamed.response()}, request)
 
     async def count_tokens(self, request: Input, /) -> int:
         """Return the provider's token count of the request, including system prompt and tools.
@@ -150,6 +152,10 @@ class Decider:
             summaries = sum(message.summary is not None for message in leading)
             whole = mark_for_cache(whole, self.model, summaries=summaries)
         return {"modelId": self.model, **for_boto3(whole)}
+
+    def _decision(self, response: Any, request: Input) -> Decision:
+        decision = TOOL_NAMES.restore(decode_response(response), request.tools)
+        return attrs.evolve(decision, request_model=self.model)
 
     def _errors(self, received: Callable[[], str] = str) -> contextlib.AbstractContextManager[None]:
         return provider_errors(NAME, self.model, known_window(self.limits()), received)

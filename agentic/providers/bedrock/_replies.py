@@ -6,7 +6,7 @@ from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
 from agentic.providers.bedrock._decoding import NAME, decode_payload
 from agentic.providers.bedrock._json import as_json
-from agentic.providers.kit import at, items_at
+from agentic.providers.kit import at, items_at, text_at
 from agentic.usage import StopReason, StopWords, Usage
 
 __all__ = ["STOP_WORDS", "decode_response", "stop_reason", "usage"]
@@ -48,7 +48,14 @@ def decode_response(response: Any, /) -> Decision:
         native=message.native,
         stop_word=word if isinstance(word, str) else "",
         reasoning=message.reasoning,
+        provider=NAME,
+        response_id=_request_id(data),
     )
+
+
+def _request_id(data: Any) -> str:
+    """Return AWS's id of the request: a reply has none of its own, nor the name of a model."""
+    return text_at(data, "ResponseMetadata", "RequestId")
 
 
 def _message(data: Any) -> Message:

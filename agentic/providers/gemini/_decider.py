@@ -64,7 +64,7 @@ class Decider:
         call = self._call(request, should_return_http_response=True)
         with self._errors():
             response = await self.client.aio.models.generate_content(**call)
-        return TOOL_NAMES.restore(decode_response(self._whole(response)), request.tools)
+        return self._decision(self._whole(response), request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
         """Yield the reply's text as it arrives, then the complete Decision.
@@ -83,7 +83,7 @@ class Decider:
                 async for chunk in chunks:
                     if piece := streamed.feed(chunk):
                         yield piece
-        yield TOOL_NAMES.restore(decode_response(streamed.response()), request.tools)
+        yield self._decision(streamed.response(), request)
 
     async def count_tokens(self, request: Input, /) -> int:
         """Return the provider's token count of the request, including system prompt and tools.
@@ -101,6 +101,10 @@ class Decider:
                 model=self.model, contents=_PLACEHOLDER, config=config
             )
         return counted_tokens(response, "totalTokens", NAME)
+
+    def _decision(self, response: Any, request: Input) -> Decision:
+        decision = TOOL_NAMES.restore(decode_response(response), request.tools)
+        return attrs.evolve(decision, request_model=self.model)
 
     def _errors(self, received: Callable[[], str] = str) -> contextlib.AbstractContextManager[None]:
         return provider_errors(NAME, self.model, known_window(self.limits()), received)

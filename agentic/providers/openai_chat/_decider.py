@@ -100,6 +100,7 @@ class Decider:
 
     def _decision(self, body: Any, request: Input) -> Decision:
         decision = TOOL_NAMES.restore(decode_response(body), request.tools)
+        decision = attrs.evolve(decision, request_model=self.model)
         self._check_for_silent_overflow(decision, request)
         if decision.stop_reason is StopReason.TOOL and self._was_cut_off(decision):
             return attrs.evolve(decision, stop_reason=StopReason.MAX_TOKENS)

@@ -150,7 +150,8 @@ class Decider:
         """Decode a response, given its requested token limit; restore the loop's tool names."""
         if isinstance(response, dict) and not at(response, "max_output_tokens"):
             response = {**response, "max_output_tokens": self.options.get("max_output_tokens")}
-        return TOOL_NAMES.restore(decode_response(response), request.tools)
+        decision = TOOL_NAMES.restore(decode_response(response), request.tools)
+        return attrs.evolve(decision, request_model=self.model)
 
     def _errors(self, received: Callable[[], str] = str) -> AbstractContextManager[None]:
         return provider_errors(NAME, self.model, known_window(self.limits()), received)

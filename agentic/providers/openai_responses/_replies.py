@@ -86,6 +86,9 @@ def decode_response(response: Any, /) -> Decision:
         ProviderPayload(NAME, items) if items and _may_return(said) else None,
         stop_word=word or "",
         reasoning=said.reasoning,
+        provider=NAME,
+        response_model=text_at(body, "model"),
+        response_id=text_at(body, "id"),
     )
 
 

@@ -122,6 +122,6 @@ def test_data_without_an_end_in_sight_is_no_reason_to_raise() -> None:
 @pytest.mark.parametrize("junk", [None, {}, [], 3, "x", {"output": []}, {"usage": 3, "output": 1}])
 def test_junk_is_an_empty_decision(junk: Any) -> None:
     """Reading a reply never raises."""
-    assert bedrock.decode_response(junk) == Decision()
+    assert bedrock.decode_response(junk) == Decision(provider="bedrock")
     assert bedrock.usage(junk) == Usage()
     assert bedrock.stop_reason(junk) is StopReason.STOP

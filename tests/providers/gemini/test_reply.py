@@ -110,7 +110,9 @@ def test_a_reply_without_content_has_nothing_to_send_back() -> None:
     response = {"candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}]}
     decision = gemini.decode_response(response)
 
-    assert decision == Decision(stop_reason=StopReason.MAX_TOKENS, stop_word="MAX_TOKENS")
+    assert decision == Decision(
+        stop_reason=StopReason.MAX_TOKENS, stop_word="MAX_TOKENS", provider="gemini"
+    )
     assert gemini.encode([_message(decision)]) == []
 
 

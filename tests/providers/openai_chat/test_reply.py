@@ -110,7 +110,7 @@ def test_a_refusal_is_the_reply_and_withheld() -> None:
 @pytest.mark.parametrize("junk", [None, 3, "text", [], {}, {"choices": None}, {"choices": []}])
 def test_junk_is_an_empty_decision(junk: Any) -> None:
     """Nothing that a server sends is a reason to raise."""
-    assert openai_chat.decode_response(junk) == Decision()
+    assert openai_chat.decode_response(junk) == Decision(provider="openai_chat")
 
 
 @pytest.mark.parametrize("choice", [None, 3, {}, {"message": 3}, {"message": {"tool_calls": [3]}}])
