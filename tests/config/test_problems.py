@@ -64,7 +64,8 @@ def _problems(text: str) -> list[config.Problem]:
             (
                 ":2: context.summary_model must be digest, PROVIDER:NAME (anthropic, bedrock, "
                 "cohere, gemini, openai_chat, openai_responses), FILE.py:NAME or "
-                'PACKAGE.MODULE:NAME or null, got "cheap"; put the provider before the name, as in openai_chat:gpt-4.1'
+                'PACKAGE.MODULE:NAME or null, got "cheap"; '
+                "put the provider before the name, as in openai_chat:gpt-4.1"
             ),
         ),
         ("context:\n  summary_model: no.py:X", ":2: no.py:X: no such file: "),
@@ -113,7 +114,8 @@ def _problems(text: str) -> list[config.Problem]:
             (
                 ":1: context.summary_model must be digest, PROVIDER:NAME (anthropic, bedrock, "
                 "cohere, gemini, openai_chat, openai_responses), FILE.py:NAME or "
-                'PACKAGE.MODULE:NAME or null, got "dec.py"; write the name in it after the file\'s, as in dec.py:Agent'
+                'PACKAGE.MODULE:NAME or null, got "dec.py"; '
+                "write the name in it after the file's, as in dec.py:Agent"
             ),
         ),
         (

@@ -40,12 +40,18 @@ BEDROCK = {
     "stopReason": "end_turn",
     "ResponseMetadata": {"RequestId": "q-1"},
 }
+COHERE = {
+    "id": "c-1",
+    "message": {"role": "assistant", "content": [{"type": "text", "text": "Hi."}]},
+    "finish_reason": "COMPLETE",
+}
 REPLIES = {
     "openai_chat": (CHAT, "gpt-4.1-2025-04-14", "chatcmpl-1"),
     "openai_responses": (RESPONSES, "gpt-5-2025-08-07", "resp_1"),
     "anthropic": (ANTHROPIC, "claude-sonnet-4-5-20250929", "msg_1"),
     "gemini": (GEMINI, "gemini-2.5-pro", "r-1"),
-    "bedrock": (BEDROCK, "", "q-1"),  # Converse names no model in a reply
+    "bedrock": (BEDROCK, "", "q-1"),  # neither Converse nor Cohere names a model in a reply
+    "cohere": (COHERE, "", "c-1"),
 }
 
 
@@ -85,8 +91,9 @@ def _client(name: str) -> Any:
     async def google(**_: Any) -> Any:
         return {"sdkHttpResponse": {"body": json.dumps(reply)}}
 
+    completions = SimpleNamespace(completions=SimpleNamespace(create=create))
     return SimpleNamespace(
-        chat=SimpleNamespace(completions=SimpleNamespace(create=create)),
+        chat=create if name == "cohere" else completions,
         responses=SimpleNamespace(create=create),
         messages=SimpleNamespace(create=create),
         aio=SimpleNamespace(models=SimpleNamespace(generate_content=google)),

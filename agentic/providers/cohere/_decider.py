@@ -59,7 +59,7 @@ class Decider:
                 window = known_window(self.limits())
                 raise reported_error(body, NAME, self.model, None, problem, window=window)
             raise RequestFailed(NAME, None, problem)
-        return TOOL_NAMES.restore(decode_response(body), request.tools)
+        return self._decision(body, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
         """Yield the reply's text as it arrives, then the complete Decision.
@@ -77,7 +77,7 @@ class Decider:
                 async for event in events:
                     if piece := streamed.feed(event):
                         yield piece
-        yield TOOL_NAMES.restore(decode_response(streamed.response()), request.tools)
+        yield self._decision(streamed.response(), request)
 
     def _call(self, request: Input) -> dict[str, Any]:
         said = encode_request(
@@ -86,6 +86,10 @@ class Decider:
         tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
         options = {key: value for key, value in self.options.items() if key != "tools"}
         return {"model": self.model, **options, **said, **({"tools": tools} if tools else {})}
+
+    def _decision(self, body: Any, request: Input) -> Decision:
+        decision = TOOL_NAMES.restore(decode_response(body), request.tools)
+        return attrs.evolve(decision, request_model=self.model)
 
     def _errors(self, received: Callable[[], str] = str) -> AbstractContextManager[None]:
         return provider_errors(NAME, self.model, known_window(self.limits()), received)

@@ -46,6 +46,8 @@ def decode_response(response: Any, /) -> Decision:
         message.native,
         stop_word=text_at(body, "finish_reason"),
         reasoning=message.reasoning,
+        provider=NAME,
+        response_id=text_at(body, "id"),
     )
 
 
