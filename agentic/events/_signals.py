@@ -57,7 +57,9 @@ class AgentEnd(Event):
     usage: Usage
     """The total of the run, including summaries."""
     exhausted: bool
-    """Whether the turn limit ended the run."""
+    """Whether a limit ended the run."""
+    limit: str = ""
+    """The limit: `turns`, `tokens`, `dollars`, `calls`, `seconds` or `repeated_turns`."""
     incomplete: str
     """Why the reply is not a complete answer, as a sentence. Empty if it is, or if there is an
     error."""

@@ -5,6 +5,7 @@ Start with `Runner`, `Decider`, `Decision` and `Result`.
 
 from agentic._decision import Decision, Input
 from agentic._protocols import Executor, Rewriter, Store
+from agentic.loop._limits import RunLimit, RunLimits
 from agentic.loop._protocols import Decider, Request, Result, StreamingDecider
 from agentic.loop._runner import Runner, ViewMaker
 from agentic.loop._truncation import truncate_result
@@ -17,6 +18,8 @@ __all__ = [
     "Request",
     "Result",
     "Rewriter",
+    "RunLimit",
+    "RunLimits",
     "Runner",
     "Store",
     "StreamingDecider",

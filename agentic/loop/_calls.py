@@ -1,9 +1,10 @@
 """Running the tool calls of one turn, so that each call gets exactly one result."""
 
+import hashlib
 import logging
-import os
 import time
 from collections.abc import Collection, Iterable, Sequence
+from itertools import count
 
 import attrs
 
@@ -29,24 +30,34 @@ class CallOutcome:
     """False for a call that was refused before any event announced it."""
 
 
-def make_unique(calls: Iterable[ToolCall], used: set[str]) -> tuple[ToolCall, ...]:
+def make_unique(
+    calls: Iterable[ToolCall], used: set[str], run_id: str, turn: int
+) -> tuple[ToolCall, ...]:
     """Return the calls, with a new id for each call whose id is empty or in `used`.
 
-    The ids of the returned calls are added to `used`.
+    New ids are derived from the run, the turn and the index of the call, never drawn at random, so
+    that a run that is replayed has the same ids. The ids of the returned calls are added to `used`.
 
-    >>> used = {"call_0"}
-    >>> [call.id for call in make_unique([ToolCall("call_1", "read")], used)]
-    ['call_1']
+    >>> calls = [ToolCall("call_1", "read"), ToolCall("", "read")]
+    >>> [call.id for call in make_unique(calls, {"call_0"}, "run-1", 1)]
+    ['call_1', 'call_4247dda74d6e21ee2984fb3a09121fb6']
     """
     unique = []
-    for call in calls:
+    for index, call in enumerate(calls):
         fresh = call
         # Some servers send no id, and some the same one in every reply.
         if not call.id or call.id in used:
-            fresh = attrs.evolve(call, id=f"call_{os.urandom(16).hex()}")
+            place = f"{run_id}/{turn}/{index}"
+            made = (_call_id(place if n == 0 else f"{place}/{n}") for n in count())
+            fresh = attrs.evolve(call, id=next(call_id for call_id in made if call_id not in used))
         used.add(fresh.id)
         unique.append(fresh)
     return tuple(unique)
+
+
+def _call_id(place: str) -> str:
+    # OpenAI accepts at most 40 characters.
+    return f"call_{hashlib.sha256(place.encode()).hexdigest()[:32]}"
 
 
 def refuse(calls: Iterable[ToolCall], reason: str, *, announced: int = 0) -> list[CallOutcome]:

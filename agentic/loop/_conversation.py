@@ -16,10 +16,16 @@ from agentic.context.budget import CompactionTarget
 from agentic.context.view import Prepared, View
 from agentic.errors import ConfigError, HistoryChanged
 from agentic.history import Rewriter, Store, replace_known
-from agentic.messages import ContextSummary, Message, close_open_rounds
+from agentic.messages import ContextSummary, Message, close_open_rounds, find_task
 from agentic.usage import Usage
 
-__all__ = ["Conversation", "EventSender", "RunContext", "shield"]
+__all__ = [
+    "Conversation",
+    "EventSender",
+    "RunContext",
+    "find_unfinished_request",
+    "shield",
+]
 
 _GRACE_SECONDS = 10.0
 """How long such an operation may go on after a cancellation: enough unless the store is stalled."""
@@ -192,6 +198,30 @@ class RunContext:
             self.summary = made.summary if made.changed else self.summary
         if self.conversation.put_off is not None:
             raise self.conversation.put_off
+
+
+def find_unfinished_request(history: Sequence[Message]) -> str:
+    """Return the text of the latest request in a history that can be continued without a new one.
+
+    >>> find_unfinished_request([Message("user", "Mend it.")])
+    'Mend it.'
+
+    Raises:
+        ConfigError: the history has no request, or ends with a complete reply.
+    """
+    requests = find_task(history)
+    last = history[-1] if history else None
+    if not requests or last is None or (last.role == "assistant" and not last.tool_calls):
+        state = "ends with a reply" if requests else "has no request"
+        raise ConfigError(
+            "resume",
+            f"a conversation of {len(history)} messages",
+            "a conversation whose latest request has no complete reply",
+            "call run() with the next request",
+            message=f"there is nothing to resume: the conversation {state}; "
+            "call run() with the next request",
+        )
+    return history[requests[-1]].content
 
 
 async def shield(work: Coroutine[Any, Any, None]) -> "asyncio.CancelledError | None":

@@ -8,6 +8,7 @@ import attrs
 from agentic._decision import Decision, Input
 from agentic._validate import all_are, must_be
 from agentic.errors import ConfigError
+from agentic.loop._limits import RunLimit, limit_text
 from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
 from agentic.usage import StopReason, Usage
 
@@ -99,7 +100,9 @@ class Result:
     stop_reason: StopReason
     """Why the last reply ended; MAX_TOKENS means that it was cut off."""
     exhausted: bool
-    """Whether the run ended because of the turn limit."""
+    """Whether a limit ended the run: the turns, or one of `RunLimits`. `Runner.resume` goes on."""
+    limit: RunLimit | None = None
+    """The limit that ended the run."""
 
     @property
     def incomplete(self) -> str:
@@ -110,6 +113,6 @@ class Result:
         'the model said nothing'
         """
         if self.exhausted:
-            return "the limit of turns was reached before the model was done"
+            return f"the limit of {limit_text(self.limit)} was reached before the model was done"
         silent = "" if self.reply.strip() else "the model said nothing"
         return _INCOMPLETE.get(self.stop_reason, silent)

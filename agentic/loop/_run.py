@@ -1,9 +1,8 @@
 """One run, from the user's message to the final reply."""
 
-import contextlib
-import inspect
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 
 import attrs
@@ -13,20 +12,33 @@ from agentic._decision import Decision, Input
 from agentic._lazy import asyncio
 from agentic._protocols import Executor
 from agentic._tool_definition import ToolDefinition
-from agentic.errors import ConfigError, ContextOverflow, IncompleteReply
+from agentic.errors import ContextOverflow
 from agentic.loop._calls import CallOutcome, ToolBatch, make_unique, refuse
-from agentic.loop._conversation import Conversation, EventSender, RunContext, shield
-from agentic.loop._protocols import Request, Result
+from agentic.loop._conversation import (
+    Conversation,
+    EventSender,
+    RunContext,
+    find_unfinished_request,
+    shield,
+)
+from agentic.loop._limits import LimitWatch, RunLimit, RunLimits, limit_text
+from agentic.loop._model_connection import ModelConnection
+from agentic.loop._protocols import Result
 from agentic.loop._truncation import Shortened, keep_whole, shorten
 from agentic.messages import Message, ToolError
 from agentic.usage import StopReason, Usage, normalize
 
 __all__ = ["Run", "Setup"]
 
+_log = logging.getLogger(__name__)
+
 _UNKNOWN_EFFECT = "Whether it took effect is unknown: look before you call again"
 _CANCELLED_BEFORE = "the run was cancelled, so this call was not run"
 _CANCELLED = ToolError(
     f"the run was cancelled before this call ended. {_UNKNOWN_EFFECT}", "interrupted"
+)
+_OUT_OF_TIME = ToolError(
+    f"the limit of seconds was reached before this call ended. {_UNKNOWN_EFFECT}", "timeout"
 )
 _CUT_OFF = (
     "the reply was cut off before it was complete, so this call was not run: call it again, with "
@@ -34,7 +46,6 @@ _CUT_OFF = (
 )
 _NO_TOOLS = "there are no tools"
 _WITHHELD = "the reply was withheld or broken off by the provider, so this call was not run"
-_TURN_LIMIT = "the limit of turns was reached, so this call was not run"
 
 _COMPLETE = {StopReason.STOP, StopReason.TOOL, StopReason.OTHER}
 """With any other stop reason, the arguments of a call may be cut off, so no call is run."""
@@ -44,21 +55,17 @@ _COMPLETE = {StopReason.STOP, StopReason.TOOL, StopReason.OTHER}
 class Setup:
     """The parts and limits that a run uses."""
 
-    decide: Callable[[Input], Awaitable[Decision]]
-    stream: Callable[[Input], AsyncIterator[str | Decision]] | None
-    """Used instead of `decide` if it is present."""
+    model: ModelConnection
     executor: Executor | None
     system_prompt: str
     truncation: truncate.Options | None
     output_bytes: int | None
     """The most bytes that the outputs of a turn may take together; None for no limit."""
     max_turns: int
+    limits: RunLimits
     tool_timeout_seconds: float | None
     put_output: Callable[[str], Awaitable[str]] | None
     """Stores the whole of an output that was cut, and returns a reference to it."""
-    provider: str
-    request_model: str
-    conversation_id: str
 
 
 @attrs.define(eq=False)
@@ -66,7 +73,11 @@ class Run:
     """The state of one run."""
 
     setup: Setup
-    request: Request
+    user_message: str
+    """The text of the request; empty until a run that is resumed has read it."""
+    given: Sequence[Message]
+    """The start of the history that the caller gave."""
+    resumes: bool
     event_sender: EventSender
     conversation: Conversation
     context: RunContext
@@ -83,7 +94,19 @@ class Run:
     usage: Usage = attrs.field(init=False, factory=Usage)
     """The usage of the decisions; that of the summaries is in `context`."""
     turn: int = attrs.field(init=False, default=0)
+    limit: RunLimit | None = attrs.field(init=False, default=None)
+    """The limit that the run has reached."""
     exhausted: bool = attrs.field(init=False, default=False)
+    steered: deque[str] = attrs.field(init=False, factory=deque)
+    """Messages that enter before the next decision."""
+    is_over: bool = attrs.field(init=False, default=False)
+    """Whether no further decision will be made, so that no message can enter."""
+    watch: LimitWatch = attrs.field(init=False)
+
+    @watch.default
+    def _start_watch(self) -> LimitWatch:
+        setup, model = self.setup, self.setup.model
+        return LimitWatch(setup.limits, setup.max_turns, model.provider, model.name)
 
     async def serve(self) -> Result:
         """Carry out the whole run."""
@@ -91,6 +114,8 @@ class Run:
             await self._open()
             await self._serve()
         except BaseException as error:
+            self.is_over = True
+            await self._keep_steered()
             cancelled = isinstance(error, asyncio.CancelledError)
             await self._end(StopReason.ABORT if cancelled else StopReason.ERROR, error)
             raise
@@ -98,34 +123,66 @@ class Run:
         return self._result()
 
     async def _open(self) -> None:
+        if self.resumes:
+            await self.conversation.open(self.given)
+            self.user_message = find_unfinished_request(self.conversation.history)
         await self.event_sender.send(
             events.agent_start,
             events.AgentStart,
-            user_message=self.request.user_message,
-            conversation_id=self.setup.conversation_id,
+            user_message=self.user_message,
+            conversation_id=self.setup.model.conversation_id,
         )
-        await self.conversation.open(self.request.history)
+        if not self.resumes:
+            await self.conversation.open(self.given)
         history = self.conversation.history
         self.used_ids |= {call.id for message in history for call in message.tool_calls}
 
     async def _serve(self) -> None:
-        request = Message("user", self.request.user_message, timestamp=_now())
-        await self.conversation.append(request)
-        while self.turn < self.setup.max_turns:
+        if not self.resumes:
+            await self.conversation.append(_user_message(self.user_message))
+        while True:
             self.turn += 1
-            await self._take_turn()
+            await self._take_steered()
+            try:
+                async with asyncio.timeout(self.watch.seconds_left) as time_limit:
+                    decision = await self._next_decision()
+            except TimeoutError:
+                if not time_limit.expired():
+                    raise
+                self.limit = RunLimit.SECONDS
+                break
+            await self._follow(decision)
             if not self._goes_on():
+                self.is_over = True
                 return
-        self.exhausted = True
+            if self.watch.seconds_left == 0:  # the tools took the rest
+                self.limit = RunLimit.SECONDS
+            if self.limit is not None:
+                break
+        self.is_over = self.exhausted = True
+        await self._take_steered()
 
     def _goes_on(self) -> bool:
-        """Whether the model has results to read."""
+        """Whether the model has results or messages to read."""
         # A reply that was cut off goes on too: its calls were refused, and the model is to read
         # why.
         complete = self.decision.stop_reason in {*_COMPLETE, StopReason.MAX_TOKENS}
-        return bool(self.latest) and complete
+        return (bool(self.latest) and complete) or bool(self.steered)
 
-    async def _take_turn(self) -> None:
+    async def _take_steered(self) -> None:
+        while self.steered:
+            self.user_message = self.steered[0]
+            await self.conversation.append(_user_message(self.user_message))
+            self.steered.popleft()
+
+    async def _keep_steered(self) -> None:
+        """Store what was not read, as far as possible: the run has failed already."""
+        try:
+            await self._take_steered()
+        except Exception:  # noqa: BLE001  the run's own error is the one to raise
+            _log.exception("%d messages to a running run are not stored", len(self.steered))
+
+    async def _next_decision(self) -> Decision:
         await self._list_tools()
         prepared = await self.context.prepare(self.setup.system_prompt, self.tools)
         self.sent = prepared.messages.copy()  # the history grows, but this list must not
@@ -135,9 +192,14 @@ class Run:
             turn=self.turn,
             context_tokens=None if self.context.view.counter is None else prepared.tokens,
         )
-        decision = self.decision = await self._decide()
+        return await self._decide()
+
+    async def _follow(self, decision: Decision) -> None:
+        """Store the reply, and run its calls."""
+        self.decision = decision
         usage = normalize(decision.usage)
         self.usage += usage
+        self.limit = self.watch.reached(decision, self.usage + self.context.usage, self.turn)
         self.latest = await self._settle(self._reply(decision))
         self.answers += self.latest
         await self.event_sender.send(
@@ -157,7 +219,7 @@ class Run:
         """Ask the model; if the request was too large, ask once more with a smaller one."""
         await self.event_sender.send(events.message_start, events.MessageStart, role="assistant")
         try:
-            return await self._ask(1)
+            return await self._ask(attempt=1)
         except ContextOverflow:
             smaller = await self.context.shrink(self.sent)
             if smaller is None:
@@ -165,42 +227,15 @@ class Run:
         # Once only: if a strictly smaller request is refused as well, the window is not what was
         # assumed, and whoever set it has to act.
         self.sent = smaller.messages.copy()
-        return await self._ask(2)
+        return await self._ask(attempt=2)
 
     async def _ask(self, attempt: int) -> Decision:
-        """Ask the model, and report the request and how it ended."""
-        request = self._input()
-        started, decision, error = time.monotonic(), None, None
-        try:
-            await self.event_sender.send(
-                events.model_request_start,
-                events.ModelRequestStart,
-                request=request,
-                attempt=attempt,
-                streamed=self.setup.stream is not None,
-                provider=self.setup.provider,
-                request_model=self.setup.request_model,
-                conversation_id=self.setup.conversation_id,
-            )
-            decision = await self._decide_on(request)
-        except BaseException as raised:
-            error = raised
-            raise
-        finally:
-            await self.event_sender.send(
-                events.model_request_end,
-                events.ModelRequestEnd,
-                decision=decision,
-                attempt=attempt,
-                seconds=time.monotonic() - started,
-                error=error,
-            )
-        return decision
+        return await self.setup.model.ask(self._input(), attempt, self.event_sender)
 
     def _input(self) -> Input:
         return Input(
             system_prompt=self.setup.system_prompt,
-            user_message=self.request.user_message,
+            user_message=self.user_message,
             history=tuple(self.sent),
             tools=self.tools,
             tool_calls=tuple(answer.call for answer in self.latest),
@@ -208,34 +243,9 @@ class Run:
             turn=self.turn,
         )
 
-    async def _decide_on(self, request: Input) -> Decision:
-        if self.setup.stream is not None:
-            return await self._watch(self.setup.stream(request))
-        deciding = self.setup.decide(request)
-        if not inspect.isawaitable(deciding):
-            raise ConfigError(
-                "the decider", deciding, "a decider whose decide is async", "write async def decide"
-            )
-        return _decision(await deciding)
-
-    async def _watch(self, stream: AsyncIterator[str | Decision]) -> Decision:
-        received = []
-        async with contextlib.AsyncExitStack() as stack:
-            # A stream that is left in the middle would keep its connection until it is collected.
-            if hasattr(stream, "aclose"):
-                stack.push_async_callback(stream.aclose)
-            async for item in stream:
-                if not isinstance(item, str):
-                    return _decision(item)
-                received.append(item)
-                await self.event_sender.send(
-                    events.message_update, events.MessageUpdate, delta=item
-                )
-        # A stream that ends without a Decision was cut off: what came is not a reply to be stored.
-        raise IncompleteReply("".join(received))
-
     def _reply(self, decision: Decision) -> Message:
-        calls = make_unique(decision.tool_calls, self.used_ids)
+        run_id = self.event_sender.run_id
+        calls = make_unique(decision.tool_calls, self.used_ids, run_id, self.turn)
         return Message(
             "assistant",
             decision.reply,
@@ -256,8 +266,9 @@ class Run:
             await self.conversation.append(reply, started=True)
             if calls and self.setup.executor is not None and not refusal:
                 await self._start(batch, self.setup.executor)
-                await batch.wait(self.setup.tool_timeout_seconds)
-                unfinished = _too_long(self.setup.tool_timeout_seconds)
+                timeout, too_late = self._tool_timeout()
+                await batch.wait(timeout)
+                unfinished = too_late
         finally:
             # Where the reply itself was not stored there is nothing to answer, and the error goes
             # on. Otherwise every call gets a result, or no provider would accept this history
@@ -271,6 +282,13 @@ class Run:
                 )
         return answers
 
+    def _tool_timeout(self) -> tuple[float | None, ToolError]:
+        """Return how long the tools may take, and the result of one that takes longer."""
+        allowed, left = self.setup.tool_timeout_seconds, self.watch.seconds_left
+        if left is None or (allowed is not None and allowed <= left):
+            return allowed, _too_long(allowed)
+        return left, _OUT_OF_TIME
+
     def _refusal(self) -> str:
         """Return why no call of this turn may run; empty if they may."""
         # Of a reply that was cut off nobody knows which calls were still to come, or whether the
@@ -279,7 +297,9 @@ class Run:
             return _CUT_OFF if self.decision.stop_reason is StopReason.MAX_TOKENS else _WITHHELD
         if self.setup.executor is None:
             return _NO_TOOLS
-        return _TURN_LIMIT if self.turn == self.setup.max_turns else ""
+        if self.limit is None:
+            return ""
+        return f"the limit of {limit_text(self.limit)} was reached, so this call was not run"
 
     async def _start(self, batch: ToolBatch, executor: Executor) -> None:
         # All are announced before the first one starts: an event comes before what it tells of.
@@ -341,6 +361,7 @@ class Run:
             stop_reason=stop_reason,
             usage=self.usage + self.context.usage,
             exhausted=self.exhausted,
+            limit=self._limit or "",
             incomplete="" if error else self._result().incomplete,
             error=error,
         )
@@ -355,15 +376,17 @@ class Run:
             usage=self.usage + self.context.usage,
             stop_reason=self.decision.stop_reason,
             exhausted=self.exhausted,
+            limit=self._limit,
         )
 
+    @property
+    def _limit(self) -> RunLimit | None:
+        """The limit that ended the run: a reply may also end it as a limit is reached."""
+        return self.limit if self.exhausted else None
 
-def _decision(given: object) -> Decision:
-    if not isinstance(given, Decision):
-        raise ConfigError(
-            "the decider's answer", given, "a loop.Decision", "return Decision(reply=...)"
-        )
-    return given
+
+def _user_message(text: str) -> Message:
+    return Message("user", text, timestamp=_now())
 
 
 def _too_long(seconds: float | None) -> ToolError:

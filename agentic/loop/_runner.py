@@ -1,6 +1,7 @@
 """The Runner: the parts of an agent, checked before the first request."""
 
 import os
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import attrs
@@ -8,14 +9,17 @@ import attrs
 from agentic import truncate
 from agentic._lazy import asyncio
 from agentic._protocols import Executor, Store
-from agentic._validate import must_be, must_be_async, seconds, whole
+from agentic._validate import all_are, must_be, must_be_async, seconds, whole
 from agentic.context.budget import Manager, Policy
 from agentic.context.strategies import Chain
 from agentic.context.view import View, as_chain
 from agentic.errors import ConfigError, HistoryConflict
 from agentic.loop._conversation import Conversation, EventSender, RunContext
+from agentic.loop._limits import RunLimits
+from agentic.loop._model_connection import ModelConnection
 from agentic.loop._protocols import Decider, Request, Result
 from agentic.loop._run import Run, Setup
+from agentic.messages import Message
 
 __all__ = ["Runner", "ViewMaker"]
 
@@ -69,6 +73,8 @@ class Runner:
     callables."""
     max_turns: int = attrs.field(default=50, validator=whole(1))
     """The most decisions that a run may take."""
+    limits: RunLimits = attrs.field(factory=RunLimits, kw_only=True, validator=must_be(RunLimits))
+    """What a run may use besides turns: tokens, dollars, calls, seconds, repeated turns."""
     tool_timeout_seconds: float | None = attrs.field(default=120.0, validator=seconds)
     """How long the tools of a turn may take together; None means no limit."""
     turn_output_bytes: int | None = attrs.field(default=None, validator=whole(1, optional=True))
@@ -79,6 +85,8 @@ class Runner:
     """The name of the conversation, for events and traces; a session's Runner has its id."""
     _view: View = attrs.field(init=False, repr=False)
     """The View of the conversation in the store."""
+    _runs: list[Run] = attrs.field(init=False, repr=False, factory=list)
+    """The active runs."""
     _used_ids: set[str] = attrs.field(init=False, repr=False, factory=set)
     """The ids of all calls that this Runner has seen in the store. Compaction may since have
     removed some of these calls."""
@@ -116,6 +124,7 @@ class Runner:
         return View(Policy(0), strategies=self.strategies)
 
     def __attrs_post_init__(self) -> None:
+        self.limits.check_price(*_names(self.decider))
         if self.store is None or hasattr(self.store, "replace") or not self._compacts:
             return
         raise ConfigError(
@@ -139,8 +148,11 @@ class Runner:
         longest = self.truncation.max_bytes
         return None if longest is None else _BATCH * longest
 
-    async def run(self, request: Request | str) -> Result:
+    async def run(self, request: Request | str, *, run_id: str = "") -> Result:
         """Serve one request.
+
+        The ids that a run makes up are derived from `run_id`, which events carry too. It is random
+        by default; whoever replays a run passes the former one.
 
         Raises:
             ConfigError: `request` is neither a Request nor a text, or it has a history that differs
@@ -156,19 +168,79 @@ class Runner:
             raise ConfigError(
                 "the request", request, "a Request, or its text", "pass the user's words"
             )
+        system_prompt = request.system_prompt or self.system_prompt
+        run = self._new_run(request.user_message, request.history, system_prompt, run_id)
+        return await self._serve(run)
+
+    async def resume(self, history: Sequence[Message] = (), *, run_id: str = "") -> Result:
+        """Continue the stored conversation, whose last run failed, was killed or reached a limit.
+
+        No message is made up: the model is asked again, with the history as it is. Calls that were
+        never answered read as interrupted. The limits apply anew.
+
+        Args:
+            history: the conversation, if the Runner has no store.
+            run_id: as for `run`.
+
+        Raises:
+            ConfigError: there is nothing to resume: no request, or its reply is complete.
+            Exception: what `run` raises.
+        """
+        given = all_are(Message, history, "history")
+        run = self._new_run("", given, self.system_prompt, run_id, resumes=True)
+        return await self._serve(run)
+
+    def steer(self, message: str, *, run_id: str = "") -> None:
+        """Add a user message to an active run: the model reads it at its next decision.
+
+        A run that would have ended goes on to answer it. If the run fails or reaches a limit, the
+        message is stored, and `resume` answers it. Call this in the thread of the run's event loop.
+
+        Args:
+            message: the user's words.
+            run_id: the run, if several are active, which only a Runner without a store allows.
+
+        Raises:
+            ConfigError: the message is blank, no run is active, or several are.
+        """
+        Request(message)  # checked like a request
+        named = [run for run in self._runs if run_id in {"", run.event_sender.run_id}]
+        active = [run for run in named if not run.is_over]
+        if len(active) != 1:
+            found = f"{len(active)} active runs" if active else "no active run"
+            remedy = "pass run_id" if active else "pass the message to run()"
+            raise ConfigError("steer", found, "one active run", remedy)
+        active[0].steered.append(message)
+
+    async def _serve(self, run: Run) -> Result:
+        self._runs.append(run)
+        try:
+            return await self._serve_alone(run)
+        finally:
+            self._runs.remove(run)
+
+    async def _serve_alone(self, run: Run) -> Result:
         if self.store is None:
-            return await self._new_run(request).serve()
+            return await run.serve()
         # By store, not by Runner: two runs on one store would interleave their messages.
         if id(self.store) in _busy_stores:
             raise HistoryConflict(f"the {type(self.store).__name__} of this Runner")
         _busy_stores.add(id(self.store))
         try:
-            return await self._new_run(request).serve()
+            return await run.serve()
         finally:
             _busy_stores.remove(id(self.store))
 
-    def _new_run(self, request: Request) -> Run:
-        event_sender = EventSender(self, os.urandom(16).hex())
+    def _new_run(
+        self,
+        user_message: str,
+        given: Sequence[Message],
+        system_prompt: str,
+        run_id: str,
+        *,
+        resumes: bool = False,
+    ) -> Run:
+        event_sender = EventSender(self, run_id or os.urandom(16).hex())
         conversation = Conversation(self.store, event_sender)
         # Without a store each run is a conversation of its own.
         view = self._make_view() if self.store is None else self._view
@@ -177,21 +249,26 @@ class Runner:
         put = getattr(self.store, "put", None)
         provider, model = _names(self.decider)
         setup = Setup(
-            decide=self.decider.decide,
-            stream=stream if callable(stream) else None,
+            model=ModelConnection(
+                decide=self.decider.decide,
+                stream=stream if callable(stream) else None,
+                provider=provider,
+                name=model,
+                conversation_id=self.conversation_id,
+            ),
             executor=self.executor,
-            system_prompt=request.system_prompt or self.system_prompt,
+            system_prompt=system_prompt,
             truncation=self.truncation,
             output_bytes=self.output_budget,
             max_turns=self.max_turns,
+            limits=self.limits,
             tool_timeout_seconds=self.tool_timeout_seconds,
             put_output=put if callable(put) else None,
-            provider=provider,
-            request_model=model,
-            conversation_id=self.conversation_id,
         )
         context = RunContext(conversation, view)
-        return Run(setup, request, event_sender, conversation, context, used_ids)
+        return Run(
+            setup, user_message, given, resumes, event_sender, conversation, context, used_ids
+        )
 
     def run_sync(self, request: Request | str) -> Result:
         """Serve one request from a script that has no event loop.

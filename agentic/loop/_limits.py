@@ -1,0 +1,162 @@
+"""What a run may use: tokens, money, tool calls, time, and turns in which it repeats itself.
+
+A limit ends a run in good order: the calls of the last reply are refused, with the reason as their
+result, so that the history is valid and can be continued by `Runner.resume`.
+"""
+
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+import attrs
+
+from agentic._decision import Decision
+from agentic._validate import seconds, whole
+from agentic.errors import ConfigError
+from agentic.messages import ToolCall
+from agentic.usage import Usage, cost, normalize
+
+__all__ = ["LimitWatch", "RunLimit", "RunLimits", "limit_text"]
+
+
+class RunLimit(StrEnum):
+    """The limit that ended a run."""
+
+    TURNS = "turns"
+    TOKENS = "tokens"
+    DOLLARS = "dollars"
+    CALLS = "calls"
+    SECONDS = "seconds"
+    REPEATED_TURNS = "repeated_turns"
+
+
+def limit_text(limit: RunLimit | None) -> str:
+    """Return the name of a limit as in a sentence.
+
+    >>> limit_text(RunLimit.REPEATED_TURNS), limit_text(None)
+    ('repeated turns', 'turns')
+    """
+    return "turns" if limit is None else limit.value.replace("_", " ")
+
+
+Price = Callable[[Decision], float]
+
+
+def _amount(_: object, attribute: "attrs.Attribute[float | None]", value: object) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value is not None and not (number and float(value) > 0):  # type: ignore[arg-type]
+        raise ConfigError(
+            attribute.name, value, "a number of dollars above 0, or None", "None means no limit"
+        )
+
+
+def _callable(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+    if not (value is None or callable(value)):
+        allowed = "a function from a Decision to US dollars, or None"
+        raise ConfigError(attribute.name, value, allowed, "None takes usage.cost")
+
+
+@attrs.frozen(kw_only=True)
+class RunLimits:
+    """The most that one run may use; None means that there is no limit.
+
+    Limits are checked after each decision, so a run may exceed one by a single decision, except for
+    `seconds`, which also ends a decision and tools that are under way.
+
+    Raises:
+        ConfigError: a limit is out of range.
+    """
+
+    tokens: int | None = attrs.field(default=None, validator=whole(1, optional=True))
+    """Input and output of all decisions and summaries together."""
+    dollars: float | None = attrs.field(default=None, validator=_amount)
+    """The cost of all decisions, by `price`. Summaries are not included."""
+    calls: int | None = attrs.field(default=None, validator=whole(0, optional=True))
+    """Tool calls. A turn whose calls would exceed the limit runs none of them."""
+    seconds: float | None = attrs.field(default=None, validator=seconds)
+    """The time from the start of the run, by the wall clock."""
+    repeated_turns: int | None = attrs.field(default=None, validator=whole(2, optional=True))
+    """How many turns in a row may ask for the same calls: the last of them is not run."""
+    price: Price | None = attrs.field(default=None, validator=_callable)
+    """Returns the price of a decision in US dollars. The default is `usage.cost`, which knows the
+    models of `genai-prices`."""
+
+    def check_price(self, provider: str, model: str) -> None:
+        """Raise unless the price of a model is known, if there is a limit for the cost.
+
+        Raises:
+            ConfigError: the model is unknown or has no price.
+            ImportError: `genai-prices` is not installed.
+        """
+        if self.dollars is None or self.price is not None:
+            return
+        if not model or cost(Usage(input=1), model, provider=provider or None) is None:
+            raise ConfigError(
+                "limits.dollars",
+                self.dollars,
+                "left out where the price of the model is unknown",
+                "pass limits.price, which returns the dollars of a Decision",
+                message=f"limits.dollars cannot be enforced: no price is known for {model!r}; "
+                "pass limits.price, which returns the dollars of a Decision",
+            )
+
+
+@attrs.define
+class LimitWatch:
+    """Compares what a run has used with its limits."""
+
+    limits: RunLimits
+    max_turns: int
+    provider: str
+    model: str
+    _started: float = attrs.field(factory=time.monotonic, init=False)
+    _dollars: float = attrs.field(default=0.0, init=False)
+    _calls: int = attrs.field(default=0, init=False)
+    _latest: list[tuple[str, str]] = attrs.field(factory=list, init=False)
+    """The names and arguments of the latest turn's calls."""
+    _repeated: int = attrs.field(default=0, init=False)
+    """How many turns in a row have asked for them."""
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Return how long the run may go on; None if there is no limit."""
+        if self.limits.seconds is None:
+            return None
+        return max(0.0, self._started + self.limits.seconds - time.monotonic())
+
+    def reached(self, decision: Decision, used: Usage, turn: int) -> RunLimit | None:
+        """Return the limit that a decision has reached, if any. Call this once per decision.
+
+        `used` is what the run has used so far, including this decision.
+        """
+        limits = self.limits
+        self._count(decision)
+        over = {
+            RunLimit.TOKENS: limits.tokens is not None and used.total >= limits.tokens,
+            RunLimit.DOLLARS: limits.dollars is not None and self._dollars >= limits.dollars,
+            RunLimit.SECONDS: self.seconds_left == 0,
+            RunLimit.CALLS: limits.calls is not None and self._calls > limits.calls,
+            RunLimit.REPEATED_TURNS: self._repeated == limits.repeated_turns,
+            RunLimit.TURNS: turn >= self.max_turns,
+        }
+        return next((limit for limit, is_over in over.items() if is_over), None)
+
+    def _count(self, decision: Decision) -> None:
+        asked = [(call.name, _spelled(call)) for call in decision.tool_calls]
+        self._calls += len(asked)
+        self._repeated = self._repeated + 1 if asked and asked == self._latest else 1
+        self._latest = asked
+        if self.limits.dollars is not None:
+            self._dollars += self._price(decision)
+
+    def _price(self, decision: Decision) -> float:
+        if self.limits.price is not None:
+            return self.limits.price(decision)
+        found = cost(normalize(decision.usage), self.model, provider=self.provider or None)
+        return 0.0 if found is None else float(found.total)
+
+
+def _spelled(call: ToolCall) -> str:
+    """Return a call's arguments such that equal ones are equal texts, whatever their spaces."""
+    return "".join(call.arguments.split())
