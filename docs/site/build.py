@@ -5,6 +5,7 @@ all of them are gathered as they lie, with a page of reference for every room. A
 nowhere fails the build.
 """
 
+import ast
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import agentic
 ROOT = Path(__file__).parents[2]
 GATHERED = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "docs", "design", "examples"]
 GATHERED += ["benchmarks"]
+_HEADED = "    options:\n      show_root_heading: true\n      heading_level: 3\n"
 
 
 def gather(pages: Path) -> None:
@@ -36,7 +38,7 @@ def rooms() -> list[str]:
     >>> "agentic.context.budget" in rooms()
     True
     """
-    packages = [ROOT / "agentic" / name for name in agentic.__all__]
+    packages = [ROOT / "agentic" / name for name in dir(agentic) if name != "__version__"]
     names = [f"agentic.{package.name}" for package in packages]
     for package in packages:
         inner = sorted(path for path in package.glob("[a-z]*") if path.name != "__pycache__")
@@ -50,8 +52,24 @@ def write_reference(folder: Path) -> dict[str, str]:
     folder.mkdir()
     titles = [room.removeprefix("agentic.") for room in rooms()]
     for title in titles:
-        (folder / f"{title}.md").write_text(f"# {title}\n\n::: agentic.{title}\n", encoding="utf-8")
+        page = f"# {title}\n\n::: agentic.{title}\n"
+        if unlisted := [] if title.startswith("compat") else handed_on(title):
+            page += "\n## Can be imported from here as well\n"
+        page += "".join(f"\n::: agentic.{title}.{name}\n{_HEADED}" for name in unlisted)
+        (folder / f"{title}.md").write_text(page, encoding="utf-8")
     return {title: f"reference/{title}.md" for title in titles}
+
+
+def handed_on(title: str) -> list[str]:
+    """Return the names that a room's `__init__` imports as themselves but does not list.
+
+    >>> handed_on("context.view")
+    ['Check', 'Note', 'Removal', 'as_chain', 'begins_with']
+    """
+    source = ROOT.joinpath("agentic", *title.split("."), "__init__.py")
+    tree = ast.parse(source.read_text(encoding="utf-8") if source.exists() else "")
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return [each.name for node in imports for each in node.names if each.asname == each.name]
 
 
 def how_tos() -> dict[str, str]:
