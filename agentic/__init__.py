@@ -9,7 +9,9 @@ Rooms load when they are first used.
 import importlib
 import types
 
-__all__ = [
+__all__: list[str] = []  # `from agentic import *` would load every room, and need every extra
+
+_ROOMS = (
     "bridges",
     "cli",
     "compat",
@@ -29,17 +31,17 @@ __all__ = [
     "tools",
     "truncate",
     "usage",
-]
+)
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> types.ModuleType:
-    if name in __all__:
+    if name in _ROOMS:
         return importlib.import_module(f"{__name__}.{name}")
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*_ROOMS, "__version__"]

@@ -4,26 +4,12 @@
 (1000, 1)
 """
 
-from agentic.context.strategies import (
-    ContextStrategy,
-    FitContextWindow,
-    TrimRounds,
-    TruncateToolOutputs,
-)
-from agentic.tokens import (
-    HeuristicTokenCounter,
-    approx_token_counter,
-    count_message_tokens,
-    count_tokens,
-)
+from agentic.context.strategies import ContextStrategy as ContextStrategy
+from agentic.context.strategies import FitContextWindow as FitContextWindow
+from agentic.context.strategies import TrimRounds as TrimRounds
+from agentic.context.strategies import TruncateToolOutputs as TruncateToolOutputs
+from agentic.tokens import HeuristicTokenCounter, approx_token_counter
+from agentic.tokens import count_message_tokens as count_message_tokens
+from agentic.tokens import count_tokens as count_tokens
 
-__all__ = [
-    "ContextStrategy",
-    "FitContextWindow",
-    "HeuristicTokenCounter",
-    "TrimRounds",
-    "TruncateToolOutputs",
-    "approx_token_counter",
-    "count_message_tokens",
-    "count_tokens",
-]
+__all__ = ["HeuristicTokenCounter", "approx_token_counter"]

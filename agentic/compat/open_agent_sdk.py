@@ -5,29 +5,16 @@
 [{'role': 'system', 'content': 'Be brief.'}]
 """
 
-from agentic.context.config import (
-    CompactContext,
-    CompactDecision,
-    ContextConfig,
-    ContextManager,
-    ImportanceStrategy,
-    PreCompactHook,
-    SummarizationStrategy,
-    TruncationStrategy,
-)
-from agentic.context.strategies import truncate_messages
-from agentic.tokens import TokenCounter, estimate_tokens
+from agentic.context.config import CompactContext as CompactContext
+from agentic.context.config import CompactDecision as CompactDecision
+from agentic.context.config import ContextConfig as ContextConfig
+from agentic.context.config import ContextManager as ContextManager
+from agentic.context.config import ImportanceStrategy as ImportanceStrategy
+from agentic.context.config import PreCompactHook as PreCompactHook
+from agentic.context.config import SummarizationStrategy as SummarizationStrategy
+from agentic.context.config import TruncationStrategy as TruncationStrategy
+from agentic.context.strategies import truncate_messages as truncate_messages
+from agentic.tokens import TokenCounter
+from agentic.tokens import estimate_tokens as estimate_tokens
 
-__all__ = [
-    "CompactContext",
-    "CompactDecision",
-    "ContextConfig",
-    "ContextManager",
-    "ImportanceStrategy",
-    "PreCompactHook",
-    "SummarizationStrategy",
-    "TokenCounter",
-    "TruncationStrategy",
-    "estimate_tokens",
-    "truncate_messages",
-]
+__all__ = ["TokenCounter"]

@@ -5,14 +5,13 @@
 """
 
 from agentic.limits import CONTEXT_LIMITS, get_context_limit
-from agentic.messages import ContextSummary
+from agentic.messages import ContextSummary as ContextSummary
 from agentic.tokens import MODEL_ENCODINGS, count_messages_tokens, get_encoding
 from agentic.tokens import count_text as count_tokens
 
 __all__ = [
     "CONTEXT_LIMITS",
     "MODEL_ENCODINGS",
-    "ContextSummary",
     "count_messages_tokens",
     "count_tokens",
     "get_context_limit",

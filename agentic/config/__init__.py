@@ -7,27 +7,14 @@ plugin, the Python files that it names are imported when their part is needed.
 """
 
 from agentic.config._agent import AgentConfig
-from agentic.config._load import find, list_agents, load, loads
-from agentic.config._problems import ConfigProblems, Problem
-from agentic.config._records import (
-    ContextSettings,
-    StoreSettings,
-    StrategySettings,
-    TruncationSettings,
-)
-from agentic.config._schema import schema
+from agentic.config._load import find, load, loads
+from agentic.config._load import list_agents as list_agents
+from agentic.config._problems import ConfigProblems
+from agentic.config._problems import Problem as Problem
+from agentic.config._records import ContextSettings as ContextSettings
+from agentic.config._records import StoreSettings as StoreSettings
+from agentic.config._records import StrategySettings as StrategySettings
+from agentic.config._records import TruncationSettings as TruncationSettings
+from agentic.config._schema import schema as schema
 
-__all__ = [
-    "AgentConfig",
-    "ConfigProblems",
-    "ContextSettings",
-    "Problem",
-    "StoreSettings",
-    "StrategySettings",
-    "TruncationSettings",
-    "find",
-    "list_agents",
-    "load",
-    "loads",
-    "schema",
-]
+__all__ = ["AgentConfig", "ConfigProblems", "find", "load", "loads"]

@@ -12,32 +12,29 @@ import typing
 
 if typing.TYPE_CHECKING:
     from agentic.context.strategies import truncate_messages
-    from agentic.tokens import count_message_tokens, count_tokens, estimate_tokens
+    from agentic.tokens import count_message_tokens as count_message_tokens
+    from agentic.tokens import count_tokens as count_tokens
+    from agentic.tokens import estimate_tokens
 
-__all__ = [
-    "budget",
-    "compactors",
-    "config",
-    "count_message_tokens",
-    "count_tokens",
-    "estimate_tokens",
-    "strategies",
-    "truncate_messages",
-    "view",
-]
+__all__ = ["estimate_tokens", "truncate_messages"]
 
-_ROOMS = {"budget", "compactors", "config", "strategies", "view"}
+_ROOMS = ("budget", "compactors", "config", "strategies", "view")
+_FUNCTIONS = {
+    "count_message_tokens": "agentic.tokens",
+    "count_tokens": "agentic.tokens",
+    "estimate_tokens": "agentic.tokens",
+    "truncate_messages": "agentic.context.strategies",
+}
 
 
 def __getattr__(name: str) -> typing.Any:
-    if name not in __all__:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
     if name in _ROOMS:
         return importlib.import_module(f"{__name__}.{name}")
-    home = "agentic.context.strategies" if name == "truncate_messages" else "agentic.tokens"
-    return getattr(importlib.import_module(home), name)
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module(_FUNCTIONS[name]), name)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
 
 
 def __dir__() -> list[str]:
-    return list(__all__)
+    return [*_ROOMS, *_FUNCTIONS]

@@ -3,8 +3,9 @@
 Start with `context_compaction_end`, `tool_execution_end` and `agent_end`.
 
 A receiver takes the sender and one keyword argument, `event`: the frozen record named after the
-signal. Receivers may be plain or async functions. Connect named functions, because blinker holds
-only weak references to them:
+signal, such as `AgentEnd` for `agent_end`, which is imported from here as well. Receivers may be
+plain or async functions. Connect named functions, because blinker holds only weak references to
+them:
 
 >>> from agentic import events
 >>> def show(sender, event):
@@ -12,24 +13,14 @@ only weak references to them:
 >>> show = events.context_compaction_end.connect(show)
 """
 
+from agentic.events._signals import AgentEnd as AgentEnd
+from agentic.events._signals import AgentStart as AgentStart
+from agentic.events._signals import CompactionReason as CompactionReason
+from agentic.events._signals import ContextChanged as ContextChanged
+from agentic.events._signals import ContextCompactionEnd as ContextCompactionEnd
+from agentic.events._signals import ContextCompactionStart as ContextCompactionStart
 from agentic.events._signals import (
-    AgentEnd,
-    AgentStart,
-    CompactionReason,
-    ContextChanged,
-    ContextCompactionEnd,
-    ContextCompactionStart,
     Event,
-    MessageEnd,
-    MessageStart,
-    MessageUpdate,
-    ModelRequestEnd,
-    ModelRequestStart,
-    ToolExecutionEnd,
-    ToolExecutionStart,
-    ToolOutputTruncated,
-    TurnEnd,
-    TurnStart,
     agent_end,
     agent_start,
     context_changed,
@@ -40,8 +31,6 @@ from agentic.events._signals import (
     message_update,
     model_request_end,
     model_request_start,
-    send,
-    send_sync,
     signals,
     tool_execution_end,
     tool_execution_start,
@@ -49,25 +38,21 @@ from agentic.events._signals import (
     turn_end,
     turn_start,
 )
+from agentic.events._signals import MessageEnd as MessageEnd
+from agentic.events._signals import MessageStart as MessageStart
+from agentic.events._signals import MessageUpdate as MessageUpdate
+from agentic.events._signals import ModelRequestEnd as ModelRequestEnd
+from agentic.events._signals import ModelRequestStart as ModelRequestStart
+from agentic.events._signals import ToolExecutionEnd as ToolExecutionEnd
+from agentic.events._signals import ToolExecutionStart as ToolExecutionStart
+from agentic.events._signals import ToolOutputTruncated as ToolOutputTruncated
+from agentic.events._signals import TurnEnd as TurnEnd
+from agentic.events._signals import TurnStart as TurnStart
+from agentic.events._signals import send as send
+from agentic.events._signals import send_sync as send_sync
 
 __all__ = [
-    "AgentEnd",
-    "AgentStart",
-    "CompactionReason",
-    "ContextChanged",
-    "ContextCompactionEnd",
-    "ContextCompactionStart",
     "Event",
-    "MessageEnd",
-    "MessageStart",
-    "MessageUpdate",
-    "ModelRequestEnd",
-    "ModelRequestStart",
-    "ToolExecutionEnd",
-    "ToolExecutionStart",
-    "ToolOutputTruncated",
-    "TurnEnd",
-    "TurnStart",
     "agent_end",
     "agent_start",
     "context_changed",
@@ -78,8 +63,6 @@ __all__ = [
     "message_update",
     "model_request_end",
     "model_request_start",
-    "send",
-    "send_sync",
     "signals",
     "tool_execution_end",
     "tool_execution_start",

@@ -9,15 +9,15 @@ import typing
 
 from agentic import _lazy
 from agentic._protocols import Rewriter, Store
-from agentic.history._protocols import (
-    Archive,
-    OutputStore,
-    Redactor,
-    Revisioned,
-    SessionInfo,
-    Sessions,
-)
-from agentic.history._replace import Diff, begins_with, counts_replaced, replace_known
+from agentic.history._protocols import Archive, Sessions
+from agentic.history._protocols import OutputStore as OutputStore
+from agentic.history._protocols import Redactor as Redactor
+from agentic.history._protocols import Revisioned as Revisioned
+from agentic.history._protocols import SessionInfo as SessionInfo
+from agentic.history._replace import Diff as Diff
+from agentic.history._replace import begins_with as begins_with
+from agentic.history._replace import counts_replaced as counts_replaced
+from agentic.history._replace import replace_known
 
 if typing.TYPE_CHECKING:
     from agentic.history._folder import JsonlSessions
@@ -26,19 +26,12 @@ if typing.TYPE_CHECKING:
 
 __all__ = [
     "Archive",
-    "Diff",
     "JsonlSessions",
     "JsonlStore",
     "MemoryStore",
-    "OutputStore",
-    "Redactor",
-    "Revisioned",
     "Rewriter",
-    "SessionInfo",
     "Sessions",
     "Store",
-    "begins_with",
-    "counts_replaced",
     "replace_known",
 ]
 

@@ -4,10 +4,13 @@ Start with `Runner`, `Decider`, `Decision` and `Result`.
 """
 
 from agentic._decision import Decision, Input
-from agentic._protocols import Executor, Rewriter, Store
+from agentic._protocols import Executor
+from agentic._protocols import Rewriter as Rewriter
+from agentic._protocols import Store as Store
 from agentic.loop._limits import RunLimit, RunLimits
 from agentic.loop._protocols import Decider, Request, Result, StreamingDecider
-from agentic.loop._runner import Runner, ViewMaker
+from agentic.loop._runner import Runner
+from agentic.loop._runner import ViewMaker as ViewMaker
 from agentic.loop._truncation import truncate_result
 
 __all__ = [
@@ -17,12 +20,9 @@ __all__ = [
     "Input",
     "Request",
     "Result",
-    "Rewriter",
     "RunLimit",
     "RunLimits",
     "Runner",
-    "Store",
     "StreamingDecider",
-    "ViewMaker",
     "truncate_result",
 ]

@@ -3,44 +3,35 @@
 Start with `Message`, `ToolCall`, `ToolResult` and `split_rounds`.
 """
 
-from agentic.messages._growth import RecentConversations, continues
-from agentic.messages._landmarks import Task, find_summary, find_task, prefix_length, read_summary
-from agentic.messages._message import ContextSummary, Message, Role, SummaryText, check_messages
+from agentic.messages._growth import RecentConversations as RecentConversations
+from agentic.messages._growth import continues as continues
+from agentic.messages._landmarks import Task as Task
+from agentic.messages._landmarks import find_summary as find_summary
+from agentic.messages._landmarks import find_task as find_task
+from agentic.messages._landmarks import prefix_length as prefix_length
+from agentic.messages._landmarks import read_summary as read_summary
+from agentic.messages._message import ContextSummary, Message, SummaryText
+from agentic.messages._message import Role as Role
+from agentic.messages._message import check_messages as check_messages
 from agentic.messages._parts import Media, ProviderPayload, ToolCall, ToolError, ToolResult
 from agentic.messages._plain import from_plain, to_plain
-from agentic.messages._rounds import (
-    Round,
-    close_open_rounds,
-    count_settled,
-    leading_system_count,
-    reopen_rounds,
-    split_rounds,
-)
+from agentic.messages._rounds import Round, close_open_rounds, leading_system_count, split_rounds
+from agentic.messages._rounds import count_settled as count_settled
+from agentic.messages._rounds import reopen_rounds as reopen_rounds
 
 __all__ = [
     "ContextSummary",
     "Media",
     "Message",
     "ProviderPayload",
-    "RecentConversations",
-    "Role",
     "Round",
     "SummaryText",
-    "Task",
     "ToolCall",
     "ToolError",
     "ToolResult",
-    "check_messages",
     "close_open_rounds",
-    "continues",
-    "count_settled",
-    "find_summary",
-    "find_task",
     "from_plain",
     "leading_system_count",
-    "prefix_length",
-    "read_summary",
-    "reopen_rounds",
     "split_rounds",
     "to_plain",
 ]

@@ -11,30 +11,31 @@ of other adapters; `validators` checks whether a provider would reject the struc
 import importlib
 import types
 
-from agentic.providers._connect import PROVIDERS, Connection, connect
+from agentic.providers._connect import PROVIDERS as PROVIDERS
+from agentic.providers._connect import Connection as Connection
+from agentic.providers._connect import connect
 
-__all__ = [
-    "PROVIDERS",
-    "Connection",
+__all__ = ["connect"]
+
+_ROOMS = (
     "anthropic",
     "bedrock",
     "cohere",
-    "connect",
     "gemini",
     "kit",
     "openai_chat",
     "openai_responses",
     "overflow",
     "validators",
-]
+)
 
 
 def __getattr__(name: str) -> types.ModuleType:
-    if name in __all__:
+    if name in _ROOMS:
         return importlib.import_module(f"{__name__}.{name}")
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*_ROOMS, *__all__]

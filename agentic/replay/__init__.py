@@ -10,27 +10,17 @@ Start with `read_transcripts`, `make_policy`, `replay` and `Report`.
     replayed = await replay(transcript, [make_policy("digest", context_limits)], context_limits)
 """
 
-from agentic.replay._page import render_page
-from agentic.replay._policies import POLICIES, ContextLimits, ReplayPolicy, make_policy
-from agentic.replay._records import PromptCache, Replayed, cost_of
+from agentic.replay._page import render_page as render_page
+from agentic.replay._policies import POLICIES as POLICIES
+from agentic.replay._policies import ContextLimits, ReplayPolicy, make_policy
+from agentic.replay._records import PromptCache as PromptCache
+from agentic.replay._records import Replayed as Replayed
+from agentic.replay._records import cost_of as cost_of
 from agentic.replay._replay import replay
 from agentic.replay._report import Report
-from agentic.replay._transcripts import Transcript, TranscriptUnreadable, read_transcripts
-from agentic.replay._validity import ADAPTERS
+from agentic.replay._transcripts import Transcript as Transcript
+from agentic.replay._transcripts import TranscriptUnreadable as TranscriptUnreadable
+from agentic.replay._transcripts import read_transcripts
+from agentic.replay._validity import ADAPTERS as ADAPTERS
 
-__all__ = [
-    "ADAPTERS",
-    "POLICIES",
-    "ContextLimits",
-    "PromptCache",
-    "ReplayPolicy",
-    "Replayed",
-    "Report",
-    "Transcript",
-    "TranscriptUnreadable",
-    "cost_of",
-    "make_policy",
-    "read_transcripts",
-    "render_page",
-    "replay",
-]
+__all__ = ["ContextLimits", "ReplayPolicy", "Report", "make_policy", "read_transcripts", "replay"]

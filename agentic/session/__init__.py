@@ -3,9 +3,8 @@
 Start with `Session` and `Status`.
 """
 
-from agentic.context.view import Note, Prepared
 from agentic.session._recall import RecallTool
 from agentic.session._session import Session
 from agentic.session._status import Status, render_context
 
-__all__ = ["Note", "Prepared", "RecallTool", "Session", "Status", "render_context"]
+__all__ = ["RecallTool", "Session", "Status", "render_context"]

@@ -9,15 +9,12 @@ A suite takes a factory and raises an AssertionError that names the broken promi
 
 import typing
 
-from agentic.testing._adapter import Adapter, Streamed, check_adapter
+from agentic.testing._adapter import Adapter, check_adapter
+from agentic.testing._adapter import Streamed as Streamed
 from agentic.testing._budget_parts import check_compactor, check_counter
 from agentic.testing._decider import check_decider
-from agentic.testing._fakes import (
-    EventRecorder,
-    ScriptedDecider,
-    ScriptedExecutor,
-    StreamingScriptedDecider,
-)
+from agentic.testing._fakes import EventRecorder, ScriptedDecider, ScriptedExecutor
+from agentic.testing._fakes import StreamingScriptedDecider as StreamingScriptedDecider
 from agentic.testing._sessions import check_sessions
 from agentic.testing._store import check_store
 
@@ -29,8 +26,6 @@ __all__ = [
     "EventRecorder",
     "ScriptedDecider",
     "ScriptedExecutor",
-    "Streamed",
-    "StreamingScriptedDecider",
     "check_adapter",
     "check_compactor",
     "check_counter",

@@ -9,14 +9,10 @@ import typing
 
 from agentic import _lazy
 from agentic.tokens._context_meter import ContextMeter
-from agentic.tokens._count import (
-    CharCounter,
-    Counter,
-    count_message_tokens,
-    count_tokens,
-    describe_largest,
-)
-from agentic.tokens._token_cache import MessageSizes, TokenCache
+from agentic.tokens._count import CharCounter, Counter, count_message_tokens, count_tokens
+from agentic.tokens._count import describe_largest as describe_largest
+from agentic.tokens._token_cache import MessageSizes as MessageSizes
+from agentic.tokens._token_cache import TokenCache as TokenCache
 
 if typing.TYPE_CHECKING:
     from agentic.tokens._count import HeuristicTokenCounter as HeuristicTokenCounter
@@ -26,9 +22,12 @@ if typing.TYPE_CHECKING:
     from agentic.tokens._entry_points import count_text as count_text
     from agentic.tokens._entry_points import estimate_tokens as estimate_tokens
     from agentic.tokens._estimate import EstimateCounter
-    from agentic.tokens._exact import QuicktokCounter, TiktokenCounter, TokenizersCounter
+    from agentic.tokens._exact import QuicktokCounter as QuicktokCounter
+    from agentic.tokens._exact import TiktokenCounter as TiktokenCounter
+    from agentic.tokens._exact import TokenizersCounter
     from agentic.tokens._models import MODEL_ENCODINGS as MODEL_ENCODINGS
-    from agentic.tokens._models import ModelCounter, for_model
+    from agentic.tokens._models import ModelCounter as ModelCounter
+    from agentic.tokens._models import for_model
     from agentic.tokens._models import get_encoding as get_encoding
 
 __all__ = [
@@ -36,15 +35,9 @@ __all__ = [
     "ContextMeter",
     "Counter",
     "EstimateCounter",
-    "MessageSizes",
-    "ModelCounter",
-    "QuicktokCounter",
-    "TiktokenCounter",
-    "TokenCache",
     "TokenizersCounter",
     "count_message_tokens",
     "count_tokens",
-    "describe_largest",
     "for_model",
 ]
 

@@ -7,18 +7,18 @@ which reads a function's signature, needs the extra: pip install 'agentic-weave[
 """
 
 from agentic._tool_definition import ToolDefinition
-from agentic.tools._compose import AllowlistPolicy, CompositeExecutor, FilteredExecutor, ToolPolicy
-from agentic.tools._function import FunctionTool, tool
+from agentic.tools._compose import AllowlistPolicy, CompositeExecutor, FilteredExecutor
+from agentic.tools._compose import ToolPolicy as ToolPolicy
+from agentic.tools._function import FunctionTool as FunctionTool
+from agentic.tools._function import tool
 from agentic.tools._registry import Registry, Tool
 
 __all__ = [
     "AllowlistPolicy",
     "CompositeExecutor",
     "FilteredExecutor",
-    "FunctionTool",
     "Registry",
     "Tool",
     "ToolDefinition",
-    "ToolPolicy",
     "tool",
 ]

@@ -18,13 +18,13 @@ import typing
 
 from agentic import _lazy
 from agentic.truncate._cut import Mode, Result
-from agentic.truncate._options import Default, Options, head, middle, tail
+from agentic.truncate._options import Default as Default
+from agentic.truncate._options import Options, head, middle, tail
 
 if typing.TYPE_CHECKING:
     from agentic.truncate._buffers import HeadBuffer, MiddleBuffer, TailBuffer, read_file
 
 __all__ = [
-    "Default",
     "HeadBuffer",
     "MiddleBuffer",
     "Mode",

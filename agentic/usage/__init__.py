@@ -48,19 +48,11 @@ Sources:
     https://github.com/ollama/ollama/pull/16428, https://github.com/ollama/ollama/issues/3427
 """
 
-from agentic.usage._stop import StopReason, StopWords, UnknownStopWord, unknown_words_raise
-from agentic.usage._usage import Collected, Cost, Usage, collect, cost, normalize, report
+from agentic.usage._stop import StopReason, StopWords, unknown_words_raise
+from agentic.usage._stop import UnknownStopWord as UnknownStopWord
+from agentic.usage._usage import Collected as Collected
+from agentic.usage._usage import Cost as Cost
+from agentic.usage._usage import Usage, cost, normalize, report
+from agentic.usage._usage import collect as collect
 
-__all__ = [
-    "Collected",
-    "Cost",
-    "StopReason",
-    "StopWords",
-    "UnknownStopWord",
-    "Usage",
-    "collect",
-    "cost",
-    "normalize",
-    "report",
-    "unknown_words_raise",
-]
+__all__ = ["StopReason", "StopWords", "Usage", "cost", "normalize", "report", "unknown_words_raise"]

@@ -24,15 +24,15 @@ def test_every_name_is_there(system: str, names: str) -> None:
     """A program written for the source finds what it imports."""
     module = getattr(compat, system)
 
-    assert module.__all__ == names.split()
-    assert all(hasattr(module, name) for name in module.__all__)
+    assert all(hasattr(module, name) for name in names.split())
+    assert set(module.__all__) <= set(names.split())
 
 
-@pytest.mark.parametrize("system", compat.__all__)
-def test_no_code_lives_here(system: str) -> None:
+@pytest.mark.parametrize(("system", "names"), _NAMES.items())
+def test_no_code_lives_here(system: str, names: str) -> None:
     """Two doors, one implementation: each object is defined in a lower room."""
     module = getattr(compat, system)
-    homes = [inspect.getmodule(getattr(module, name)) for name in module.__all__]
+    homes = [inspect.getmodule(getattr(module, name)) for name in names.split()]
 
     assert module not in homes
 
@@ -41,7 +41,7 @@ def test_a_system_that_is_unknown() -> None:
     """A misspelt module is the mistake it looks like."""
     with pytest.raises(AttributeError, match="supiagent"):
         _ = compat.supiagent
-    assert dir(compat) == compat.__all__
+    assert dir(compat) == sorted(_NAMES)
 
 
 def test_texts_are_counted_under_the_name_of_the_source() -> None:

@@ -6,9 +6,10 @@ import pytest
 
 from agentic.context.budget import Policy
 from agentic.context.compactors import Digest
+from agentic.context.view import Prepared
 from agentic.history import MemoryStore
 from agentic.messages import ContextSummary, Message
-from agentic.session import Prepared, Session
+from agentic.session import Session
 from agentic.tokens import CharCounter
 
 

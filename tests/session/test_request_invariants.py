@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from agentic.context.budget import Policy
 from agentic.context.compactors import Digest
+from agentic.context.view import Prepared
 from agentic.history import MemoryStore
 from agentic.messages import Message, close_open_rounds, find_task, prefix_length, split_rounds
-from agentic.session import Prepared, Session
+from agentic.session import Session
 from agentic.testing import conversations
 from agentic.tokens import CharCounter, count_tokens
 

@@ -4,18 +4,11 @@ Start with `Manager`, `Policy` and `Compaction`.
 """
 
 from agentic._protocols import Compactor, GuidedCompactor
-from agentic.context.budget._attempt import Compaction, CompactionTarget
-from agentic.context.budget._manager import Backoff, Manager
+from agentic.context.budget._attempt import Compaction
+from agentic.context.budget._attempt import CompactionTarget as CompactionTarget
+from agentic.context.budget._manager import Backoff as Backoff
+from agentic.context.budget._manager import Manager
 from agentic.context.budget._policy import Policy
-from agentic.tokens import Counter
+from agentic.tokens import Counter as Counter
 
-__all__ = [
-    "Backoff",
-    "Compaction",
-    "CompactionTarget",
-    "Compactor",
-    "Counter",
-    "GuidedCompactor",
-    "Manager",
-    "Policy",
-]
+__all__ = ["Compaction", "Compactor", "GuidedCompactor", "Manager", "Policy"]

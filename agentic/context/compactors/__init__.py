@@ -9,23 +9,17 @@ Any object with `async compact(messages) -> str` is a compactor. Test a custom o
 import typing
 
 from agentic import _lazy
-from agentic.context.digest import message_ref
+from agentic.context.digest import message_ref as message_ref
 
 if typing.TYPE_CHECKING:
     from agentic.context.compactors._combinators import first_of, with_digest
-    from agentic.context.compactors._model import Ask, Model
-    from agentic.context.digest import Digest, ToolKind, ToolTable
+    from agentic.context.compactors._model import Ask as Ask
+    from agentic.context.compactors._model import Model
+    from agentic.context.digest import Digest
+    from agentic.context.digest import ToolKind as ToolKind
+    from agentic.context.digest import ToolTable as ToolTable
 
-__all__ = [
-    "Ask",
-    "Digest",
-    "Model",
-    "ToolKind",
-    "ToolTable",
-    "first_of",
-    "message_ref",
-    "with_digest",
-]
+__all__ = ["Digest", "Model", "first_of", "with_digest"]
 
 __getattr__, __dir__ = _lazy.load_lazily(
     __name__,

@@ -7,25 +7,25 @@ import typing
 
 from agentic import _lazy
 from agentic.context.strategies._fit_window import FitContextWindow
-from agentic.context.strategies._strategy import Chain, ContextStrategy, Fit, SyncSummarizer
+from agentic.context.strategies._strategy import Chain, ContextStrategy, SyncSummarizer
+from agentic.context.strategies._strategy import Fit as Fit
 from agentic.context.strategies._tool_outputs import ClearToolOutputs, TruncateToolOutputs
 
 if typing.TYPE_CHECKING:
     from agentic.context.strategies._importance import Importance
-    from agentic.context.strategies._keep_newest import KeepLast, TrimRounds, truncate_messages
+    from agentic.context.strategies._keep_newest import KeepLast, TrimRounds
+    from agentic.context.strategies._keep_newest import truncate_messages as truncate_messages
 
 __all__ = [
     "Chain",
     "ClearToolOutputs",
     "ContextStrategy",
-    "Fit",
     "FitContextWindow",
     "Importance",
     "KeepLast",
     "SyncSummarizer",
     "TrimRounds",
     "TruncateToolOutputs",
-    "truncate_messages",
 ]
 
 __getattr__, __dir__ = _lazy.load_lazily(

@@ -3,8 +3,12 @@
 Start with `View` and `Prepared`.
 """
 
-from agentic.context.view._records import Check, Note, Prepared, Removal
-from agentic.context.view._request import as_chain, begins_with
+from agentic.context.view._records import Check as Check
+from agentic.context.view._records import Note as Note
+from agentic.context.view._records import Prepared
+from agentic.context.view._records import Removal as Removal
+from agentic.context.view._request import as_chain as as_chain
+from agentic.context.view._request import begins_with as begins_with
 from agentic.context.view._view import View
 
-__all__ = ["Check", "Note", "Prepared", "Removal", "View", "as_chain", "begins_with"]
+__all__ = ["Prepared", "View"]

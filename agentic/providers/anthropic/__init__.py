@@ -1,6 +1,6 @@
 """Anthropic's Messages API, on any host: messages, usage, stop reasons and streams.
 
-Start with `Decider`, `decode` and `encode`.
+Start with `Decider`, `decode_response` and `encode_request`.
 
 Where each part of a conversation goes:
 
@@ -23,28 +23,20 @@ Where each part of a conversation goes:
   the user message "Continue." is added there.
 """
 
-from agentic.providers.anthropic._decider import Decider, reply_tokens
-from agentic.providers.anthropic._decoding import NAME, IncrementalDecoder, decode, decode_request
-from agentic.providers.anthropic._encoding import encode, encode_request, encode_tools, validate
-from agentic.providers.anthropic._replies import STOP_WORDS, decode_response, stop_reason, usage
-from agentic.providers.anthropic._streaming import StreamedResponse
-from agentic.providers.overflow import is_context_overflow
+from agentic.providers.anthropic._decider import Decider
+from agentic.providers.anthropic._decider import reply_tokens as reply_tokens
+from agentic.providers.anthropic._decoding import NAME as NAME
+from agentic.providers.anthropic._decoding import IncrementalDecoder as IncrementalDecoder
+from agentic.providers.anthropic._decoding import decode as decode
+from agentic.providers.anthropic._decoding import decode_request
+from agentic.providers.anthropic._encoding import encode as encode
+from agentic.providers.anthropic._encoding import encode_request, validate
+from agentic.providers.anthropic._encoding import encode_tools as encode_tools
+from agentic.providers.anthropic._replies import STOP_WORDS as STOP_WORDS
+from agentic.providers.anthropic._replies import decode_response
+from agentic.providers.anthropic._replies import stop_reason as stop_reason
+from agentic.providers.anthropic._replies import usage as usage
+from agentic.providers.anthropic._streaming import StreamedResponse as StreamedResponse
+from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
-__all__ = [
-    "NAME",
-    "STOP_WORDS",
-    "Decider",
-    "IncrementalDecoder",
-    "StreamedResponse",
-    "decode",
-    "decode_request",
-    "decode_response",
-    "encode",
-    "encode_request",
-    "encode_tools",
-    "is_context_overflow",
-    "reply_tokens",
-    "stop_reason",
-    "usage",
-    "validate",
-]
+__all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]

@@ -1,6 +1,6 @@
 """Amazon Bedrock, through the Converse and ConverseStream operations.
 
-Start with `Decider`, `decode` and `encode`.
+Start with `Decider`, `decode_response` and `encode_request`.
 
 The operations are the same for every model, but models differ in what they accept. Given the model,
 `encode_request` and `validate` apply the rules of some model families. `Decider` calls a
@@ -29,28 +29,26 @@ Where each part of a conversation goes:
 """
 
 from agentic.providers.bedrock._decider import Decider
-from agentic.providers.bedrock._decoding import NAME, IncrementalDecoder, decode, decode_request
-from agentic.providers.bedrock._encoding import encode, encode_request, encode_tools, validate
+from agentic.providers.bedrock._decoding import NAME as NAME
+from agentic.providers.bedrock._decoding import IncrementalDecoder as IncrementalDecoder
+from agentic.providers.bedrock._decoding import decode as decode
+from agentic.providers.bedrock._decoding import decode_request
+from agentic.providers.bedrock._encoding import encode as encode
+from agentic.providers.bedrock._encoding import encode_request, validate
+from agentic.providers.bedrock._encoding import encode_tools as encode_tools
 from agentic.providers.bedrock._json import for_boto3
-from agentic.providers.bedrock._replies import STOP_WORDS, decode_response, stop_reason, usage
-from agentic.providers.bedrock._streaming import StreamedResponse
-from agentic.providers.overflow import is_context_overflow
+from agentic.providers.bedrock._replies import STOP_WORDS as STOP_WORDS
+from agentic.providers.bedrock._replies import decode_response
+from agentic.providers.bedrock._replies import stop_reason as stop_reason
+from agentic.providers.bedrock._replies import usage as usage
+from agentic.providers.bedrock._streaming import StreamedResponse as StreamedResponse
+from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
 __all__ = [
-    "NAME",
-    "STOP_WORDS",
     "Decider",
-    "IncrementalDecoder",
-    "StreamedResponse",
-    "decode",
     "decode_request",
     "decode_response",
-    "encode",
     "encode_request",
-    "encode_tools",
     "for_boto3",
-    "is_context_overflow",
-    "stop_reason",
-    "usage",
     "validate",
 ]

@@ -1,6 +1,6 @@
 """Cohere's Chat API, version 2, which North and private deployments support too.
 
-Start with `Decider`, `decode` and `encode`.
+Start with `Decider`, `decode_response` and `encode_request`.
 
 Each message is one message on the wire, except that a tool message with several results becomes
 several. A message without a payload that can be sent back is rebuilt from its fields as follows:
@@ -19,26 +19,18 @@ Version 1 of the API, with `chat_history`, is a different format and not support
 """
 
 from agentic.providers.cohere._decider import Decider
-from agentic.providers.cohere._decoding import NAME, IncrementalDecoder, decode, decode_request
-from agentic.providers.cohere._encoding import encode, encode_request, encode_tools, validate
-from agentic.providers.cohere._replies import STOP_WORDS, decode_response, stop_reason, usage
-from agentic.providers.cohere._streaming import StreamedResponse
-from agentic.providers.overflow import is_context_overflow
+from agentic.providers.cohere._decoding import NAME as NAME
+from agentic.providers.cohere._decoding import IncrementalDecoder as IncrementalDecoder
+from agentic.providers.cohere._decoding import decode as decode
+from agentic.providers.cohere._decoding import decode_request
+from agentic.providers.cohere._encoding import encode as encode
+from agentic.providers.cohere._encoding import encode_request, validate
+from agentic.providers.cohere._encoding import encode_tools as encode_tools
+from agentic.providers.cohere._replies import STOP_WORDS as STOP_WORDS
+from agentic.providers.cohere._replies import decode_response
+from agentic.providers.cohere._replies import stop_reason as stop_reason
+from agentic.providers.cohere._replies import usage as usage
+from agentic.providers.cohere._streaming import StreamedResponse as StreamedResponse
+from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
-__all__ = [
-    "NAME",
-    "STOP_WORDS",
-    "Decider",
-    "IncrementalDecoder",
-    "StreamedResponse",
-    "decode",
-    "decode_request",
-    "decode_response",
-    "encode",
-    "encode_request",
-    "encode_tools",
-    "is_context_overflow",
-    "stop_reason",
-    "usage",
-    "validate",
-]
+__all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]

@@ -1,6 +1,6 @@
 """Google's Gemini models, through the Gemini API (AI Studio) or Vertex AI.
 
-Start with `Decider`, `decode` and `encode`.
+Start with `Decider`, `decode_response` and `encode_request`.
 
 `Decider` calls a `google.genai.Client` (`pip install 'agentic-weave[gemini]'`); everything else
 needs no SDK. Functions that decode accept JSON data or google-genai objects; functions that encode
@@ -8,26 +8,18 @@ return fields of the REST body.
 """
 
 from agentic.providers.gemini._decider import Decider
-from agentic.providers.gemini._decoding import NAME, IncrementalDecoder, decode, decode_request
-from agentic.providers.gemini._encoding import encode, encode_request, encode_tools, validate
-from agentic.providers.gemini._replies import STOP_WORDS, decode_response, stop_reason, usage
-from agentic.providers.gemini._streaming import StreamedResponse
-from agentic.providers.overflow import is_context_overflow
+from agentic.providers.gemini._decoding import NAME as NAME
+from agentic.providers.gemini._decoding import IncrementalDecoder as IncrementalDecoder
+from agentic.providers.gemini._decoding import decode as decode
+from agentic.providers.gemini._decoding import decode_request
+from agentic.providers.gemini._encoding import encode as encode
+from agentic.providers.gemini._encoding import encode_request, validate
+from agentic.providers.gemini._encoding import encode_tools as encode_tools
+from agentic.providers.gemini._replies import STOP_WORDS as STOP_WORDS
+from agentic.providers.gemini._replies import decode_response
+from agentic.providers.gemini._replies import stop_reason as stop_reason
+from agentic.providers.gemini._replies import usage as usage
+from agentic.providers.gemini._streaming import StreamedResponse as StreamedResponse
+from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
-__all__ = [
-    "NAME",
-    "STOP_WORDS",
-    "Decider",
-    "IncrementalDecoder",
-    "StreamedResponse",
-    "decode",
-    "decode_request",
-    "decode_response",
-    "encode",
-    "encode_request",
-    "encode_tools",
-    "is_context_overflow",
-    "stop_reason",
-    "usage",
-    "validate",
-]
+__all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]

@@ -19,15 +19,15 @@ from agentic.providers.kit._json import (
     arguments_as_text,
     at,
     items_at,
-    parse_object,
     plain,
     replace_surrogates,
     text_at,
 )
-from agentic.providers.kit._messages import Decoded, merge_consecutive, native_payload
+from agentic.providers.kit._json import parse_object as parse_object
+from agentic.providers.kit._messages import Decoded as Decoded
+from agentic.providers.kit._messages import merge_consecutive, native_payload
 
 __all__ = [
-    "Decoded",
     "NameRule",
     "UniqueIds",
     "arguments_as_object",
@@ -37,7 +37,6 @@ __all__ = [
     "merge_consecutive",
     "native_payload",
     "number_ids",
-    "parse_object",
     "plain",
     "replace_surrogates",
     "text_at",

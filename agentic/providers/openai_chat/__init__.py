@@ -1,6 +1,6 @@
 """OpenAI's Chat Completions API, and every server that supports it.
 
-Start with `Decider`, `decode` and `encode`.
+Start with `Decider`, `decode_response` and `encode_request`.
 
 vLLM, llama.cpp, Ollama (/v1), LM Studio, LiteLLM, Azure, Groq, Mistral, DeepSeek, xAI, OpenRouter,
 Together, Cerebras, z.ai, Moonshot, Alibaba, Snowflake, Gemini's /openai and others: where they
@@ -24,26 +24,18 @@ several. A message without a payload that can be sent back is rebuilt from its f
 """
 
 from agentic.providers.openai_chat._decider import Decider
-from agentic.providers.openai_chat._decoding import NAME, IncrementalDecoder, decode, decode_request
-from agentic.providers.openai_chat._encoding import encode, encode_request, encode_tools, validate
-from agentic.providers.openai_chat._replies import STOP_WORDS, decode_response, stop_reason, usage
-from agentic.providers.openai_chat._streaming import StreamedResponse
-from agentic.providers.overflow import is_context_overflow
+from agentic.providers.openai_chat._decoding import NAME as NAME
+from agentic.providers.openai_chat._decoding import IncrementalDecoder as IncrementalDecoder
+from agentic.providers.openai_chat._decoding import decode as decode
+from agentic.providers.openai_chat._decoding import decode_request
+from agentic.providers.openai_chat._encoding import encode as encode
+from agentic.providers.openai_chat._encoding import encode_request, validate
+from agentic.providers.openai_chat._encoding import encode_tools as encode_tools
+from agentic.providers.openai_chat._replies import STOP_WORDS as STOP_WORDS
+from agentic.providers.openai_chat._replies import decode_response
+from agentic.providers.openai_chat._replies import stop_reason as stop_reason
+from agentic.providers.openai_chat._replies import usage as usage
+from agentic.providers.openai_chat._streaming import StreamedResponse as StreamedResponse
+from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
-__all__ = [
-    "NAME",
-    "STOP_WORDS",
-    "Decider",
-    "IncrementalDecoder",
-    "StreamedResponse",
-    "decode",
-    "decode_request",
-    "decode_response",
-    "encode",
-    "encode_request",
-    "encode_tools",
-    "is_context_overflow",
-    "stop_reason",
-    "usage",
-    "validate",
-]
+__all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]

@@ -1,6 +1,6 @@
 """OpenAI's Responses API, and the servers that support it.
 
-Start with `Decider`, `decode` and `encode`.
+Start with `Decider`, `decode_response` and `encode_request`.
 
 They include Azure, DeepSeek, Bedrock's mantle, xAI, OpenRouter, LM Studio, vLLM and llama.cpp;
 their differences are noted where they matter. The caller keeps the conversation: a `Decider` asks
@@ -9,41 +9,18 @@ back. `_encoding` describes how each part of a conversation is encoded.
 """
 
 from agentic.providers.openai_responses._decider import Decider
-from agentic.providers.openai_responses._decoding import (
-    NAME,
-    IncrementalDecoder,
-    decode,
-    decode_request,
-)
-from agentic.providers.openai_responses._encoding import (
-    encode,
-    encode_request,
-    encode_tools,
-    validate,
-)
-from agentic.providers.openai_responses._replies import (
-    STOP_WORDS,
-    decode_response,
-    stop_reason,
-    usage,
-)
-from agentic.providers.openai_responses._streaming import StreamedResponse
-from agentic.providers.overflow import is_context_overflow
+from agentic.providers.openai_responses._decoding import NAME as NAME
+from agentic.providers.openai_responses._decoding import IncrementalDecoder as IncrementalDecoder
+from agentic.providers.openai_responses._decoding import decode as decode
+from agentic.providers.openai_responses._decoding import decode_request
+from agentic.providers.openai_responses._encoding import encode as encode
+from agentic.providers.openai_responses._encoding import encode_request, validate
+from agentic.providers.openai_responses._encoding import encode_tools as encode_tools
+from agentic.providers.openai_responses._replies import STOP_WORDS as STOP_WORDS
+from agentic.providers.openai_responses._replies import decode_response
+from agentic.providers.openai_responses._replies import stop_reason as stop_reason
+from agentic.providers.openai_responses._replies import usage as usage
+from agentic.providers.openai_responses._streaming import StreamedResponse as StreamedResponse
+from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
-__all__ = [
-    "NAME",
-    "STOP_WORDS",
-    "Decider",
-    "IncrementalDecoder",
-    "StreamedResponse",
-    "decode",
-    "decode_request",
-    "decode_response",
-    "encode",
-    "encode_request",
-    "encode_tools",
-    "is_context_overflow",
-    "stop_reason",
-    "usage",
-    "validate",
-]
+__all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]

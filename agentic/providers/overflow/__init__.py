@@ -8,11 +8,8 @@ output limits) are excluded. A server that truncates the prompt silently is reco
 counts.
 """
 
-from agentic.providers.overflow._detection import (
-    is_context_overflow,
-    read_overflow,
-    read_silent_overflow,
-)
-from agentic.providers.overflow._error_text import Overflow
+from agentic.providers.overflow._detection import is_context_overflow, read_overflow
+from agentic.providers.overflow._detection import read_silent_overflow as read_silent_overflow
+from agentic.providers.overflow._error_text import Overflow as Overflow
 
-__all__ = ["Overflow", "is_context_overflow", "read_overflow", "read_silent_overflow"]
+__all__ = ["is_context_overflow", "read_overflow"]

@@ -20,7 +20,7 @@ from agentic.providers.bedrock._json import as_json
 from agentic.providers.kit import at, items_at, text_at
 from agentic.providers.validators._violation import Step, Violation, find_unpaired
 
-__all__ = ["validate"]
+__all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 
 _API = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_"
 _ROLES = {"user", "assistant", "system"}

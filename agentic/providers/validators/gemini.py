@@ -24,7 +24,7 @@ from agentic.providers.gemini._fields import (
 from agentic.providers.kit import plain
 from agentic.providers.validators._violation import Violation
 
-__all__ = ["validate"]
+__all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 
 _CONTENT = "https://ai.google.dev/api/caching#Content"
 _ORDER = "https://github.com/google-gemini/gemini-cli/issues/11814"

@@ -16,7 +16,7 @@ from agentic.providers.openai_chat._encoding import MAX_ID_CHARS as _MAX_ID_CHAR
 from agentic.providers.openai_chat._encoding import TOOL_NAMES
 from agentic.providers.validators._violation import Step, Violation, find_unpaired
 
-__all__ = ["validate"]
+__all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 
 _REFERENCE = "https://platform.openai.com/docs/api-reference/chat/create"
 _PAIRS = "https://github.com/BerriAI/litellm/issues/10083"

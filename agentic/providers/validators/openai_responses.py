@@ -31,7 +31,7 @@ from agentic.providers.openai_responses._items import (
 )
 from agentic.providers.validators._violation import Violation
 
-__all__ = ["validate"]
+__all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 
 _EMPTY_SOURCE = "https://github.com/decolua/9router/pull/419"
 _UNANSWERED_SOURCE = "https://github.com/openai/codex/issues/620"

@@ -47,7 +47,8 @@ class Streamed(Protocol):
 class Adapter(Protocol):
     """Everything about one provider's wire. A module with these names is an Adapter.
 
-    Data may be JSON or an SDK's objects, and never causes an exception.
+    Data may be JSON or an SDK's objects, and never causes an exception. mypy looks for the names of
+    a module in its `__all__`, if it has one; when the check runs, it does not matter.
     """
 
     @property
