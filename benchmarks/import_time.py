@@ -20,6 +20,7 @@ STATEMENTS = [
     "import asyncio",
     "import agentic.truncate",
     "import agentic.loop",
+    "from agentic.loop import Runner",
     "import agentic.session",
     "from agentic.__main__ import main; import sys; sys.argv[1:] = ['--version']; main()",
 ]

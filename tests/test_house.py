@@ -94,10 +94,11 @@ def test_a_room_that_does_not_exist_is_an_attribute_error() -> None:
         ("from agentic import messages", ["asyncio", "blinker", "agentic.tokens"]),
         ("from agentic.context import strategies", ["asyncio", "agentic.context.budget"]),
         ("from agentic import loop, history", ["asyncio", "msgspec", "httpx", "hypothesis"]),
-        ("from agentic import loop", ["agentic.tools", "agentic.history._jsonl"]),
+        ("from agentic import loop", ["agentic.context", "agentic.history", "agentic.tools"]),
+        ("from agentic.loop import Runner", ["asyncio", "agentic.history._jsonl"]),
         (
             "from agentic import session",
-            ["asyncio", "difflib", "agentic.context.digest._digest"],
+            ["asyncio", "difflib", "agentic.context.digest", "agentic.loop._run"],
         ),
         ("from agentic import replay", ["agentic.cli", "agentic.config", "click", "rich", "yaml"]),
     ],

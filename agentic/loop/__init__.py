@@ -3,15 +3,20 @@
 Start with `Runner`, `Decider`, `Decision` and `Result`.
 """
 
+import typing
+
+from agentic import _lazy
 from agentic._decision import Decision, Input
 from agentic._protocols import Executor
 from agentic._protocols import Rewriter as Rewriter
 from agentic._protocols import Store as Store
 from agentic.loop._limits import RunLimit, RunLimits
 from agentic.loop._protocols import Decider, Request, Result, StreamingDecider
-from agentic.loop._runner import Runner
-from agentic.loop._runner import ViewMaker as ViewMaker
-from agentic.loop._truncation import truncate_result
+
+if typing.TYPE_CHECKING:
+    from agentic.loop._runner import Runner
+    from agentic.loop._runner import ViewMaker as ViewMaker
+    from agentic.loop._truncation import truncate_result
 
 __all__ = [
     "Decider",
@@ -26,3 +31,8 @@ __all__ = [
     "StreamingDecider",
     "truncate_result",
 ]
+
+# An adapter needs the records and not the loop, which loads the rooms of the context.
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__, {"Runner": "._runner", "ViewMaker": "._runner", "truncate_result": "._truncation"}
+)

@@ -3,8 +3,15 @@
 Start with `Session` and `Status`.
 """
 
-from agentic.session._recall import RecallTool
+import typing
+
+from agentic import _lazy
 from agentic.session._session import Session
 from agentic.session._status import Status, render_context
 
+if typing.TYPE_CHECKING:
+    from agentic.session._recall import RecallTool
+
 __all__ = ["RecallTool", "Session", "Status", "render_context"]
+
+__getattr__, __dir__ = _lazy.load_lazily(__name__, {"RecallTool": "._recall"})

@@ -25,10 +25,10 @@ from agentic.session._search import (
     result_text,
     search,
 )
+from agentic.session._session import RECALL
 
 __all__ = ["RecallTool"]
 
-_NAME = "recall"
 _SHOWN_BYTES = 12_000
 _PAGE_LINES = 1_500
 """Less than the 2,000 lines that a tool's output may have, so that no page is cut."""
@@ -97,8 +97,8 @@ class RecallTool:
         ConfigError: the store is not an Archive.
     """
 
-    name: ClassVar[str] = _NAME
-    definition: ClassVar[ToolDefinition] = ToolDefinition(_NAME, _DESCRIPTION, _PARAMETERS)
+    name: ClassVar[str] = RECALL
+    definition: ClassVar[ToolDefinition] = ToolDefinition(RECALL, _DESCRIPTION, _PARAMETERS)
 
     store: Archive = attrs.field()
     seen: Callable[[], Awaitable[list[Message]]] | None = None

@@ -8,10 +8,12 @@ import contextlib
 import logging
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from agentic import loop
+from agentic._protocols import Executor
 from agentic._tool_definition import ToolDefinition
 from agentic._validate import must_be, must_be_async
 from agentic.context.budget import Compaction, CompactionTarget, Compactor, Policy
@@ -19,17 +21,20 @@ from agentic.context.strategies import Chain
 from agentic.context.view import Note, Prepared, View, as_chain, begins_with
 from agentic.errors import ConfigError
 from agentic.history import Archive, Diff
-from agentic.loop import Decider, Executor, Runner
 from agentic.messages import Message, find_summary, prefix_length
 from agentic.session._archive import SessionArchive
-from agentic.session._recall import RecallTool
 from agentic.session._status import EXCHANGE, Status, make_status
 from agentic.tokens import Counter
 
-__all__ = ["Session"]
+if TYPE_CHECKING:
+    from agentic.session._recall import RecallTool
+
+__all__ = ["RECALL", "Session"]
 
 _log = logging.getLogger(__name__)
 
+RECALL = "recall"
+"""The name of the tool that searches the archive."""
 _OURS = ("budget", "store", "strategies")
 
 
@@ -109,7 +114,7 @@ class Session:
             counter=self.counter,
             compactor=self.compactor,
             strategies=self.strategies,
-            recall=RecallTool.name if self.recall else None,
+            recall=RECALL if self.recall else None,
             automatic=self.auto_summarize,
         )
 
@@ -210,7 +215,9 @@ class Session:
         self._view.hold_off(await self._archive.history())
         return diff
 
-    def runner(self, decider: Decider, executor: Executor | None = None, **options: Any) -> Runner:
+    def runner(
+        self, decider: loop.Decider, executor: Executor | None = None, **options: Any
+    ) -> "loop.Runner":
         """Return a Runner with the store, the budget and the strategies of this session.
 
         `options` are the Runner's other options. Include `recall_tool()` in the executor:
@@ -225,7 +232,7 @@ class Session:
         self.system_prompt = options.pop("system_prompt", self.system_prompt)
         options.setdefault("conversation_id", self.session_id)
         self.executor = self.executor if executor is None else executor
-        return Runner(
+        return loop.Runner(
             decider,
             self.executor,
             system_prompt=self.system_prompt,
@@ -234,11 +241,14 @@ class Session:
             **options,
         )
 
-    def recall_tool(self) -> RecallTool:
+    def recall_tool(self) -> "RecallTool":
         """Return the tool with which the model searches and reads what it no longer sees.
 
         Create the session with `recall=True`, so that what is cut says how to read it.
         """
+        # Imported here, because few sessions search.
+        from agentic.session._recall import RecallTool  # noqa: PLC0415
+
         return RecallTool(self._archive, self._load_seen)
 
     async def __aenter__(self) -> Self:

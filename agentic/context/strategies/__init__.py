@@ -6,15 +6,15 @@ Start with `FitContextWindow`, `ClearToolOutputs`, `TrimRounds` and `Chain`.
 import typing
 
 from agentic import _lazy
-from agentic.context.strategies._fit_window import FitContextWindow
 from agentic.context.strategies._strategy import Chain, ContextStrategy, SyncSummarizer
 from agentic.context.strategies._strategy import Fit as Fit
-from agentic.context.strategies._tool_outputs import ClearToolOutputs, TruncateToolOutputs
 
 if typing.TYPE_CHECKING:
+    from agentic.context.strategies._fit_window import FitContextWindow
     from agentic.context.strategies._importance import Importance
     from agentic.context.strategies._keep_newest import KeepLast, TrimRounds
     from agentic.context.strategies._keep_newest import truncate_messages as truncate_messages
+    from agentic.context.strategies._tool_outputs import ClearToolOutputs, TruncateToolOutputs
 
 __all__ = [
     "Chain",
@@ -31,9 +31,12 @@ __all__ = [
 __getattr__, __dir__ = _lazy.load_lazily(
     __name__,
     {
+        "ClearToolOutputs": "._tool_outputs",
+        "FitContextWindow": "._fit_window",
         "Importance": "._importance",
         "KeepLast": "._keep_newest",
         "TrimRounds": "._keep_newest",
+        "TruncateToolOutputs": "._tool_outputs",
         "truncate_messages": "._keep_newest",
     },
 )

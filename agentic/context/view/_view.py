@@ -17,8 +17,9 @@ from agentic import events
 from agentic._lazy import asyncio
 from agentic._tool_definition import ToolDefinition
 from agentic._validate import must_be
+from agentic.context import strategies
 from agentic.context.budget import Backoff, Compaction, CompactionTarget, Compactor, Manager, Policy
-from agentic.context.strategies import Chain, FitContextWindow
+from agentic.context.strategies import Chain
 from agentic.context.view._explain import explain
 from agentic.context.view._lineage import Branch, Generation
 from agentic.context.view._records import Check, Note, Prepared, Removal
@@ -265,7 +266,7 @@ class View:
         draft = self._builder.cut(self._builder.draft(given, latest.system_prompt, latest.tools))
         most = int(_AFTER_OVERFLOW * before)
         if token_cache.sizes(draft.view).total > most:
-            fit = FitContextWindow(max(1, most), self.counter, low_watermark=1.0)
+            fit = strategies.FitContextWindow(max(1, most), self.counter, low_watermark=1.0)
             smaller = fit.compact(draft.view)
             draft = self._builder.with_view(draft, smaller, "the provider refused a larger request")
         # An equal or larger request would only be refused again.

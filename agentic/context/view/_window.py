@@ -10,8 +10,8 @@ import operator
 import attrs
 
 from agentic import truncate
+from agentic.context import strategies
 from agentic.context.budget import Policy
-from agentic.context.strategies import Fit, FitContextWindow, TruncateToolOutputs
 from agentic.context.view._records import Note
 from agentic.messages import Message, prefix_length, split_rounds
 from agentic.tokens import Counter, TokenCache
@@ -93,7 +93,7 @@ class WindowFitter:
     recall: str | None = None
     """The name of the tool with which the model can read what was cut, if it has one."""
     _share: _SummaryShare | None = attrs.field(default=None, init=False)
-    _fit: FitContextWindow | None = attrs.field(default=None, init=False)
+    _fit: "strategies.FitContextWindow | None" = attrs.field(default=None, init=False)
 
     def shorten_summary(self, view: list[Message], overhead_tokens: int) -> list[Message]:
         """Return the view with its summary cut to its share of the available tokens.
@@ -115,9 +115,10 @@ class WindowFitter:
     def cut(self, view: list[Message], room: int) -> tuple[list[Message], list[Note]]:
         """Return a view of at most `room` tokens, dropping the oldest messages first."""
         if self._fit is None or not _STILL_GOOD * room <= self._fit.max_tokens <= room:
-            self._fit = FitContextWindow(room, self.counter)
+            self._fit = strategies.FitContextWindow(room, self.counter)
         recent = _recent(view, self.policy.min_recent_messages)
-        for strategy in (self._fit, FitContextWindow(room, self.counter, low_watermark=1.0)):
+        fullest = strategies.FitContextWindow(room, self.counter, low_watermark=1.0)
+        for strategy in (self._fit, fullest):
             fit = strategy.fit(view)
             if fit.tokens <= room and _holds(fit.messages, [view[at] for at in recent]):
                 return fit.messages, []
@@ -127,7 +128,7 @@ class WindowFitter:
         """Return what a request is certain to contain, even after the strictest possible cut."""
         room = max(1, int(_FOR_SURE * room))
         recent = _recent(view, self.policy.min_recent_messages)
-        fit = FitContextWindow(room, self.counter, low_watermark=1.0).fit(view)
+        fit = strategies.FitContextWindow(room, self.counter, low_watermark=1.0).fit(view)
         if fit.tokens <= room and _holds(fit.messages, [view[at] for at in recent]):
             return fit.messages
         return self._shorten_outputs(view, room, recent)[0]
@@ -136,10 +137,10 @@ class WindowFitter:
         self, view: list[Message], room: int, recent: list[int]
     ) -> tuple[list[Message], list[Note]]:
         """Truncate the outputs of recent messages until these messages fit, or as many as can."""
-        strategy = FitContextWindow(room, self.counter, low_watermark=1.0)
+        strategy = strategies.FitContextWindow(room, self.counter, low_watermark=1.0)
         fit, shorter = strategy.fit(view), view
         for chars in _OUTPUT_CHARS:
-            shorten = TruncateToolOutputs(chars, recall=self.recall)
+            shorten = strategies.TruncateToolOutputs(chars, recall=self.recall)
             shorter = _truncate_outputs(view, recent, shorten)
             fit = strategy.fit(shorter)
             if fit.tokens <= room and _holds(fit.messages, [shorter[at] for at in recent]):
@@ -167,7 +168,7 @@ def _holds(messages: list[Message], wanted: list[Message]) -> bool:
 
 
 def _truncate_outputs(
-    view: list[Message], recent: list[int], strategy: TruncateToolOutputs
+    view: list[Message], recent: list[int], strategy: "strategies.TruncateToolOutputs"
 ) -> list[Message]:
     """Shorten the outputs of these messages, except for pinned ones."""
     shorter = strategy.compact([view[at] for at in recent])
@@ -182,7 +183,7 @@ def _outputs_truncated(chars: int) -> Note:
     return Note("outputs_truncated", text)
 
 
-def _left_out(fit: Fit, recent: list[int]) -> Note:
+def _left_out(fit: strategies.Fit, recent: list[int]) -> Note:
     text = f"not even the {len(recent)} newest messages fit; {len(fit.messages)} in all are sent"
     return Note("messages_left_out", text)
 
