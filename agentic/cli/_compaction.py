@@ -162,7 +162,7 @@ def describe_message(message: Message, width: int = 72) -> str:
     said = [message.content] if message.content.strip() else []
     said += [f"{call.name} {call.arguments}" for call in message.tool_calls]
     said += [f"{result.name}: {result.text}" for result in message.tool_results]
-    said += [part.media_type for part in message.media]
+    said += [part.media_type for part in message.all_media]
     return f"{message.role:<10} {clip(' · '.join(said), max(1, width - 11))}"
 
 

@@ -38,9 +38,12 @@ _set_provider, _set_payload, _set_joins_previous = (
 _set_call_id, _set_call_name, _set_arguments, _set_call_extra = (
     ToolCall.__dict__[name].__set__ for name in ("id", "name", "arguments", "extra")
 )
-_set_result_id, _set_result_name, _set_output, _set_error, _set_notice, _set_ref, _set_more = (
+_set_result_id, _set_result_name, _set_output, _set_error, _set_notice, _set_ref = (
     ToolResult.__dict__[name].__set__
-    for name in ("call_id", "name", "output", "error", "notice", "ref", "extra")
+    for name in ("call_id", "name", "output", "error", "notice", "ref")
+)
+_set_result_media, _set_result_extra = (
+    ToolResult.__dict__[name].__set__ for name in ("media", "extra")
 )
 _mark = Marked.__dict__["_decoded_as"].__set__
 _remember = Marked.__dict__["_facts"].__set__
@@ -98,7 +101,11 @@ def decoded_call(call_id: str, name: str, arguments: str) -> ToolCall:
 
 
 def decoded_result(
-    call_id: str, name: str, output: str, error: ToolError | None = None
+    call_id: str,
+    name: str,
+    output: str,
+    error: ToolError | None = None,
+    media: Iterable[Media] = (),
 ) -> ToolResult:
     """Return a result decoded from a payload."""
     result = object.__new__(ToolResult)
@@ -108,7 +115,8 @@ def decoded_result(
     _set_error(result, error)
     _set_notice(result, "")
     _set_ref(result, None)
-    _set_more(result, {})
+    _set_result_media(result, tuple(media))
+    _set_result_extra(result, {})
     return result
 
 

@@ -123,6 +123,13 @@ class Message:
                 f"move the calls of this {self.role} message into an assistant message",
             )
 
+    @property
+    def all_media(self) -> tuple[Media, ...]:
+        """The media of the message, followed by those of its results."""
+        if not self.tool_results:
+            return self.media
+        return (*self.media, *(part for result in self.tool_results for part in result.media))
+
     def replace(self, **changes: Any) -> "Message":
         """Return an edited copy. It has no native payload, because that would no longer match."""
         return attrs.evolve(self, **{"native": None, **changes})

@@ -6,12 +6,12 @@ loses what a newer version wrote.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
 
-from agentic._validate import must_be
+from agentic._validate import all_are, must_be
 from agentic.errors import ConfigError
 
 __all__ = [
@@ -96,6 +96,26 @@ def _reference(value: "str | os.PathLike[str] | None") -> str | None:
 
 
 @attrs.frozen
+class Media:
+    """An image, a sound or a document, as bytes or as a location."""
+
+    media_type: str = attrs.field(validator=check_text)
+    """As in a Content-Type header: image/png, audio/wav, application/pdf."""
+    data: bytes = attrs.field(default=b"", repr=False)
+    url: str = attrs.field(default="", validator=check_text)
+    extra: Mapping[str, Any] = extra_fields()
+
+    @data.validator
+    def _check_data(self, _: object, value: object) -> None:
+        if not isinstance(value, bytes):
+            raise ConfigError("Media.data", value, "bytes", "decode base64 text, or pass a url")
+
+
+def _media(media: Iterable[Media]) -> tuple[Media, ...]:
+    return all_are(Media, media, "ToolResult.media")
+
+
+@attrs.frozen
 class ToolResult:
     """The answer to one call."""
 
@@ -111,6 +131,8 @@ class ToolResult:
     """Says what is missing from `output`. It is rendered after the output and never truncated."""
     ref: str | None = attrs.field(default=None, converter=_reference)
     """Where the whole output can be read: a path, or a reference into the archive."""
+    media: tuple[Media, ...] = attrs.field(default=(), kw_only=True, converter=_media)
+    """The images, sounds and documents that the tool returned; never truncated."""
     extra: Mapping[str, Any] = extra_fields()
 
     @property
@@ -122,22 +144,6 @@ class ToolResult:
         """
         failure = f"Error: {self.error.message}" if self.error else ""
         return "\n".join(part for part in (self.output, failure, self.notice) if part)
-
-
-@attrs.frozen
-class Media:
-    """An image, a sound or a document, as bytes or as a location."""
-
-    media_type: str = attrs.field(validator=check_text)
-    """As in a Content-Type header: image/png, audio/wav, application/pdf."""
-    data: bytes = attrs.field(default=b"", repr=False)
-    url: str = attrs.field(default="", validator=check_text)
-    extra: Mapping[str, Any] = extra_fields()
-
-    @data.validator
-    def _check_data(self, _: object, value: object) -> None:
-        if not isinstance(value, bytes):
-            raise ConfigError("Media.data", value, "bytes", "decode base64 text, or pass a url")
 
 
 class Marked:

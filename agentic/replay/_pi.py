@@ -110,8 +110,9 @@ def _result(said: dict[str, Any]) -> Message:
         _text(said.get("toolName")),
         "" if failed else text,
         ToolError(text) if failed else None,
+        media=_media(content),
     )
-    return Message("tool", tool_results=[result], media=_media(content))
+    return Message("tool", tool_results=[result])
 
 
 def _shell(said: dict[str, Any]) -> Message | None:

@@ -161,6 +161,7 @@ class RecallTool:
             output=page,
             notice=f"[{told}{rest}{_also(asked.ref, full)}]",
             ref=piece.ref if piece.kept else None,
+            media=() if asked.offset else piece.media,
         )
 
     async def _find(self, ref: str, full: list[Message]) -> Piece:
@@ -178,7 +179,7 @@ class RecallTool:
             kept = kept_ref(result) if result.name != self.name else ""
             if ref and ref in {result.call_id, kept}:
                 label = call_name(result, names)
-                return Piece(kept or ref, label, result_text(result), bool(kept))
+                return Piece(kept or ref, label, result_text(result), bool(kept), result.media)
         kept_alone = Piece(ref, "an output", "", kept=True)
         if KEPT_REF.fullmatch(ref) and await self._whole(kept_alone):
             return kept_alone
@@ -209,7 +210,7 @@ def _at_place(ref: str, full: list[Message], names: dict[str, str]) -> Piece | N
     if not 0 < position <= len(message.tool_results):
         return None
     result = message.tool_results[position - 1]
-    return Piece(ref, call_name(result, names), result_text(result))
+    return Piece(ref, call_name(result, names), result_text(result), media=result.media)
 
 
 def _also(ref: str, full: list[Message]) -> str:

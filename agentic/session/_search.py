@@ -22,7 +22,7 @@ import attrs
 
 from agentic._lazy import asyncio
 from agentic.context.digest import message_ref
-from agentic.messages import Message, ToolCall, ToolResult
+from agentic.messages import Media, Message, ToolCall, ToolResult
 from agentic.session import _grep
 from agentic.session._grep import LINE_CHARS
 
@@ -66,6 +66,8 @@ class Piece:
     """The text as the history contains it."""
     kept: bool = False
     """Whether the store has more of the text under this reference."""
+    media: tuple[Media, ...] = ()
+    """What a result has besides its text."""
 
 
 def hidden_pieces(full: Sequence[Message], seen: Sequence[Message], own: str) -> Iterator[Piece]:

@@ -217,6 +217,7 @@ def _result(draw: _Draw, parts: _Parts, call_id: str, name: str) -> ToolResult:
         error=ToolError(draw(parts.texts), draw(_FAILURE_KINDS)) if failed else None,
         notice=draw(_NOTICES),
         ref=draw(_REFS),
+        media=[draw(_MEDIA) for _ in range(draw(_UP_TO_TWO))] if draw(_SELDOM) else (),
         extra=draw(_UNKNOWN),
     )
 

@@ -1,8 +1,8 @@
 """Counting the tokens of a text, a message and a conversation, and saying what most of one is.
 
 The size of a message is the size of its texts (content, reasoning, names and arguments of calls,
-outputs, errors and notices of results), a flat estimate for each media part, and an overhead for
-the role and the delimiters that a provider adds.
+outputs, errors and notices of results), a flat estimate for each media part, including those of
+results, and an overhead for the role and the delimiters that a provider adds.
 """
 
 import collections
@@ -129,7 +129,7 @@ def count_checked(
 ) -> int:
     """Count one message, with a counter and numbers that are already validated."""
     if isinstance(message, Message):
-        texts, media = list(message_texts(message)), len(message.media)
+        texts, media = list(message_texts(message)), len(message.all_media)
     elif isinstance(message, Mapping):
         texts, media = _texts_and_media(message)
     else:

@@ -19,7 +19,7 @@ import attrs
 
 from agentic._tool_definition import DIRECT, ToolDefinition
 from agentic.errors import ConfigError
-from agentic.messages import ToolError, ToolResult
+from agentic.messages import Media, ToolError, ToolResult
 from agentic.tools import _refusal
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class FunctionTool(Generic[P, R]):
         except _refusal.InvalidArguments as misfit:
             return _refusal.bad_arguments(self.definition.name, misfit.args)
         value = await _call(self.function, bound)
-        if isinstance(value, str | ToolResult | ToolError):
+        if isinstance(value, str | Media | ToolResult | ToolError):
             return value
         try:
             return to_plain(value)

@@ -14,7 +14,7 @@ import attrs
 
 from agentic._tool_definition import DIRECT, ToolDefinition
 from agentic.errors import ConfigError
-from agentic.messages import ToolCall, ToolError, ToolResult
+from agentic.messages import Media, ToolCall, ToolError, ToolResult
 from agentic.tools import _refusal
 from agentic.tools._compose import ToolPolicy, as_policy
 
@@ -35,9 +35,10 @@ class Tool(Protocol):
         """Run one call. The arguments are a JSON object, not checked against the schema.
 
         Returns:
-            A str is the output; None is an empty output. A ToolResult may also have a notice and a
-            reference; its call id and name are filled in. The model sees a ToolError, or an
-            exception that is raised, as an error. Anything else is converted to JSON.
+            A str is the output; None is an empty output. A Media is an output without text. A
+            ToolResult may also have media, a notice and a reference; its call id and name are
+            filled in. The model sees a ToolError, or an exception that is raised, as an error.
+            Anything else is converted to JSON.
         """
 
 
@@ -171,8 +172,8 @@ def _answer(call: ToolCall, value: object) -> ToolResult:
             return attrs.evolve(value, call_id=call.id, name=call.name)
         case ToolError():
             return ToolResult(call.id, call.name, error=value)
-        case None:
-            return ToolResult(call.id, call.name)
+        case None | Media():
+            return ToolResult(call.id, call.name, media=() if value is None else [value])
         case str():
             # A subclass of str may show itself otherwise, or carry what no store can write.
             return ToolResult(call.id, call.name, str.__str__(value))

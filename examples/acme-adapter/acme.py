@@ -26,6 +26,7 @@ from agentic import loop
 from agentic.errors import ContextOverflow, IncompleteReply, ProviderError, RequestFailed
 from agentic.limits import ModelLimits, lookup
 from agentic.messages import (
+    Media,
     Message,
     ProviderPayload,
     ToolCall,
@@ -227,18 +228,22 @@ def _write(message: Message) -> dict[str, Any]:
     parts = [
         {
             "result": result.call_id,
-            "text": result.text,
+            "text": "\n".join(filter(None, [result.text, *map(_note, result.media)])),
             **({"failed": True} if result.error else {}),
         }
         for result in message.tool_results
     ]
     parts += [{"text": message.content}] * bool(message.content)
-    parts += [{"text": f"[{media.media_type}: Acme reads text only]"} for media in message.media]
+    parts += [{"text": _note(media)} for media in message.media]
     parts += [
         {"use": call.name, "ref": call.id, "with": arguments_as_object(call.arguments)}
         for call in message.tool_calls
     ]
     return {"by": "acme" if message.role == "assistant" else "human", "parts": parts}
+
+
+def _note(media: Media) -> str:
+    return f"[{media.media_type}: Acme reads text only]"
 
 
 # 4. What Acme refuses

@@ -115,6 +115,7 @@ SEEDS: dict[str, tuple[str, str]] = {
     "errors are dropped": (TEXT, '"text": "\\n".join((result.output, result.notice)),'),
     "outputs are dropped when there is a notice": (TEXT, '"text": result.notice or result.text,'),
     "media are dropped": ("for media in message.media]", "for media in ()]"),
+    "media of results are dropped": (", *map(_note, result.media)", ""),
     "words beside calls are dropped": ("* bool(message.content)\n", "* (not message.tool_calls)\n"),
     "arguments are dropped": (ARGUMENTS, "{}"),
     "arguments that are no JSON are dropped": (

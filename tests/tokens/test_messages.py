@@ -86,8 +86,9 @@ def test_a_conversation_is_the_sum_of_its_parts(
 
 @given(messages=conversations())
 def test_media_cost_what_they_are_said_to_cost(messages: list[Message]) -> None:
-    """A flat estimate for each."""
+    """A flat estimate for each, also for those of results."""
     media = sum(len(message.media) for message in messages)
+    media += sum(len(each.media) for message in messages for each in message.tool_results)
 
     dear = count_tokens(iter(messages), CHARS, tokens_per_media=1000)
 

@@ -91,8 +91,8 @@ def _entry(message: Message, max_output_chars: int) -> dict[str, Any]:
     if message.tool_results:
         results = [clip(each.text, max_output_chars) for each in message.tool_results]
         entry = {"results": results}
-    if message.media:
-        entry["attached"] = [clip(_attached(part), max_output_chars) for part in message.media]
+    if media := message.all_media:
+        entry["attached"] = [clip(_attached(part), max_output_chars) for part in media]
     if message.tool_calls:
         entry["calls"] = [f"{call.name} {call.arguments}" for call in message.tool_calls]
         entry["calls"] = [clip(call, max_output_chars) for call in entry["calls"]]

@@ -102,7 +102,7 @@ def _text_of(message: Message) -> str:
     """Return the text of a message and its tool results, and the types of its attachments."""
     texts = [message.content, *(result.text for result in message.tool_results)]
     said = "\n".join(text for text in texts if text.strip())
-    attached = ", ".join(media.media_type for media in message.media)
+    attached = ", ".join(media.media_type for media in message.all_media)
     return " ".join(part for part in (said, attached and f"[attached: {attached}]") if part)
 
 

@@ -16,7 +16,14 @@ import attrs
 from agentic._validate import all_are, must_be, share, whole
 from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.context.strategies._strategy import Fit
-from agentic.messages import Message, RecentConversations, Round, ToolCall, ToolError, ToolResult
+from agentic.messages import (
+    Message,
+    RecentConversations,
+    Round,
+    ToolCall,
+    ToolError,
+    ToolResult,
+)
 from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter
 
 __all__ = ["ClearToolOutputs", "TruncateToolOutputs"]
@@ -34,8 +41,9 @@ def _names(names: Any) -> frozenset[str]:
 class ClearToolOutputs:
     """Clear the oldest tool outputs once the conversation is over `max_tokens`.
 
-    All messages are kept, except orphaned results, and keep their ids. A cleared output is replaced
-    by a notice that names the tool, the output's size, and how to read it again. An error is kept.
+    All messages are kept, except orphaned results, and keep their ids. A cleared output, with the
+    media in it, is replaced by a notice that names the tool, the output's size, and how to read it
+    again. An error is kept.
     The newest `keep_rounds` tool rounds, pinned rounds and outputs of `keep_tools` are not cleared.
 
     >>> from agentic.messages import ToolCall, ToolResult
@@ -127,11 +135,12 @@ class ClearToolOutputs:
     def _clear_result(self, result: ToolResult, calls: dict[str, ToolCall]) -> ToolResult:
         """Clear a result if it is larger than the notice that would replace it."""
         call = calls[result.call_id]
-        if not result.output or {result.name, call.name} & self.keep_tools:
+        if {result.name, call.name} & self.keep_tools or not (result.output or result.media):
             return result
         short = _cleared(result, call, self.recall)
         count = self._token_cache.count_text
-        return short if count(short.text) < count(result.text) else result
+        media = self.tokens_per_media * len(result.media)
+        return short if count(short.text) < count(result.text) + media else result
 
 
 @attrs.frozen
@@ -293,9 +302,24 @@ def _cleared(result: ToolResult, call: ToolCall, recall: str | None = None) -> T
     >>> _cleared(ToolResult("c1", output="one\ntwo"), call, "recall").notice
     '[Cleared: read gave 7 characters in 2 lines. Read them again: recall(ref="c1")]'
     """
-    size = f"{_plural(len(result.output), 'character')} in {_plural(_lines(result.output), 'line')}"
-    notice = f"[Cleared: {result.name or call.name} gave {size}. {_again(result, recall)}]"
-    return attrs.evolve(result, output="", notice=notice, error=_clipped(result.error))
+    notice = f"[Cleared: {result.name or call.name} gave {_size(result)}. {_again(result, recall)}]"
+    return attrs.evolve(result, output="", notice=notice, error=_clipped(result.error), media=())
+
+
+def _size(result: ToolResult) -> str:
+    """Return what a result contains.
+
+    >>> _size(ToolResult("c1", output="one", media=[Media("image/png")] * 2))
+    '3 characters in 1 line and 2 attachments (image/png, image/png)'
+    """
+    parts = []
+    if result.output:
+        characters, lines = len(result.output), _lines(result.output)
+        parts.append(f"{_plural(characters, 'character')} in {_plural(lines, 'line')}")
+    if result.media:
+        types = ", ".join(part.media_type for part in result.media)
+        parts.append(f"{_plural(len(result.media), 'attachment')} ({types})")
+    return " and ".join(parts)
 
 
 def place_of(result: ToolResult, recall: str | None) -> str:

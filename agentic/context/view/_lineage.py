@@ -291,7 +291,7 @@ def _sent(message: Message) -> list[Any]:
         message.content,
         [[call.id, call.name, call.arguments] for call in message.tool_calls],
         [[result.call_id, result.text] for result in message.tool_results],
-        [[part.media_type, part.url, _hash_bytes(part.data)] for part in message.media],
+        [[part.media_type, part.url, _hash_bytes(part.data)] for part in message.all_media],
     ]
 
 

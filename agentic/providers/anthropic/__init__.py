@@ -9,7 +9,8 @@ Where each part of a conversation goes:
   `<system>` tags, unless it came from the wire and is allowed at its position. Pinned messages stay
   where they are.
 - Tool results: the first blocks of a single user message, with `is_error` for a failure and the
-  notice at the end of the text. Images and documents: blocks of the same user message, after the
+  notice at the end of the text. A result's images and documents: blocks of that result, or after
+  all results if it failed. Other images and documents: blocks of the same user message, after the
   results.
 - Thinking: sent back with the complete message that the API sent, or not at all. Reasoning from
   other providers is not sent.

@@ -173,7 +173,7 @@ def _read(item: Any, names: Mapping[str, str], native: ProviderPayload | None = 
         return _system(blocks, native)
     media = [found for found in map(_media_of, blocks) if found]
     text = "\n\n".join(filter(None, map(text_of, blocks)))
-    results = [_result(block, names, media) for block in blocks if _is_result(block)]
+    results = [_result(block, names) for block in blocks if _is_result(block)]
     if results:
         return decoded_message("tool", text, native, tool_results=results, media=media)
     return decoded_message("user", text, native, media=media)
@@ -211,19 +211,20 @@ def _arguments(value: Any) -> str:
     return "{}" if value is None else _JSON.encode(value)
 
 
-def _result(block: Any, names: Mapping[str, str], media: list[Media]) -> ToolResult:
-    """Read a tool result; its media are appended to those of the message."""
+def _result(block: Any, names: Mapping[str, str]) -> ToolResult:
+    """Read a tool result."""
     content = at(block, "content")
+    media: tuple[Media, ...] = ()
     if isinstance(content, str):
         text = content
     else:
         inner = blocks_of(content)
-        media += [found for found in map(_media_of, inner) if found]
+        media = tuple(found for found in map(_media_of, inner) if found)
         text = "\n".join(filter(None, map(text_of, inner)))
     call_id = text_at(block, "tool_use_id")
     if at(block, "is_error") is True:
-        return decoded_result(call_id, names.get(call_id, ""), "", ToolError(text))
-    return decoded_result(call_id, names.get(call_id, ""), text)
+        return decoded_result(call_id, names.get(call_id, ""), "", ToolError(text), media)
+    return decoded_result(call_id, names.get(call_id, ""), text, None, media)
 
 
 def blocks_of(content: Any) -> list[Any]:

@@ -212,7 +212,8 @@ def _rebuild(message: Message) -> list[dict[str, Any]]:
     """
     blocks = [_result(result) for result in message.tool_results]
     takes_media = message.role in {"user", "tool"}
-    blocks += [_media_block(media) for media in message.media if takes_media]
+    failed = [part for result in message.tool_results if result.error for part in result.media]
+    blocks += [_media_block(media) for media in (*failed, *message.media) if takes_media]
     text = message.content if takes_media else text_with_media(message)
     if text.strip():
         marked = f"<system>\n{text}\n</system>" if message.role == "system" else text
@@ -223,12 +224,19 @@ def _rebuild(message: Message) -> list[dict[str, Any]]:
 
 
 def _result(result: ToolResult) -> dict[str, Any]:
-    """Return a tool result block; an empty result has no `content`."""
+    """Return a tool result block; an empty result has no `content`.
+
+    A failed result may only contain text, so its media are sent after it:
+    https://github.com/vellum-ai/vellum-assistant/pull/18387.
+    """
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": result.call_id}
     if result.text.strip():
         block["content"] = result.text
     if result.error is not None:
         block["is_error"] = True
+    elif result.media:
+        said = [text_block(result.text)] if result.text.strip() else []
+        block["content"] = [*said, *map(_media_block, result.media)]
     return block
 
 

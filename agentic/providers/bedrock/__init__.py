@@ -18,8 +18,9 @@ Where each part of a conversation goes:
 - A reply without text or calls, and any other empty message, is left out. If a truncated
   conversation does not start with a user message, a neutral one is added.
 - Reasoning is sent back in its original blocks, or not at all.
-- Media are blocks of a user message; those from tools come after their results. Media for which
-  Converse has no block are named in a text. Pins are not sent.
+- Media are blocks of a user message. Those of a tool result are blocks of that result; audio
+  comes after the results, and so do images if the model is known to be neither Claude nor Nova.
+  Media for which Converse has no block are named in a text. Pins are not sent.
 - Calls and results keep their ids if Bedrock accepts them. Otherwise the ids are rewritten in calls
   and results alike, and so is an id that a rebuilt call of a later round uses again. Arguments that
   are not a JSON object, or are nested too deeply for Python to walk through, are sent as

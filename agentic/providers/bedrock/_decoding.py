@@ -182,13 +182,8 @@ def _block_text(block: Any) -> str:
 
 
 def _block_media(blocks: list[Any]) -> list[Media]:
-    """Return the media in blocks, including those inside results, in order."""
-    parts: list[Any] = []
-    for block in blocks:
-        parts += (
-            [block, *items_at(block["toolResult"], "content")] if _is_result(block) else [block]
-        )
-    return [media for media in map(read_media, parts) if media is not None]
+    """Return the media in blocks, without those inside results."""
+    return [media for media in map(read_media, blocks) if media is not None]
 
 
 def _read_reasoning(block: Any) -> str:
@@ -218,14 +213,15 @@ def _is_result(block: Any) -> bool:
 
 
 def _read_result(block: Any, names: Mapping[str, str]) -> ToolResult:
-    """Read a tool result; `names` has its tool. Its media are read by `_block_media`."""
+    """Read a tool result; `names` has its tool."""
     result = block["toolResult"]
-    text = "\n".join(filter(None, map(_result_text, items_at(result, "content"))))
+    content = items_at(result, "content")
+    text, media = "\n".join(filter(None, map(_result_text, content))), _block_media(content)
     call_id = text_at(result, "toolUseId")
     name = names.get(str(result.get("toolUseId")), "")
     if result.get("status") == "error":
-        return decoded_result(call_id, name, "", ToolError(text.removeprefix(_ERROR)))
-    return decoded_result(call_id, name, text)
+        return decoded_result(call_id, name, "", ToolError(text.removeprefix(_ERROR)), media)
+    return decoded_result(call_id, name, text, None, media)
 
 
 def _result_text(part: Any) -> str:

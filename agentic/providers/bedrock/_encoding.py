@@ -17,7 +17,7 @@ from agentic.messages import Message, ToolResult, close_open_rounds
 from agentic.providers.bedrock._decoding import NAME, decode_payload, is_blank
 from agentic.providers.bedrock._families import fit_family
 from agentic.providers.bedrock._json import input_text, is_deep
-from agentic.providers.bedrock._media import DocumentNames, encode_media
+from agentic.providers.bedrock._media import DocumentNames, encode_media, is_sound
 from agentic.providers.kit import (
     NameRule,
     UniqueIds,
@@ -392,14 +392,16 @@ class _MessageWriter:
 
     def _beside(self, message: Message, said: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Add media blocks. A document requires a text in its message (API_runtime_Message)."""
-        media = [encode_media(part, self.documents) for part in message.media]
+        sounds = [part for each in message.tool_results for part in filter(is_sound, each.media)]
+        media = [encode_media(part, self.documents) for part in (*sounds, *message.media)]
         silent = not any("text" in block for block in said + media)
         if silent and any("document" in block for block in media):
             said = [{"text": "See the document."}]
         return said + media
 
     def _result(self, result: ToolResult) -> dict[str, Any]:
-        content = _text_blocks(result.text) or [{"text": _NO_OUTPUT}]
+        media = [encode_media(part, self.documents) for part in result.media if not is_sound(part)]
+        content = _text_blocks(result.text) + media or [{"text": _NO_OUTPUT}]
         answer = {"toolUseId": self.ids.answer(result.call_id), "content": content}
         # Not every model accepts a status, so it is omitted on success
         # (API_runtime_ToolResultBlock).

@@ -31,6 +31,9 @@ Other models that reject it are recognized by their error
 (https://github.com/langchain-ai/langchain-aws/issues/141,
 https://github.com/BerriAI/litellm/issues/6053, https://github.com/microsoft/autogen/issues/6480)."""
 
+_IMAGES_IN_RESULTS = ("anthropic.", "amazon.nova", ":application-inference-profile/")
+_SEE_BELOW = {"text": "(See the image after the results.)"}
+
 _TALK = {
     *("text", "image", "document", "video", "audio"),
     *("guardContent", "citationsContent", "searchResult"),
@@ -58,6 +61,18 @@ def refuses_two_kinds(model: str) -> bool:
     return any(family in model for family in _TWO_KINDS_REFUSED)
 
 
+def shows_images_in_results(model: str) -> bool:
+    """Return whether a family accepts images in a result; True if the id does not name a family.
+
+    https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolResultContentBlock.html
+    (2026-11): only Claude and Nova. Documents are accepted from others, too (recorded from Llama).
+
+    >>> shows_images_in_results("us.amazon.nova-lite-v1:0"), shows_images_in_results("meta.llama4")
+    (True, False)
+    """
+    return not model or any(family in model for family in _IMAGES_IN_RESULTS)
+
+
 def wants_results_first(model: str) -> bool:
     """Return whether a family, such as Claude, expects results at the start of their message.
 
@@ -71,9 +86,25 @@ def wants_results_first(model: str) -> bool:
 
 def fit_family(messages: list[Any], model: str) -> list[Any]:
     """Return the messages as the family requires them; unchanged for an unknown family."""
+    if not shows_images_in_results(model):
+        messages = list(map(_images_after_results, messages))
     if refuses_two_kinds(model):
         return part_turns(messages)
     return list(map(_results_first, messages)) if wants_results_first(model) else messages
+
+
+def _images_after_results(message: Any) -> Any:
+    """Return the message with the images of its results as blocks after the others."""
+    images: list[Any] = []
+    blocks: list[Any] = []
+    for block in items_at(message, "content"):
+        content = items_at(block, "toolResult", "content")
+        shown = [part for part in content if isinstance(at(part, "image"), dict)]
+        rest = [part for part in content if part not in shown] or [_SEE_BELOW]
+        result = {**block["toolResult"], "content": rest} if shown else None
+        blocks.append({**block, "toolResult": result} if shown else block)
+        images += shown
+    return {**message, "content": blocks + images} if images else message
 
 
 def part_turns(messages: list[Any]) -> list[Any]:

@@ -10,7 +10,7 @@ from agentic.messages import Media
 from agentic.providers.bedrock._json import from_base64, to_base64
 from agentic.providers.kit import at, items_at, text_at
 
-__all__ = ["DocumentNames", "encode_media", "read_media"]
+__all__ = ["DocumentNames", "encode_media", "is_sound", "read_media"]
 
 # The formats of https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ImageBlock.html
 # and of DocumentBlock, VideoBlock and AudioBlock in the same reference (2026-11).
@@ -113,6 +113,18 @@ def _names(payloads: Iterable[Any]) -> Iterator[str]:
         for block in items_at(payload, "content"):
             for part in [block, *items_at(block, "toolResult", "content")]:
                 yield text_at(part, "document", "name")
+
+
+def is_sound(media: Media) -> bool:
+    """Return whether media are audio, for which a tool result has no block.
+
+    https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolResultContentBlock.html
+    (2026-11)
+
+    >>> is_sound(Media("audio/wav", b"RIFF"))
+    True
+    """
+    return media.media_type.startswith("audio/")
 
 
 def encode_media(media: Media, names: DocumentNames) -> dict[str, Any]:

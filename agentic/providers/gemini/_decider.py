@@ -91,7 +91,7 @@ class Decider:
         Raises:
             RequestFailed: the provider returned no count.
         """
-        body = _body(request)
+        body = _body(request, self.model)
         if not self.client.vertexai:  # https://ai.google.dev/api/tokens: one or the other
             name = self.model if "/" in self.model else f"models/{self.model}"
             body = {"contents": [], "generateContentRequest": {"model": name, **body}}
@@ -111,7 +111,7 @@ class Decider:
 
     def _call(self, request: Input, **config: Any) -> dict[str, Any]:
         """Return the arguments for the SDK's method."""
-        body = _body(request)
+        body = _body(request, self.model)
         tools = [*(self.options.get("tools") or ()), *body.pop("tools", ())]
         settings = {
             # The caller runs the tools, not the SDK.
@@ -139,5 +139,7 @@ class Decider:
         raise RequestFailed(NAME, None, f"the answer is not a JSON object: {body[:200]!r}")
 
 
-def _body(request: Input) -> dict[str, Any]:
-    return encode_request(request.history, system_prompt=request.system_prompt, tools=request.tools)
+def _body(request: Input, model: str) -> dict[str, Any]:
+    return encode_request(
+        request.history, system_prompt=request.system_prompt, tools=request.tools, model=model
+    )

@@ -303,21 +303,23 @@ def _result(call_id: str, answer: Any) -> ToolResult:
     output: https://ai.google.dev/api/caching#FunctionResponse (2026-11).
     """
     response, name = field(answer, "response"), text_of(answer, "name")
+    media = _read_media(list_of(answer, "parts"))
     if not is_object(response) or not response:
-        return decoded_result(call_id, name, _said(response) if response else "")
+        return decoded_result(call_id, name, _said(response) if response else "", None, media)
     if not set(response) <= _OUTCOME:
-        return decoded_result(call_id, name, _said(response))
+        return decoded_result(call_id, name, _said(response), None, media)
     output, problem = response.get("output"), response.get("error")
     return decoded_result(
         call_id,
         name,
         "" if output is None else _said(output),
         None if problem in (None, "") else ToolError(_said(problem)),
+        media,
     )
 
 
 def _read_media(parts: list[Any]) -> list[Media]:
-    """Read images, audio and documents among the parts and inside function responses.
+    """Read images, audio and documents among the parts.
 
     >>> _read_media([{"fileData": {"mimeType": "image/png", "fileUri": "gs://b/a.png"}}])
     [Media(media_type='image/png', url='gs://b/a.png')]
@@ -329,7 +331,6 @@ def _read_media(parts: list[Any]) -> list[Media]:
             found.append(Media(text_of(blob, "mimeType"), _bytes(text_of(blob, "data"))))
         elif isinstance(file, Mapping):
             found.append(Media(text_of(file, "mimeType"), url=text_of(file, "fileUri")))
-        found += _read_media(list_of(field(part, "functionResponse"), "parts"))
     return found
 
 

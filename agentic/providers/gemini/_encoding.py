@@ -8,8 +8,9 @@ What the model said before the calls is therefore merged into the same content.
 
 Rebuilt messages are encoded as follows. Text and media are parts of a user content. An assistant's
 text and calls are parts of a model content. The results of one turn are one content, in the order
-of the calls, and media from tools are a content after it (Gemini 2.5 rejects
-functionResponse.parts: https://github.com/google-gemini/gemini-cli/issues/19436). The leading
+of the calls. Media from tools are parts of their result if the model is known to accept them there,
+and otherwise a content after the results (Gemini 2.5 rejects functionResponse.parts:
+https://github.com/google-gemini/gemini-cli/issues/19436). The leading
 system messages, including a summary, are the system instruction: Google has no other field for text
 that is not the user's. A later system message is user text in `<system>` tags. A pinned message is
 encoded according to its role. Reasoning is not sent.
@@ -64,6 +65,12 @@ FAQ) and by Vertex AI (https://cloud.google.com/vertex-ai/generative-ai/docs/tho
 The field's type is bytes, so in JSON it is base64.
 """
 
+_FIRST_WITH_MEDIA = 3
+_IN_RESULTS = {"image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"}
+"""https://ai.google.dev/gemini-api/docs/function-calling (multimodal function responses, 2026-11):
+from Gemini 3 on."""
+_GENERATION = re.compile(r"gemini-(\d+)")
+
 _GO_ON = "Continue."
 """The neutral user message put first if a truncated history does not begin with one."""
 
@@ -74,10 +81,15 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("user", "Hello."), Message("assistant", "Hi.")])
     [{'role': 'user', 'parts': [{'text': 'Hello.'}]}, {'role': 'model', 'parts': [{'text': 'Hi.'}]}]
     """
+    return _encode(messages, "")
+
+
+def _encode(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
     as_they_came = _as_they_came(messages)
     if as_they_came is not None:
         return as_they_came
-    writer = _ContentWriter()
+    generation = _GENERATION.search(model)
+    writer = _ContentWriter(int(generation[1]) >= _FIRST_WITH_MEDIA if generation else False)
     for are_results, group in groupby(map(_sent, messages), lambda sent: sent.is_results):
         if are_results:
             writer.add_results(list(group))
@@ -92,11 +104,12 @@ def encode_request(
     *,
     system_prompt: str = "",
     tools: Sequence[ToolDefinition] = (),
+    model: str = "",
 ) -> dict[str, Any]:
     """Return the request fields for a conversation, in a form that the provider accepts.
 
     Open rounds are closed; orphaned results are left out. The contents do not start with a model
-    turn unless the original contents did.
+    turn unless the original contents did. `model` decides where media from tools are sent.
 
     >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["contents"]
     [{'role': 'user', 'parts': [{'text': 'Hello.'}]}]
@@ -104,7 +117,7 @@ def encode_request(
     messages = close_open_rounds(list(messages))
     leading = leading_system_count(messages)
     request = _instruction(system_prompt, messages[:leading])
-    request["contents"] = _begun_by_user(messages[leading:])
+    request["contents"] = _begun_by_user(messages[leading:], model)
     if tools:
         request["tools"] = encode_tools(tools)
     sent: dict[str, Any] = replace_surrogates(request)
@@ -190,6 +203,8 @@ def _decode(payload: Any) -> Message | None:
 class _ContentWriter:
     """The contents written so far, and what the next content depends on."""
 
+    nests_media: bool
+    """Whether media from tools are sent as parts of their results."""
     contents: list[Any] = attrs.field(factory=list)
     _calls: "list[_SentCall]" = attrs.field(factory=list)
     """The calls in the latest run of model contents."""
@@ -253,9 +268,20 @@ class _ContentWriter:
         attached = [
             {"text": replace_surrogates(message.content)} for message in anew if message.content
         ]
-        attached += _media_parts([item for message in anew for item in message.media])
+        for message in anew:
+            attached += _media_parts(self._after_results(message))
         if attached:
             self._append(_user_content(attached), rebuilt=True)
+
+    def _after_results(self, message: Message) -> list[Media]:
+        nested = [part for result in message.tool_results for part in self._nested(result)]
+        return [part for part in message.all_media if part not in nested]
+
+    def _nested(self, result: ToolResult) -> list[Media]:
+        """Return the media that are sent as parts of their result."""
+        if not self.nests_media:
+            return []
+        return [part for part in result.media if part.data and part.media_type in _IN_RESULTS]
 
     def _result_parts(self, group: list[_Sent]) -> Iterator[tuple[int, Any]]:
         """Yield each result's part with the position of its call."""
@@ -267,7 +293,14 @@ class _ContentWriter:
                 if call is not None:
                     waiting.remove(call)
                 place = len(self._calls) if call is None else call.place
-                yield place, native[number] if native else _answer_part(result, call)
+                yield (
+                    place,
+                    (
+                        native[number]
+                        if native
+                        else _answer_part(result, call, self._nested(result))
+                    ),
+                )
 
     def _wire_id(self, call_id: str) -> str:
         """Return the id to send; empty if the API gave none or the id is already used."""
@@ -304,11 +337,15 @@ def _sent_calls(message: Message, content: Any, first: int) -> Iterator[_SentCal
         yield _SentCall(place, call.id, text_of(wire, "id"), text_of(wire, "name"))
 
 
-def _answer_part(result: ToolResult, call: _SentCall | None) -> Any:
+def _answer_part(result: ToolResult, call: _SentCall | None, media: Sequence[Media]) -> Any:
     if call is None:
         wire_id = "" if is_made_up(result.call_id) else result.call_id
-        return _result_part(result, wire_id, TOOL_NAMES.wire(result.name))
-    return _result_part(result, call.wire_id, call.name or TOOL_NAMES.wire(result.name))
+        part = _result_part(result, wire_id, TOOL_NAMES.wire(result.name))
+    else:
+        part = _result_part(result, call.wire_id, call.name or TOOL_NAMES.wire(result.name))
+    if media:
+        part["functionResponse"]["parts"] = _media_parts(media)
+    return part
 
 
 def _user_content(parts: list[Any]) -> dict[str, Any]:
@@ -401,8 +438,8 @@ def _decode_instruction(payload: Any) -> Message | None:
     return Message("system", read_text(parts_of(instruction), between="\n"))
 
 
-def _begun_by_user(messages: Sequence[Message]) -> list[Any]:
-    contents = encode(messages)
+def _begun_by_user(messages: Sequence[Message], model: str) -> list[Any]:
+    contents = _encode(messages, model)
     came_first = bool(messages) and _came_first(messages[0])
     if not contents or (text_of(contents[0], "role") == "model" and not came_first):
         return [_user_content([{"text": _GO_ON}]), *contents]

@@ -30,9 +30,9 @@ __all__ = [
 
 CALLS = frozenset({"functionCall", "function_call"})
 ANSWERS = frozenset({"functionResponse", "function_response"})
-WITH_MEDIA = ANSWERS | {"inlineData", "inline_data", "fileData", "file_data"}
+WITH_MEDIA = frozenset({"inlineData", "inline_data", "fileData", "file_data"})
 """`CALLS`, `ANSWERS` and `WITH_MEDIA` are the keys of parts that are calls, that are results, and
-that may hold media."""
+that are media."""
 _TO_STANDARD = str.maketrans("-_", "+/")
 
 

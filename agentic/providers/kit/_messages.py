@@ -67,7 +67,19 @@ def native_payload(
 
 def _says_the_same(message: Message, decoded: Message, wire_name: Callable[[str], str]) -> bool:
     """Compare what is sent of two messages, which excludes their usage, time, id and pin."""
-    return _sent_fields(message, wire_name) == _sent_fields(decoded, wire_name)
+    given = _sent_fields(message, wire_name)
+    return given in (_sent_fields(decoded, wire_name), _sent_fields(_pooled(decoded), wire_name))
+
+
+def _pooled(message: Message) -> Message:
+    """Return a message with the media of its results as its own, which is how old sessions have it.
+
+    Until `ToolResult.media` existed, adapters decoded a result's media as media of the message.
+    """
+    if message.media == message.all_media:
+        return message
+    results = [attrs.evolve(result, media=()) for result in message.tool_results]
+    return attrs.evolve(message, tool_results=results, media=message.all_media)
 
 
 def _sent_fields(message: Message, wire_name: Callable[[str], str]) -> tuple[object, ...]:
@@ -76,9 +88,16 @@ def _sent_fields(message: Message, wire_name: Callable[[str], str]) -> tuple[obj
         message.content,
         message.reasoning,
         [(call.id, wire_name(call.name), call.arguments) for call in message.tool_calls],
-        [(result.call_id, result.text, result.error is None) for result in message.tool_results],
-        [(part.media_type, part.data, part.url) for part in message.media],
+        [
+            (result.call_id, result.text, result.error is None, _sent_media(result.media))
+            for result in message.tool_results
+        ],
+        _sent_media(message.media),
     )
+
+
+def _sent_media(media: Iterable[Media]) -> list[object]:
+    return [(part.media_type, part.data, part.url) for part in media]
 
 
 @attrs.frozen

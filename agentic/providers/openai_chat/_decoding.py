@@ -72,8 +72,9 @@ def decode_message(wire: Any) -> Message:
     text = content if isinstance(content, str) else _text_of(content)
     media = _media_of(content) if isinstance(content, list) else ()
     if role in {"tool", "function"}:
-        result = decoded_result(text_at(wire, "tool_call_id"), text_at(wire, "name"), text)
-        return decoded_message("tool", "", native, tool_results=[result], media=media)
+        call_id, name = text_at(wire, "tool_call_id"), text_at(wire, "name")
+        result = decoded_result(call_id, name, text, None, media)
+        return decoded_message("tool", "", native, tool_results=[result])
     ours: Role = "system" if role in {"system", "developer"} else "user"
     return decoded_message(ours, text, native, media=media)
 

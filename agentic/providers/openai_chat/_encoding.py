@@ -380,7 +380,7 @@ class _MessageWriter:
             self.wire.append(payload)
             return
         if payload is None or is_legacy:
-            self.media += message.media
+            self.media += message.all_media
             self.wire += [self._result(result) for result in results_with_content(message)]
             return
         given = message.tool_results[0].call_id

