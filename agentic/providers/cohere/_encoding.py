@@ -131,10 +131,9 @@ def _written(message: Message) -> Iterator[dict[str, Any]]:
     """Write a message from its fields."""
     if message.role == "tool":
         results = results_with_content(message)
-        notes = [media_note(media) for media in message.media]
         for result in results:
-            last = notes if result is results[-1] else []
-            text = "\n".join([result.text] * bool(result.text) + last)
+            media = (*result.media, *(message.media if result is results[-1] else ()))
+            text = "\n".join([result.text] * bool(result.text) + [*map(media_note, media)])
             yield {"role": "tool", "tool_call_id": result.call_id, "content": text}
     elif message.role == "assistant":
         text = text_with_media(message)
