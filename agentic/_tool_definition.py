@@ -58,6 +58,12 @@ class ToolDefinition:
     """Who may call it: `direct` is the model itself; any other name is one of the host's
     callers."""
 
+    annotations: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True, hash=False)
+    """What the tool's author says about its effects, for policies and never sent to a model: by the
+    names of MCP, `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint` and `title`.
+    A claim, not a guarantee: rely on it only if you trust the author.
+    https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations (2026-11)"""
+
     @name.validator
     def _check_name(self, _: object, name: object) -> None:
         if not (isinstance(name, str) and _NAME.fullmatch(name)):

@@ -8,6 +8,7 @@ which reads a function's signature, needs the extra: pip install 'agentic-weave[
 
 from agentic._tool_definition import ToolDefinition
 from agentic.tools._compose import AllowlistPolicy, CompositeExecutor, FilteredExecutor
+from agentic.tools._compose import AnyPolicy as AnyPolicy
 from agentic.tools._compose import ToolPolicy as ToolPolicy
 from agentic.tools._function import FunctionTool as FunctionTool
 from agentic.tools._function import tool

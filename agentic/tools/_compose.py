@@ -4,8 +4,8 @@ A tool that a policy refuses is neither shown to the model nor run: if a model i
 it may not call, it wastes turns on finding this out.
 """
 
-from collections.abc import Iterable
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import attrs
 
@@ -16,7 +16,15 @@ from agentic.errors import ConfigError
 from agentic.messages import ToolCall, ToolResult
 from agentic.tools import _refusal
 
-__all__ = ["AllowlistPolicy", "CompositeExecutor", "FilteredExecutor", "ToolPolicy", "as_policy"]
+__all__ = [
+    "AllowlistPolicy",
+    "AnyPolicy",
+    "CompositeExecutor",
+    "FilteredExecutor",
+    "ToolPolicy",
+    "as_policy",
+    "permits",
+]
 
 
 @runtime_checkable
@@ -25,6 +33,10 @@ class ToolPolicy(Protocol):
 
     def allows(self, name: str, /) -> bool:
         """Return whether the tool of this name may be shown and run."""
+
+
+AnyPolicy: TypeAlias = ToolPolicy | Callable[[ToolDefinition], bool]
+"""A policy by name, or a function that decides by the whole definition, such as its annotations."""
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
@@ -49,30 +61,50 @@ class AllowlistPolicy:
         return name in self.names
 
 
-def as_policy(allow: ToolPolicy | Iterable[str]) -> ToolPolicy:
-    """Return a policy, given a policy or the names of the allowed tools."""
-    return allow if isinstance(allow, ToolPolicy) else AllowlistPolicy(allow)
+def as_policy(allow: AnyPolicy | Iterable[str]) -> AnyPolicy:
+    """Return a policy, given a policy, a function of a definition, or the allowed names."""
+    if isinstance(allow, ToolPolicy) or callable(allow):
+        return allow
+    return AllowlistPolicy(allow)
+
+
+def permits(policy: AnyPolicy, definition: ToolDefinition) -> bool:
+    """Return whether a tool may be shown and run.
+
+    >>> look = ToolDefinition("look", annotations={"readOnlyHint": True})
+    >>> permits(lambda found: bool(found.annotations.get("readOnlyHint")), look)
+    True
+    """
+    if isinstance(policy, ToolPolicy):
+        return policy.allows(definition.name)
+    return policy(definition)
 
 
 @attrs.frozen
 class FilteredExecutor:
-    """An executor that shows and runs only some of another executor's tools, in its order."""
+    """An executor that shows and runs only some of another executor's tools, in its order.
+
+    >>> def is_read_only(found: ToolDefinition) -> bool:
+    ...     return found.annotations.get("readOnlyHint") is True
+    >>> read_only = FilteredExecutor(CompositeExecutor(), is_read_only)
+    """
 
     executor: Executor
-    allow: ToolPolicy = attrs.field(converter=as_policy)
-    """A policy, or the names of the allowed tools."""
+    allow: AnyPolicy = attrs.field(converter=as_policy)
+    """A policy, the names of the allowed tools, or a function that is given a ToolDefinition."""
 
     async def list_tools(self) -> list[ToolDefinition]:
         """Return the executor's tools that are allowed."""
-        return [
-            found for found in await self.executor.list_tools() if self.allow.allows(found.name)
-        ]
+        return [found for found in await self.executor.list_tools() if permits(self.allow, found)]
 
     async def execute(self, call: ToolCall, /) -> ToolResult:
         """Pass the call on if it is allowed; otherwise return a refusal."""
-        if self.allow.allows(call.name):
+        by_name = isinstance(self.allow, ToolPolicy)
+        if isinstance(self.allow, ToolPolicy) and self.allow.allows(call.name):
             return await self.executor.execute(call)
         names = [found.name for found in await self.list_tools()]
+        if not by_name and call.name in names:
+            return await self.executor.execute(call)
         return ToolResult(call.id, call.name, error=_refusal.not_allowed(call.name, names))
 
 

@@ -16,7 +16,7 @@ from agentic._tool_definition import DIRECT, ToolDefinition
 from agentic.errors import ConfigError
 from agentic.messages import Media, ToolCall, ToolError, ToolResult
 from agentic.tools import _refusal
-from agentic.tools._compose import ToolPolicy, as_policy
+from agentic.tools._compose import AnyPolicy, as_policy, permits
 
 __all__ = ["Registry", "Tool"]
 
@@ -62,11 +62,11 @@ class Registry:
     """
 
     _tools: dict[str, Tool] = attrs.field(repr=lambda tools: repr(list(tools)))
-    policy: ToolPolicy | None
+    policy: AnyPolicy | None
     """Which tools may be shown and run; None allows all of them."""
 
     def __init__(
-        self, *tools: Tool | Iterable[Tool], policy: ToolPolicy | Iterable[str] | None = None
+        self, *tools: Tool | Iterable[Tool], policy: AnyPolicy | Iterable[str] | None = None
     ) -> None:
         """Register tools, passed one by one or as collections; a policy may be given as names."""
         self._tools = {}
@@ -161,7 +161,7 @@ class Registry:
         return [found.name for found in await self.list_tools(caller=caller)]
 
     def _allows(self, definition: ToolDefinition, caller: str | None) -> bool:
-        if self.policy is not None and not self.policy.allows(definition.name):
+        if self.policy is not None and not permits(self.policy, definition):
             return False
         return caller is None or caller in definition.allowed_callers
 

@@ -136,3 +136,37 @@ def test_a_composite_of_nothing_has_no_tools() -> None:
     """It lists none and answers every call."""
     assert _listed(tools.CompositeExecutor()) == []
     assert _execute(tools.CompositeExecutor(), "read").error is not None
+
+
+def _is_read_only(found: tools.ToolDefinition) -> bool:
+    return found.annotations.get("readOnlyHint") is True
+
+
+@attrs.frozen
+class _Annotated:
+    definition: tools.ToolDefinition
+
+    async def run(self, arguments: dict[str, Any], /) -> object:
+        return "done"
+
+
+LOOK = _Annotated(tools.ToolDefinition("look", annotations={"readOnlyHint": True}))
+WIPE = _Annotated(tools.ToolDefinition("wipe", annotations={"destructiveHint": True}))
+
+
+@pytest.mark.parametrize(
+    "executor",
+    [
+        tools.FilteredExecutor(tools.Registry(LOOK, WIPE), _is_read_only),
+        tools.Registry(LOOK, WIPE, policy=_is_read_only),
+    ],
+)
+def test_a_policy_may_read_the_definition(executor: Any) -> None:
+    """With the author's annotations, which are not sent to a model."""
+    assert _listed(executor) == ["look"]
+    assert _execute(executor, "look").output == "done"
+    assert _execute(executor, "wipe").error == ToolError(
+        "'wipe' may not be called here; calling it again will not help. "
+        "The tools you may call: look.",
+        "not_allowed",
+    )

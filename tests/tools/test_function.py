@@ -49,6 +49,7 @@ def test_options_replace_what_the_function_says() -> None:
         "description": "Echo.",
         "parameters": None,
         "allowed_callers": ("programmatic",),
+        "annotations": {},
     }
 
 
