@@ -13,6 +13,9 @@ them:
 >>> show = events.context_compaction_end.connect(show)
 """
 
+from agentic.events._running_call import RunningCall as RunningCall
+from agentic.events._running_call import current_call
+from agentic.events._running_call import run_call as run_call
 from agentic.events._signals import AgentEnd as AgentEnd
 from agentic.events._signals import AgentStart as AgentStart
 from agentic.events._signals import CompactionReason as CompactionReason
@@ -33,6 +36,7 @@ from agentic.events._signals import (
     model_request_start,
     signals,
     tool_execution_end,
+    tool_execution_progress,
     tool_execution_start,
     tool_output_truncated,
     turn_end,
@@ -44,6 +48,7 @@ from agentic.events._signals import MessageUpdate as MessageUpdate
 from agentic.events._signals import ModelRequestEnd as ModelRequestEnd
 from agentic.events._signals import ModelRequestStart as ModelRequestStart
 from agentic.events._signals import ToolExecutionEnd as ToolExecutionEnd
+from agentic.events._signals import ToolExecutionProgress as ToolExecutionProgress
 from agentic.events._signals import ToolExecutionStart as ToolExecutionStart
 from agentic.events._signals import ToolOutputTruncated as ToolOutputTruncated
 from agentic.events._signals import TurnEnd as TurnEnd
@@ -58,6 +63,7 @@ __all__ = [
     "context_changed",
     "context_compaction_end",
     "context_compaction_start",
+    "current_call",
     "message_end",
     "message_start",
     "message_update",
@@ -65,6 +71,7 @@ __all__ = [
     "model_request_start",
     "signals",
     "tool_execution_end",
+    "tool_execution_progress",
     "tool_execution_start",
     "tool_output_truncated",
     "turn_end",

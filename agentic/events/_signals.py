@@ -186,6 +186,23 @@ tool_execution_start: NamedSignal = _namespace.signal(
 
 
 @attrs.frozen(kw_only=True)
+class ToolExecutionProgress(Event):
+    """A running tool has reported how far it is (see `RunningCall.report_progress`)."""
+
+    call: ToolCall
+    progress: float
+    """It increases from one report of a call to the next, in a unit that the tool chooses."""
+    total: float | None
+    """What `progress` reaches at the end; None if the tool does not know."""
+    message: str
+
+
+tool_execution_progress: NamedSignal = _namespace.signal(
+    "tool_execution_progress", ToolExecutionProgress.__doc__
+)
+
+
+@attrs.frozen(kw_only=True)
 class ToolExecutionEnd(Event):
     """A call is answered, and the results of its turn are stored."""
 

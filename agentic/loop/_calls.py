@@ -8,8 +8,10 @@ from itertools import count
 
 import attrs
 
+from agentic import events
 from agentic._lazy import asyncio
 from agentic._protocols import Executor
+from agentic.loop._conversation import EventSender
 from agentic.messages import ToolCall, ToolError, ToolResult
 
 __all__ = ["CallOutcome", "ToolBatch", "make_unique", "refuse"]
@@ -76,6 +78,7 @@ class ToolBatch:
     """The calls of one turn, run concurrently."""
 
     calls: Sequence[ToolCall]
+    event_sender: EventSender
     announced: int = attrs.field(init=False, default=0)
     """How many of the calls have been announced by an event."""
     _tasks: "list[asyncio.Task[CallOutcome]]" = attrs.field(init=False, factory=list)
@@ -90,7 +93,7 @@ class ToolBatch:
         """Start all calls; a call to a tool that was not offered never reaches the executor."""
         self._started = time.monotonic()
         self._tasks = [
-            asyncio.create_task(_execute(executor, call, offered)) for call in self.calls
+            asyncio.create_task(self._execute(executor, call, offered)) for call in self.calls
         ]
 
     async def wait(self, timeout_seconds: float | None) -> None:
@@ -108,6 +111,25 @@ class ToolBatch:
             self._answer(call, task, unfinished)
             for call, task in zip(self.calls, self._tasks, strict=True)
         ]
+
+    async def _execute(
+        self, executor: Executor, call: ToolCall, offered: Collection[str]
+    ) -> CallOutcome:
+        started = time.monotonic()
+        unfit = _unfit(call, offered)
+        if unfit:
+            return CallOutcome(call, ToolResult(call.id, call.name, error=unfit))
+        sender = self.event_sender
+        try:
+            with events.run_call(
+                events.RunningCall(call=call, run_id=sender.run_id, sender=sender.sender)
+            ):
+                result = _result(call, await executor.execute(call))
+        # SystemExit, too: a tool that calls a script's main() must not end the agent.
+        except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
+            _log.info("tool %s raised, call %s", call.name, call.id, exc_info=True)
+            result = ToolResult(call.id, call.name, error=ToolError(_describe(error)))
+        return CallOutcome(call, result, time.monotonic() - started)
 
     def _answer(
         self, call: ToolCall, task: "asyncio.Task[CallOutcome]", unfinished: ToolError
@@ -129,20 +151,6 @@ def _failure(task: "asyncio.Task[CallOutcome]", unfinished: ToolError) -> ToolEr
         return unfinished if unfinished.kind == "interrupted" else from_within
     error = task.exception()
     return None if error is None else ToolError(_describe(error))
-
-
-async def _execute(executor: Executor, call: ToolCall, offered: Collection[str]) -> CallOutcome:
-    started = time.monotonic()
-    unfit = _unfit(call, offered)
-    if unfit:
-        return CallOutcome(call, ToolResult(call.id, call.name, error=unfit))
-    try:
-        result = _result(call, await executor.execute(call))
-    # SystemExit, too: a tool that calls a script's main() must not end the agent.
-    except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
-        _log.info("tool %s raised, call %s", call.name, call.id, exc_info=True)
-        result = ToolResult(call.id, call.name, error=ToolError(_describe(error)))
-    return CallOutcome(call, result, time.monotonic() - started)
 
 
 def _unfit(call: ToolCall, offered: Collection[str]) -> ToolError | None:

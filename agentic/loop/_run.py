@@ -260,7 +260,7 @@ class Run:
     async def _settle(self, reply: Message) -> list[CallOutcome]:
         """Store the reply and then a result for each of its calls, whatever happens."""
         calls, refusal = reply.tool_calls, self._refusal()
-        batch, unfinished = ToolBatch(calls), _CANCELLED
+        batch, unfinished = ToolBatch(calls, self.event_sender), _CANCELLED
         answers: list[CallOutcome] = []
         try:
             await self.conversation.append(reply, started=True)

@@ -27,7 +27,7 @@ def test_every_signal_and_record_is_public() -> None:
         assert getattr(events, name) is signal
         assert signal.name == name
         assert getattr(events, _camel(name)) is RECORDS[_camel(name)]
-    assert {*events.signals, "Event", "signals"} == set(events.__all__)
+    assert {*events.signals, "Event", "current_call", "signals"} == set(events.__all__)
 
 
 def test_a_signal_says_what_its_record_says() -> None:

@@ -1,0 +1,60 @@
+"""Which call a tool is running for, so that it can report its progress in that run.
+
+A context variable holds the call: it is seen by the tool, by the tasks that the tool starts, and by
+the thread of a sync function. Code that runs elsewhere, such as a callback of a connection that
+several calls share, keeps the `RunningCall` that the tool obtained.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+import attrs
+
+from agentic.events._signals import ToolExecutionProgress, send, tool_execution_progress
+from agentic.messages import ToolCall
+
+__all__ = ["RunningCall", "current_call", "run_call"]
+
+
+@attrs.frozen(kw_only=True)
+class RunningCall:
+    """A call that a Runner is executing."""
+
+    call: ToolCall
+    run_id: str
+    sender: object
+    """The Runner."""
+
+    async def report_progress(
+        self, progress: float, total: float | None = None, message: str = ""
+    ) -> None:
+        """Send a `ToolExecutionProgress`."""
+        await send(
+            tool_execution_progress,
+            self.sender,
+            ToolExecutionProgress,
+            run_id=self.run_id,
+            call=self.call,
+            progress=progress,
+            total=total,
+            message=message,
+        )
+
+
+_running: ContextVar[RunningCall | None] = ContextVar("running_call", default=None)
+
+
+def current_call() -> RunningCall | None:
+    """Return the call that this code is running for; None outside a Runner's tools."""
+    return _running.get()
+
+
+@contextlib.contextmanager
+def run_call(call: RunningCall) -> Iterator[None]:
+    """Make a call the current one inside the block."""
+    token = _running.set(call)
+    try:
+        yield
+    finally:
+        _running.reset(token)
