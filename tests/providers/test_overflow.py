@@ -186,6 +186,17 @@ def test_an_exception_that_repeats_the_request_is_read_by_its_body() -> None:
     assert read_overflow(error) is None
 
 
+def test_an_exception_with_an_empty_response_is_read_by_its_text() -> None:
+    """LiteLLM makes up a response without a body, and says everything in the message."""
+    request = httpx2.Request("POST", "http://127.0.0.1/v1/chat/completions")
+    nothing = httpx2.Response(400, request=request)
+    text = "AnthropicException - prompt is too long: 208310 tokens > 200000 maximum"
+
+    error = openai.BadRequestError(text, response=nothing, body=None)
+
+    assert read_overflow(error) == Overflow(208310, 200_000)
+
+
 def test_an_overflow_that_was_translated_stays_one() -> None:
     """The library's own error keeps its sizes."""
     assert read_overflow(ContextOverflow("m", 5, 4)) == Overflow(5, 4)

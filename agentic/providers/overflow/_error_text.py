@@ -138,7 +138,7 @@ def _error_text(item: Any, status: int | None, codes: tuple[str, ...]) -> ErrorI
     texts: list[str] = []
     words: list[str] = list(codes)
     for name, value in _walk("", item, _DEPTH):
-        if not name:
+        if not name and value.strip():  # the text of an SDK's made-up response is empty
             texts.append(spell(value))
         elif name in _CODES:
             words.append(_code(value))
