@@ -3,7 +3,7 @@
 import importlib
 import types
 
-__all__ = ["dicts"]
+__all__ = ["dicts", "litellm"]
 
 
 def __getattr__(name: str) -> types.ModuleType:

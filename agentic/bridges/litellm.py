@@ -1,0 +1,327 @@
+"""A decider for every model that LiteLLM supports.
+
+LiteLLM translates a chat completion to the API of each provider, and each reply back. So the wire
+is that of `providers.openai_chat`, whose payloads keep what LiteLLM adds to it:
+`reasoning_content`, `thinking_blocks` with their signatures, and `provider_specific_fields`.
+
+LiteLLM is imported by the first request, in a thread, because that takes seconds. Its import would
+fetch a price list from the network; here it uses the one in its package, unless
+LITELLM_LOCAL_MODEL_COST_MAP says otherwise. On an error LiteLLM prints advice on stdout, which is
+switched off (`litellm.suppress_debug_info`). Everything else is as LiteLLM does it: it reads `.env`
+and the variables of each provider.
+"""
+
+import asyncio
+import contextlib
+import importlib
+import os
+import sys
+import warnings
+from collections.abc import AsyncIterator, Iterator, Mapping
+from importlib import metadata
+from typing import Any
+
+import attrs
+
+from agentic.errors import ConfigError, ContextOverflow, IncompleteReply, RequestFailed
+from agentic.limits import ModelLimits, lookup
+from agentic.loop import Decision, Input
+from agentic.providers import openai_chat
+from agentic.providers.kit import at, items_at, text_at
+from agentic.providers.overflow import read_overflow
+
+__all__ = ["Decider", "PricedDecision"]
+
+_NAME = "litellm"
+_OLDEST = (1, 70)
+_OWN_FIELDS = "provider_specific_fields"
+_LOCAL_PRICES = "LITELLM_LOCAL_MODEL_COST_MAP"
+
+
+@attrs.frozen
+class PricedDecision(Decision):
+    """A decision, and what it cost. Its `provider` is the one that LiteLLM asked."""
+
+    cost_usd: float | None = attrs.field(default=None, kw_only=True)
+    """The price of this call by LiteLLM's list; None if the list has no price for the model."""
+
+
+@attrs.frozen
+class Decider:
+    """Calls one model through LiteLLM.
+
+    >>> import asyncio
+    >>> from agentic.loop import Runner
+    >>> decider = Decider("anthropic/claude-sonnet-4-5", options={"mock_response": "It is green."})
+    >>> asyncio.run(Runner(decider).run("Is the build green?")).reply
+    'It is green.'
+
+    Raises:
+        ConfigError: the model's name is empty.
+        ImportError: LiteLLM is not installed, or is too old.
+    """
+
+    model: str = attrs.field()
+    """As LiteLLM spells it: `anthropic/claude-sonnet-4-5`, `bedrock/...`, `ollama_chat/qwen3`."""
+    options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False)
+    """Additional arguments of `litellm.acompletion`, such as api_key, api_base, temperature,
+    max_tokens, reasoning_effort, num_retries, timeout and drop_params."""
+    router: Any = attrs.field(default=None, kw_only=True, repr=False)
+    """A `litellm.Router`, or another object with LiteLLM's `acompletion`. `model` is then a name of
+    the router's."""
+    _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
+
+    @model.validator
+    def _check_model(self, _: object, model: object) -> None:
+        if not (isinstance(model, str) and model.strip()):
+            raise ConfigError("model", model, "a model's name", "such as anthropic/claude-opus-4-5")
+
+    def __attrs_post_init__(self) -> None:
+        _check_version()
+
+    @property
+    def name(self) -> str:
+        """Return `litellm:model`."""
+        return f"{_NAME}:{self.model}"
+
+    def limits(self) -> ModelLimits:
+        """Return the model's limits in tokens: those passed in, the catalog's, or LiteLLM's.
+
+        LiteLLM's table states how many input tokens a model accepts, which is taken for its window.
+        To read it, LiteLLM is imported.
+        """
+        if self._limits is not None:
+            return self._limits
+        known = lookup(self.model)
+        return known if known.known else _limits_of_litellm(self.model) or known
+
+    async def decide(self, request: Input, /) -> PricedDecision:
+        """Request the whole reply as one response.
+
+        Raises:
+            ContextOverflow: the request does not fit the model's window.
+            RequestFailed: the provider refused the request for another reason, or did not answer.
+        """
+        call = await self._call()
+        with self._errors(call):
+            decision = await self._chat(call).decide(request)
+        return self._priced(decision, call)
+
+    async def stream(self, request: Input, /) -> AsyncIterator[str | PricedDecision]:
+        """Yield the reply's text as it arrives, then the complete decision.
+
+        Raises:
+            ContextOverflow: the request does not fit the model's window.
+            IncompleteReply: the stream ended in the middle of the reply.
+            RequestFailed: the provider refused the request for another reason, or did not answer.
+        """
+        call = await self._call()
+        with self._errors(call):
+            stream: Any = self._chat(call).stream(request)
+            async with contextlib.aclosing(stream) as pieces:
+                async for piece in pieces:
+                    yield (
+                        piece
+                        if isinstance(piece, str)
+                        else self._priced(piece, call, streamed=True)
+                    )
+
+    async def _call(self) -> "_Call":
+        litellm = await asyncio.to_thread(_import)
+        return _Call(litellm, self.router or litellm, self.model)
+
+    def _chat(self, call: "_Call") -> openai_chat.Decider:
+        client: Any = call
+        return openai_chat.Decider(client, self.model, options=self.options, limits=self._limits)
+
+    @contextlib.contextmanager
+    def _errors(self, call: "_Call") -> Iterator[None]:
+        """Name LiteLLM's provider in an error, and the window in an overflow."""
+        try:
+            yield
+        except ContextOverflow as error:
+            limits = self.limits()
+            window = error.window or (limits.context_window if limits.known else None)
+            raise ContextOverflow(self.model, error.sent, window) from error.__cause__
+        except RequestFailed as error:
+            named = call.provider or _NAME
+            raise RequestFailed(named, error.status, error.problem) from error.__cause__
+
+    def _priced(
+        self, decision: Decision, call: "_Call", *, streamed: bool = False
+    ) -> PricedDecision:
+        fields = {each.name: getattr(decision, each.name) for each in attrs.fields(Decision)}
+        price = call.price(streamed=streamed)
+        return PricedDecision(**{**fields, "provider": call.provider or _NAME, "cost_usd": price})
+
+
+@attrs.define(eq=False)
+class _Call:
+    """One call, in the form of the OpenAI client that the wire's decider expects."""
+
+    litellm: Any
+    client: Any
+    """What has `acompletion`: LiteLLM itself, or a router."""
+    model: str
+    body: Any = attrs.field(default=None, init=False)
+    """The reply as JSON data, or the latest event of a stream that has a usage."""
+    _hidden: Mapping[str, Any] = attrs.field(factory=dict, init=False)
+    """What LiteLLM keeps next to a reply: provider, cost, addresses."""
+
+    @property
+    def chat(self) -> "_Call":
+        """The place of `client.chat`."""
+        return self
+
+    @property
+    def completions(self) -> "_Call":
+        """The place of `client.chat.completions`."""
+        return self
+
+    @property
+    def provider(self) -> str:
+        """LiteLLM's name of the provider; empty if it cannot tell."""
+        named = self._hidden.get("custom_llm_provider")
+        if not isinstance(named, str) or not named:
+            with contextlib.suppress(Exception):  # for an unknown name, it raises its own errors
+                named = self.litellm.get_llm_provider(self.model)[1]
+        return named if isinstance(named, str) else ""
+
+    async def create(self, **arguments: Any) -> Any:
+        """Return the reply as JSON data or, for a stream, a context manager with its events."""
+        try:
+            response = await self.client.acompletion(**arguments)
+        except self.litellm.ContextWindowExceededError as error:
+            read = read_overflow(error)
+            sent, window = (read.sent, read.window) if read else (None, None)
+            raise ContextOverflow(self.model, sent, window) from error
+        if arguments.get("stream"):
+            is_mocked = "mock_response" in arguments
+            return contextlib.aclosing(self._events(response, is_mocked=is_mocked))
+        self._hidden = _hidden(response)
+        self.body = _dumped(response)
+        for choice in items_at(self.body, "choices"):
+            message = at(choice, "message")
+            if isinstance(message, dict):
+                message.setdefault("content", None)
+        return self.body
+
+    async def _events(self, stream: Any, *, is_mocked: bool) -> AsyncIterator[Any]:
+        """Yield the events of a stream as JSON data, and keep what tells its price.
+
+        Raises:
+            IncompleteReply: the connection was lost in the middle of the reply.
+        """
+        received: list[str] = []
+        async with contextlib.AsyncExitStack() as closing:
+            if hasattr(stream, "aclose"):  # not in LiteLLM 1.70
+                closing.push_async_callback(stream.aclose)
+            try:
+                async for event in stream:
+                    self._hidden = {**self._hidden, **_hidden(event)}
+                    chunk = _dumped(event)
+                    is_last = bool(at(chunk, "choices", 0, "finish_reason"))
+                    if is_last and not is_mocked and self._is_cut_off(stream):
+                        return
+                    received.append(text_at(chunk, "choices", 0, "delta", "content"))
+                    self.body = {**(self.body or {}), **chunk}
+                    yield chunk
+            except Exception as error:
+                cause = getattr(error, "original_exception", None) or error
+                if received and isinstance(cause, self.litellm.APIConnectionError):
+                    raise IncompleteReply("".join(received)) from error
+                raise
+
+    def _is_cut_off(self, stream: Any) -> bool:
+        """Return whether LiteLLM made up the stop word of a stream: "stop", if none arrived.
+
+        It does so for a connection that was closed too early, and for a reply of `mock_response`.
+        A Router's streams do not tell.
+        """
+        if type(stream) is not self.litellm.CustomStreamWrapper:
+            return False
+        return stream.received_finish_reason is None
+
+    def price(self, *, streamed: bool) -> float | None:
+        """Return the price of the reply in USD; None if LiteLLM has none for the model.
+
+        LiteLLM states the price of a whole reply, but not of a stream, or wrongly as 0.
+        """
+        cost = None if streamed else self._hidden.get("response_cost")
+        if cost is None and at(self.body, "usage"):
+            model = self._hidden.get("litellm_model_name") or self.model
+            with contextlib.suppress(Exception):  # it raises a plain Exception for an unknown model
+                cost = self.litellm.completion_cost(completion_response=self.body, model=model)
+        return cost if isinstance(cost, float) else None
+
+
+def _hidden(response: Any) -> Mapping[str, Any]:
+    found = getattr(response, "_hidden_params", None)
+    return {k: v for k, v in found.items() if v is not None} if isinstance(found, dict) else {}
+
+
+def _dumped(response: Any) -> Any:
+    """Return a reply or an event as JSON data, without what LiteLLM fills in.
+
+    The nulls and empty fields would be sent back with the message, and not every server accepts
+    them.
+    """
+    body = response.model_dump(mode="json", exclude_none=True, warnings=False)
+    for choice in items_at(body, "choices"):
+        for message in filter(None, (at(choice, "message"), at(choice, "delta"))):
+            for each in (message, *items_at(message, "tool_calls")):
+                own = each.pop(_OWN_FIELDS, None) or {}
+                filled = {key: value for key, value in own.items() if value is not None}
+                each.update({_OWN_FIELDS: filled} if filled else {})
+    return body
+
+
+def _check_version() -> None:
+    """Raise unless LiteLLM is installed and recent enough; it is not imported yet.
+
+    Raises:
+        ImportError: it is missing, or too old.
+    """
+    try:
+        version = metadata.version("litellm")
+    except metadata.PackageNotFoundError as missing:
+        raise ImportError(
+            "bridges.litellm needs LiteLLM: pip install 'agentic-weave[litellm]'"
+        ) from missing
+    if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < _OLDEST:
+        needed = ".".join(map(str, _OLDEST))
+        raise ImportError(
+            f"bridges.litellm needs LiteLLM {needed} or newer, found {version}: "
+            "pip install -U litellm"
+        )
+
+
+def _import() -> Any:
+    """Return the module, imported without network access and without warnings."""
+    if "litellm" in sys.modules:
+        return _quiet(importlib.import_module("litellm"))
+    given = os.environ.get(_LOCAL_PRICES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        os.environ.setdefault(_LOCAL_PRICES, "True")
+        try:
+            return _quiet(importlib.import_module("litellm"))
+        finally:
+            if given is None:
+                del os.environ[_LOCAL_PRICES]
+
+
+def _quiet(litellm: Any) -> Any:
+    litellm.suppress_debug_info = True
+    return litellm
+
+
+def _limits_of_litellm(model: str) -> ModelLimits | None:
+    """Return a model's limits from LiteLLM's table; None if they are not in it."""
+    table: Mapping[str, Mapping[str, Any]] = _import().model_cost
+    rest = model.partition("/")[2]
+    found = table.get(model) or table.get(rest) or {}
+    window, most = found.get("max_input_tokens"), found.get("max_output_tokens")
+    if not isinstance(window, int) or window <= 0:
+        return None
+    return ModelLimits(window, most if isinstance(most, int) and most > 0 else 0)

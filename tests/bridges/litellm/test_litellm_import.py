@@ -1,0 +1,118 @@
+"""What the import of LiteLLM would do by itself, and what is said if it cannot be used."""
+
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import attrs
+import blinker
+import pytest
+
+import agentic
+from agentic.bridges.litellm import Decider
+from agentic.errors import ConfigError
+from agentic.limits import ModelLimits
+
+_ASKS = """
+import asyncio, os, sys
+seen = []
+sys.addaudithook(lambda name, args: seen.append(args) if name == "socket.getaddrinfo" else None)
+from agentic.bridges.litellm import Decider
+assert "litellm" not in sys.modules
+decider = Decider("anthropic/claude-sonnet-4-5", options={"mock_response": "Hello."})
+assert "litellm" not in sys.modules
+from agentic.loop import Runner
+print(Runner(decider).run_sync("Hi.").reply, seen, "LITELLM_LOCAL_MODEL_COST_MAP" in os.environ)
+"""
+_ASKS_WRONGLY = """
+from agentic.bridges.litellm import Decider
+from agentic.errors import RequestFailed
+from agentic.loop import Runner
+try:
+    Runner(Decider("nonsense")).run_sync("Hi.")
+except RequestFailed as failed:
+    print(failed.provider, failed.status)
+"""
+
+
+def _run(program: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a folder without a .env file."""
+    command = [sys.executable, *options, "-c", program]
+    root = Path(agentic.__file__).parents[1]
+    env = {"PYTHONPATH": f"{folder}:{root}", "PATH": ""}
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=env)
+
+
+@pytest.mark.slow
+def test_the_first_use_imports_without_a_network(tmp_path: Path) -> None:
+    """No price list is fetched, nothing is printed, and the setting for that does not stay."""
+    done = _run(_ASKS, tmp_path)
+
+    assert (done.stdout, done.stderr) == ("Hello. [] False\n", "")
+
+
+@pytest.mark.slow
+def test_an_error_prints_no_advice(tmp_path: Path) -> None:
+    """LiteLLM would print links to its documentation on stdout."""
+    done = _run(_ASKS_WRONGLY, tmp_path)
+
+    assert done.stdout == "litellm 400\n", done.stderr
+
+
+def _with(folder: Path, version: str | None) -> str:
+    """Make a folder of packages with this version of LiteLLM or none; return what is said."""
+    for package in (attrs, sys.modules["attr"], blinker):
+        source = Path(str(package.__file__)).parent
+        (folder / source.name).symlink_to(source)
+    if version is not None:
+        info = folder / f"litellm-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Name: litellm\nVersion: {version}\n")
+    program = "from agentic.bridges.litellm import Decider; Decider('gpt-4o')"
+    done = _run(program, folder, "-S")
+    return done.stderr.strip().split("\n")[-1]
+
+
+@pytest.mark.slow
+def test_a_missing_litellm_is_told_with_its_remedy(tmp_path: Path) -> None:
+    """When a decider is made, not at the first request."""
+    told = _with(tmp_path, None)
+
+    assert told == (
+        "ImportError: bridges.litellm needs LiteLLM: pip install 'agentic-weave[litellm]'"
+    )
+
+
+@pytest.mark.slow
+def test_an_old_litellm_is_told_with_both_versions(tmp_path: Path) -> None:
+    """One sentence: what is needed, what was found, what to do."""
+    told = _with(tmp_path, "1.69.3")
+
+    assert told == (
+        "ImportError: bridges.litellm needs LiteLLM 1.70 or newer, found 1.69.3: "
+        "pip install -U litellm"
+    )
+
+
+def test_limits_come_from_litellm_if_the_catalog_is_silent() -> None:
+    """What is passed in comes first, then the catalog, then LiteLLM's table, then a guess."""
+    given = ModelLimits(10_000, 100)
+
+    assert Decider("gpt-4o", limits=given).limits() == given
+    assert Decider("openrouter/anthropic/claude-sonnet-4.5").limits().context_window == 200_000
+    assert Decider("mistral/open-mistral-7b").limits() == ModelLimits(32_000, 8_191)
+    assert not Decider("ollama/my-own").limits().known
+
+
+@pytest.mark.parametrize("model", ["", " ", None])
+def test_a_model_without_a_name_is_refused(model: str) -> None:
+    """Before anything is imported."""
+    with pytest.raises(ConfigError, match="model must be a model's name"):
+        Decider(model)
+
+
+def test_the_name_says_who_is_asked() -> None:
+    """As the name of every decider does."""
+    assert Decider("ollama_chat/qwen3").name == "litellm:ollama_chat/qwen3"
+    assert version("litellm")
