@@ -11,12 +11,11 @@ from typing import Any
 
 import attrs
 
-from agentic import limits, tokens
+from agentic.bridges._defaults import counter_for, digest_for, policy_for
 from agentic.bridges.dicts._items import ItemReader, SystemSummary
 from agentic.bridges.dicts._requests import FORMS, Opened, RequestForm, describe_tools
 from agentic.bridges.dicts._write import ItemWriter, Written
 from agentic.context.budget import Compactor, Policy
-from agentic.context.compactors import Digest
 from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.view import Prepared, Removal, View
 from agentic.errors import ConfigError, ContextOverflow
@@ -29,10 +28,6 @@ __all__ = ["Conversation"]
 _log = logging.getLogger(__name__)
 
 _VERSION = 1
-_DIGEST_TOKENS = 2_000
-_DIGEST_SHARE, _HEADING_TOKENS = 0.24, 64
-"""The size of a digest, as a share of the available tokens. A View shows a summary of up to 30 %
-whole, of which the heading and the mark take 46 to 53 tokens."""
 
 
 @attrs.define(eq=False)
@@ -85,12 +80,11 @@ class Conversation:
 
     def __attrs_post_init__(self) -> None:
         name = self.wire.NAME
-        policy = _policy(self.window)
+        policy = policy_for(self.window)
         if self.counter is None:
-            model = self.window if isinstance(self.window, str) else None
-            self.counter = tokens.for_model(model) if model else tokens.EstimateCounter()
+            self.counter = counter_for(self.window)
         if self.compactor is None:
-            self.compactor = Digest(max_tokens=_digest_tokens(policy), counter=self.counter)
+            self.compactor = digest_for(policy, self.counter)
         self._form = FORMS[name]
         self._reader = ItemReader(self.wire.IncrementalDecoder(), self._form.takes_texts)
         has_system_role = name in {"openai_chat", "openai_responses", "cohere"}
@@ -285,34 +279,6 @@ class Conversation:
             summary = next((each.text for each in items[:1] if type(each) is SystemSummary), None)
             return Written(items[int(summary is not None) :], summary)
         return self._writer.write(self.latest.messages, self._reader, is_request=is_request)
-
-
-def _policy(window: Policy | int | str) -> Policy:
-    """Return the policy for a model's name, a window or a policy."""
-    if isinstance(window, Policy):
-        return window
-    if not isinstance(window, str):
-        return Policy(window)
-    known = limits.lookup(window)
-    if not known.known:
-        raise ConfigError(
-            "window",
-            window,
-            "a model whose context window is known",
-            "pass the window in tokens instead, such as 128_000",
-        )
-    return Policy(known.context_window)
-
-
-def _digest_tokens(policy: Policy) -> int:
-    """Return how large a digest may be so that it is shown whole."""
-    limits_ = [policy.available_tokens] if policy.context_window else []
-    limits_ += [] if policy.max_tokens is None else [policy.max_tokens]
-    sizes = [
-        min(int(_DIGEST_SHARE * most), int(policy.summary_share * most) - _HEADING_TOKENS)
-        for most in limits_
-    ]
-    return min([_DIGEST_TOKENS, *(max(50, size) for size in sizes)])
 
 
 def _check_list(items: object) -> None:
