@@ -1,9 +1,12 @@
-"""Bridges between a View and the owner of a conversation; each loads when it is first used."""
+"""Bridges between a View and the owner of a conversation; each loads when it is first used.
+
+Start with `dicts`, or with the bridge to your framework: `langchain`.
+"""
 
 import importlib
 import types
 
-__all__ = ["dicts", "litellm"]
+__all__ = ["dicts", "langchain", "litellm"]
 
 
 def __getattr__(name: str) -> types.ModuleType:

@@ -1,0 +1,289 @@
+"""One message of LangChain as a `Message`, and a `Message` as messages of LangChain.
+
+LangChain has no field for a pin, a time, the kind of a tool's error or the notice below its output.
+They are kept under `agentic` in `additional_kwargs`, which no provider's package sends.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    ChatMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+    message_to_dict,
+    messages_from_dict,
+)
+from langchain_core.messages.tool import invalid_tool_call, tool_call
+
+from agentic.bridges.langchain._blocks import Content, media_block, read_content, with_text
+from agentic.errors import ConfigError
+from agentic.messages import (
+    Message,
+    ProviderPayload,
+    Role,
+    ToolCall,
+    ToolError,
+    ToolResult,
+    from_plain,
+    to_plain,
+)
+from agentic.providers.kit import native_payload, plain, text_at
+from agentic.usage import Usage
+
+__all__ = ["edit", "from_message", "read_message", "to_message"]
+
+_NAME = "langchain"
+_KEY = "agentic"
+"""The key in `additional_kwargs`."""
+_ROLES: Mapping[str, Role] = {
+    "ai": "assistant",
+    "assistant": "assistant",
+    "developer": "system",
+    "function": "tool",
+    "human": "user",
+    "model": "assistant",
+    "system": "system",
+    "tool": "tool",
+}
+_OURS = ("pinned", "timestamp", "summary", "extra", "id")
+_THINKING = "reasoning_content"
+"""Where the packages of several vendors put thinking that they do not send back."""
+
+
+def to_message(message: BaseMessage, /) -> Message:
+    """Return a message of LangChain as a Message, which keeps it as its payload.
+
+    Calls whose arguments are not JSON (`invalid_tool_calls`) are calls, too. Blocks of a type that
+    is unknown here become text.
+
+    >>> to_message(HumanMessage("Why?")).role
+    'user'
+
+    Raises:
+        ConfigError: it is a RemoveMessage, or not a message of LangChain.
+    """
+    given: object = message
+    if not isinstance(given, BaseMessage) or isinstance(given, RemoveMessage):
+        expected = "a message of langchain_core, other than a RemoveMessage"
+        raise ConfigError("message", message, expected)
+    payload = message_to_dict(message)
+    payload["data"].pop("artifact", None)  # any object of the tool's, which is never sent
+    return attrs.evolve(read_message(message), native=ProviderPayload(_NAME, plain(payload)))
+
+
+def from_message(message: Message, /) -> list[BaseMessage]:
+    """Return a Message as messages of LangChain: several for a tool message with several results.
+
+    >>> from_message(Message("user", "Why?"))
+    [HumanMessage(content='Why?', additional_kwargs={}, response_metadata={})]
+
+    An unchanged result of `to_message` returns an equal message of LangChain. Arguments that are
+    not a JSON object become `invalid_tool_calls`.
+    """
+    payload = native_payload(message, _NAME, _read_payload)
+    if payload is not None:
+        return messages_from_dict([payload])
+    return list(_tool_messages(message)) if message.role == "tool" else [_message(message)]
+
+
+def read_message(message: BaseMessage) -> Message:
+    """Return a message of LangChain as a Message without a payload."""
+    role = _role_of(message)
+    read = read_content(message.content, "" if role == "assistant" else "\n")
+    text = read.text
+    fields: dict[str, Any] = {"media": read.media, "id": message.id or None}
+    if isinstance(message, AIMessage):
+        thinking = message.additional_kwargs.get(_THINKING)
+        text = text or text_at(message.additional_kwargs, "refusal")
+        fields["reasoning"] = read.thinking or (thinking if isinstance(thinking, str) else "")
+        fields["tool_calls"] = tuple(_calls(message))
+        fields["usage"] = _usage(message.usage_metadata)
+    elif role == "tool":
+        fields["tool_results"], text = (_result(message, text),), ""
+    ours = message.additional_kwargs.get(_KEY)
+    if isinstance(ours, Mapping):
+        fields |= _read_ours(ours, role)
+    return Message(role, text, **fields)
+
+
+def edit(original: BaseMessage, before: Message, after: Message) -> BaseMessage:
+    """Return a copy of a message of LangChain with the changes that were made to its Message.
+
+    `before` is how the original is read, and `after` the edited copy.
+    """
+    changes: dict[str, Any] = {}
+    if after.media != before.media:
+        changes["content"] = _content(after)
+    elif _text(after) != _text(before):
+        changes["content"] = with_text(original.content, _text(after))
+    if after.tool_calls != before.tool_calls:
+        changes |= _call_fields(after.tool_calls)
+    if isinstance(original, ToolMessage) and after.tool_results:
+        changes["status"] = "error" if after.tool_results[0].error else "success"
+    return original.model_copy(update=changes)
+
+
+def _role_of(message: BaseMessage) -> Role:
+    if isinstance(message, ChatMessage):
+        role = _ROLES.get(message.role, "user")
+        return "user" if role == "tool" else role  # nothing says which call it would answer
+    kind = message.type.removesuffix("MessageChunk").lower()
+    return _ROLES.get(kind, "user")
+
+
+def _calls(message: AIMessage) -> Iterator[ToolCall]:
+    for call in message.tool_calls:
+        arguments = json.dumps(call["args"], ensure_ascii=False, default=str)
+        yield ToolCall(call["id"] or "", call["name"] or "", arguments)
+    for invalid in message.invalid_tool_calls:
+        yield ToolCall(invalid["id"] or "", invalid["name"] or "", invalid["args"] or "")
+    legacy = message.additional_kwargs.get("function_call")
+    if legacy and not message.tool_calls and not message.invalid_tool_calls:
+        yield ToolCall("", text_at(legacy, "name"), text_at(legacy, "arguments"))
+
+
+def _result(message: BaseMessage, text: str) -> ToolResult:
+    call_id, name = getattr(message, "tool_call_id", "") or "", message.name or ""
+    ours = message.additional_kwargs.get(_KEY)
+    stored = ours.get("tool_results") if isinstance(ours, Mapping) else None
+    if stored:
+        result = from_plain({"role": "tool", "tool_results": stored}).tool_results[0]
+        if result.text == text:  # otherwise somebody edited the message since
+            return attrs.evolve(result, call_id=call_id, name=name)
+    if getattr(message, "status", "success") == "error":
+        return ToolResult(call_id, name, error=ToolError(text.removeprefix("Error: ")))
+    return ToolResult(call_id, name, text)
+
+
+def _read_ours(ours: Mapping[str, Any], role: Role) -> dict[str, Any]:
+    """Return the fields that `from_message` kept; a summary counts only in a system message."""
+    known = {key: ours[key] for key in _OURS if key in ours}
+    if role != "system":
+        known.pop("summary", None)
+    extra = known.pop("extra", {})
+    read = from_plain({"role": role, **known})
+    return {key: getattr(read, key) for key in known} | ({"extra": extra} if extra else {})
+
+
+def _usage(found: Mapping[str, Any] | None) -> Usage | None:
+    """Return the usage of a reply; LangChain's input, too, includes what a cache read and wrote."""
+    if not found:
+        return None
+    given, made = found.get("input_token_details") or {}, found.get("output_token_details") or {}
+    return Usage(
+        found.get("input_tokens", 0),
+        found.get("output_tokens", 0),
+        found.get("total_tokens", 0),
+        cache_read=given.get("cache_read", 0),
+        cache_write=given.get("cache_creation", 0),
+        reasoning=made.get("reasoning", 0),
+    )
+
+
+def _read_payload(payload: Any) -> Message | None:
+    try:
+        return read_message(messages_from_dict([payload])[0])
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _message(message: Message) -> BaseMessage:
+    fields: dict[str, Any] = {"additional_kwargs": _write_ours(message), "id": message.id}
+    if message.role == "system":
+        return SystemMessage(_content(message), **fields)
+    if message.role == "user":
+        return HumanMessage(_content(message), **fields)
+    if message.reasoning:
+        fields["additional_kwargs"][_THINKING] = message.reasoning
+    return AIMessage(
+        _content(message),
+        **fields,
+        **_call_fields(message.tool_calls),
+        usage_metadata=_usage_metadata(message.usage),
+    )
+
+
+def _tool_messages(message: Message) -> Iterator[ToolMessage]:
+    """Yield a message for each result; the last one has the media and the text of the message."""
+    last = len(message.tool_results) - 1
+    for at, result in enumerate(message.tool_results):
+        text = "\n".join(filter(None, (result.text, message.content if at == last else "")))
+        blocks = [media_block(part) for part in message.media] if at == last else []
+        stored = to_plain(Message("tool", tool_results=[result]))["tool_results"]
+        ours = _write_ours(message) if at == last else {}
+        if result != _plain_result(result):
+            ours.setdefault(_KEY, {})["tool_results"] = stored
+        yield ToolMessage(
+            [{"type": "text", "text": text}, *blocks] if blocks else text,
+            tool_call_id=result.call_id,
+            name=result.name or None,
+            status="error" if result.error else "success",
+            additional_kwargs=ours,
+            id=message.id if at == last else None,
+        )
+
+
+def _plain_result(result: ToolResult) -> ToolResult:
+    """Return how the result would be read if only its text and its status were known."""
+    if result.error is None:
+        return ToolResult(result.call_id, result.name, result.text)
+    text = result.text.removeprefix("Error: ")
+    return ToolResult(result.call_id, result.name, error=ToolError(text))
+
+
+def _write_ours(message: Message) -> dict[str, Any]:
+    """Return `additional_kwargs` with what LangChain has no field for."""
+    stored = to_plain(message)
+    ours = {key: stored[key] for key in _OURS if key in stored and key != "id"}
+    if message.extra:
+        ours["extra"] = dict(message.extra)
+    return {_KEY: ours} if ours else {}
+
+
+def _text(message: Message) -> str:
+    return "\n".join(
+        filter(None, [*(result.text for result in message.tool_results), message.content])
+    )
+
+
+def _content(message: Message) -> Content:
+    text = _text(message)
+    blocks: Content = [media_block(part) for part in message.media]
+    return [*([{"type": "text", "text": text}] if text else []), *blocks] if blocks else text
+
+
+def _call_fields(calls: tuple[ToolCall, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {"tool_calls": [], "invalid_tool_calls": []}
+    for call in calls:
+        try:
+            arguments = call.parse()
+        except ValueError as problem:
+            made = invalid_tool_call(
+                name=call.name, args=call.arguments, id=call.id, error=str(problem)
+            )
+            found["invalid_tool_calls"].append(made)
+        else:
+            found["tool_calls"].append(tool_call(name=call.name, args=arguments, id=call.id))
+    return found
+
+
+def _usage_metadata(usage: Usage | None) -> Any:
+    if usage is None:
+        return None
+    return {
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "total_tokens": usage.total or usage.input + usage.output,
+        "input_token_details": {
+            "cache_read": usage.cache_read,
+            "cache_creation": usage.cache_write,
+        },
+        "output_token_details": {"reasoning": usage.reasoning},
+    }

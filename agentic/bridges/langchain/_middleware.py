@@ -1,0 +1,252 @@
+"""Middleware that keeps every conversation of an agent within its budget.
+
+`create_agent` calls `before_model` in a step of its own, which is stored by the checkpointer, and
+`wrap_model_call` around the call of the model. Only the second one knows the system prompt and the
+tools, and may repeat the call. So a request is always made there; `before_model` only replaces the
+messages of the state by a summary. It is defined in a subclass because an agent has that step as
+soon as a middleware has the method.
+"""
+
+import logging
+import operator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, Literal, NotRequired, Self
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+)
+from langchain_core.exceptions import ContextOverflowError
+from langchain_core.messages import RemoveMessage
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.types import Command
+
+from agentic._validate import is_whole
+from agentic.bridges._defaults import counter_for, digest_for, policy_for
+from agentic.bridges.langchain._conversation import Conversation, ConversationPool
+from agentic.bridges.langchain._messages import read_message
+from agentic.context.budget import Compactor, Policy
+from agentic.context.strategies import Chain, ContextStrategy
+from agentic.context.view import Prepared, View, as_chain
+from agentic.errors import ConfigError
+from agentic.providers.overflow import is_context_overflow
+from agentic.tokens import Counter
+from agentic.tools import ToolDefinition
+
+__all__ = ["ContextMiddleware"]
+
+_log = logging.getLogger(__name__)
+
+_KEY = "agentic_context"
+_HOOKS = ("wrap_model_call", "before_model")
+
+_Request = ModelRequest[Any]
+_Response = ModelResponse[Any]
+
+
+class _ContextState(AgentState[Any]):
+    """The state of an agent, with what a View remembers of the conversation."""
+
+    agentic_context: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
+
+
+class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Keeps the requests of an agent within the model's window. One serves many conversations.
+
+    >>> from langchain.agents import create_agent
+    >>> from langchain_core.language_models import FakeListChatModel
+    >>> model = FakeListChatModel(responses=["All green."])
+    >>> agent = create_agent(model, middleware=[ContextMiddleware(8_000)])
+    >>> remarks = [("user", f"Remark {n}: " + "so it goes. " * 90) for n in range(40)]
+    >>> len(agent.invoke({"messages": remarks})["messages"])  # the model got fewer
+    41
+
+    What the View remembers, a few kilobytes, is stored in the agent's state, so that a checkpointer
+    carries it into another process. If a provider refuses a request as too large, a smaller one is
+    sent once.
+
+    Args:
+        window: the name of a model, the size of its window in tokens, or a complete Policy.
+        hook: `wrap_model_call` leaves the messages of the state alone; `before_model` replaces
+            those that were summarized by the summary.
+        compactor: writes the summaries; by default a Digest, which needs no model.
+        strategies: applied to the history to make the view; never stored.
+        counter: by default the best one installed for the model, otherwise an estimate.
+        max_conversations: how many conversations are kept in memory. Any other one is read again
+            from the state when it continues.
+
+    Raises:
+        ConfigError: the hook is unknown, or the model's window.
+    """
+
+    state_schema = _ContextState
+
+    def __new__(cls, *_: Any, **options: Any) -> Self:
+        """Return a middleware that has `before_model` only if that hook was chosen."""
+        if options.get("hook") == "before_model" and not issubclass(cls, _RewritesState):
+            cls = type(cls.__name__, (_RewritesState, cls), {})  # noqa: PLW0642  keeps the name
+        return super().__new__(cls)
+
+    def __init__(
+        self,
+        window: Policy | int | str,
+        *,
+        hook: Literal["wrap_model_call", "before_model"] = "wrap_model_call",
+        compactor: Compactor | None = None,
+        strategies: Chain | Sequence[ContextStrategy] = (),
+        counter: Counter | None = None,
+        max_conversations: int = 64,
+    ) -> None:
+        super().__init__()
+        if hook not in _HOOKS:
+            raise ConfigError("hook", hook, " or ".join(_HOOKS))
+        is_whole(1, max_conversations, "max_conversations", "leave it at 64")
+        self.policy = policy_for(window)
+        self.counter = counter or counter_for(window)
+        self.compactor = compactor or digest_for(self.policy, self.counter)
+        self.strategies = as_chain(strategies)
+        self._pool = ConversationPool(self._make_view, max_conversations)
+        self._make_view(None)  # raises if a part cannot be used
+        self._tools: tuple[tuple[Any, ...], tuple[ToolDefinition, ...]] = ((), ())
+
+    def wrap_model_call(
+        self, request: _Request, handler: Callable[[_Request], _Response]
+    ) -> ExtendedModelResponse[Any]:
+        """Send what fits. After an overflow, send less, once."""
+        with self._conversation(request.messages, request.state) as conversation:
+            beside = self._beside(conversation, request)
+            prepared = conversation.view.prepare_sync(conversation.messages, **beside)
+            try:
+                response = handler(_fitted(request, conversation, prepared))
+            except Exception as error:
+                if not _is_overflow(error):
+                    raise
+                smaller = conversation.view.shrink_sync(prepared.messages)
+                if smaller is None:
+                    raise
+                response = handler(_fitted(request, conversation, smaller))
+            return _with_state(response, conversation)
+
+    async def awrap_model_call(
+        self, request: _Request, handler: Callable[[_Request], Awaitable[_Response]]
+    ) -> ExtendedModelResponse[Any]:
+        """Do what `wrap_model_call` does, without blocking the event loop."""
+        with self._conversation(request.messages, request.state) as conversation:
+            beside = self._beside(conversation, request)
+            prepared = await conversation.view.prepare(conversation.messages, **beside)
+            try:
+                response = await handler(_fitted(request, conversation, prepared))
+            except Exception as error:
+                if not _is_overflow(error):
+                    raise
+                smaller = await conversation.view.shrink(prepared.messages)
+                if smaller is None:
+                    raise
+                response = await handler(_fitted(request, conversation, smaller))
+            return _with_state(response, conversation)
+
+    def _make_view(self, state: Mapping[str, Any] | None) -> View:
+        return View(
+            self.policy,
+            counter=self.counter,
+            compactor=self.compactor,
+            strategies=self.strategies,
+            state=state,
+        )
+
+    @contextmanager
+    def _conversation(
+        self, messages: Sequence[Any], state: Mapping[str, Any]
+    ) -> Iterator[Conversation]:
+        """Take the conversation of some messages out of the pool for the time of a call."""
+        conversation = self._pool.take(messages, state.get(_KEY))
+        try:
+            yield conversation
+        finally:
+            self._pool.put(conversation)
+
+    def _beside(self, conversation: Conversation, request: _Request) -> dict[str, Any]:
+        """Return what is sent next to the messages, as a View measures it."""
+        system, tools = request.system_message, tuple(request.tools)
+        known = self._tools
+        if not _are_same(tools, known[0]):
+            self._tools = known = tools, _describe(tools)
+        conversation.system_prompt = "" if system is None else read_message(system).content
+        conversation.tools = known[1]
+        return {"system_prompt": conversation.system_prompt, "tools": conversation.tools}
+
+
+class _RewritesState:
+    """Adds the step that replaces the messages of the state by a compacted history."""
+
+    def before_model(self: Any, state: Mapping[str, Any], runtime: object) -> dict[str, Any] | None:
+        """Store a summary in place of the messages that it covers."""
+        with self._conversation(state["messages"], state) as conversation:
+            prepared = conversation.view.prepare_sync(
+                conversation.messages,
+                system_prompt=conversation.system_prompt,
+                tools=conversation.tools,
+            )
+            return _rewritten(conversation, prepared)
+
+    async def abefore_model(
+        self: Any, state: Mapping[str, Any], runtime: object
+    ) -> dict[str, Any] | None:
+        """Do what `before_model` does, without blocking the event loop."""
+        with self._conversation(state["messages"], state) as conversation:
+            prepared = await conversation.view.prepare(
+                conversation.messages,
+                system_prompt=conversation.system_prompt,
+                tools=conversation.tools,
+            )
+            return _rewritten(conversation, prepared)
+
+
+def _rewritten(conversation: Conversation, prepared: Prepared) -> dict[str, Any] | None:
+    """Return the update of the state, or None if no compaction is in force."""
+    if not conversation.view.covered:
+        return None
+    items = conversation.rewrite(prepared.history)
+    return {
+        "messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *items],
+        _KEY: conversation.state(),
+    }
+
+
+def _fitted(request: _Request, conversation: Conversation, prepared: Prepared) -> _Request:
+    """Return the request with a view in place of its messages; itself if they are the same."""
+    if not prepared.fits:
+        _log.warning("the request is over the window: %s", prepared.notes[-1].text)
+    written = conversation.write(prepared.messages, request.system_message)
+    changes: dict[str, Any] = {}
+    if not _are_same(written.items, request.messages):
+        changes["messages"] = written.items
+    if written.system is not request.system_message:
+        changes["system_message"] = written.system
+    return request.override(**changes) if changes else request
+
+
+def _with_state(response: _Response, conversation: Conversation) -> ExtendedModelResponse[Any]:
+    update = {_KEY: conversation.state()}
+    return ExtendedModelResponse(model_response=response, command=Command(update=update))
+
+
+def _are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
+
+
+def _is_overflow(error: Exception) -> bool:
+    return isinstance(error, ContextOverflowError) or is_context_overflow(error)
+
+
+def _describe(tools: tuple[Any, ...]) -> tuple[ToolDefinition, ...]:
+    """Return tools as a View measures them: as one, since a provider's own may have no name."""
+    schemas = [each if isinstance(each, dict) else convert_to_openai_tool(each) for each in tools]
+    parameters = {"type": "object", "tools": schemas}
+    return (ToolDefinition("tools", parameters=parameters),) if tools else ()

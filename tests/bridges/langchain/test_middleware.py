@@ -1,0 +1,529 @@
+"""What the middleware sends, stores and remembers, in real agents."""
+
+import asyncio
+import gc
+import sqlite3
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.exceptions import ContextOverflowError
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from agentic.bridges.langchain import ContextMiddleware
+from agentic.context.strategies import ClearToolOutputs
+from agentic.errors import ConfigError
+from agentic.tokens import CharCounter
+
+HOOKS = ["wrap_model_call", "before_model"]
+
+
+@pytest.fixture(params=HOOKS)
+def hook(request: pytest.FixtureRequest) -> str:
+    """Return each of the two hooks."""
+    found: str = request.param
+    return found
+
+
+def _thread(name: str) -> dict[str, Any]:
+    return {"configurable": {"thread_id": name}}
+
+
+def _size(messages: list[Any]) -> int:
+    return sum(CharCounter().count(message.text) for message in messages)
+
+
+def _ask(agent: Any, number: int, thread: str = "1") -> Any:
+    text = f"u{number} " + "please " * 12
+    return agent.invoke({"messages": [HumanMessage(text)]}, _thread(thread))
+
+
+def test_every_request_fits_the_window(parts: Any, hook: str) -> None:
+    """Sixty requests to one thread, with one summary for many of them."""
+    model, middleware = parts.model(), parts.middleware(hook=hook)
+    agent = create_agent(
+        model, system_prompt="Be brief.", middleware=[middleware], checkpointer=InMemorySaver()
+    )
+
+    for number in range(60):
+        _ask(agent, number)
+
+    assert max(map(_size, model.requests)) < 700
+    assert 3 < middleware.compactor.asked < 20
+    assert middleware.compactor.given < 250
+    assert model.requests[-1][-1].text.startswith("u59 ")
+
+
+def test_the_state_keeps_every_message(parts: Any) -> None:
+    """`wrap_model_call` changes only what is sent."""
+    model = parts.model()
+    agent = create_agent(model, middleware=[parts.middleware()], checkpointer=InMemorySaver())
+
+    for number in range(30):
+        result = _ask(agent, number)
+
+    assert len(result["messages"]) == 60
+    assert "agentic_context" not in result
+    assert len(model.requests[-1]) < 20
+
+
+def test_the_state_shrinks_with_before_model(parts: Any) -> None:
+    """The summary is a system message in the state, and the rest are the messages themselves."""
+    middleware = parts.middleware(hook="before_model")
+    agent = create_agent(parts.model(), middleware=[middleware], checkpointer=InMemorySaver())
+
+    for number in range(30):
+        result = _ask(agent, number)
+
+    assert len(result["messages"]) < 30
+    assert [type(each) for each in result["messages"]].count(SystemMessage) == 1
+    assert f"Summary {middleware.compactor.asked} of" in result["messages"][0].text
+    assert result["messages"][-1].text.startswith("reply 29")
+
+
+def test_a_long_turn_of_tools_fits(parts: Any, hook: str) -> None:
+    """Forty rounds of parallel calls within one request, which is always sent."""
+    model = parts.model([parts.call(number, 2) for number in range(40)])
+    agent = create_agent(model, [parts.run], middleware=[parts.middleware(1_200, hook=hook)])
+
+    result = agent.invoke({"messages": [HumanMessage("the task")]}, {"recursion_limit": 200})
+
+    assert result["messages"][-1].text.startswith("reply 0")
+    assert max(map(_size, model.requests)) < 1_200
+    for request in model.requests:
+        assert any(each.text == "the task" for each in request)
+        calls = [call["id"] for each in request for call in getattr(each, "tool_calls", ())]
+        results = [each.tool_call_id for each in request if isinstance(each, ToolMessage)]
+        assert calls == results
+
+
+def test_the_system_prompt_and_tools_count(parts: Any, hook: str) -> None:
+    """They take a part of the window, also in `before_model`, which is not told of them."""
+    prompt = "Be brief. " * 120
+    model, middleware = parts.model(), parts.middleware(1_000, hook=hook)
+    agent = create_agent(
+        model,
+        [parts.run],
+        system_prompt=prompt,
+        middleware=[middleware],
+        checkpointer=InMemorySaver(),
+    )
+
+    for number in range(30):
+        _ask(agent, number)
+
+    assert max(map(_size, model.requests)) < 950
+    assert middleware.compactor.asked < 20
+
+
+def test_the_summary_joins_the_system_prompt(parts: Any, hook: str) -> None:
+    """No request has a second system message, or one that is not the first message."""
+    model = parts.model()
+    agent = create_agent(
+        model,
+        system_prompt="Be brief.",
+        middleware=[parts.middleware(hook=hook)],
+        checkpointer=InMemorySaver(),
+    )
+
+    for number in range(30):
+        _ask(agent, number)
+
+    last = model.requests[-1]
+    assert last[0].text.startswith("Be brief.\n\n[Context Summary - ")
+    assert all(isinstance(r[0], SystemMessage) for r in model.requests)
+    assert not any(isinstance(each, SystemMessage) for r in model.requests for each in r[1:])
+
+
+def test_the_summary_joins_a_message_of_the_list(parts: Any) -> None:
+    """Somebody who keeps the system prompt in the messages gets it back first, with the summary."""
+    model = parts.model()
+    agent = create_agent(model, middleware=[parts.middleware()])
+    talk = [m for number in range(20) for m in parts.exchange(number)]
+
+    agent.invoke({"messages": [SystemMessage("Be brief."), *talk, HumanMessage("Go on.")]})
+
+    sent = model.requests[0]
+    assert sent[0].text.startswith("Be brief.\n\n[Context Summary - ")
+    assert sum(isinstance(each, SystemMessage) for each in sent) == 1
+
+
+def test_a_system_prompt_of_blocks_gets_one_more(parts: Any) -> None:
+    """The marks of a prompt cache on its own blocks stay where they are."""
+    model = parts.model()
+    block = {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}
+    agent = create_agent(
+        model, system_prompt=SystemMessage([block]), middleware=[parts.middleware()]
+    )
+    talk = [m for number in range(20) for m in parts.exchange(number)]
+
+    agent.invoke({"messages": [*talk, HumanMessage("Go on.")]})
+
+    assert model.requests[0][0].content[0] == block
+    assert model.requests[0][0].content[1]["text"].startswith("[Context Summary - ")
+
+
+def test_unchanged_messages_are_the_same_objects(parts: Any) -> None:
+    """What is sent is the state's own."""
+    model = parts.model()
+    talk = [m for number in range(20) for m in parts.exchange(number, calls=2)]
+    agent = create_agent(model, middleware=[parts.middleware()])
+
+    agent.invoke({"messages": [*talk, HumanMessage("Go on.")]})
+
+    assert 1 < len(model.requests[0]) < 20
+    for each in model.requests[0][1:]:
+        assert any(each is own for own in talk) or each.text in {"Go on.", "Continue."}
+
+
+def test_an_agent_without_middleware_sends_the_same(parts: Any, hook: str) -> None:
+    """As long as everything fits."""
+    requests = []
+    for middleware in ([], [parts.middleware(90_000, hook=hook)]):
+        model = parts.model([parts.call(0, 2), parts.call(1)])
+        agent = create_agent(model, [parts.run], system_prompt="Hi.", middleware=middleware)
+        agent.invoke({"messages": [HumanMessage("Go.", id="u")]})
+        requests.append([[(m.type, m.content) for m in sent] for sent in model.requests])
+
+    assert requests[0] == requests[1]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Callable[[], SqliteSaver]]:
+    """Yield what opens the same database again, as another process would."""
+    opened: list[sqlite3.Connection] = []
+
+    def connect() -> SqliteSaver:
+        path = tmp_path / "threads.db"
+        opened.append(sqlite3.connect(path, check_same_thread=False))
+        return SqliteSaver(opened[-1])
+
+    yield connect
+    for connection in opened:
+        connection.close()
+
+
+def test_a_restart_makes_no_second_summary(
+    parts: Any, hook: str, database: Callable[[], SqliteSaver]
+) -> None:
+    """A new middleware and a new agent for every request, as in a web server with many workers."""
+    compactor, steady = parts.Naming(), parts.Naming()
+    model = parts.model()
+    other = parts.model()
+    kept = create_agent(
+        other, middleware=[parts.middleware(hook=hook, compactor=steady)], checkpointer=database()
+    )
+
+    for number in range(40):
+        middleware = parts.middleware(hook=hook, compactor=compactor)
+        agent = create_agent(model, middleware=[middleware], checkpointer=database())
+        _ask(agent, number, "anew")
+        _ask(kept, number, "kept")
+
+    assert 2 < compactor.asked == steady.asked
+    texts = [[[m.text for m in sent] for sent in each.requests] for each in (model, other)]
+    assert texts[0] == texts[1]
+
+
+def test_two_workers_take_turns(parts: Any, hook: str, database: Callable[[], SqliteSaver]) -> None:
+    """A worker that was away uses the summary that the other one stored meanwhile."""
+    compactor, model = parts.Naming(), parts.model()
+    workers = [
+        create_agent(
+            model,
+            middleware=[parts.middleware(hook=hook, compactor=compactor)],
+            checkpointer=database(),
+        )
+        for _ in range(2)
+    ]
+
+    for number in range(60):
+        _ask(workers[number // 10 % 2], number)
+
+    assert max(map(_size, model.requests)) < 700
+    assert 3 < compactor.asked < 20
+
+
+def test_threads_do_not_mix(parts: Any, hook: str) -> None:
+    """One middleware, ten threads in turn: each gets its own summary."""
+    model, middleware = parts.model(), parts.middleware(hook=hook, max_conversations=4)
+    agent = create_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
+
+    for number in range(25):
+        for thread in range(10):
+            text = f"t{thread}! u{number} " + "please " * 12
+            agent.invoke({"messages": [HumanMessage(text)]}, _thread(str(thread)))
+            words = {w for m in model.requests[-1] for w in m.text.split() if w.endswith("!")}
+            assert words == {f"t{thread}!"}
+
+    assert len(middleware._pool._live) == 4
+    assert middleware.compactor.asked < 70
+
+
+def test_equal_openings_do_not_mix(parts: Any) -> None:
+    """Two threads that begin with the same twenty messages, and then diverge."""
+    model, middleware = parts.model(), parts.middleware()
+    agent = create_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
+    opening = [m for number in range(12) for m in parts.exchange(number)]
+    for thread in "ab":
+        agent.invoke({"messages": [*opening, HumanMessage(f"only {thread}!")]}, _thread(thread))
+
+    for number in range(20):
+        for thread in "ab":
+            agent.invoke({"messages": [HumanMessage(f"{number} only {thread}!")]}, _thread(thread))
+            said = {m.text[-2] for m in model.requests[-1] if m.text.endswith("!")}
+            assert said == {thread}
+
+
+def test_a_fork_continues_from_its_checkpoint(parts: Any, hook: str) -> None:
+    """Time travel: the fork sees the past that it was made from, and the original its own."""
+    model, middleware = parts.model(), parts.middleware(hook=hook)
+    agent = create_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
+    for number in range(20):
+        _ask(agent, number)
+    past = [each for each in agent.get_state_history(_thread("1")) if not each.next][10]
+    asked = middleware.compactor.asked
+
+    agent.invoke({"messages": [HumanMessage("instead")]}, past.config)
+
+    assert model.requests[-1][-1].text == "instead"
+    assert not any(m.text.startswith("u19 ") for m in model.requests[-1])
+    assert middleware.compactor.asked <= asked + 1
+    assert _size(model.requests[-1]) < 700
+
+
+def test_a_list_without_checkpointer_is_recognized(parts: Any) -> None:
+    """A caller who keeps the list, and passes all of it every time, in new objects without ids."""
+    model, middleware = parts.model(), parts.middleware()
+    agent = create_agent(model, middleware=[middleware])
+    history: list[dict[str, str]] = []
+
+    for number in range(40):
+        history.append({"role": "user", "content": f"u{number} " + "please " * 12})
+        result = agent.invoke({"messages": history})
+        history.append({"role": "assistant", "content": result["messages"][-1].text})
+
+    assert max(map(_size, model.requests)) < 700
+    assert 3 < middleware.compactor.asked < 14
+
+
+def test_a_repeated_answer_needs_no_summary(parts: Any) -> None:
+    """A caller without a checkpointer drops the last answer and asks again."""
+    middleware = parts.middleware()
+    agent = create_agent(parts.model(), middleware=[middleware])
+    talk = [m for number in range(20) for m in parts.exchange(number)]
+    agent.invoke({"messages": [*talk, HumanMessage("Go on.")]})
+
+    agent.invoke({"messages": [*talk[:-1], HumanMessage("Or not.")]})
+
+    assert middleware.compactor.asked == 1
+
+
+def test_an_edited_message_is_sent_as_edited(parts: Any) -> None:
+    """Whoever corrects a message in the state, under its id, gets it sent."""
+    model = parts.model()
+    agent = create_agent(model, middleware=[parts.middleware()], checkpointer=InMemorySaver())
+    for number in range(20):
+        result = _ask(agent, number)
+    last = result["messages"][-1]
+    agent.update_state(_thread("1"), {"messages": [AIMessage("corrected", id=last.id)]})
+
+    _ask(agent, 20)
+
+    assert model.requests[-1][-2].text == "corrected"
+
+
+def test_an_overflow_leads_to_one_smaller_request(
+    parts: Any, hook: str, overflow: Callable[[], Exception]
+) -> None:
+    """Whichever way the error says it."""
+    for error in (overflow(), ContextOverflowError("too large")):
+        model = parts.model()
+        agent = create_agent(model, middleware=[parts.middleware(20_000, hook=hook)])
+        talk = [m for number in range(20) for m in parts.exchange(number)]
+        model.refusals.append(error)
+
+        result = agent.invoke({"messages": [*talk, HumanMessage("Go on.")]})
+
+        first, second = model.requests
+        assert _size(second) <= 0.75 * _size(first)
+        assert second[-1].text == "Go on."
+        assert result["messages"][-1].text.startswith("reply 0")
+
+
+def test_a_second_overflow_is_the_callers(parts: Any, overflow: Callable[[], Exception]) -> None:
+    """The provider's own error, after two requests."""
+    model = parts.model()
+    agent = create_agent(model, middleware=[parts.middleware(20_000)])
+    model.refusals += [overflow(), overflow()]
+
+    with pytest.raises(ValueError, match="prompt is too long"):
+        agent.invoke({"messages": parts.exchange(0)[:1] + parts.exchange(1)})
+    assert len(model.requests) <= 2
+
+
+def test_another_error_is_not_retried(parts: Any) -> None:
+    """It is the provider's, and says nothing about the size."""
+    model = parts.model()
+    agent = create_agent(model, middleware=[parts.middleware()])
+    model.refusals.append(ValueError("rate limit"))
+
+    with pytest.raises(ValueError, match="rate limit"):
+        agent.invoke({"messages": [HumanMessage("Go on.")]})
+    assert len(model.requests) == 1
+
+
+def test_an_async_agent_does_the_same(
+    parts: Any, hook: str, overflow: Callable[[], Exception]
+) -> None:
+    """Requests, summaries and the retry, with a compactor that waits."""
+    requests = []
+    for is_async in (False, True):
+        model, middleware = parts.model(), parts.middleware(hook=hook)
+        agent = create_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
+
+        async def talk(agent: Any = agent, model: Any = model) -> None:
+            for number in range(25):
+                if number == 20:
+                    model.refusals.append(overflow())
+                given = {"messages": [HumanMessage(f"u{number} " + "please " * 12)]}
+                await agent.ainvoke(given, _thread("1"))
+
+        if is_async:
+            asyncio.run(talk())
+        else:
+            for number in range(25):
+                if number == 20:
+                    model.refusals.append(overflow())
+                _ask(agent, number)
+        requests.append([[m.text for m in sent] for sent in model.requests])
+
+    assert requests[0] == requests[1]
+    assert len(requests[0]) == 26
+
+
+def test_a_cancelled_request_leaves_no_trace(parts: Any) -> None:
+    """The next one on the same thread is answered, and the summary is made once."""
+    started = asyncio.Event()
+
+    class Slow:
+        asked = 0
+
+        async def compact(self, messages: list[Any], /) -> str:
+            Slow.asked += 1
+            if Slow.asked == 1:
+                started.set()
+                await asyncio.sleep(60)
+            return "Slow summary."
+
+    async def main() -> None:
+        model = parts.model()
+        middleware = parts.middleware(compactor=Slow())
+        agent = create_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
+        talk = [m for number in range(20) for m in parts.exchange(number)]
+        given = {"messages": [*talk, HumanMessage("Go on.")]}
+        task = asyncio.create_task(agent.ainvoke(given, _thread("1")))
+        await started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+        await agent.ainvoke({"messages": []}, _thread("1"))
+        await agent.ainvoke({"messages": [HumanMessage("And on.")]}, _thread("1"))
+
+        assert "Slow summary." in model.requests[0][0].text
+        assert Slow.asked == 2
+        assert len(middleware._pool._live) == 1
+
+    asyncio.run(main())
+
+
+def test_tokens_are_streamed_as_without_it(parts: Any, hook: str) -> None:
+    """The chunks of the reply, and no text of a summary among the model's."""
+    agent = create_agent(parts.model(), middleware=[parts.middleware(hook=hook)])
+    talk = [m for number in range(20) for m in parts.exchange(number)]
+    given = {"messages": [*talk, HumanMessage("Go on.")]}
+
+    chunks = [
+        chunk.text
+        for chunk, meta in agent.stream(given, stream_mode="messages")
+        if meta["langgraph_node"] == "model"
+    ]
+
+    assert "".join(chunks) == "reply 0" + " done" * 12
+    assert len(chunks) > 10
+
+
+def test_a_strategy_clears_outputs_in_the_view(parts: Any, hook: str) -> None:
+    """The state keeps them whole; an image beside a cleared text stays."""
+    strategy = ClearToolOutputs(200, CharCounter(), keep_rounds=1, min_tokens=1)
+    middleware = parts.middleware(20_000, hook=hook, strategies=[strategy])
+    model = parts.model()
+    agent = create_agent(model, middleware=[middleware])
+    talk = [m for number in range(6) for m in parts.exchange(number, calls=2)]
+    image = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
+    talk[2].content = [{"type": "text", "text": talk[2].content}, image]
+
+    result = agent.invoke({"messages": [*talk, HumanMessage("Go on.")]})
+
+    sent = model.requests[0]
+    assert sent[2].content[0]["text"].startswith("[Cleared: run gave")
+    assert sent[2].content[1] is image
+    assert sent[2].tool_call_id == talk[2].tool_call_id
+    assert sum("[Cleared" in m.text for m in sent) == 10
+    assert not any("[Cleared" in m.text for m in result["messages"])
+
+
+def test_a_forgotten_middleware_is_freed(parts: Any) -> None:
+    """Nothing is global."""
+    middleware = parts.middleware()
+    watched = weakref.ref(middleware)
+    agent = create_agent(parts.model(), middleware=[middleware])
+    agent.invoke({"messages": [HumanMessage("Go on.")]})
+
+    del middleware, agent
+    gc.collect()
+
+    assert watched() is None
+
+
+def test_only_before_model_adds_a_step(parts: Any) -> None:
+    """Every step costs a checkpoint."""
+    for hook, expected in zip(HOOKS, (False, True), strict=True):
+        agent = create_agent(parts.model(), middleware=[parts.middleware(hook=hook)])
+
+        assert ("ContextMiddleware.before_model" in agent.nodes) is expected
+
+
+def test_damaged_state_is_made_anew(parts: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """A newer version stored it, and was rolled back: the price is one summary."""
+    model, middleware = parts.model(), parts.middleware()
+    agent = create_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
+    _ask(agent, 0)
+    agent.update_state(_thread("1"), {"agentic_context": {"mark": "x", "view": {"v": 99}}})
+
+    _ask(agent, 1)
+
+    assert "the stored state is not used" in caplog.text
+    assert len(model.requests[-1]) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"window": "no-such-model"}, "window must be a model whose context window is known"),
+        ({"window": 8_000, "hook": "after_model"}, "hook must be wrap_model_call or before_model"),
+        ({"window": 8_000, "max_conversations": 0}, "max_conversations must be a whole number"),
+        ({"window": 8_000, "compactor": object()}, "compactor"),
+        ({"window": 8_000, "strategies": [1]}, "strategies"),
+    ],
+)
+def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:
+    """At construction, not at the first request."""
+    with pytest.raises(ConfigError, match=message):
+        ContextMiddleware(**options)
