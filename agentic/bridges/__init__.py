@@ -6,7 +6,7 @@ Start with `dicts`, or with the bridge to your framework: `langchain`.
 import importlib
 import types
 
-__all__ = ["dicts", "langchain", "litellm"]
+__all__ = ["dicts", "langchain", "litellm", "pydantic_ai"]
 
 
 def __getattr__(name: str) -> types.ModuleType:

@@ -1,0 +1,244 @@
+"""The capability that keeps an agent's requests within the window."""
+
+import asyncio
+import dataclasses
+import logging
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import attrs
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import ModelContextWindowExceededError, RetryModelRequest
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
+
+from agentic.bridges._defaults import counter_for, digest_for, policy_for
+from agentic.bridges.pydantic_ai._history import History
+from agentic.bridges.pydantic_ai._read import METADATA_KEY
+from agentic.context.budget import CompactionTarget, Compactor, Policy
+from agentic.context.strategies import Chain, ContextStrategy
+from agentic.context.view import Prepared, Removal, View
+from agentic.errors import ConfigError
+from agentic.messages import Message
+from agentic.providers.overflow import is_context_overflow
+from agentic.tokens import Counter
+from agentic.tools import ToolDefinition
+
+__all__ = ["ContextBudget"]
+
+_Deps = TypeVar("_Deps")
+
+
+_log = logging.getLogger(__name__)
+
+
+@attrs.define(eq=False)
+class _Conversation:
+    """What is remembered of one conversation."""
+
+    view: View
+    history: History = attrs.field(factory=History)
+    latest: Prepared | None = None
+    adopted: Any = None
+    """The state in the messages that the View began with, or that it wrote."""
+    smaller: list[ModelMessage] | None = None
+    """What to send in the next attempt, after a request was refused as too large."""
+    described: Any = None
+    """The tools of the latest request, as the framework describes them."""
+    tools: tuple[ToolDefinition, ...] = ()
+    """The same, as a View measures them."""
+    lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
+
+
+@dataclasses.dataclass(eq=False)
+class ContextBudget(AbstractCapability[_Deps]):
+    """Keeps each request of an agent within a model's window.
+
+    One object serves all conversations of an agent. They are told apart by the `conversation_id`
+    that the framework writes into the messages. By default the messages of a run stay as they are:
+    only the request is shorter, and the state of the summary is noted in the metadata of the
+    request that it was made for. It survives `ModelMessagesTypeAdapter`.
+
+    >>> from pydantic_ai import Agent
+    >>> from pydantic_ai.models.test import TestModel
+    >>> agent = Agent(TestModel(), capabilities=[ContextBudget(8_000)])
+    >>> asyncio.run(agent.run("Why is the build red?")).output
+    'success (no tool calls)'
+
+    Raises:
+        ConfigError: the model's window is unknown, or `max_conversations` is below 1.
+    """
+
+    window: Policy | int | str
+    """The name of a model, the size of its window in tokens, or a complete Policy."""
+    _: dataclasses.KW_ONLY
+    compactor: Compactor | None = None
+    """Writes the summaries; by default a Digest, which needs no model."""
+    strategies: Chain | Sequence[ContextStrategy] = ()
+    """Applied to the messages of each request."""
+    counter: Counter | None = None
+    """By default the best one installed for the model, otherwise an estimate."""
+    rewrite: bool = False
+    """Whether a summary also replaces the old messages of the run itself, which `all_messages()`
+    then lacks."""
+    max_conversations: int = 100
+    """How many conversations are remembered. The state of any other is read from its messages."""
+    _policy: Policy = dataclasses.field(init=False, repr=False)
+    _conversations: OrderedDict[str, _Conversation] = dataclasses.field(
+        default_factory=OrderedDict, init=False, repr=False
+    )
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        self._policy = policy_for(self.window)
+        if self.counter is None:
+            self.counter = counter_for(self.window)
+        if self.compactor is None:
+            self.compactor = digest_for(self._policy, self.counter)
+        if self.max_conversations < 1:
+            raise ConfigError("max_conversations", self.max_conversations, "a whole number >= 1")
+        self._new_view(None)  # raises now for what a View does not accept
+
+    async def before_model_request(
+        self, ctx: RunContext[_Deps], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Put the messages that fit into the request."""
+        given = list(request_context.messages)
+        # A paused reply is continued: it stays the last message, after the request it began with.
+        paused = given[-1:] if isinstance(given[-1], ModelResponse) else []
+        known = self._conversation(ctx)
+        async with known.lock:
+            known.smaller = None
+            self._read(known, given[: len(given) - len(paused)])
+            prepared = await known.view.prepare(
+                known.history.messages,
+                system_prompt=_instructions(request_context.model_request_parameters),
+                tools=self._tools(known, ctx, request_context.model_request_parameters),
+                target=self._target(known, ctx),
+            )
+            request_context.messages = [*self._take(known, ctx, prepared), *paused]
+        return request_context
+
+    async def on_model_request_error(
+        self, ctx: RunContext[_Deps], *, request_context: ModelRequestContext, error: Exception
+    ) -> ModelResponse:
+        """After a context overflow, try once more with a strictly smaller request."""
+        known = self._conversation(ctx)
+        refused = isinstance(error, ModelContextWindowExceededError) or is_context_overflow(error)
+        if not refused or known.latest is None or known.smaller is not None:
+            raise error
+        async with known.lock:
+            target = self._target(known, ctx)
+            prepared = await known.view.shrink(known.latest.messages, target=target)
+            if prepared is None:
+                raise error
+            known.smaller = self._take(known, ctx, prepared)
+        raise RetryModelRequest from error
+
+    async def prepare_model_request(
+        self, ctx: RunContext[_Deps], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """After a context overflow, put the smaller request into the next attempt."""
+        known = self._conversations.get(ctx.conversation_id or "")
+        if known is not None and known.smaller is not None:
+            request_context.messages = list(known.smaller)
+        return request_context
+
+    def latest(self, conversation_id: str) -> Prepared | None:
+        """Return the decision about a conversation's latest request: its size, whether it fits.
+
+        Its messages and positions are those of the View. None if the conversation is not known.
+        """
+        known = self._conversations.get(conversation_id)
+        return None if known is None else known.latest
+
+    def explain(self, conversation_id: str) -> list[Removal]:
+        """Return what is missing from a conversation's latest request or shortened in it, and why.
+
+        Positions refer to the framework's messages.
+        """
+        known = self._conversations.get(conversation_id)
+        if known is None:
+            return []
+        unit_of = known.history.unit_of
+        return [
+            attrs.evolve(each, positions=tuple(dict.fromkeys(map(unit_of, each.positions))))
+            for each in known.view.explain()
+        ]
+
+    def _conversation(self, ctx: RunContext[_Deps]) -> _Conversation:
+        name = ctx.conversation_id or ""
+        known = self._conversations.get(name)
+        if known is None:
+            known = self._conversations[name] = _Conversation(self._new_view(None))
+        self._conversations.move_to_end(name)
+        while len(self._conversations) > self.max_conversations:
+            self._conversations.popitem(last=False)
+        return known
+
+    def _new_view(self, state: Any) -> View:
+        return View(
+            self._policy,
+            counter=self.counter,
+            compactor=self.compactor,
+            strategies=self.strategies,
+            state=state,
+        )
+
+    def _read(self, known: _Conversation, given: list[ModelMessage]) -> None:
+        """Read the messages; a summary that another process noted in them is used."""
+        known.history.read(given, known.view.covered)
+        state = known.history.state
+        if state is None or state == known.adopted:
+            return
+        known.adopted = state
+        try:
+            known.view = self._new_view(state)
+        except ConfigError as problem:
+            _log.warning("the state in the messages is not used: %s", problem)
+
+    def _target(self, known: _Conversation, ctx: RunContext[_Deps]) -> CompactionTarget | None:
+        if not self.rewrite:
+            return None
+
+        async def replace(_: list[Message], after: list[Message]) -> list[Message]:
+            ctx.messages[:] = known.history.write(after)
+            return after
+
+        return CompactionTarget(self, ctx.run_id or "", replace)
+
+    def _take(
+        self, known: _Conversation, ctx: RunContext[_Deps], prepared: Prepared
+    ) -> list[ModelMessage]:
+        known.latest = prepared
+        if not prepared.fits:
+            _log.warning("the request is over the window: %s", prepared.notes[-1].text)
+        compaction = prepared.compaction
+        if compaction is not None and compaction.changed and not self.rewrite:
+            known.adopted = known.view.state()
+            latest = ctx.messages[-1]
+            latest.metadata = {**(latest.metadata or {}), METADATA_KEY: known.adopted}
+        return known.history.write(prepared.messages)
+
+    def _tools(
+        self, known: _Conversation, ctx: RunContext[_Deps], parameters: ModelRequestParameters
+    ) -> tuple[ToolDefinition, ...]:
+        """Return the tools of a request, as a View measures them."""
+        described = [
+            (tool.name, tool.description, tool.parameters_json_schema)
+            for tool in (*parameters.function_tools, *parameters.output_tools)
+            if not tool.defer_loading or tool.name in ctx.discovered_tool_names
+        ]
+        if parameters.output_object is not None:
+            described.append(("", "", parameters.output_object.json_schema))
+        if described != known.described:
+            known.described = described
+            data = {"type": "object", "tools": described}
+            known.tools = (ToolDefinition("tools", parameters=data),) if described else ()
+        return known.tools
+
+
+def _instructions(parameters: ModelRequestParameters) -> str:
+    return "\n\n".join(part.content for part in parameters.instruction_parts or ())

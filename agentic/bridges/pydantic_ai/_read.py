@@ -1,0 +1,314 @@
+"""From the framework's messages to ours: which message each part of a request or response becomes.
+
+A request may hold several messages: system prompts, the results of calls, the user's words, our
+summary. A response is one message. Parts that the framework keeps for itself and never sends as
+they are (what instructions and tools a request had) go with a message beside them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+from pydantic_ai.messages import (
+    AudioUrl,
+    BinaryContent,
+    CachePoint,
+    CapabilityLoadDeltaPart,
+    CompactionPart,
+    DocumentUrl,
+    FilePart,
+    ImageUrl,
+    LoadCapabilityReturnPart,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    MultiModalContent,
+    NativeToolCallPart,
+    NativeToolReturnPart,
+    RetryFeedbackPart,
+    SpeechPart,
+    SystemPromptPart,
+    TextContent,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UploadedFile,
+    UserContent,
+    UserPromptPart,
+    VideoUrl,
+)
+
+from agentic.bridges.pydantic_ai._usage import usage
+from agentic.errors import ConfigError
+from agentic.messages import (
+    ContextSummary,
+    Media,
+    Message,
+    Role,
+    ToolCall,
+    ToolError,
+    ToolResult,
+    read_summary,
+)
+from agentic.usage import Usage
+
+__all__ = ["METADATA_KEY", "UPLOADED", "Reading", "ours", "read", "role_of", "to_messages"]
+
+METADATA_KEY = "agentic"
+"""Where our data is in the metadata of a part or a message. The framework never sends metadata."""
+UPLOADED = "uploaded_file"
+"""In `Media.extra`: the file's id and its provider."""
+
+_KINDS = {"denied": "not_allowed", "interrupted": "interrupted", "retried": "bad_arguments"}
+"""The kind of a `ToolError`, by the outcome of a result. Any other outcome but success is a tool
+that raised."""
+_LOADS = (CapabilityLoadDeltaPart, LoadCapabilityReturnPart)
+"""With the last trace of its loading, a capability's instructions and tools would be gone."""
+_URL_TYPES = {"image": "image/*", "audio": "audio/*", "video": "video/*"}
+_INTERNAL = "__pydantic_ai__"
+_INPUT_MEASURED = "context_input_tokens"
+
+
+@attrs.frozen(eq=False)
+class Reading:
+    """A message, and the positions of its parts in the framework's message."""
+
+    message: Message
+    parts: tuple[int, ...]
+
+
+def to_messages(history: Sequence[ModelMessage]) -> list[Message]:
+    """Return what the framework's messages say, as messages of this package.
+
+    >>> history = [ModelRequest([SystemPromptPart("Be brief."), UserPromptPart("Why?")])]
+    >>> [(message.role, message.content) for message in to_messages(history)]
+    [('system', 'Be brief.'), ('user', 'Why?')]
+
+    Raises:
+        ConfigError: an item is no message of the framework.
+    """
+    return [reading.message for given in history for reading in read(given)]
+
+
+def read(given: ModelMessage, mark: str = "") -> list[Reading]:
+    """Return the messages that a request or a response holds.
+
+    With a `mark`, each message gets an id that begins with it, by which an edited copy is known.
+    """
+    if isinstance(given, ModelResponse):
+        return [Reading(_read_response(given, f"{mark}.0" if mark else None), _all_of(given))]
+    if not isinstance(given, ModelRequest):
+        remedy = "pass result.all_messages(), or read JSON by ModelMessagesTypeAdapter"
+        raise ConfigError("messages", given, "ModelRequest and ModelResponse objects", remedy)
+    groups = _groups(given.parts)
+    return [
+        Reading(
+            _read_group(role, [given.parts[at] for at in places], mark and f"{mark}.{n}"), places
+        )
+        for n, (role, places) in enumerate(groups)
+    ]
+
+
+def ours(metadata: Any) -> Any:
+    """Return our data in the metadata of a part or a message; None if there is none."""
+    return metadata.get(METADATA_KEY) if isinstance(metadata, Mapping) else None
+
+
+def _all_of(given: ModelResponse) -> tuple[int, ...]:
+    return tuple(range(len(given.parts)))
+
+
+def _groups(parts: Sequence[Any]) -> list[tuple[Role, tuple[int, ...]]]:
+    """Return the role of each message in a request, and the positions of its parts.
+
+    The results come first, as providers expect them.
+    """
+    results: list[int] = []
+    beside: list[int] = []
+    others: list[tuple[Role, list[int]]] = []
+    for at, part in enumerate(parts):
+        role = role_of(part)
+        if role == "tool":
+            results.append(at)
+        elif role is None:
+            beside.append(at)
+        elif role == "user" and others and others[-1][0] == "user":
+            others[-1][1].append(at)
+        else:
+            others.append((role, [at]))
+    groups: list[tuple[Role, list[int]]] = [("tool", results)] if results else []
+    groups = groups + others or [("system", [])]
+    groups[0][1].extend(beside)
+    return [(role, tuple(sorted(places))) for role, places in groups]
+
+
+def role_of(part: Any) -> Role | None:
+    """Return the role of the message that a part of a request becomes; None if it becomes none.
+
+    The framework's complaint about a reply is no request of the user's: as the latest request it
+    would take the place of the task.
+    """
+    if isinstance(part, ToolReturnPart):
+        return "tool"
+    if isinstance(part, UserPromptPart | SpeechPart):
+        return "user"
+    if isinstance(part, SystemPromptPart):
+        # One for a single request is only sent with that request.
+        return "system" if part.scope == "conversation" else None
+    if isinstance(part, CompactionPart | RetryFeedbackPart):
+        return "system"
+    if part.part_kind == "retry-prompt":  # deprecated, and still in memory in old programs
+        return "tool" if part.tool_name else "system"
+    return None
+
+
+def _read_group(role: Role, parts: list[Any], mark: str) -> Message:
+    pinned = any(isinstance(part, _LOADS) for part in parts)
+    if role == "tool":
+        return Message(
+            "tool",
+            tool_results=[_read_result(part) for part in parts if role_of(part) == "tool"],
+            media=[_read_media(each) for part in parts for each in getattr(part, "files", ())],
+            pinned=pinned,
+            id=mark or None,
+        )
+    if role == "user":
+        items = [item for part in parts for item in _items_of(part)]
+        return Message(
+            "user",
+            _join(_text_of(item) for item in items),
+            media=[_read_media(item) for item in items if not isinstance(item, _TEXTS)],
+            pinned=pinned,
+            id=mark or None,
+        )
+    first = next((part for part in parts if role_of(part)), None)
+    if isinstance(first, CompactionPart):
+        return Message("system", first.content or "", summary=_read_summary(first))
+    text = "" if first is None else _system_text(first)
+    return Message("system", text, pinned=pinned, id=mark or None)
+
+
+_TEXTS = (str, TextContent, CachePoint)
+
+
+def _items_of(part: Any) -> Sequence[UserContent]:
+    if isinstance(part, SpeechPart):
+        return [each for each in (part.transcript, part.audio) if each]
+    if not isinstance(part, UserPromptPart):
+        return ()
+    return [part.content] if isinstance(part.content, str) else part.content
+
+
+def _text_of(item: UserContent) -> str:
+    if isinstance(item, str):
+        return item
+    return item.content if isinstance(item, TextContent) else ""
+
+
+def _system_text(part: Any) -> str:
+    text: str = part.content if isinstance(part, SystemPromptPart) else part.model_response()
+    return text
+
+
+def _read_summary(part: CompactionPart) -> ContextSummary:
+    """Return the state of a summary; what another capability wrote is a summary without counts."""
+    stored, text = ours(part.metadata), part.content or ""
+    if isinstance(stored, dict):
+        try:
+            return ContextSummary.from_dict(stored)
+        except ConfigError:
+            pass  # of a newer version, or damaged: the text is still a summary
+    return read_summary(text) or ContextSummary(text, 0)
+
+
+def _read_result(part: Any) -> ToolResult:
+    if not isinstance(part, ToolReturnPart):
+        error = ToolError(part.model_response(), "bad_arguments")
+        return ToolResult(part.tool_call_id, part.tool_name or "", error=error)
+    text = part.model_response_str(wrap_if_error=False)
+    if part.outcome == "success":
+        return ToolResult(part.tool_call_id, part.tool_name, text)
+    error = ToolError(text, _KINDS.get(part.outcome, "raised"))
+    return ToolResult(part.tool_call_id, part.tool_name, error=error)
+
+
+def _read_response(given: ModelResponse, mark: str | None) -> Message:
+    thoughts = (part.content for part in given.parts if isinstance(part, ThinkingPart))
+    return Message(
+        "assistant",
+        _join(_reply_texts(given.parts)),
+        reasoning=_join(thoughts),
+        tool_calls=[
+            ToolCall(part.tool_call_id, part.tool_name, _arguments(part))
+            for part in given.parts
+            if isinstance(part, ToolCallPart)
+        ],
+        media=list(_reply_media(given.parts)),
+        # The provider's own summary may be encrypted, and stands for all before it.
+        pinned=any(isinstance(part, CompactionPart) for part in given.parts),
+        usage=_read_usage(given),
+        id=mark,
+    )
+
+
+def _reply_texts(parts: Sequence[Any]) -> Iterator[str]:
+    """Yield what a response says, with the calls that its provider ran itself."""
+    for part in parts:
+        if isinstance(part, TextPart | CompactionPart | SpeechPart):
+            yield part.content or ""
+        elif isinstance(part, NativeToolCallPart):
+            yield f"[{part.tool_name}: {_arguments(part)}]"
+        elif isinstance(part, NativeToolReturnPart):
+            yield f"[{part.tool_name}] {part.model_response_str(wrap_if_error=False)}"
+
+
+def _reply_media(parts: Sequence[Any]) -> Iterator[Media]:
+    for part in parts:
+        if isinstance(part, FilePart):
+            yield _read_media(part.content)
+        elif isinstance(part, SpeechPart) and part.audio is not None:
+            yield _read_media(part.audio)
+        elif isinstance(part, NativeToolReturnPart):
+            yield from map(_read_media, part.files)
+
+
+def _arguments(part: ToolCallPart | NativeToolCallPart) -> str:
+    if isinstance(part.args, str):
+        return part.args
+    return part.args_as_json_str() if part.args else ""
+
+
+def _read_usage(given: ModelResponse) -> Usage | None:
+    """Return how large the request of a response was, and the response."""
+    if not given.usage.has_values():
+        return None
+    found = usage(given.usage)
+    # Where the usage is the sum of several requests, as of a provider's own tools, the framework
+    # notes how large the context was (pydantic_ai/_context_size.py, 2.68.0, read 2026-11-23).
+    internal = (given.metadata or {}).get(_INTERNAL)
+    measured = internal.get(_INPUT_MEASURED) if isinstance(internal, Mapping) else None
+    if not isinstance(measured, int):
+        return found
+    return attrs.evolve(found, input=measured, total=measured + found.output)
+
+
+def _read_media(given: MultiModalContent) -> Media:
+    if isinstance(given, BinaryContent):
+        return Media(given.media_type, given.data)
+    if isinstance(given, UploadedFile):
+        stored = {"file_id": given.file_id, "provider_name": given.provider_name}
+        return Media(_media_type(given), extra={UPLOADED: stored})
+    return Media(_media_type(given), url=given.url)
+
+
+def _media_type(given: ImageUrl | AudioUrl | DocumentUrl | VideoUrl | UploadedFile) -> str:
+    """Return the media type; the framework raises if it can tell it from neither name nor type."""
+    try:
+        return given.media_type
+    except ValueError:
+        return _URL_TYPES.get(given.kind.partition("-")[0], "application/octet-stream")
+
+
+def _join(texts: Iterator[str]) -> str:
+    return "\n".join(filter(None, texts))

@@ -1,0 +1,196 @@
+"""From our messages to the framework's: made from nothing, or from the parts of an edited one.
+
+Of an edited message, every part that still says the same stays the framework's own object, with its
+ids, signatures and metadata.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic_ai.messages import (
+    AudioUrl,
+    BinaryContent,
+    CompactionPart,
+    DocumentUrl,
+    FilePart,
+    ImageUrl,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    MultiModalContent,
+    SystemPromptPart,
+    TextContent,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UploadedFile,
+    UserPromptPart,
+    VideoUrl,
+)
+from pydantic_ai.usage import RequestUsage
+
+from agentic.bridges.pydantic_ai._read import METADATA_KEY, UPLOADED, Reading, role_of
+from agentic.bridges.pydantic_ai._usage import request_usage
+from agentic.messages import Media, Message, ToolResult
+
+__all__ = ["edit_parts", "to_model_messages", "write"]
+
+_OUTCOMES = {
+    "not_allowed": "denied",
+    "interrupted": "interrupted",
+    "bad_arguments": "retried",
+}
+_URLS: dict[str, type[ImageUrl | AudioUrl | VideoUrl]] = {
+    "image": ImageUrl,
+    "audio": AudioUrl,
+    "video": VideoUrl,
+}
+
+
+def to_model_messages(messages: Sequence[Message]) -> list[ModelMessage]:
+    """Return messages as the framework's, one for each, for `message_history`.
+
+    A summary becomes the framework's own compaction part, and its state is in the metadata. What a
+    result says of itself (its notice) becomes part of its content.
+
+    >>> [request] = to_model_messages([Message("user", "Why?")])
+    >>> request.parts[0].content
+    'Why?'
+    """
+    return [write(message) for message in messages]
+
+
+def write(message: Message) -> ModelMessage:
+    """Return one message as the framework's."""
+    if message.role == "assistant":
+        return ModelResponse(
+            [
+                *([ThinkingPart(message.reasoning)] if message.reasoning else []),
+                *([TextPart(message.content)] if message.content else []),
+                *_files(message.media),
+                *(ToolCallPart(call.name, call.arguments, call.id) for call in message.tool_calls),
+            ],
+            usage=RequestUsage() if message.usage is None else request_usage(message.usage),
+        )
+    return ModelRequest(list(_request_parts(message)))
+
+
+def edit_parts(message: Message, was: Reading, parts: Sequence[Any]) -> list[Any]:
+    """Return the parts of a message that was edited; `parts` are those of the original."""
+    own = [parts[at] for at in was.parts]
+    if message.role == "assistant":
+        return list(_edited_reply(message, was.message, own))
+    if message.role == "tool":
+        return list(_edited_results(message, was.message, own))
+    beside = [part for part in own if role_of(part) is None]
+    if message.role == "user" and message.media == was.message.media:
+        return [_edited_words(message, own), *beside]
+    return [*_request_parts(message), *beside]
+
+
+def _request_parts(message: Message) -> Iterator[Any]:
+    if message.summary is not None:
+        state = {METADATA_KEY: message.summary.to_dict()}
+        yield CompactionPart(message.content, metadata=state)
+    elif message.role == "system":
+        yield SystemPromptPart(message.content)
+    elif message.role == "user":
+        yield UserPromptPart(_with_media(message.content, message.media))
+    else:
+        last = len(message.tool_results) - 1
+        for n, result in enumerate(message.tool_results):
+            media = message.media if n == last else ()
+            yield _new_result(result, _with_media(_text_of(result), media))
+
+
+def _edited_reply(message: Message, original: Message, parts: list[Any]) -> Iterator[Any]:
+    """Yield the parts of an edited reply: what its provider signed only holds as it was."""
+    wanted = [*message.tool_calls]
+    says_same = message.content == original.content
+    keeps = {
+        ThinkingPart: message.reasoning == original.reasoning,
+        FilePart: message.media == original.media,
+    }
+    if message.content and not says_same:
+        yield TextPart(message.content)
+    calls = iter(original.tool_calls)
+    for part in parts:
+        if not isinstance(part, ToolCallPart):
+            if keeps.get(type(part), says_same):
+                yield part
+            continue
+        call = next(calls)
+        if call in wanted:
+            wanted.remove(call)
+            yield part
+    yield from (ToolCallPart(call.name, call.arguments, call.id) for call in wanted)
+
+
+def _edited_results(message: Message, original: Message, parts: list[Any]) -> Iterator[Any]:
+    """Yield the results that are left; one that says the same is the framework's own part."""
+    left = list(message.tool_results)
+    results = iter(original.tool_results)
+    for part in parts:
+        if role_of(part) != "tool":
+            yield part
+            continue
+        before = next(results)
+        after = next((each for each in left if each.call_id == before.call_id), None)
+        if after is None:
+            continue
+        left.remove(after)
+        if after == before:
+            yield part
+            continue
+        files = part.files if isinstance(part, ToolReturnPart) else []
+        text = _text_of(after)
+        made = _new_result(after, [text, *files] if files else text)
+        yield replace(made, metadata=getattr(part, "metadata", None), timestamp=part.timestamp)
+    yield from (_new_result(each, _text_of(each)) for each in left)
+
+
+def _edited_words(message: Message, parts: list[Any]) -> UserPromptPart:
+    """Return the user's words in one part, with the files and cache points as they are."""
+    contents = [part.content for part in parts if isinstance(part, UserPromptPart)]
+    items = [item for content in contents if not isinstance(content, str) for item in content]
+    rest = [item for item in items if not isinstance(item, str | TextContent)]
+    return UserPromptPart([message.content, *rest] if rest else message.content)
+
+
+def _new_result(result: ToolResult, content: Any) -> ToolReturnPart:
+    kind = None if result.error is None else result.error.kind
+    outcome: Any = "success" if kind is None else _OUTCOMES.get(kind, "failed")
+    return ToolReturnPart(result.name, content, result.call_id, outcome=outcome)
+
+
+def _text_of(result: ToolResult) -> str:
+    failure = result.error.message if result.error else ""
+    return "\n".join(filter(None, (result.output, failure, result.notice)))
+
+
+def _with_media(text: str, media: Sequence[Media]) -> Any:
+    if not media:
+        return text
+    return [*([text] if text else []), *map(_content_of, media)]
+
+
+def _content_of(media: Media) -> MultiModalContent:
+    stored = media.extra.get(UPLOADED)
+    if stored:
+        return UploadedFile(**stored, media_type=media.media_type)
+    if media.url:
+        kind = _URLS.get(media.media_type.partition("/")[0], DocumentUrl)
+        return kind(media.url, media_type=media.media_type)
+    return BinaryContent(media.data, media_type=media.media_type)
+
+
+def _files(media: Sequence[Media]) -> Iterator[FilePart | TextPart]:
+    """Yield the files of a reply, where only bytes have a place; a location becomes text."""
+    for each in media:
+        yield (
+            TextPart(each.url)
+            if each.url
+            else FilePart(BinaryContent(each.data, media_type=each.media_type))
+        )
