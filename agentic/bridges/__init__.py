@@ -1,6 +1,7 @@
 """Bridges between a View and the owner of a conversation; each loads when it is first used.
 
-Start with `dicts`, or with the bridge to your framework: `langchain`.
+Start with `dicts` for a list of your own, or with the bridge of your framework, such as
+`pydantic_ai`.
 """
 
 import importlib

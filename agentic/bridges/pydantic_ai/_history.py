@@ -9,13 +9,23 @@ from dataclasses import replace
 from typing import Any
 
 import attrs
-from pydantic_ai.messages import ModelMessage
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    UserPromptPart,
+)
 
 from agentic.bridges.pydantic_ai._read import Reading, ours, read
 from agentic.bridges.pydantic_ai._write import edit_parts, write
 from agentic.messages import Message
 
 __all__ = ["History"]
+
+
+def _go_on() -> ModelRequest:
+    return ModelRequest([UserPromptPart("Continue.")])
 
 
 @attrs.frozen(eq=False)
@@ -28,6 +38,8 @@ class _Unit:
     fields: tuple[dict[str, Any], ...]
     """What was in each part at that time."""
     readings: tuple[Reading, ...]
+    place: int
+    """Its position in the list."""
     first: int
     """The position of its first message among all messages."""
 
@@ -67,6 +79,9 @@ class History:
     )
     """What was made for the latest request, by the object ids of its messages."""
 
+    _filler: ModelRequest = attrs.field(factory=_go_on, init=False)
+    """Comes before a reply that no longer follows what it answers, as providers expect."""
+
     def read(self, given: Sequence[ModelMessage], covered: int = 0) -> None:
         """Read what is new in a list.
 
@@ -97,14 +112,20 @@ class History:
             return [unit.given for unit in self._units]
         before, self._written = self._written, {}
         written: list[ModelMessage] = []
+        last: int | None = -1
         for unit, stretch in self._stretches(sent):
+            place = None if unit is None else unit.place
             if unit is not None and _are_same(stretch, unit.messages):
-                written.append(unit.given)
-                continue
-            key = tuple(map(id, stretch))
-            made = before.get(key) or (stretch, self._make(unit, stretch))
-            self._written[key] = made
-            written.append(made[1])
+                made = unit.given
+            else:
+                key = tuple(map(id, stretch))
+                self._written[key] = before.get(key) or (stretch, self._make(unit, stretch))
+                made = self._written[key][1]
+            # The caller's own list may begin with a reply, and hold several in a row; ours may not.
+            if isinstance(made, ModelResponse) and not (last is not None and place == last + 1):
+                written += [] if _asks(written) else [self._filler]
+            written.append(made)
+            last = place
         return written
 
     def _count_same(self, given: Sequence[ModelMessage], covered: int) -> int:
@@ -136,7 +157,14 @@ class History:
             for old in filter(None, (moved, before)):
                 readings = _reuse(readings, old.readings)
         fields = tuple(vars(part).copy() for part in given.parts)
-        unit = _Unit(given, tuple(given.parts), fields, tuple(readings), len(self.messages))
+        unit = _Unit(
+            given,
+            tuple(given.parts),
+            fields,
+            tuple(readings),
+            place=len(self._units),
+            first=len(self.messages),
+        )
         self._units.append(unit)
         for reading in readings:
             self.messages.append(reading.message)
@@ -195,6 +223,15 @@ def _reuse(new: list[Reading], old: Sequence[Reading]) -> list[Reading]:
         else one
         for one, other in zip(new, old, strict=True)
     ]
+
+
+def _asks(written: list[ModelMessage]) -> bool:
+    """Return whether a reply may follow: after anything that is sent as the user's turn."""
+    return bool(written) and any(
+        not isinstance(part, SystemPromptPart)
+        for part in written[-1].parts
+        if isinstance(written[-1], ModelRequest)
+    )
 
 
 def _are_same(some: Sequence[Message], others: Sequence[Message]) -> bool:

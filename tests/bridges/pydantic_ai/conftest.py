@@ -77,7 +77,7 @@ class RecordingModel:
         for n, part in enumerate(self._reply(messages, info).parts):
             if isinstance(part, ToolCallPart):
                 arguments = part.args_as_json_str()
-                yield {n: DeltaToolCall(part.tool_name, arguments, part.tool_call_id)}
+                yield {n: DeltaToolCall(part.tool_name, arguments, tool_call_id=part.tool_call_id)}
             elif isinstance(part, TextPart):
                 for word in part.content.split(" "):
                     yield f"{word} "

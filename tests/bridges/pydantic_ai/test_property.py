@@ -1,0 +1,194 @@
+"""Whatever a history is like, and whatever happens to it, the invariants of a View hold."""
+
+import asyncio
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
+
+from pydantic_ai import RunContext
+from pydantic_ai.messages import (
+    CompactionPart,
+    ModelMessage,
+    ModelRequest,
+    SystemPromptPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.usage import RunUsage
+
+from agentic.bridges.pydantic_ai import ContextBudget, to_messages, to_model_messages
+from agentic.context.budget import Policy
+from agentic.context.view import View
+from agentic.messages import Message, split_rounds
+from agentic.testing import conversations
+from agentic.tokens import CharCounter
+
+_POLICY = Policy(700, min_recent_messages=3)
+_HISTORIES = conversations().map(lambda found: [*to_model_messages(found), _ask("Go on.")])
+
+
+def _ask(words: str) -> ModelRequest:
+    return ModelRequest([UserPromptPart(words)])
+
+
+def _fit(
+    budget: ContextBudget[None], history: list[ModelMessage], name: str = "c"
+) -> list[ModelMessage]:
+    """Return what the capability puts into the request of a run with this history."""
+    model = TestModel()
+    context = RunContext(
+        deps=None, model=model, usage=RunUsage(), messages=history, conversation_id=name
+    )
+    request = ModelRequestContext(
+        model=model,
+        messages=history[:],
+        model_settings=None,
+        model_request_parameters=ModelRequestParameters(),
+    )
+    return asyncio.run(budget.before_model_request(context, request)).messages
+
+
+def _says(messages: Sequence[Message]) -> list[Any]:
+    """Return what messages say, without the words that only lead up to a reply."""
+    return [
+        (
+            message.role,
+            message.content,
+            message.media,
+            [(call.id, call.name, call.arguments) for call in message.tool_calls],
+            [(result.call_id, result.text) for result in message.tool_results],
+        )
+        for message in messages
+        if (message.role, message.content) != ("user", "Continue.")
+    ]
+
+
+@settings(deadline=None)
+@given(history=_HISTORIES)
+def test_calls_and_results_stay_paired(framework: Any, history: list[ModelMessage]) -> None:
+    """No result is sent without its call, and no call without a result."""
+    sent = _fit(framework.budget(), history)
+    for found in split_rounds(to_messages(sent)):
+        assert not found.open_calls
+        assert not found.orphaned
+
+
+@settings(deadline=None)
+@given(history=_HISTORIES)
+def test_request_holds_given_objects(framework: Any, history: list[ModelMessage]) -> None:
+    """What is sent are the caller's own parts in their order, and at most one summary."""
+    before = copy.deepcopy(history)
+    sent = _fit(framework.budget(), history)
+    places = {id(part): at for at, part in enumerate(p for m in history for p in m.parts)}
+    made = [p for m in sent for p in m.parts if id(p) not in places]
+    assert sum(isinstance(part, CompactionPart) for part in made) <= 1
+    assert all(isinstance(part, CompactionPart | ToolReturnPart | UserPromptPart) for part in made)
+    kept = [places[id(p)] for m in sent for p in m.parts if id(p) in places]
+    assert len(kept) == len(set(kept))
+    assert [message.parts for message in history] == [message.parts for message in before]
+
+
+@settings(deadline=None)
+@given(history=_HISTORIES)
+def test_prompts_and_request_are_kept(framework: Any, history: list[ModelMessage]) -> None:
+    """The system prompts at the start and the latest request are always sent."""
+    sent = _fit(framework.budget(), history)
+    parts = [part for message in sent for part in message.parts]
+    assert any(part is history[-1].parts[0] for part in parts)
+    for message in history:
+        if not isinstance(message.parts[0] if message.parts else None, SystemPromptPart):
+            break
+        assert any(part is message.parts[0] for part in parts)
+    assert isinstance(sent[-1], ModelRequest)
+
+
+@settings(deadline=None)
+@given(history=_HISTORIES)
+def test_request_fits_or_says_so(framework: Any, history: list[ModelMessage]) -> None:
+    """A request that is said to fit is within the window; asked again, it is the same."""
+    budget = framework.budget()
+    sent = _fit(budget, history)
+    latest = budget.latest("c")
+    assert latest.fits == (latest.tokens <= _POLICY.available_tokens)
+    assert _says(to_messages(_fit(budget, history))) == _says(to_messages(sent))
+
+
+@settings(deadline=None)
+@given(history=_HISTORIES)
+def test_bridge_sends_what_view_sends(framework: Any, history: list[ModelMessage]) -> None:
+    """A View that is asked about the same messages sends the same."""
+    view = View(_POLICY, counter=CharCounter(), compactor=framework.NamingCompactor())
+    prepared = view.prepare_sync(to_messages(history))
+    sent = _fit(framework.budget(), history)
+    assert _says(to_messages(sent)) == _says(prepared.messages)
+
+
+@attrs.define
+class _Owner:
+    """Somebody whose history goes through the framework's serializer, in one process or two."""
+
+    framework: Any
+    budget: ContextBudget[None]
+    other: ContextBudget[None]
+    history: list[ModelMessage] = attrs.field(factory=list)
+    number: int = 0
+
+    def do(self, operation: str, amount: int) -> None:
+        """Do something to the history."""
+        self.number += 1
+        if operation == "grow":
+            exchange = self.framework.exchange(self.number, calls=amount)
+            self.history += to_model_messages(exchange)
+        elif operation == "rewind":
+            del self.history[2 * amount :]
+        elif operation == "json":
+            self.history = self.framework.through_json(self.history)
+        elif operation == "switch":
+            self.history = self.framework.through_json(self.history)
+            self.budget, self.other = self.other, self.budget
+        elif operation == "replace" and self.history:
+            at = min(amount, len(self.history) - 1)
+            if isinstance(self.history[at], ModelRequest):
+                self.history[at] = _ask(f"Changed {self.number}.")
+
+
+_OPERATIONS = st.one_of(
+    st.tuples(st.just("grow"), st.integers(0, 3)),
+    st.tuples(st.sampled_from(["rewind", "replace"]), st.integers(0, 12)),
+    st.tuples(st.sampled_from(["json", "switch"]), st.just(0)),
+)
+
+
+@pytest.mark.parametrize("rewrite", [False, True])
+@settings(deadline=None)
+@given(operations=st.lists(_OPERATIONS, min_size=6, max_size=24))
+def test_history_may_change_anyhow(
+    framework: Any, rewrite: bool, operations: list[tuple[str, int]]
+) -> None:
+    """Rewound, edited, saved or continued elsewhere: each request is paired and fits."""
+    made = [framework.budget(rewrite=rewrite) for _ in range(2)]
+    owner = _Owner(framework, *made)
+    for operation, amount in operations:
+        owner.do(operation, amount)
+        owner.history.append(_ask(f"q{owner.number}"))
+        sent = _fit(owner.budget, owner.history)
+        assert not framework.unpaired(sent)
+        assert owner.budget.latest("c").fits
+        assert len(framework.summaries(sent)) <= 1
+        assert sent[-1] is owner.history[-1]
+        owner.history += to_model_messages(_REPLY)
+    if not rewrite:
+        alone = _fit(framework.budget(), [*owner.history, _ask("End.")])
+        assert not framework.unpaired(alone)
+
+
+_REPLY = [Message("assistant", "It is done, as you asked.")]
