@@ -16,7 +16,6 @@ from pydantic_ai.models.test import TestModel
 
 from agentic.bridges.pydantic_ai import ContextBudget, to_model_messages
 from agentic.context import strategies
-from agentic.context.budget import Policy
 from agentic.errors import ConfigError
 from agentic.messages import Message
 
@@ -208,7 +207,7 @@ def test_paused_reply_stays_last(framework: Any) -> None:
     """A provider that paused its reply gets the request that it began with, and the pause."""
     requests: list[list[Any]] = []
 
-    def reply(messages: list[Any], info: AgentInfo) -> ModelResponse:
+    def reply(messages: list[Any], _: AgentInfo) -> ModelResponse:
         requests.append(messages)
         return ModelResponse([TextPart("and more.")])
 
