@@ -1,6 +1,5 @@
 """An agent with a real loop, a model that records its requests, and a small window."""
 
-import json
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import attrs
 import pytest
 
 from agentic.messages import Message, ToolCall, ToolResult
-from agentic.providers import openai_chat
+from agentic.replay import read_transcripts
 
 pydantic_ai = pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
 
@@ -170,7 +169,8 @@ def transcripts() -> dict[str, list[Message]]:
     if not folder.is_dir():
         pytest.skip("the recorded sessions do not lie beside this checkout")
     return {
-        path.stem: openai_chat.decode([json.loads(line) for line in path.read_bytes().splitlines()])
+        found.name: list(found.messages)
         for path in sorted(folder.glob("*.jsonl"))
         if path.name != "index.jsonl"
+        for found in read_transcripts(path)
     }
