@@ -8,7 +8,7 @@ separators.
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
@@ -22,24 +22,28 @@ _PREFIX = re.compile(r"^.*(?:__|[./:])(?=.)", re.DOTALL)
 _SEPARATORS = re.compile(r"[\W_]+")
 
 # The names of tools in common coding agents and file servers.
-_READ = """read read_file read_files read_many_files read_text_file cat view view_file open
-open_file get_file get_file_contents load_file show_file fs_read notebook_read"""
-_WRITE = """write write_file write_to_file create create_file new_file add_file save save_file
-create_or_update_file fs_write"""
-_EDIT = """edit edit_file edit_block multi_edit str_replace str_replace_file replace
-replace_in_file replace_lines search_replace search_and_replace find_and_replace insert
-insert_lines append append_to_file apply_patch apply_diff patch update update_file
-modify_file notebook_edit edit_notebook"""
-_DELETE = "delete delete_file remove remove_file rm unlink"
-_RUN = """bash shell sh zsh cmd powershell terminal run run_command run_terminal_cmd
-run_terminal_command run_shell_command run_in_terminal run_bash execute execute_command
-execute_bash execute_shell exec exec_command exec_bash local_shell shell_command python ipython
-run_python execute_python run_code execute_code code_execution"""
-# Tools that combine several operations and take the name of one as an argument.
-_BUNDLES = (
-    "str_replace_based_edit_tool str_replace_editor text_editor editor file_editor file files"
-)
-_OPERATIONS = "command action operation mode"
+_TOOLS: Mapping[ToolKind, str] = {
+    "read": """read read_file read_files read_many_files read_text_file cat view view_file open
+        open_file get_file get_file_contents load_file show_file fs_read notebook_read""",
+    "write": """write write_file write_to_file create create_file new_file add_file save save_file
+        create_or_update_file fs_write""",
+    "edit": """edit edit_file edit_block multi_edit str_replace str_replace_file replace
+        replace_in_file replace_lines search_replace search_and_replace find_and_replace insert
+        insert_lines append append_to_file apply_patch apply_diff patch update update_file
+        modify_file notebook_edit edit_notebook""",
+    "delete": "delete delete_file remove remove_file rm unlink",
+    "run": """bash shell sh zsh cmd powershell terminal run run_command run_terminal_cmd
+        run_terminal_command run_shell_command run_in_terminal run_bash execute execute_command
+        execute_bash execute_shell exec exec_command exec_bash local_shell shell_command python
+        ipython run_python execute_python run_code execute_code code_execution""",
+}
+_KINDS: Mapping[str, ToolKind] = {
+    name: kind for kind, names in _TOOLS.items() for name in names.split()
+}
+# Tools that combine several operations, and the arguments in which they take the name of one.
+_BUNDLES = ("strreplacebasededittool", "strreplaceeditor", "texteditor", "editor", "fileeditor",
+            "file", "files")  # fmt: skip
+_OPERATIONS = ("command", "action", "operation", "mode")
 _PATHS = """path file_path filename file absolute_path relative_path target_file target_path
 relative_workspace_path notebook_path uri paths file_paths files filenames"""
 _COMMANDS = "command cmd command_line script code commands input"
@@ -57,16 +61,15 @@ def _names(names: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_fold(str(name)) for name in names))
 
 
-def _listed(names: str) -> Any:
-    return attrs.field(default=_names(names.split()), converter=_names, repr=False)
+def _by_name(kinds: Mapping[str, ToolKind]) -> Mapping[str, ToolKind]:
+    return {_fold(name): kind for name, kind in kinds.items()}
 
 
 @attrs.frozen(kw_only=True)
 class ToolTable:
     """What tools do, by name. Each argument replaces a default; `extend` adds to the defaults.
 
-    A tool has one kind. Tools that are not in the table are shown in a digest by name and
-    arguments.
+    Tools that are not in the table are shown in a digest by name and arguments.
 
     >>> table = ToolTable().extend(read=["peek"])
     >>> table.kind_of("peek", {"path": "a.py"})
@@ -75,30 +78,12 @@ class ToolTable:
     'write'
     """
 
-    read: tuple[str, ...] = _listed(_READ)
-    write: tuple[str, ...] = _listed(_WRITE)
-    edit: tuple[str, ...] = _listed(_EDIT)
-    delete: tuple[str, ...] = _listed(_DELETE)
-    run: tuple[str, ...] = _listed(_RUN)
-    bundles: tuple[str, ...] = _listed(_BUNDLES)
-    """Tools that take the name of an operation as an argument; `operations` lists its names."""
-    operations: tuple[str, ...] = _listed(_OPERATIONS)
-    paths: tuple[str, ...] = _listed(_PATHS)
+    kinds: Mapping[str, ToolKind] = attrs.field(default=_KINDS, converter=_by_name, repr=False)
+    """What each tool does, by its name."""
+    paths: tuple[str, ...] = attrs.field(default=_PATHS.split(), converter=_names, repr=False)
     """Arguments that hold a path or a list of paths; the first one that is present is used."""
-    commands: tuple[str, ...] = _listed(_COMMANDS)
+    commands: tuple[str, ...] = attrs.field(default=_COMMANDS.split(), converter=_names, repr=False)
     """Arguments that hold a command or its words; the first one that is present is used."""
-    _kinds: Mapping[str, ToolKind] = attrs.field(init=False, repr=False, eq=False)
-
-    @_kinds.default
-    def _kinds_by_name(self) -> Mapping[str, ToolKind]:
-        kinds: dict[str, ToolKind] = {}
-        for kind in get_args(ToolKind):
-            for name in getattr(self, kind):
-                if name in kinds:
-                    remedy = f"take it out of {kinds[name]} or {kind}"
-                    raise ConfigError(kind, name, "a name of one kind", remedy)
-                kinds[name] = kind
-        return kinds
 
     def extend(
         self,
@@ -112,22 +97,22 @@ class ToolTable:
         commands: Iterable[str] = (),
     ) -> "ToolTable":
         """Return a table with these names added; a tool that had another kind is moved."""
-        added = {"read": read, "write": write, "edit": edit, "delete": delete, "run": run}
-        added = {kind: _names(names) for kind, names in added.items()}
-        moved = {name for names in added.values() for name in names}
-        kinds: dict[str, Any] = {
-            kind: [*names, *(each for each in getattr(self, kind) if each not in moved)]
-            for kind, names in added.items()
-        }
-        paths, commands = _names(paths) + self.paths, _names(commands) + self.commands
-        return attrs.evolve(self, **kinds, paths=paths, commands=commands)
+        added: Mapping[ToolKind, Iterable[str]] = {
+            "read": read, "write": write, "edit": edit, "delete": delete, "run": run
+        }  # fmt: skip
+        kinds = {name: kind for kind, names in added.items() for name in _names(names)}
+        return ToolTable(
+            kinds={**self.kinds, **kinds},
+            paths=_names(paths) + self.paths,
+            commands=_names(commands) + self.commands,
+        )
 
     def kind_of(self, tool: str, arguments: Mapping[str, Any]) -> ToolKind | None:
         """Return what a call does, or None if the table does not know the tool."""
         name = _fold(_PREFIX.sub("", tool))
-        if name in self.bundles:
-            name = _fold("".join(_texts(arguments, self.operations)[:1]))
-        return self._kinds.get(name)
+        if name in _BUNDLES:
+            name = _fold("".join(_texts(arguments, _OPERATIONS)[:1]))
+        return self.kinds.get(name)
 
     def paths_of(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the paths in the arguments of a call; empty if there are none."""
@@ -142,7 +127,7 @@ class ToolTable:
         return " ".join(words)
 
 
-def _texts(arguments: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
+def _texts(arguments: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
     """Return the string or list of strings in the first of these arguments that has any."""
     folded = {_fold(key): value for key, value in arguments.items()}
     for name in names:
