@@ -10,7 +10,7 @@ import attrs
 from agentic._validate import must_be, must_count, whole
 from agentic.context.digest._commands import Commands, Status
 from agentic.context.digest._files import Files, FilesRead
-from agentic.context.digest._fit import TITLE, fit
+from agentic.context.digest._fit import CHARS_PER_TOKEN, TITLE, fit
 from agentic.context.digest._index import Index
 from agentic.context.digest._requests import FormerSummaries, Notices, Requests
 from agentic.context.digest._section import Section
@@ -26,10 +26,6 @@ __all__ = ["Digest"]
 _Sections: TypeAlias = dict[str, Section[Any]]
 
 _TOOL = re.compile(r"[\w.-]{1,128}")
-_STORED_CHARS = (1, 3)
-"""The characters that a section, or one that must be complete, may store in the notes, for each
-token of the digest. The notes are at most three times as long as the text, so the state of a
-conversation stays within a few kilobytes."""
 _NOTES, _VERSION = "digest", 3
 """The key and the format version of the notes. Notes of another version are not read; the text of
 such a digest is quoted instead."""
@@ -122,7 +118,8 @@ class Digest:
         count = (counter or self.counter).count
         text = fit(sections.values(), index, self.max_tokens, count, self.recall or "")
         plain = {
-            name: section.to_plain(self.max_tokens * _STORED_CHARS[section.is_complete])
+            # About as much as a section could show if it had the digest to itself.
+            name: section.to_plain(self.max_tokens * CHARS_PER_TOKEN)
             for name, section in sections.items()
             if section.known
         }

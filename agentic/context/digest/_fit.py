@@ -16,10 +16,10 @@ from agentic.context.digest._index import Index
 from agentic.context.digest._section import Line, Section
 from agentic.context.digest._text import MARK, cut, escape, tidy
 
-__all__ = ["TITLE", "fit"]
+__all__ = ["CHARS_PER_TOKEN", "TITLE", "fit"]
 
 TITLE = "# Digest of the conversation so far"
-_CHARS_PER_TOKEN = 4
+CHARS_PER_TOKEN = 4
 """The ratio of the first try: few texts have more characters per token, by any counter."""
 _LEAST_STEP, _MOST_STEP = 0.5, 0.97
 """The range of the factor by which the room shrinks for the next try."""
@@ -98,7 +98,7 @@ def fit(
         lines = list(section.lines())
         shorts = [_item(line.short or line.text) for line in lines]
         drafts.append(_Draft(section, lines, shorts, [_item(line.text) for line in lines], recall))
-    room = _CHARS_PER_TOKEN * max_tokens
+    room = CHARS_PER_TOKEN * max_tokens
     while room > len(TITLE):
         text = _write(drafts, index, room)
         size = count(text)

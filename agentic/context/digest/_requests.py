@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import attrs
 
 from agentic.context.digest._section import MAIN, Line, Section
-from agentic.context.digest._text import LINE, PARAGRAPH, cut, one_line
+from agentic.context.digest._text import PARAGRAPH, cut, one_line
 from agentic.context.digest._turns import Words
 
 __all__ = ["FormerSummaries", "Notices", "Requests"]
@@ -49,10 +49,6 @@ class Requests(_Quotes):
     takes = ("request",)
     share = MAIN
     is_complete = True
-
-    def shorten(self, text: str, *, is_newest: bool) -> str:
-        """Return a line's worth of an older request, and more of the newest."""
-        return super().shorten(text if is_newest else cut(text, LINE), is_newest=is_newest)
 
 
 class Notices(_Quotes):

@@ -1,11 +1,12 @@
 """The base class of the sections of a digest, which read turns one by one and offer lines."""
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, ClassVar, Generic, TypeVar
 
 import attrs
 
-from agentic.context.digest._text import cut
+from agentic.context.digest._text import PARAGRAPH, cut
 from agentic.context.digest._turns import Kind
 
 __all__ = ["MAIN", "STORED_CHARS", "Line", "Section"]
@@ -64,24 +65,16 @@ class Section(Generic[R]):
     def to_plain(self, max_chars: int) -> list[list[Any]]:
         """Return the records for the next digest as plain JSON: the first, and the newest ones.
 
-        The newest is always included. Earlier ones are included as far as `max_chars` allows.
+        Of the texts between these two a paragraph is kept, and as many as `max_chars` allows.
         """
-        if not self.known:
-            return []
-        first, *others = [[key, *attrs.astuple(record)] for key, record in self.known.items()]
-        kept: list[list[Any]] = []
-        for text, *record in reversed(others):
-            stored = self.shorten(text, is_newest=not kept)
-            max_chars -= len(stored)
-            if kept and max_chars < 0:
-                break
-            kept.append([stored, *record])
-        return [[cut(first[0], STORED_CHARS), *first[1:]], *reversed(kept)]
-
-    def shorten(self, text: str, *, is_newest: bool) -> str:
-        """Return the part of a text that is stored for the next digest. Not used for the first."""
-        del is_newest
-        return cut(text, STORED_CHARS)
+        ends = {0, len(self.known) - 1}
+        entries = [
+            [cut(text, STORED_CHARS if at in ends else PARAGRAPH), *attrs.astuple(record)]
+            for at, (text, record) in enumerate(self.known.items())
+        ]
+        sizes = accumulate(len(text) for text, *_ in reversed(entries))
+        kept = sum(size <= max_chars for size in sizes)
+        return entries[:1] + entries[1:][-max(kept, 1) :]
 
     def restore(self, plain: object) -> None:
         """Restore the records that `to_plain` returned; damaged ones are skipped."""
