@@ -57,6 +57,7 @@ def test_the_signals_are_those_that_the_design_names() -> None:
     """Neither more nor fewer."""
     named = """agent_start agent_end turn_start turn_end message_start message_update message_end
     tool_execution_start tool_execution_end context_compaction_start context_compaction_end
-    tool_output_truncated context_changed model_request_start model_request_end tool_execution_progress"""
+    tool_output_truncated context_changed model_request_start model_request_end
+    tool_execution_progress"""
 
     assert set(events.signals) == set(named.split())
