@@ -17,6 +17,7 @@ _ROOMS = (
     "compat",
     "config",
     "context",
+    "durable",
     "errors",
     "events",
     "history",

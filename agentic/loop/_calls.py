@@ -14,7 +14,7 @@ from agentic._protocols import Executor
 from agentic.loop._conversation import EventSender
 from agentic.messages import ToolCall, ToolError, ToolResult
 
-__all__ = ["CallOutcome", "ToolBatch", "make_unique", "refuse"]
+__all__ = ["CallOutcome", "ToolBatch", "describe_error", "make_unique", "refuse"]
 
 _log = logging.getLogger(__name__)
 
@@ -128,7 +128,7 @@ class ToolBatch:
         # SystemExit, too: a tool that calls a script's main() must not end the agent.
         except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
             _log.info("tool %s raised, call %s", call.name, call.id, exc_info=True)
-            result = ToolResult(call.id, call.name, error=ToolError(_describe(error)))
+            result = ToolResult(call.id, call.name, error=ToolError(describe_error(error)))
         return CallOutcome(call, result, time.monotonic() - started)
 
     def _answer(
@@ -150,7 +150,7 @@ def _failure(task: "asyncio.Task[CallOutcome]", unfinished: ToolError) -> ToolEr
         from_within = ToolError("the tool was cancelled from within")
         return unfinished if unfinished.kind == "interrupted" else from_within
     error = task.exception()
-    return None if error is None else ToolError(_describe(error))
+    return None if error is None else ToolError(describe_error(error))
 
 
 def _unfit(call: ToolCall, offered: Collection[str]) -> ToolError | None:
@@ -174,7 +174,8 @@ def _result(call: ToolCall, given: object) -> ToolResult:
     raise TypeError(f"the executor gave a {type(given).__name__} instead of a ToolResult")
 
 
-def _describe(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
+    """Return what a model reads of a tool's exception: its class and its text, bounded."""
     try:
         return f"{type(error).__name__}: {error}"[:_MAX_FAILURE_CHARS]
     except Exception:  # noqa: BLE001  the error's own __str__ may raise

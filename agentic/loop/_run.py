@@ -3,11 +3,11 @@
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
 
 import attrs
 
 from agentic import events, truncate
+from agentic._clock import now
 from agentic._decision import Decision, Input
 from agentic._lazy import asyncio
 from agentic._protocols import Executor
@@ -252,7 +252,7 @@ class Run:
             reasoning=decision.reasoning,
             tool_calls=calls,
             usage=decision.usage,
-            timestamp=_now(),
+            timestamp=now(),
             # The payload holds the provider's ids. If ours differ, it would not match the results.
             native=decision.native if calls == decision.tool_calls else None,
         )
@@ -325,7 +325,7 @@ class Run:
             for answer, one in zip(answers, shortened, strict=True)
         ]
         results = [answer.result for answer in answers]
-        message = Message("tool", tool_results=results, timestamp=_now())
+        message = Message("tool", tool_results=results, timestamp=now())
         try:
             await self.conversation.append(message)
         finally:
@@ -386,13 +386,9 @@ class Run:
 
 
 def _user_message(text: str) -> Message:
-    return Message("user", text, timestamp=_now())
+    return Message("user", text, timestamp=now())
 
 
 def _too_long(seconds: float | None) -> ToolError:
     told = f"it took longer than {seconds} s and was stopped. {_UNKNOWN_EFFECT}"
     return ToolError(f"{told}, with less at a time", "timeout")
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -13,6 +13,7 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 
 import attrs
 
+from agentic._clock import now
 from agentic._validate import all_are, must_be, whole
 from agentic.errors import ConfigError
 from agentic.messages._parts import (
@@ -135,10 +136,6 @@ class Message:
         return attrs.evolve(self, **{"native": None, **changes})
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 def _aware(value: datetime) -> datetime:
     """Interpret a time without a time zone as UTC, which is what old sessions mean by it."""
     if not isinstance(value, datetime):
@@ -174,7 +171,7 @@ class ContextSummary:
     first_message_idx: int = attrs.field(default=0, validator=_COUNT)
     last_message_idx: int = attrs.field(default=0, validator=_COUNT)
     """The first and last message that the summary covers, both inclusive."""
-    created_at: datetime = attrs.field(factory=_now, converter=_aware)
+    created_at: datetime = attrs.field(factory=now, converter=_aware)
     """Time zone aware, UTC by default."""
     token_count: int = attrs.field(default=0, validator=_COUNT)
     """The size of the summary message, in tokens."""

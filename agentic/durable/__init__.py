@@ -1,0 +1,13 @@
+"""Runs that survive their process: each decision, tool call and summary is one recorded step.
+
+Start with `Durable` and `Steps`.
+
+An engine records what a step returned. If the process dies, the engine runs the same code again,
+and every step that was recorded returns its record instead of doing its work again. This room knows
+no engine: it needs an object with `run(name, function, *args)`.
+"""
+
+from agentic.durable._durable import Durable, Steps
+from agentic.durable._records import StepFailed
+
+__all__ = ["Durable", "StepFailed", "Steps"]

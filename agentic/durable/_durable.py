@@ -1,0 +1,223 @@
+"""Wrappers that make each decision, each tool call and each summary one recorded step."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import attrs
+
+from agentic._clock import use_clock
+from agentic._lazy import asyncio
+from agentic._validate import seconds, whole
+from agentic.durable import _records
+from agentic.errors import IncompleteReply
+from agentic.history import OutputStore
+from agentic.loop import Decider, Decision, Executor, Input
+from agentic.loop._calls import describe_error
+from agentic.messages import Message, ToolCall, ToolError, ToolResult
+from agentic.tools import ToolDefinition
+
+__all__ = ["Durable", "Steps"]
+
+
+class Steps(Protocol):
+    """What an engine provides: `agentic.bridges.dbos` is one."""
+
+    async def run(self, name: str, function: Callable[..., Awaitable[Any]], /, *args: Any) -> Any:
+        """Return what `await function(*args)` returned: JSON data, which is recorded.
+
+        If the run is replayed, return the record of this step without calling the function. Steps
+        are told apart by their order in the run. The function never raises an Exception: failures
+        are outcomes.
+        """
+        ...
+
+
+class _Summarizes(Protocol):
+    async def compact(self, messages: list[Message], /) -> str: ...
+
+
+@attrs.define(eq=False)
+class Durable:
+    """Wraps the parts of one run, so that its steps are recorded by an engine.
+
+    Give the wrapped parts to a Runner, and run it inside `clock()` with a `run_id` that is the same
+    in every attempt: then a replay has the same ids, the same times and the same history.
+
+    Args:
+        steps: the engine's steps, for this run.
+        started: when the run was submitted, from the engine: it dates what precedes the first step.
+        outputs: keeps outputs that are larger than `inline_bytes`, so that the engine's log holds
+            a reference only. Any of our stores is one.
+        inline_bytes: the most bytes of an output that a record holds.
+        tool_timeout_seconds: how long one call may take. It is part of the step, so a replay does
+            not depend on how long it takes; give the Runner no timeout of its own.
+
+    Raises:
+        ConfigError: a number is out of range.
+    """
+
+    steps: Steps
+    started: datetime
+    outputs: OutputStore | None = attrs.field(default=None, kw_only=True)
+    inline_bytes: int = attrs.field(default=16_384, kw_only=True, validator=whole(0))
+    tool_timeout_seconds: float | None = attrs.field(default=120.0, kw_only=True, validator=seconds)
+    _now: datetime = attrs.field(init=False)
+
+    @_now.default
+    def _start(self) -> datetime:
+        return self.started
+
+    @contextmanager
+    def clock(self) -> Iterator[None]:
+        """Date the messages of a run by its latest recorded step."""
+        with use_clock(lambda: self._now):
+            yield
+
+    def decider(self, decider: Decider) -> Decider:
+        """Return a decider whose decisions are steps. A replayed decision is not streamed again."""
+        kind = _StreamingDecider if callable(getattr(decider, "stream", None)) else _Decider
+        return kind(self, decider)
+
+    def executor(self, executor: Executor) -> Executor:
+        """Return an executor whose calls are steps, and so is the list of tools.
+
+        A call runs at least once: if the process dies between the end of a call and its record, the
+        call is made again.
+        """
+        return _Executor(self, executor)
+
+    def compactor(self, compactor: _Summarizes) -> "_Compactor":
+        """Return a compactor whose summaries are steps."""
+        return _Compactor(self, compactor)
+
+    async def record(
+        self, name: str, work: Callable[..., Awaitable[dict[str, Any]]], *args: Any
+    ) -> dict[str, Any]:
+        """Run work as a step, and return its outcome. Raise what it failed with."""
+        record = await self.steps.run(name, _outcome_of, work, *args)
+        outcome, ended = _records.read_record(record, name)
+        # Calls run side by side: the latest end counts, in whatever order they are awaited.
+        self._now = max(self._now, ended)
+        return outcome
+
+
+async def _outcome_of(work: Callable[..., Awaitable[dict[str, Any]]], *args: Any) -> dict[str, Any]:
+    try:
+        outcome = await work(*args)
+    except Exception as error:  # noqa: BLE001  a failure is an outcome
+        outcome = _records.encode_error(error)
+    return _records.make_record(outcome, datetime.now(UTC))
+
+
+@attrs.frozen
+class _Decider:
+    durable: Durable
+    inner: Any
+
+    @property
+    def name(self) -> str:
+        """Return the inner decider's `provider:model`, for events and prices."""
+        return str(getattr(self.inner, "name", ""))
+
+    async def decide(self, request: Input, /) -> Decision:
+        """Ask the model in a step."""
+        return _records.decode_decision(await self.durable.record("decide", self._decide, request))
+
+    async def _decide(self, request: Input) -> dict[str, Any]:
+        return _records.encode_decision(await self.inner.decide(request))
+
+
+@attrs.frozen
+class _StreamingDecider(_Decider):
+    async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
+        """Ask the model in a step, and yield the pieces of its reply as they arrive."""
+        pieces: asyncio.Queue[str | None] = asyncio.Queue()
+        step = asyncio.create_task(self.durable.record("decide", self._watch, request, pieces))
+        step.add_done_callback(lambda _: pieces.put_nowait(None))
+        try:
+            while (piece := await pieces.get()) is not None:
+                yield piece
+            yield _records.decode_decision(await step)
+        finally:
+            step.cancel()
+
+    async def _watch(self, request: Input, pieces: "asyncio.Queue[str | None]") -> dict[str, Any]:
+        received: list[str] = []
+        async with aclosing(self.inner.stream(request)) as stream:
+            async for item in stream:
+                if isinstance(item, Decision):
+                    return _records.encode_decision(item)
+                received.append(item)
+                pieces.put_nowait(item)
+        raise IncompleteReply("".join(received))
+
+
+@attrs.frozen
+class _Executor:
+    durable: Durable
+    inner: Executor
+
+    async def list_tools(self) -> Sequence[ToolDefinition]:
+        """Return the tools that the run was offered when it first came here."""
+        live = {tool.name: tool for tool in await self.inner.list_tools()}
+
+        async def names() -> dict[str, Any]:
+            return {"tools": list(live)}
+
+        outcome = await self.durable.record("list_tools", names)
+        return [live.get(name) or ToolDefinition(name) for name in outcome["tools"]]
+
+    async def execute(self, call: ToolCall, /) -> ToolResult:
+        """Run the call in a step."""
+        outcome = await self.durable.record(f"tool {call.name}", self._execute, call)
+        result = _records.decode_result(outcome)
+        ref, outputs = outcome.get("output_ref"), self.durable.outputs
+        if ref is None or outputs is None:
+            return result
+        return attrs.evolve(result, output=await outputs.get(ref))
+
+    async def _execute(self, call: ToolCall) -> dict[str, Any]:
+        result = await self._bounded(call)
+        outputs = self.durable.outputs
+        if outputs is None or len(result.output.encode()) <= self.durable.inline_bytes:
+            return _records.encode_result(result)
+        return _records.encode_result(result, await outputs.put(result.output))
+
+    async def _bounded(self, call: ToolCall) -> ToolResult:
+        allowed = self.durable.tool_timeout_seconds
+        try:
+            async with asyncio.timeout(allowed) as limit:
+                return await self.inner.execute(call)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
+            if not (isinstance(error, TimeoutError) and limit.expired()):
+                failure = ToolError(describe_error(error))
+                return ToolResult(call.id, call.name, error=failure)
+        told = f"it took longer than {allowed} s and was stopped. Whether it took effect is unknown"
+        return ToolResult(call.id, call.name, error=ToolError(told, "timeout"))
+
+
+@attrs.frozen
+class _Compactor:
+    durable: Durable
+    inner: Any
+
+    async def compact(self, messages: list[Message], /) -> str:
+        """Summarize in a step."""
+        outcome = await self.durable.record("summarize", self._compact, messages)
+        return _records.decode_summary(outcome)
+
+    async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
+        """Summarize in a step, with regard to instructions if the compactor takes any."""
+        outcome = await self.durable.record("summarize", self._compact_with, messages, instructions)
+        return _records.decode_summary(outcome)
+
+    async def _compact(self, messages: list[Message]) -> dict[str, Any]:
+        return _records.encode_summary(await self.inner.compact(messages))
+
+    async def _compact_with(self, messages: list[Message], instructions: str) -> dict[str, Any]:
+        guided = getattr(self.inner, "compact_with", None)
+        if guided is None:
+            return await self._compact(messages)
+        return _records.encode_summary(await guided(messages, instructions))

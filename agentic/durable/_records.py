@@ -1,0 +1,156 @@
+"""What a step returns: plain JSON with a version, never a pickle of our classes.
+
+So an engine can store it, and a newer version can read what an older one wrote. A record holds the
+time at which the work ended and one outcome: a decision, the result of a call, a summary, or the
+error that ended the work.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import attrs
+
+from agentic.errors import (
+    AgenticError,
+    CompactionRefused,
+    ConfigError,
+    ContextOverflow,
+    IncompleteReply,
+    RequestFailed,
+)
+from agentic.loop import Decision
+from agentic.messages import Message, SummaryText, ToolResult, from_plain, to_plain
+
+__all__ = [
+    "StepFailed",
+    "decode_decision",
+    "decode_result",
+    "decode_summary",
+    "encode_decision",
+    "encode_error",
+    "encode_result",
+    "encode_summary",
+    "make_record",
+    "read_record",
+]
+
+_VERSION = 1
+_DECISION_TEXTS = ("stop_word", "provider", "request_model", "response_model", "response_id")
+_ERRORS: dict[str, type[AgenticError]] = {
+    cls.__name__: cls
+    for cls in (CompactionRefused, ContextOverflow, IncompleteReply, RequestFailed)
+}
+"""Errors that callers act on: they are raised again with their fields."""
+
+
+@attrs.define
+class StepFailed(AgenticError):
+    """A step failed with an error that only its text was kept of."""
+
+    step: str
+    kind: str
+    """The name of the error's class."""
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.step} failed: {self.kind}: {self.problem}"
+
+
+def make_record(outcome: Mapping[str, Any], ended: datetime) -> dict[str, Any]:
+    """Return the record of a step."""
+    return {"v": _VERSION, "ended": ended.isoformat(), **outcome}
+
+
+def read_record(record: Any, step: str) -> tuple[dict[str, Any], datetime]:
+    """Return the outcome in a record, and when the work ended.
+
+    Raises:
+        ConfigError: it is not a record, or one of a newer version.
+        AgenticError: the work failed.
+    """
+    version = record.get("v") if isinstance(record, dict) else None
+    if type(version) is not int or not 1 <= version <= _VERSION:
+        raise ConfigError(
+            f"the record of {step}",
+            record,
+            f"a record of version 1 to {_VERSION}",
+            "upgrade agentic-weave if a newer version wrote it",
+        )
+    if "error" in record:
+        raise _error(record["error"], step)
+    return record, datetime.fromisoformat(record["ended"])
+
+
+def encode_error(error: Exception) -> dict[str, Any]:
+    """Return the outcome of work that failed.
+
+    >>> encode_error(ContextOverflow("gpt-4.1", 130_000, 128_000))["error"]["fields"]
+    {'model': 'gpt-4.1', 'sent': 130000, 'window': 128000}
+    """
+    kind = type(error).__name__
+    if isinstance(error, AgenticError) and type(error) in _ERRORS.values():
+        return {"error": {"kind": kind, "fields": attrs.asdict(error)}}
+    return {"error": {"kind": kind, "problem": str(error)}}
+
+
+def _error(given: Mapping[str, Any], step: str) -> AgenticError:
+    known = _ERRORS.get(given["kind"])
+    if known is not None and "fields" in given:
+        return known(**given["fields"])
+    return StepFailed(step, given["kind"], given["problem"])
+
+
+def encode_decision(decision: Decision) -> dict[str, Any]:
+    """Return the outcome of asking a model; its message has the form that stores use."""
+    message = Message(
+        "assistant",
+        decision.reply,
+        reasoning=decision.reasoning,
+        tool_calls=decision.tool_calls,
+        usage=decision.usage,
+        native=decision.native,
+    )
+    texts = {name: getattr(decision, name) for name in _DECISION_TEXTS}
+    return {
+        "message": to_plain(message),
+        "stop_reason": decision.stop_reason.value,
+        **{name: text for name, text in texts.items() if text},
+    }
+
+
+def decode_decision(outcome: Mapping[str, Any]) -> Decision:
+    """Return the decision in an outcome."""
+    message = from_plain(outcome["message"])
+    return Decision(
+        message.content,
+        message.tool_calls,
+        message.usage,
+        outcome["stop_reason"],
+        message.native,
+        reasoning=message.reasoning,
+        **{name: outcome.get(name, "") for name in _DECISION_TEXTS},
+    )
+
+
+def encode_result(result: ToolResult, output_ref: str | None = None) -> dict[str, Any]:
+    """Return the outcome of a call; with `output_ref`, its output is stored elsewhere."""
+    kept = result if output_ref is None else attrs.evolve(result, output="")
+    plain = to_plain(Message("tool", tool_results=[kept]))["tool_results"][0]
+    return {"result": plain} if output_ref is None else {"result": plain, "output_ref": output_ref}
+
+
+def decode_result(outcome: Mapping[str, Any]) -> ToolResult:
+    """Return the result in an outcome, as far as the record has it."""
+    message = from_plain({"v": 1, "role": "tool", "tool_results": [outcome["result"]]})
+    return message.tool_results[0]
+
+
+def encode_summary(text: str) -> dict[str, Any]:
+    """Return the outcome of a compactor, with the notes of its next generation."""
+    return {"summary": str(text), "notes": dict(SummaryText(text).notes)}
+
+
+def decode_summary(outcome: Mapping[str, Any]) -> SummaryText:
+    """Return the summary in an outcome."""
+    return SummaryText(outcome["summary"], outcome["notes"])

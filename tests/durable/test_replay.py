@@ -1,0 +1,182 @@
+"""A run that is killed at any step and started again ends like one that nothing disturbed."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import attrs
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic import events
+from agentic.context.budget import Manager, Policy
+from agentic.durable import Durable, Steps
+from agentic.history import MemoryStore
+from agentic.loop import Decision, Input, Result, Runner
+from agentic.messages import Message, ToolCall, ToolResult, to_plain
+from agentic.testing import EventRecorder
+from agentic.tokens import CharCounter
+from agentic.tools import ToolDefinition
+from agentic.usage import Usage
+
+_STARTED = datetime(2026, 11, 23, 12, tzinfo=UTC)
+_TURNS = 4
+
+
+@attrs.define
+class Scripted:
+    """A model that asks for two files in each turn, without ids, and then replies."""
+
+    asked: int = 0
+
+    async def decide(self, request: Input, /) -> Decision:
+        """Decide by the turn alone."""
+        self.asked += 1
+        calls = [ToolCall("", "read", json.dumps({"n": n})) for n in range(2)]
+        if request.turn == _TURNS:
+            return Decision("Done.", usage=Usage(9, 1))
+        return Decision(f"Turn {request.turn}.", calls, Usage(9, 1))
+
+
+class Files:
+    """Tools: reading the second file fails."""
+
+    async def list_tools(self) -> list[ToolDefinition]:
+        """List the tool."""
+        return [ToolDefinition("read")]
+
+    async def execute(self, call: ToolCall, /) -> ToolResult:
+        """Answer after a moment."""
+        await asyncio.sleep(0)
+        if call.parse()["n"]:
+            raise FileNotFoundError("b.py")
+        return ToolResult(output="a line of text\n" * 40)
+
+
+class Summaries:
+    """A compactor that calls what it was given by the number of messages."""
+
+    async def compact(self, messages: list[Message], /) -> str:
+        """Summarize."""
+        return f"{len(messages)} messages."
+
+
+def _run(steps: Steps, decider: Any = None, **options: Any) -> Result:
+    durable = Durable(steps, _STARTED, **options)
+    policy = Policy(600, reserve_tokens=100, keep_recent_tokens=150)
+    runner = Runner(
+        durable.decider(decider or Scripted()),
+        durable.executor(Files()),
+        budget=Manager(CharCounter(), durable.compactor(Summaries()), policy=policy),
+        tool_timeout_seconds=None,
+    )
+
+    async def attempt() -> Result:
+        with durable.clock():
+            return await runner.run("Read them.", run_id="run-1")
+
+    return asyncio.run(attempt())
+
+
+def _bytes(result: Result) -> str:
+    return json.dumps([to_plain(message) for message in result.history])
+
+
+def _undated(result: Result) -> list[Message]:
+    return [attrs.evolve(each, timestamp=None, summary=None) for each in result.history]
+
+
+@given(dies_at=st.integers(0, 20), before_work=st.booleans())
+def test_killed_run_ends_like_an_undisturbed_one(
+    engine: Callable[..., Any], dies_at: int, before_work: bool
+) -> None:
+    """Before a step's work, and between its work and its record."""
+    undisturbed = _run(engine().attempt())
+    killed = engine(dies_at=dies_at, before_work=before_work)
+
+    with contextlib.suppress(BaseException):
+        _run(killed.attempt())
+    killed.dies_at = None
+    result = _run(killed.attempt())
+
+    assert _undated(result) == _undated(undisturbed)
+    assert result.usage == undisturbed.usage
+    assert result.summary is not None
+
+
+def test_replay_has_the_same_bytes(engine: Callable[..., Any]) -> None:
+    """Ids and times included: nothing is asked and nothing is run again."""
+    whole = engine()
+    first, decider = _run(whole.attempt()), Scripted()
+    done = list(whole.names)
+
+    again = _run(whole.attempt(), decider)
+
+    assert _bytes(again) == _bytes(first)
+    assert (decider.asked, whole.names) == (0, done)
+    assert done.count("decide") == _TURNS
+    assert done.count("tool read") == 2 * (_TURNS - 1)
+    assert "summarize" in done
+
+
+def test_messages_are_dated_by_steps(engine: Callable[..., Any]) -> None:
+    """The request has the time of its submission, and no message precedes another."""
+    history = [m for m in _run(engine().attempt()).history if m.timestamp is not None]
+
+    times = [message.timestamp for message in history]
+    assert times == sorted(times)
+    assert datetime.now(UTC) - times[-1] < timedelta(minutes=1)
+
+
+def test_large_output_is_kept_by_reference(engine: Callable[..., Any]) -> None:
+    """The engine's log holds a reference, and a replay reads the output from the store."""
+    whole, outputs = engine(), MemoryStore()
+    first = _run(whole.attempt(), outputs=outputs, inline_bytes=100)
+
+    again = _run(whole.attempt(), outputs=outputs, inline_bytes=100)
+
+    assert _bytes(again) == _bytes(first)
+    assert all("a line of text" not in record for record in whole.log.values())
+
+
+def test_tool_that_hangs_is_an_outcome(engine: Callable[..., Any]) -> None:
+    """The timeout is part of the step: a replay does not wait again."""
+
+    class Hanging(Files):
+        async def execute(self, call: ToolCall, /) -> ToolResult:
+            await asyncio.sleep(3600)
+            raise AssertionError
+
+    async def call(steps: Steps) -> ToolResult:
+        durable = Durable(steps, _STARTED, tool_timeout_seconds=0.05)
+        return await durable.executor(Hanging()).execute(ToolCall("c1", "read"))
+
+    whole = engine()
+    first, again = (asyncio.run(call(whole.attempt())) for _ in range(2))
+
+    assert first == again
+    assert first.error is not None
+    assert first.error.kind == "timeout"
+
+
+def test_streamed_reply_is_shown_once(engine: Callable[..., Any]) -> None:
+    """While it is made; a replay has only the decision."""
+
+    class Streaming(Scripted):
+        async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
+            yield "Do"
+            yield "ne."
+            yield Decision("Done.")
+
+    whole = engine()
+    deltas = []
+    for _ in range(2):
+        with EventRecorder() as recorder:
+            assert _run(whole.attempt(), Streaming()).reply == "Done."
+        updates = (each for each in recorder.events if isinstance(each, events.MessageUpdate))
+        deltas.append([update.delta for update in updates])
+
+    assert deltas == [["Do", "ne."], []]
