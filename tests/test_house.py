@@ -95,6 +95,7 @@ def test_a_room_that_does_not_exist_is_an_attribute_error() -> None:
         ("from agentic.context import strategies", ["asyncio", "agentic.context.budget"]),
         ("from agentic import loop, history", ["asyncio", "msgspec", "httpx", "hypothesis"]),
         ("from agentic import loop", ["agentic.context", "agentic.history", "agentic.tools"]),
+        ("from agentic import tools", ["asyncio", "msgspec"]),
         ("from agentic.loop import Runner", ["asyncio", "agentic.history._jsonl"]),
         (
             "from agentic import session",

@@ -5,7 +5,6 @@ call stops an async function. A thread continues to its end, and its result is d
 sync functions run at once per event loop; further calls wait for their turn.
 """
 
-import asyncio
 import contextlib
 import contextvars
 import functools
@@ -17,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
+from agentic._lazy import asyncio
 from agentic._tool_definition import DIRECT, ToolDefinition
 from agentic.errors import ConfigError
 from agentic.messages import Media, ToolError, ToolResult
@@ -164,7 +164,7 @@ async def _call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> o
 
 _MOST_THREADS = 32
 """The maximum that `asyncio.to_thread` also has."""
-_slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+_slots: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]" = WeakKeyDictionary()
 """One per event loop: a tool that runs an agent must not wait for the thread that it is in."""
 
 
@@ -179,7 +179,7 @@ async def _in_thread(work: Callable[[], object]) -> object:
         return await _in_daemon(work, loop)
 
 
-async def _in_daemon(work: Callable[[], object], loop: asyncio.AbstractEventLoop) -> object:
+async def _in_daemon(work: Callable[[], object], loop: "asyncio.AbstractEventLoop") -> object:
     """Run in a daemon thread, so that a tool that hangs does not delay the end of the program.
 
     The threads of `asyncio.to_thread` are joined when the event loop closes, and again when Python
