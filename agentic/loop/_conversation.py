@@ -135,8 +135,7 @@ class Conversation:
         self._revision = await self._find_revision()
         loaded = list(await self.store.load())
         # A store on disk creates new objects, and the token cache would count their texts again. So
-        # the
-        # messages that are equal stay the objects that they were.
+        # the messages that are equal stay the objects that they were.
         pairs = enumerate(zip(self.history, loaded, strict=False))
         shorter = min(len(self.history), len(loaded))
         same = next((at for at, (known, new) in pairs if known != new), shorter)

@@ -317,8 +317,7 @@ class Run:
         cancelled = None
         if self.setup.put_output is not None:
             # Done before the message is stored, so that no reference points to something missing,
-            # and
-            # shielded, so that a cancellation leaves no call without a result.
+            # and shielded, so that a cancellation leaves no call without a result.
             cancelled = await shield(keep_whole(shortened, self.setup.put_output))
         answers = [
             attrs.evolve(answer, result=one.result)

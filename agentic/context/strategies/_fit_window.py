@@ -105,6 +105,7 @@ class FitContextWindow:
         known = self._recent.find(messages)
         fold = known or self._fold()
         fit = fold.fit(messages, sizes, self._token_cache)
+        # Only a conversation with a settled part is worth keeping: the rest is folded anew anyway.
         if known is None and fold.messages:
             self._recent.add(fold)
         return fit
@@ -174,6 +175,8 @@ class WindowFold:
         try:
             for found in fresh:
                 if found.positions[0] == settled:
+                    # What follows may still change, when results come in. The next call goes on
+                    # from here.
                     at_settled = cut, len(self.rounds)
                 cut = self._add(cut, found, token_cache.size_of(found, sizes))
             view = self._view(messages, cut)
@@ -189,6 +192,7 @@ class WindowFold:
         task = cut.task
         for message in found.messages:
             task = task.after(message, len(self.rounds))
+        # A result that answers no call. A provider refuses it, so it has no place in the view.
         if not found.sound_messages:
             return attrs.evolve(cut, task=task, ragged=True)
         leading = cut.leading and found.messages[0].role == "system"
@@ -229,6 +233,7 @@ class WindowFold:
             task, back = tuple(index for index in task if index not in back), []
         retained = sorted([*back, *(at for at in cut.retained if self._stays(at, task))])
         start, tokens = cut.start, cut.tokens + self._size(retained) - self._size(cut.retained)
+        # The newest round stays even if it is over the room: the model has not seen it yet.
         while start < len(self.rounds) - 1 and tokens > self.room:
             if self._stays(start, task):
                 retained.append(start)
@@ -281,6 +286,7 @@ class WindowFold:
         return sum(place <= last for each in places.values() for place in each)
 
     def _rounds_in_view(self, messages: list[Message], cut: _Cut) -> list[Message]:
+        # Nothing is left out. The same list tells the next stage that there is nothing to do.
         if len(cut.retained) == cut.start and not cut.ragged:
             return messages
         kept = [place for index in cut.retained for place in self.rounds[index].found.positions]

@@ -107,6 +107,8 @@ class ClearToolOutputs:
         fold.messages += messages[len(fold.messages) : len(rounds.messages)]
         if known is None and fold.messages:
             self._recent.add(fold)
+        # A round that waits for results is folded in a copy, because it will have changed next
+        # time.
         if rounds.open:
             fold = fold.copy()
             fold.add(rounds.open, messages, sizes)
@@ -135,6 +137,7 @@ class ClearToolOutputs:
     def _clear_result(self, result: ToolResult, calls: dict[str, ToolCall]) -> ToolResult:
         """Clear a result if it is larger than the notice that would replace it."""
         call = calls[result.call_id]
+        # Either name counts, because a result may lack its own.
         if {result.name, call.name} & self.keep_tools or not (result.output or result.media):
             return result
         short = _cleared(result, call, self.recall)
@@ -200,6 +203,7 @@ class _Fold:
             clearing = self.strategy.clear_round(self.waiting.popleft())
             if clearing.messages:
                 self.ready.append(clearing)
+        # What is ready stays ready: a later turn may free enough together with it.
         if self._freeing < self.strategy.least:
             return
         self.tokens -= self._freeing
@@ -278,6 +282,7 @@ class TruncateToolOutputs:
         length = len(result.output)
         if length <= self.max_chars:
             return result
+        # Both ends, because errors tend to be at the end.
         head = (self.max_chars + 1) // 2
         tail = length - (self.max_chars - head)
         notice = f"[Characters {head + 1:,}-{tail:,} of {length:,} are left out.]"

@@ -93,6 +93,7 @@ def _compare(
     """Return what is gone, what was rewritten, and the original positions of what stayed."""
     kept = {id(message) for message in stage.after}
     known = {id(message) for message in stage.before}
+    # What `close_open_rounds` made up replaces no message: `reopen_rounds` removes it.
     written = [m for m in stage.after if id(m) not in known and reopen_rounds([m])]
     rewritten = {key: message for message in written for key in _keys(message)}
     origin: dict[int, int | None] = {}

@@ -47,6 +47,7 @@ class Generation:
 
     def starts(self, given: list[Message]) -> bool:
         """Return whether a list still begins with the messages that were compacted."""
+        # The owner went back to before the cut: what was summarized is not all there.
         if len(given) < self.cut:
             return False
         start = given[: self.cut]
@@ -145,6 +146,7 @@ class Branch:
             waiting.setdefault(id(message), []).append(at)
         summary, behind_summary = None, 0
         kept: list[int] = []
+        # From the end, because a compaction drops old messages: of equal ones the newest is meant.
         for message in reversed(after):
             found = waiting.get(id(message))
             place = places[found.pop()] if found else None
@@ -184,6 +186,7 @@ class Lineage:
             read = given.copy()
             for position, summary in self._recognized.items():
                 read[position] = summary
+        # Several hold where one compaction followed another: the deepest covers most.
         deepest_first = sorted(self._generations, key=lambda each: -each.cut)
         self._holding = next(
             (
@@ -222,6 +225,8 @@ class Lineage:
     def _see(self, given: list[Message]) -> int:
         """Read the new messages of a list, and return how many at its start are unchanged."""
         unchanged = len(self._seen)
+        # Comparing two lists of the same objects takes some nanoseconds a message, since `==` tries
+        # identity first.
         if given[:unchanged] != self._seen:
             pairs = zip(given, self._seen, strict=False)
             shorter = min(unchanged, len(given))
@@ -256,6 +261,7 @@ class Lineage:
         found = read_summary(message.content)
         if found is None:
             return message
+        # Its heading says how many messages it stands for. If it is ours, the record has the rest.
         known = next((each for each in self._generations if each.is_summary(message.content)), None)
         if known is not None and known.summary is not None:
             found = known.summary.summary

@@ -53,11 +53,13 @@ class ReplyMeter:
             self._resume(history, view)
             return
         seen = len(self._history)
+        # If the history was rewritten since the request, what follows is no reply to it.
         if not self._sent or len(history) <= seen or history[:seen] != self._history:
             return
         reply = history[seen]
         if reply.role != "assistant":
             return
+        # The reply that `report` was given is often converted before the owner appends it.
         if self._reported is not None and same_to_provider(self._reported[0], reply):
             self._reported = reply, self._reported[1]
         elif self._reported is None and reply.usage is not None:
@@ -93,6 +95,8 @@ class ReplyMeter:
         if self._stored is not None:
             self._context_meter.read_plain(self._stored, view, digest_of)
         at = _latest_reply(history)
+        # The provider counted all of it. If strategies left something out of the start, that count
+        # says nothing about this view.
         if at is None or view[: at + 1] != history[: at + 1]:
             return
         usage = history[at].usage

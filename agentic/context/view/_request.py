@@ -93,6 +93,8 @@ def _closed(
             raise ConfigError(
                 "the strategy's view", view, "a list of messages", "return what is to be sent"
             )
+        # A callable that leaves everything often returns a new list: later stages compare
+        # identities.
         same = len(view) == len(messages) and all(
             new is old for new, old in zip(view, messages, strict=True)
         )
@@ -159,6 +161,7 @@ class _Overhead:
         return size
 
     def _count_tools(self, tools: tuple[ToolDefinition, ...]) -> int:
+        # By value: an executor may list the same tools as new objects at every turn.
         if tools != self._tools:
             schemas = [[tool.name, tool.description, tool.parameters] for tool in tools]
             self._tools = tools
@@ -181,9 +184,12 @@ class _Repair:
 
     def close(self, messages: list[Message]) -> list[Message]:
         """Return the messages with every call answered; the same list if nothing needs repair."""
+        # The list was rewound or edited before the end of what is settled.
         if not continues(messages, self._settled):
             self._settled, self._closed, self._sound = [], [], True
         known = len(self._settled)
+        # Only the tail: a result answers the nearest call, so nothing later changes a settled
+        # round.
         fresh = split_rounds(messages, known)
         length = count_settled(messages, fresh)
         closed: list[Message] = []
@@ -234,6 +240,8 @@ class RequestBuilder:
             overhead = self._overhead.count(system_prompt, tools, branch.history)
         view, stages = self._through_strategies(self._repair.close(branch.history))
         if self.window is not None:
+            # Before anything is measured, so that a long summary alone does not set off the next
+            # one.
             shown = self.window.shorten_summary(view, overhead)
             stages.append(Stage(_SHARE, "it is over its share of the window", view, shown))
             view = shown
@@ -277,6 +285,8 @@ class RequestBuilder:
             made = part.make_view(view)
             stages.append(Stage(part.name, "as it is configured", view, made))
             view = made
+        # Our own strategies keep the request. A callable may not, and the model would answer
+        # nothing.
         if stages and view is not stages[0].before:
             _check_request(stages[0].before, view)
         return view, stages

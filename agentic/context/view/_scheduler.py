@@ -63,6 +63,7 @@ class CompactionScheduler:
         """
         if not self.automatic:
             return None
+        # The manager keeps a back-off for a history, and none was seen before this draft.
         if self.backoff is not None:
             self.manager.hold_off(draft.branch.history, self.backoff)
             self.backoff = None
@@ -70,6 +71,7 @@ class CompactionScheduler:
         size = draft.tokens if tokens is None else tokens
         policy = self.builder.policy
         fits = not policy.context_window or size <= policy.available_tokens
+        # What does not fit into the window is summarized all the same.
         if fits and len(history) < self.held_off_below:
             return None
         return (manager or self.manager).due(history, size=size)
@@ -128,6 +130,7 @@ class CompactionScheduler:
     def waiting_for_nothing(self) -> tuple[Manager, tuple[Note, ...]]:
         """Return a Manager that never waits, and a note if it is not the configured one."""
         compactor = self.manager.compactor
+        # A compactor with a plain `write` computes and does not wait: it needs no event loop.
         if compactor is None or hasattr(compactor, "write"):
             return self.manager, ()
         from agentic.context.compactors import Digest  # noqa: PLC0415  rarely needed
@@ -185,4 +188,5 @@ def _with_lower_limits(manager: Manager) -> Manager | None:
     try:
         return attrs.evolve(manager, policy=attrs.evolve(policy, **early))
     except ConfigError:
+        # The policy's numbers leave no room for lower limits.
         return None

@@ -87,11 +87,14 @@ class View:
     _scheduler: CompactionScheduler = attrs.field(init=False, repr=False)
     _latest: Draft | None = attrs.field(default=None, init=False, repr=False)
     """The draft of the latest request."""
+    # Two locks: `prepare_ahead` makes a summary while requests that need none go on.
     _turns: "asyncio.Lock" = attrs.field(factory=_lock, init=False, repr=False)
     _summaries: "asyncio.Lock" = attrs.field(factory=_lock, init=False, repr=False)
     _threads: Any = attrs.field(factory=threading.RLock, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
+        # Caches are for one conversation: a strategy that several Views were given would mix
+        # theirs.
         strategies = for_conversation(self.strategies, self.recall)
         self.compactor = for_conversation(self.compactor, self.recall)
         manager = Manager(self.counter, self.compactor, self.policy)
@@ -110,6 +113,8 @@ class View:
         accepted too, and is used as it is.
         """
         view = cls(manager.policy, counter=manager.counter, compactor=manager.compactor, **options)
+        # A Manager was rebuilt from its parts, so that its caches are not shared. What only looks
+        # like one has a way of its own to compact.
         if type(manager) is not Manager:
             view._scheduler.manager = manager
         return view
@@ -146,6 +151,7 @@ class View:
                     if self._scheduler.due(draft):
                         compaction = await self._scheduler.compact(draft, target)
                         rewritten = target is not None and compaction.changed
+                        # Without a target, the lineage applies the compaction to the list as it is.
                         given = compaction.messages if rewritten else history
                         draft = self._builder.draft(given, system_prompt, tools)
             prepared = self._finish(self._builder.cut(draft), compaction)
@@ -169,6 +175,8 @@ class View:
         with self._threads:
             draft, compaction = self._builder.draft(history, system_prompt, tools), None
             notes: tuple[Note, ...] = ()
+            # An async call of this View is under way. To wait for it here would block the loop that
+            # it runs in.
             busy = self._turns.locked() or self._summaries.locked()
             if not busy and self._scheduler.due(draft):
                 compaction, notes = self._scheduler.compact_sync(draft)
@@ -264,6 +272,7 @@ class View:
         if target is not None and compaction.changed:
             given = compaction.messages
         draft = self._builder.cut(self._builder.draft(given, latest.system_prompt, latest.tools))
+        # Both sizes are by the counter: a refused request has no report that would calibrate it.
         most = int(_AFTER_OVERFLOW * before)
         if token_cache.sizes(draft.view).total > most:
             fit = strategies.FitContextWindow(max(1, most), self.counter, low_watermark=1.0)
@@ -352,12 +361,15 @@ class View:
     ) -> Prepared:
         """Record what is sent, and return it."""
         self._latest = draft
+        # An owner whose list takes in what was sent gets the summary back as a plain system
+        # message.
         self._builder.lineage.remember_sent(draft.view)
         if self._builder.meter is not None:
             self._builder.meter.sent(draft.branch.history, draft.view)
         return Prepared(
             messages=draft.view,
             history=draft.branch.history,
+            # Without a reason nothing was attempted.
             compaction=compaction if compaction is not None and compaction.reason else None,
             tokens=draft.tokens,
             fits=draft.fits,

@@ -61,6 +61,7 @@ class _SummaryShare:
     def _show(self, message: Message) -> Message:
         if self._fits(message):
             return message
+        # By value: a store that loads anew creates new objects.
         if self._shown is None or self._shown[0] != message:
             self._shown = (message, self._shorten(message))
         return self._shown[1]
@@ -68,6 +69,7 @@ class _SummaryShare:
     def _shorten(self, message: Message) -> Message:
         """Keep as much of the summary as fits, found by bisection."""
         assert message.summary is not None  # noqa: S101  the caller checked
+        # Bisection, because tokens are no fixed share of bytes.
         least, most = 0, len(message.summary.content.encode("utf-8", "surrogatepass"))
         best = _with_bytes(message, 0)
         while least < most:
@@ -114,10 +116,15 @@ class WindowFitter:
 
     def cut(self, view: list[Message], room: int) -> tuple[list[Message], list[Note]]:
         """Return a view of at most `room` tokens, dropping the oldest messages first."""
+        # A new fold cuts anew, which changes the start of the request. The room differs a little at
+        # every turn, as the system prompt and the calibration do, and a cut that is good enough
+        # stays.
         if self._fit is None or not _STILL_GOOD * room <= self._fit.max_tokens <= room:
             self._fit = strategies.FitContextWindow(room, self.counter)
         recent = _recent(view, self.policy.min_recent_messages)
         fullest = strategies.FitContextWindow(room, self.counter, low_watermark=1.0)
+        # First the cut that leaves room for some turns. Where that would cost one of the newest
+        # messages, one that uses all the room.
         for strategy in (self._fit, fullest):
             fit = strategy.fit(view)
             if fit.tokens <= room and _holds(fit.messages, [view[at] for at in recent]):
@@ -139,6 +146,7 @@ class WindowFitter:
         """Truncate the outputs of recent messages until these messages fit, or as many as can."""
         strategy = strategies.FitContextWindow(room, self.counter, low_watermark=1.0)
         fit, shorter = strategy.fit(view), view
+        # From the largest limit down: the first that fits loses least.
         for chars in _OUTPUT_CHARS:
             shorten = strategies.TruncateToolOutputs(chars, recall=self.recall)
             shorter = _truncate_outputs(view, recent, shorten)
@@ -157,6 +165,7 @@ def _recent(view: list[Message], least: int) -> list[int]:
     """Return the positions of the newest messages: at least `least`, in whole rounds."""
     positions: list[int] = []
     for found in reversed(split_rounds(view)):
+        # What is kept from before the summary is not recent, however short the rest is.
         if len(positions) >= least or found.messages[0].summary:
             break
         positions += found.positions

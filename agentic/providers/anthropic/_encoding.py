@@ -134,6 +134,7 @@ def _turns(messages: Sequence[Message], leading: int = 0) -> Iterator[Turn]:
             turn = _turn(native_payload(message, NAME, read_payload, TOOL_NAMES.wire))
         if turn is not None:
             yield turn
+        # Leading system messages that were not among the `messages` are in the request's `system`.
         elif position >= leading:
             yield from _written_anew(message)
 
@@ -161,6 +162,7 @@ def _written_anew(message: Message) -> Iterator[Turn]:
 
 def _wire(turn: Turn) -> Any:
     """Return the wire message; a single rebuilt text is sent as a string, not as a list."""
+    # A string and one text block say the same. The string is what people write and read in logs.
     if not turn.native and len(turn.blocks) == 1 and list(turn.blocks[0]) == ["type", "text"]:
         return {**turn.message, "content": turn.blocks[0]["text"]}
     return turn.message
@@ -194,6 +196,7 @@ def _tool(tool: ToolDefinition) -> dict[str, Any]:
         **described,
         "input_schema": dict(tool.parameters),
     }
+    # A caller that the host defines is for its own executor, and means nothing to the API.
     callers = [caller for caller in tool.allowed_callers if caller.startswith(_CALLERS)]
     if any(caller.startswith("code_execution_") for caller in callers):
         written["allowed_callers"] = callers
@@ -210,6 +213,7 @@ def _rebuild(message: Message) -> list[dict[str, Any]]:
     >>> _rebuild(Message("system", "Be brief."))
     [{'type': 'text', 'text': '<system>\nBe brief.\n</system>'}]
     """
+    # Results come first: the API refuses a turn in which other content precedes them.
     blocks = [_result(result) for result in message.tool_results]
     takes_media = message.role in {"user", "tool"}
     failed = [part for result in message.tool_results if result.error for part in result.media]
@@ -230,6 +234,7 @@ def _result(result: ToolResult) -> dict[str, Any]:
     https://github.com/vellum-ai/vellum-assistant/pull/18387.
     """
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": result.call_id}
+    # A result without text is accepted; one with a blank text block is not.
     if result.text.strip():
         block["content"] = result.text
     if result.error is not None:
@@ -272,6 +277,7 @@ def _source(media: Media) -> dict[str, Any] | None:
     if media.data and media.media_type in _IMAGES | {"application/pdf"}:
         data = base64.b64encode(media.data).decode("ascii")
         return {"type": "base64", "media_type": media.media_type, "data": data}
+    # The one document type whose source holds text instead of base64.
     if media.data and media.media_type == "text/plain":
         return {
             "type": "text",
@@ -291,6 +297,7 @@ def _settle(turns: Iterable[Turn]) -> list[Turn]:
     """
     settled = _without_empty_runs(_with_system_in_place(list(turns)))
     first = next((turn for turn in settled if turn.role != "system"), None)
+    # A conversation that began with the model came so from the wire, where it was accepted.
     if first is None or (first.role == "assistant" and not _came_first(first)):
         settled.insert(0, _go_on())
     # A reply that is sent back unchanged is a paused turn, or a prefill by the caller.
@@ -324,6 +331,7 @@ def _may_stand(turn: Turn, before: Sequence[Turn], after: Sequence[Turn]) -> boo
     if directive_only(turn.message):
         return True
     beside = (before[-1].role if before else None, after[0].role if after else None)
+    # Between the same two roles it was accepted before.
     if turn.between == beside:
         return True
     # Only the ends of a run of system messages have to fit.

@@ -98,6 +98,7 @@ class _StreamedBlock:
         return ""
 
     def _grow(self, field: str, piece: str) -> None:
+        # A start event may already hold the first piece.
         if field not in self._pieces:
             self._pieces[field] = [text_at(self._fields, field)]
             self._fields[field] = ""  # keeps its position among the fields
@@ -142,6 +143,7 @@ class StreamedResponse:
     @property
     def text(self) -> str:
         """Return the reply's text so far."""
+        # Joined once, so that asking again after every event costs no copy of the whole text.
         if len(self._said) > 1:
             self._said = ["".join(self._said)]
         return self._said[0] if self._said else ""
@@ -203,6 +205,7 @@ class StreamedResponse:
         return text_at(block, "text") if at(block, "type") == "text" else ""
 
     def _extend(self, index: int, delta: Any) -> str:
+        # The start event is missing: the type of the delta says what it belongs to.
         if index not in self._blocks:
             self._blocks[index] = _StreamedBlock.of_delta(delta)
         return self._blocks[index].add(delta)

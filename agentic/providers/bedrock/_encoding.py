@@ -74,6 +74,7 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
         # Older versions of the service reject consecutive user messages:
         # https://github.com/langchain-ai/langchain-aws/issues/130
         joins = role == role_before and role in {"user", "assistant"}
+        # Two of the caller's own messages that came from the wire were accepted as they were.
         if joins and not (is_own and own_before):
             joined.setdefault(len(wire) - 1, [wire[-1]]).append(part)
         else:
@@ -207,6 +208,7 @@ def _mend(message: Any, ids: _CallIds) -> Any | None:
     content = at(message, "content")
     if not isinstance(content, list):
         return message
+    # A blank text beside other content is accepted from the user, and not from the model.
     strict = at(message, "role") == "assistant" or all(map(is_blank, content))
     blocks = [_mend_block(block, ids) for block in content if not _is_refused(block, strict)]
     if len(blocks) == len(content) and all(map(is_, blocks, content)):
@@ -231,6 +233,7 @@ def _mend_block(block: Any, ids: _CallIds) -> Any:
     if isinstance(at(block, "toolResult"), dict):
         call_id = text_at(block, "toolResult", "toolUseId")
         answered = ids.answer(call_id)
+        # The call got another id, and its result has to follow.
         if answered != call_id:
             return {**block, "toolResult": {**block["toolResult"], "toolUseId": answered}}
     return block
@@ -240,6 +243,7 @@ def _mend_call(block: Any, ids: _CallIds) -> Any:
     call = block["toolUse"]
     name, call_id, given = text_at(call, "name"), text_at(call, "toolUseId"), call.get("input")
     changes: dict[str, Any] = {}
+    # A server tool has run: its result is in the same reply and refers to the id as it is.
     kept = call_id if call.get("type") == "server_tool_use" else ids.keep(call_id)
     if kept != call_id:
         changes["toolUseId"] = kept
@@ -261,6 +265,7 @@ def _as_they_came(messages: Sequence[Message]) -> list[tuple[Any, bool]] | None:
         if calls is None or message.native is None:
             return None
         before, role = role, message.role
+        # A run of replies is one turn: results may answer any call in it.
         if asked and role != "tool" and (before, role) != ("assistant", "assistant"):
             asked = set()
         if calls:

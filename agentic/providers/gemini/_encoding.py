@@ -164,6 +164,7 @@ def _as_they_came(messages: Sequence[Message]) -> list[Any] | None:
         payload: Any = message.native.payload if message.native else None
         if not is_untouched(message, NAME) or "content" not in payload or "share" in payload:
             return None
+        # Two model contents in a row are merged by the writer, unless they came so.
         if message.role == "assistant" and contents and text_of(contents[-1], "role") == "model":
             return None
         contents.append(payload["content"])
@@ -261,6 +262,7 @@ class _ContentWriter:
             last = group[-1]
             self._open_share = last.content if last.share == RESULTS else None
             return
+        # Without ids, Gemini matches results to calls by their order.
         parts = sorted(self._result_parts(group), key=lambda placed: placed[0])
         if parts:
             self._append(_user_content([part for _, part in parts]), rebuilt=True)
@@ -287,6 +289,8 @@ class _ContentWriter:
         """Yield each result's part with the position of its call."""
         waiting = list(self._calls)
         for sent in group:
+            # Of a content that also holds words of the user, only the share with results belongs
+            # here.
             native = [] if sent.payload is None else shared_parts(sent.payload)
             for number, result in enumerate(sent.message.tool_results):
                 call = next((call for call in waiting if call.call_id == result.call_id), None)
@@ -378,6 +382,7 @@ def _media_part(media: Media) -> dict[str, Any]:
     kind = {"mimeType": media.media_type or "application/octet-stream"}
     if media.data:
         return {"inlineData": {**kind, "data": base64.b64encode(media.data).decode("ascii")}}
+    # A data URL is no file that Google could fetch.
     scheme, _, data = media.url.partition(";base64,")
     if data and scheme.startswith("data:"):
         return {"inlineData": {**kind, "data": data}}
@@ -391,6 +396,7 @@ def _model_parts(message: Message, wire_ids: Sequence[str]) -> list[dict[str, An
         for call, wire_id in zip(message.tool_calls, wire_ids, strict=True)
     ]
     if calls:
+        # Only the first of parallel calls has a signature.
         calls[0]["thoughtSignature"] = _UNSIGNED
     return [*_text_parts(replace_surrogates(message.content)), *_media_parts(message.media), *calls]
 

@@ -348,6 +348,8 @@ class _ItemWriter:
 
     def _assistant(self, message: Message, answers: list[Message]) -> Iterator[Any]:
         payload = _payload(message)
+        # A rebuilt answer has the form that its call asks for, so the call must be one that can be
+        # answered so.
         anew = [answer for answer in answers if _payload(answer) is None]
         if isinstance(payload, list) and can_answer(payload, anew) and self._are_free(payload):
             for call_id, item in written_calls(payload):
