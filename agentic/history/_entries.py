@@ -150,8 +150,10 @@ def _read(plain: Any) -> Entry | None:
     try:
         return _read_known(plain)
     except _UnknownError:
+        # A newer version decides which of its entries an older reader may skip.
         if plain.get("optional") is True:
             return None
+        # Any other JSON file: a newer version of this library would not help.
         if type(plain.get("v")) is not int:
             raise ValueError("the line is not an entry of a session") from None
         raise
@@ -164,6 +166,7 @@ def _read_known(plain: dict[str, Any]) -> Entry:
     needed = plain.get("must_understand", [])
     if not isinstance(needed, list) or not all(name in _FIELDS for name in map(str, needed)):
         raise _UnknownError(f"an entry of type {kind!r} with must_understand {needed!r}")
+    # A message is one item, a view a list of them: the rest is the same.
     found = [plain.get("message")] if kind == "message" else plain.get("messages")
     if not isinstance(found, list):
         raise ValueError(f"an entry of type {kind!r} without messages")  # noqa: TRY004  as above
@@ -174,6 +177,7 @@ def _read_message(plain: Any) -> Message:
     try:
         return from_plain(plain)
     except ConfigError as problem:
+        # Not damaged but newer: the error should say "update", not "restore the file".
         if problem.name in {"v", "must_understand"}:
             told = f"a message with {problem.name} {problem.given!r}"
             raise _UnknownError(told) from problem

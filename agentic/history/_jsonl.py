@@ -83,6 +83,7 @@ class JsonlStore:
     _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False, repr=False)
     """What the caller knows of the file, as an offset."""
     _revision: int = attrs.field(default=0, init=False, repr=False)
+    # The size stands for the content: entries are only ever appended.
     _revised: int | None = attrs.field(default=None, init=False, repr=False)
     """The size of the file when the revision was last read."""
 
@@ -174,6 +175,7 @@ class JsonlStore:
             HistoryConflict: another store is writing this session.
             HistoryNotWritten: the output is not stored.
         """
+        # Outputs are written by whoever holds the lock, so that a redaction misses none.
         await self._do(self._log.claim)
         return await in_thread(outputs_beside(self.path, fsync=self.fsync).write, output)
 
@@ -235,6 +237,7 @@ class JsonlStore:
     def _replace_known(
         self, messages: list[Message], line: bytes, known: Known, replaces: int
     ) -> None:
+        # The usual case covers everything, and then nothing has to be read.
         if not self._knowledge.covers(self._log.claim(), known, replaces):
             nothing: list[tuple[int, Message]] = []
             stored = self._read(read_placed, nothing)
@@ -303,6 +306,8 @@ def _redact_file(log: Log, request: RedactionRequest) -> None:
     with reporting(path), path.open("rb") as file:
         lines = [line.text for line in read_forwards(file)]
     redacted = redact_lines(lines, request, session)
+    # The outputs first and the entries last: if it is interrupted, the redaction can be repeated,
+    # because the entries still say what to remove.
     gone = _remove_outputs(path, redacted)
     _remove_remains(path)
     _change_title(path, request)

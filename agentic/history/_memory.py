@@ -78,6 +78,8 @@ class MemoryStore:
                 since it was loaded.
         """
         view = reopen_rounds(check_messages(messages))
+        # What the caller loaded still has the text that was removed, and a view made of it would
+        # too.
         if self._outdated:
             raise HistoryConflict(_NAME, "was redacted since it was loaded: load again")
         if replaces is not None:
@@ -105,6 +107,7 @@ class MemoryStore:
         if len(self._layers) == 1:
             raise NothingToRestore(_NAME)
         undone = self._layers.pop()
+        # What was appended since the replace stays.
         self._layers[-1].messages += undone.messages[undone.given :]
         self._known = None
         self._revision += 1

@@ -74,6 +74,7 @@ def make_ref(content: bytes) -> str:
     >>> make_ref(b"1 failed")
     'out-91bd58c83335b24d'
     """
+    # 64 bits: a model has to copy it, and only the outputs of one session must differ.
     return f"out-{hashlib.sha256(content).hexdigest()[:16]}"
 
 
@@ -135,6 +136,8 @@ class Outputs:
         path = self.folder / ref
         with reporting(path):
             self._make_folder()
+            # The name is a digest of the content, so the same output is written once. The content
+            # is compared as well, because somebody may have changed the file.
             if not path.is_file() or path.read_bytes() != content:
                 write_private(path, content, fsync=self.fsync)
 

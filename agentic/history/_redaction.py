@@ -80,6 +80,7 @@ class RedactionRequest:
     def _check_secret(self, _: object, value: object) -> None:
         if value is None:
             return
+        # A secret inside its own replacement would come back with it.
         if not isinstance(value, str) or not value.strip() or value in self.replacement:
             allowed = "a text that is not blank and not in the replacement"
             raise ConfigError("secret", "***", allowed, "leave it out to redact the message only")
@@ -132,6 +133,8 @@ class Redacted:
         rest = {key: value for key, value in message.items() if key != "native"}
         instead = self.request.replacement
         changed: Plain = _map_strings(lambda text: self.quotations.hide(text, instead), rest)
+        # A payload is sent back byte for byte, so one that quotes the text cannot be mended, only
+        # dropped.
         native = message.get("native")
         if changed == rest and not (native and self.quotations.are_in(_dump(native))):
             return message
@@ -209,10 +212,12 @@ class _EntryLine:
             content = str(changed.get("text")).encode("utf-8", "surrogatepass")
             return b"" if redacted.must_go(str(changed.get("ref")), content) else self.line
         before, after = _dump(self.plain), redacted.request.hide(_dump(changed), 1)
+        # The line as it was, not as we would write it: another version may have written it.
         if before == after:
             return self.line
         line = after.encode("utf-8", "surrogatepass")
         try:
+            # A secret such as "message" is also part of the format.
             decode(line, session)
         except HistoryCorrupt as problem:
             remedy = "name the whole secret"
@@ -313,6 +318,7 @@ class Quotations:
         >>> found.hide("They said that the key was 'sk-12345'.", "[key]")
         "They said that the key was '[key]'."
         """
+        # Whole lines first: their words would otherwise be replaced one by one.
         for line in {each.strip() for each in text.split("\n")} & self.lines:
             text = text.replace(line, instead)
         return _WORD.sub(lambda word: self._hide_word(word[0], instead), text)

@@ -63,6 +63,8 @@ async def replace_known(
         HistoryChanged: the history does not begin with `known`.
         HistoryError: the store cannot be read or written.
     """
+    # Compared before the replace: if another summary was stored first, this one stands for a
+    # history that is gone.
     late = await _load_after(store, known)
     try:
         if counts_replaced(store):
@@ -70,6 +72,8 @@ async def replace_known(
         else:
             await store.replace(reopen_rounds([*messages, *late]))
     except HistoryConflict:
+        # Somebody wrote between the load and the replace. If they summarized, this load says so; if
+        # not, the conflict is the caller's to see.
         await _load_after(store, known)
         raise
     # As load() returns it. Without the made-up results, calls may be in other rounds.
@@ -137,6 +141,7 @@ class Known:
 
     def note(self, position: int) -> None:
         """Add an appended entry, unless the loaded list already contains it."""
+        # A load may finish after an append that it has already read.
         if position >= self.end:
             self.appended.append(position)
 
@@ -162,6 +167,7 @@ class Knowledge:
         """Record that the caller knows what it appended; it knows all if it knew all before."""
         if self.known:
             self.known.note(position)
+        # Else somebody else has written in between, and the caller does not know that.
         if self.seen == before:
             self.seen = after
 
@@ -234,6 +240,7 @@ def _find_replaced(known: Known, replaces: int, stored: Placed, session: str) ->
     appended = [places.get(each) for each in known.appended[: max(0, replaces - known.loaded)]]
     if len(sources) != known.loaded or None in appended:
         raise HistoryConflict(session, _REPLACED)
+    # Results without a call were in no loaded history, so nobody would keep them on purpose.
     orphans = set(range(len(before))) - {at for at in sources if at is not None}
     return {at for at in (*sources[:replaces], *appended, *orphans) if at is not None}
 
@@ -254,6 +261,7 @@ def _trace(raw: list[Message]) -> list[int | None]:
 
 def _find_torn(messages: Sequence[Message], kept: list[int], raw: list[Message]) -> set[int]:
     """Return the rounds with kept results that would be orphans without their calls."""
+    # The usual case, and the rest splits the whole history into rounds.
     if all(raw[at].role != "tool" for at in kept):
         return set()
     before = _find_answers(raw)

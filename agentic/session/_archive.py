@@ -80,6 +80,8 @@ class SessionArchive:
         history = self._with_known_objects(await self.store.load())
         summary = find_summary(history)
         self.ignored, self._hidden = None, 0
+        # Checking costs a read of the whole archive, and nothing that is appended later can make a
+        # good summary point past its end.
         if summary is None or summary == self._trusted:
             return history
         full = await self.store.full()
@@ -119,11 +121,13 @@ class SessionArchive:
         if replaces is None:
             await self.store.replace(messages)
         else:
+            # The caller counts in what `load` returned, the store in what it holds itself.
             replaces = max(0, replaces + self._hidden)
             if counts_replaced(self.store):
                 await self.store.replace(messages, replaces=replaces)
             else:
                 await replace_known(self.store, self._loaded[:replaces], messages)
+        # A summary of our own covers what was just read, and need not be checked.
         self._trusted, self._loaded = find_summary(messages), list(messages)
 
     async def full(self) -> list[Message]:

@@ -167,15 +167,16 @@ class RecallTool:
     async def _find(self, ref: str, full: list[Message]) -> Piece:
         """Return the piece that a reference stands for."""
         names = call_names(full)
+        # Before the ids of calls, which may look like a place: see `_also`.
         if place := _at_place(ref, full, names):
             return place
         if number := number_of(ref, full):
             message = full[number - 1]
             return Piece(ref, f"{message.role}, m{number}", _whole_message(message))
         results = [each for message in full for each in message.tool_results]
+        # The newest first, because an id may occur again in a later reply.
         for result in reversed(results):
-            # An output of this tool carries the reference of what it quotes, but is only a page of
-            # it.
+            # An output of this tool carries the reference of what it quotes, but is a page of it.
             kept = kept_ref(result) if result.name != self.name else ""
             if ref and ref in {result.call_id, kept}:
                 label = call_name(result, names)
@@ -233,6 +234,7 @@ def _show(asked: "RecallArguments", matches: list[Match]) -> ToolResult:
     for match in wanted:
         text = _render(match)
         left -= len(text.encode("utf-8", "surrogatepass"))
+        # One place is always shown, however long its lines are.
         if shown and left < 0:
             break
         shown.append(text)
@@ -329,11 +331,13 @@ def _check_arguments(arguments: Mapping[str, Any]) -> RecallArguments:
     Raises:
         InvalidRecall: an argument is invalid.
     """
+    # Models send null for what they leave out.
     given = {name: value for name, value in arguments.items() if value is not None}
     for name, value in given.items():
         kind = _TYPES.get(name)
         if kind is None:
             raise InvalidRecall(f"there is no argument {name!r}: pass {', '.join(_TYPES)}")
+        # In Python True is an int; in JSON it is none.
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise InvalidRecall(
                 f"{name} is {value!r:.80}: pass a JSON {_PARAMETERS['properties'][name]['type']}"

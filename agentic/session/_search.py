@@ -98,6 +98,7 @@ class _Sight:
         for position in range(len(message.tool_results), 0, -1):
             yield from self._hidden_result(message, number, position)
             self.newer.add(message.tool_results[position - 1].call_id)
+        # Counted and not a set: of two equal messages, one may be out of sight.
         if message.role == "tool" or _take(self.visible, _said(message)):
             return
         text = message_text(message, self.own)
@@ -114,6 +115,7 @@ class _Sight:
         if kept:
             self.newer.add(kept)
         # If a newer call has the same id, the id refers to that one.
+        # Some servers number calls from 0 in every reply.
         taken = result.call_id in self.newer or PLACE_REF.fullmatch(result.call_id)
         by_id = "" if taken else result.call_id
         alone = len(message.tool_results) == 1 and not message_text(message)
@@ -264,6 +266,7 @@ def _find(query: str, texts: list[str], most: int, seconds: float | None) -> lis
     import subprocess  # noqa: PLC0415  most sessions never search with a pattern
 
     try:
+        # A process, because a thread that backtracks cannot be stopped, and it holds the GIL.
         done = subprocess.run(  # noqa: S603  this package's own file, run by this interpreter
             [sys.executable, "-I", "-S", _grep.__file__],
             input=marshal.dumps((query, texts, most)),
@@ -294,6 +297,7 @@ def _make_match(piece: Piece, text: str, start: int) -> Match:
     if last + 1 < len(text):
         lines.append(f"  {_around(text[last + 1 : _line_end(text, last + 1)], 0)}")
     total = text.count("\n") + (not text.endswith("\n"))
+    # Reading on from here shows the place, even in a line of megabytes.
     offset = before if start - before <= LINE_CHARS else max(first, start - LINE_CHARS // 2)
     return Match(piece, text.count("\n", 0, start) + 1, total, offset, "\n".join(lines))
 

@@ -146,6 +146,7 @@ class Session:
         history = await self._archive.history()
         prepared = await self._view.prepare(history, target=self._target(), **await self._beside())
         prompt = self.system_prompt
+        # The View only measures the prompt. Here it is one of the messages.
         if prompt and not begins_with(prepared.messages, prompt):
             messages = [Message("system", prompt), *prepared.messages]
             prepared = attrs.evolve(prepared, messages=messages)
@@ -174,6 +175,7 @@ class Session:
         full = await self._archive.full()
         if not full:
             return ""
+        # Through the archive, so that a summary that is ignored is not announced.
         summary = find_summary(await self._archive.load())
         covered = f" ({summary.messages_summarized:,} summarized)" if summary else ""
         size = f"{len(full):,} message{'' if len(full) == 1 else 's'} in history"
@@ -229,6 +231,7 @@ class Session:
                 remedy = "leave it out, or create a loop.Runner yourself"
                 message = f"{name} is provided by the session itself; {remedy}"
                 raise ConfigError(name, options[name], "left out", remedy, message)
+        # Kept, because it is part of every request that is measured from now on.
         self.system_prompt = options.pop("system_prompt", self.system_prompt)
         options.setdefault("conversation_id", self.session_id)
         self.executor = self.executor if executor is None else executor

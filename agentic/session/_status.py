@@ -62,6 +62,7 @@ def make_status(
     """Return the status, given a session's policy, the messages after its summary and its size."""
     return Status(
         summary=summary,
+        # What the summary kept was there before it, and triggers nothing.
         messages=messages - (summary.messages_kept if summary else 0),
         max_messages=policy.max_messages,
         tokens=tokens,
@@ -114,6 +115,7 @@ def _summary_lines(summary: ContextSummary | None) -> list[str]:
 
 def _trigger_lines(label: str, value: int, limit: int | None) -> list[str]:
     percent = _percent(value, limit)
+    # Rounded down: a full bar must mean that the limit is reached.
     filled = min(_CELLS, int(percent / _PERCENT_A_CELL))
     share = "no limit" if limit is None else f"{limit:,} ({percent:.0f}%)"
     bar = "█" * filled + "░" * (_CELLS - filled)

@@ -128,6 +128,7 @@ class PostgresSessions:
         """
         async with self._reading(self._name(check_session_id(session_id))) as connection:
             await self._find(connection, session_id)
+        # A store of its own, because a redaction takes the lock and changes what a writer knows.
         async with self.open(session_id) as store:
             await store.redact(message_id, replacement, secret=secret, by=by)
 

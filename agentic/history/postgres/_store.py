@@ -249,6 +249,7 @@ class PostgresStore:
             try:
                 return await self._ask(question, nothing)
             except psycopg.Error as problem:
+                # A query that failed for another reason would fail again.
                 if not self._link.is_lost(problem):
                     raise
                 await self._link.aclose()
@@ -271,5 +272,6 @@ class PostgresStore:
             try:
                 return await step()
             finally:
+                # A reader that is not in a `with` has no other moment to close its connection.
                 if not self._entered and not self._writer.is_ready:
                     await self._link.aclose()  # nobody else would close it

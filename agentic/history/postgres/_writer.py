@@ -119,6 +119,7 @@ class PostgresWriter:
     async def close(self) -> None:
         """Release the lock. The next step takes it again."""
         self._holder = None
+        # In doubt, the former process of the server has to end before anybody can tell.
         if not self._doubt:
             self._process = None
         await self.link.aclose()
@@ -137,6 +138,8 @@ class PostgresWriter:
                     await self._claim()
                     await step()
             except (errors.UniqueViolation, errors.ForeignKeyViolation) as problem:
+                # An entry of this number is there already, or the session is gone: the advisory
+                # lock binds only those who ask for it.
                 self._holder = None  # must be looked up again
                 what = "has been written or removed by somebody else past its lock: load again"
                 raise HistoryConflict(self.link.name, what) from problem
@@ -250,6 +253,7 @@ class PostgresWriter:
         late, self._late = self._late, None
         if late and late.is_meant_by(entry.kind, line):
             return self._locate(late.seq)
+        # The state is set only when the server has confirmed the entry.
         state = self._state.follow(entry, undone)
         # From here until the server answers, nobody can know whether the entry is stored.
         self._doubt = _Sent(state.seq, entry.kind, line)

@@ -204,6 +204,7 @@ class SqliteSessions:
     def _import(self, session_id: str, found: Exported) -> None:
         created_at = found.created_at.timestamp() if found.created_at else time.time()
         name = self._name(session_id)
+        # The lock, because an agent may begin a session of this name meanwhile.
         with locked_session(self.path, session_id, name), self._writing() as connection:
             if SqliteRows.find(connection, session_id, name):
                 problem = "is there already: choose another id, or delete it first"

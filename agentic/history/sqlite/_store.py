@@ -242,6 +242,7 @@ class SqliteStore:
         if connection is None:
             return nothing
         with contextlib.closing(connection), reading(self.path):
+            # One snapshot for all queries of the question.
             connection.execute("BEGIN")
             rows = SqliteRows.find(connection, self.session_id, self._writer.name)
             return rows.ask(question(rows)) if rows else nothing
@@ -249,6 +250,8 @@ class SqliteStore:
     async def _do(self, step: Callable[[float], T]) -> T:
         """Run a writing step: synchronously, or in the worker if it has to wait."""
         waiting = self._latest is not None and not self._latest.done()
+        # A commit without fsync takes less time than handing it to a thread. Behind a
+        # step that is under way it would come out of turn.
         if self._writer.is_ready and not self.fsync and not waiting:
             try:
                 return step(_PATIENCE_SECONDS)

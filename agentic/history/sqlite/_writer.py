@@ -138,6 +138,8 @@ class SqliteWriter:
         self, rows: SqliteRows, messages: list[Message], line: bytes, known: Known, replaces: int
     ) -> tuple[int, int]:
         if not self.knowledge.covers(rows.locate(self._state.seq), known, replaces):
+            # A session that was deleted and made again under the same id holds nothing that was
+            # loaded.
             is_same = known.session in {None, rows.session}
             stored = rows.ask(rows.placed(self._state)) if is_same else []
             messages = merge(messages, known, replaces, stored, self.name)
@@ -182,6 +184,7 @@ class SqliteWriter:
         except Busy:
             raise
         except BaseException as problem:
+            # Also for KeyboardInterrupt: a transaction left open would block every other process.
             self._rows = None  # must be looked up again
             with contextlib.suppress(sqlite3.Error):  # it may already have been rolled back
                 connection.execute("ROLLBACK")
@@ -192,6 +195,7 @@ class SqliteWriter:
         return answer
 
     def _explain(self, problem: sqlite3.Error) -> HistoryError:
+        # Two entries of one number: a process that did not ask for the lock has written.
         if isinstance(problem, sqlite3.IntegrityError):
             what = "has been written by somebody else past its lock: load again"
             return HistoryConflict(self.name, what)

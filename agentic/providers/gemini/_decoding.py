@@ -103,6 +103,7 @@ class _CallNames:
     def ids(self, content: Any, parts: list[Any]) -> list[str]:
         """Return the ids of a content's calls and results, in the order of its parts."""
         found = _calls_and_answers(parts)
+        # With ids of their own nothing has to be derived, and nothing is hashed.
         base = "" if all(came_with for _, came_with, _ in found) else _seed(content, "")
         self._former.append((base, self._waiting.copy()))
         seed = self._next_seed(content, base) if base else ""
@@ -120,6 +121,8 @@ class _CallNames:
     def _next_seed(self, content: Any, base: str) -> str:
         """Return the seed for a content's ids; count how often an equal content was seen."""
         self._seen[base] = times = self._seen.get(base, 0) + 1
+        # Equal contents need different ids: an agent may call the same tool in the same words
+        # twice.
         return base if times == 1 else _seed(content, str(times))
 
     def _answered(self, told: str, name: str) -> str | None:
@@ -190,6 +193,7 @@ def _shares(parts: list[Any], keys: set[str]) -> list[str | None]:
     if keys.isdisjoint(ANSWERS):
         return [None]
     answers = [has_field(part, "functionResponse") for part in parts]
+    # The user spoke beside results, which for us are two messages of two roles.
     if any(answers) and not all(answers):
         return [RESULTS, REST]
     return [None]

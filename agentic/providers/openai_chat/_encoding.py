@@ -66,9 +66,11 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     [{'role': 'user', 'content': 'Why is the build red?'}]
     """
     writer = _MessageWriter(
+        # Reserved ahead, so that an id made for an early call is not the own id of a later one.
         call_ids({call.id for message in messages for call in message.tool_calls})
     )
     for message in messages:
+        # An untouched message costs a microsecond: see `write_as_it_came`.
         if not (is_untouched(message, NAME) and writer.write_as_it_came(message)):
             writer.write(message)
     writer.write_tool_media()
@@ -88,6 +90,7 @@ def encode_request(
     """
     closed = _join_replies(close_open_rounds(list(messages)))
     wire = [each for each in encode(closed) if not _says_nothing(each)]
+    # What the caller sent without a user message before may be sent so again.
     untouched = all(message.native and message.native.provider == NAME for message in messages)
     if not (wire and untouched) and not any(text_at(each, "role") == "user" for each in wire):
         # The chat templates of local models raise if there is no user message:
@@ -204,6 +207,8 @@ def _with_object(function: Mapping[str, Any]) -> dict[str, Any]:
 def _sendable_payload(message: Message) -> Any:
     """Return the payload if it may be sent, as it came or as `decode_response` fixed it."""
     whole = native_payload(message, NAME, decode_message, TOOL_NAMES.wire)
+    # `decode_response` rewrote the arguments in the payload only, so the message has to be compared
+    # with what it would say with them.
     if whole is None and message.tool_calls and not all(map(has_object, message.tool_calls)):
         return native_payload(_with_objects(message), NAME, decode_message, TOOL_NAMES.wire)
     return whole
@@ -242,8 +247,10 @@ def _join_payloads(payloads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for payload in payloads:
         for key, value in payload.items():
             before = joined.get(key)
+            # The first value that says something: of an id, a time or a model there is only one.
             if not before:
                 joined[key] = value
+            # A text beside a list of parts becomes a part.
             elif isinstance(before, list) or isinstance(value, list):
                 joined[key] = [*_parts(before), *_parts(value)]
             elif key in _TEXTS and value:
@@ -303,6 +310,8 @@ class _MessageWriter:
             return False
         else:
             if role == "assistant":
+                # Audio is sent back by its id alone, and a legacy call decides how its answer is
+                # written.
                 if "audio" in payload or "function_call" in payload:
                     return False
                 self.keeps_ids = True

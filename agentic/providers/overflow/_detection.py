@@ -88,10 +88,12 @@ def is_context_overflow(error: Any) -> bool:
 
 
 def _says_overflow(said: ErrorInfo) -> bool:
+    # A code is made for programs. It decides before any wording, which gateways rephrase.
     if any(_OVERFLOW_CODE.fullmatch(code) for code in said.codes):
         return True
     if any(_OTHER_CODE.search(code) for code in said.codes):
         return False
+    # Both, because errors about output limits and quotas use the words of an overflow.
     return _any_of(_WORDINGS, said.texts) and not _any_of(_OTHER_WORDINGS, said.texts)
 
 
@@ -133,6 +135,7 @@ def read_silent_overflow(
     Overflow(sent=50000, window=32768)
     """
     usage = normalize(usage)
+    # A server that reports no input says nothing about the prompt.
     if not window or window < 0 or not usage.input:
         return None
     if usage.input > window:
