@@ -54,6 +54,7 @@ class FunctionTool(Generic[P, R]):
         except _refusal.InvalidArguments as misfit:
             return _refusal.bad_arguments(self.definition.name, misfit.args)
         value = await _call(self.function, bound)
+        # msgspec would make a dict of a record, and a copy of a text.
         if isinstance(value, str | Media | ToolResult | ToolError):
             return value
         try:

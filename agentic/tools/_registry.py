@@ -148,11 +148,14 @@ class Registry:
         self, call: ToolCall, caller: str, schema_hash: str | None
     ) -> dict[str, Any] | ToolError:
         tool = self._tools.get(call.name)
+        # The names that this caller may use, so that the model does not try one that is refused
+        # next.
         if tool is None:
             return _refusal.not_found(call.name, await self._names(caller))
         definition = tool.definition
         if not self._allows(definition, caller):
             return _refusal.not_allowed(call.name, await self._names(caller))
+        # A call that was written for another schema may fit this one and mean something else.
         if schema_hash not in (None, definition.schema_hash):
             return _refusal.schema_changed(call.name, definition.parameters)
         return _refusal.parse_arguments(call)

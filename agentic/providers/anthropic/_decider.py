@@ -112,6 +112,7 @@ class Decider:
             RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         body = self._body(request)
+        # The SDK raises instead of waiting for more than ten minutes.
         if body["max_tokens"] > _LARGEST_UNSTREAMED:
             *_, decision = [item async for item in self.stream(request)]
             return cast("Decision", decision)
@@ -165,6 +166,8 @@ class Decider:
         encoded = encode_request(
             request.history, system_prompt=request.system_prompt, tools=request.tools
         )
+        # The server's tools first: they are the same in every request, and the cache begins with
+        # the tools.
         tools = [*self.options.get("tools", ()), *encoded.pop("tools", ())]
         body = {
             "model": self.model,
@@ -195,6 +198,7 @@ def reply_tokens(limits: ModelLimits, options: Mapping[str, Any] = MappingProxyT
     thinking = budget if isinstance(budget, int) else 0
     window = limits.context_window
     most = max(_LARGE_REPLY, window // _PARTS_OF_WINDOW)
+    # A guessed window would make replies short for nothing.
     if limits.known and window:
         most = min(most, window // _MOST_OF_WINDOW)
     return min(limits.max_output or _DEFAULT_MAX_TOKENS + thinking, most + thinking)
@@ -229,6 +233,7 @@ def _resumed(body: dict[str, Any], responses: list[Any]) -> dict[str, Any]:
         return body
     reply = {"role": "assistant", "content": content}
     container = at(responses[-1], "container", "id")
+    # The code that runs in it is in the middle of its work.
     kept = {"container": container} if container else {}
     return {**kept, **body, "messages": [*body["messages"], reply]}
 
@@ -245,5 +250,6 @@ def _decision(responses: list[Any], request: Input, model: str) -> Decision:
     decision = attrs.evolve(decision, request_model=model)
     if len(responses) == 1:
         return decision
+    # Each part was a request of its own, and was paid for.
     used = sum((normalize(usage(response)) for response in responses), Usage())
     return attrs.evolve(decision, usage=used)

@@ -66,6 +66,8 @@ def join(turns: Iterable[Turn]) -> list[Turn]:
     last: Turn | None = None
     for turn in turns:
         together = None
+        # Two whole messages that came from the wire are sent as they came, even if their roles are
+        # equal.
         if last is not None and not (last.native and turn.native and not turn.places):
             together = _together(last, turn)
         if together is not None:
@@ -122,6 +124,7 @@ def name_calls(turns: Sequence[Turn], *, rename_reused: bool = False) -> list[Tu
     a turn
     (https://github.com/anthropics/claude-code/issues/20901).
     """
+    # Calls that are sent back unchanged come first: a rebuilt one can take another id, they cannot.
     theirs = {call_id for turn in turns if turn.native for call_id in _call_ids(turn)}
     ids = _Ids(UniqueIds(used=theirs, stem=str))
     given: dict[str, list[str]] = {}
@@ -184,6 +187,7 @@ def _answered(turn: Turn, given: dict[str, list[str]]) -> Turn:
     for place, block in enumerate(blocks):
         waiting = given.get(text_at(block, "tool_use_id")) if _kind(block) == _RESULT else None
         if waiting:
+            # In order, because nothing else tells two results of one id apart.
             blocks[place] = {**block, "tool_use_id": waiting.pop(0)}
     if blocks == items_at(turn.message, "content"):
         return turn
@@ -204,6 +208,7 @@ def mark_for_cache(body: Mapping[str, Any], *, summaries: int = 0) -> dict[str, 
         return dict(body)
     marked = {**body, "messages": _mark_messages(items_at(body, "messages"))}
     if system := blocks_of(body.get("system")):
+        # Before the summaries: a mark behind them would be of no use after the next compaction.
         marked["system"] = _mark(system, max(len(system) - 1 - summaries, 0))
     if tools := items_at(body, "tools"):
         marked["tools"] = _mark(tools, len(tools) - 1)
@@ -222,6 +227,8 @@ def _parts(body: Mapping[str, Any]) -> Iterator[Any]:
 
 def _mark_messages(messages: list[Any]) -> list[Any]:
     marked, left = list(messages), _MARKED_MESSAGES
+    # The newest two: the last one writes the cache, and the one before it finds what the last
+    # request wrote.
     for place in reversed(range(len(marked))):
         blocks = blocks_of(at(marked[place], "content"))
         ends = [end for end, block in enumerate(blocks) if _takes_mark(block)]

@@ -171,6 +171,7 @@ def _block_text(block: Any) -> str:
     """
     if type(block) is dict and _SAYING.isdisjoint(block):
         return ""
+    # By far the most frequent, so it is looked for first.
     if isinstance(text := at(block, "text"), str):
         return text
     if isinstance(text := at(block, "guardContent", "text", "text"), str):
@@ -200,6 +201,7 @@ def _read_call(block: Any) -> ToolCall | None:
     '{}'
     """
     call = at(block, "toolUse")
+    # Its result is in the same reply, so a call in the history would be closed as unanswered.
     if not isinstance(call, dict) or call.get("type") == "server_tool_use":
         return None
     given = call.get("input")

@@ -450,4 +450,5 @@ def _tool_names(messages: list[Any]) -> list[str]:
     calls = [block for block in blocks if isinstance(at(block, "toolUse"), dict)]
     answered = any(isinstance(at(block, "toolResult"), dict) for block in blocks)
     names = dict.fromkeys(text_at(block, "toolUse", "name") or "tool" for block in calls)
+    # Results alone do not name their tool.
     return list(names) or ["tool"] * answered

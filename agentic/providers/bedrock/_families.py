@@ -149,6 +149,7 @@ def says_before_results(message: Any) -> bool:
 def _results_first(message: Any) -> Any:
     if not says_before_results(message):
         return message
+    # A stable sort: within each kind the order stays.
     return {**message, "content": sorted(items_at(message, "content"), key=_is_talk)}
 
 
@@ -204,6 +205,7 @@ def _mark_messages(messages: list[Any]) -> list[Any]:
     marked, left = list(messages), _MARKED_MESSAGES
     for place in reversed(range(len(marked))):
         blocks = items_at(marked[place], "content")
+        # As for Anthropic: one mark writes the cache, the one before it reads it.
         if left and blocks and at(marked[place], "role") == "user":
             marked[place] = {**marked[place], "content": [*blocks, _MARK]}
             left -= 1
