@@ -125,4 +125,4 @@ def _canonical(value: object) -> str:
 def _as_dict(value: object) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"JSON has no word for {type(value).__name__}")
+    raise TypeError(f"JSON cannot represent {type(value).__name__}")

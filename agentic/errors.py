@@ -236,7 +236,7 @@ class NothingToRestore(HistoryError):
     session: str
 
     def __str__(self) -> str:
-        return f"{self.session} holds no compaction to take back: full() has every message"
+        return f"{self.session} has no compaction to undo: full() has every message"
 
 
 @attrs.define

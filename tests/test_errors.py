@@ -122,7 +122,7 @@ def test_one_root_catches_everything(error: AgenticError) -> None:
         ),
         (EXAMPLES[8], "session.jsonl needs a newer version of agentic-weave, which knows an entry"),
         (EXAMPLES[9], "session.jsonl was not written: the disk is full. The session is as it was"),
-        (EXAMPLES[10], "session.jsonl holds no compaction to take back: full() has every message"),
+        (EXAMPLES[10], "session.jsonl has no compaction to undo: full() has every message"),
         (EXAMPLES[11], "not compacted: the summary is empty; the history is unchanged"),
         (EXAMPLES[12], "session.jsonl is not available: the server is gone"),
         (EXAMPLES[13], "session.jsonl keeps no output out-0123456789abcdef: look for the refere"),

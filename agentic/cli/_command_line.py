@@ -23,7 +23,7 @@ _INTERRUPTED = 130
 _READER_GONE = 141
 """128 plus the number of SIGPIPE, as a shell reports a command whose reader left."""
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "chat": ("agentic.cli._chat:chat_command", "Talk with an agent in the terminal."),
+    "chat": ("agentic.cli._chat:chat_command", "Chat with an agent in the terminal."),
     "sessions": ("agentic.cli._sessions:sessions_command", "List, rename or delete sessions."),
     "context": ("agentic.cli._compaction:context_command", "Show how full a session's context is."),
     "compact": (
@@ -31,13 +31,19 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Summarize the older part of a session.",
     ),
     "diff": ("agentic.cli._compaction:diff_command", "Show what the latest compaction dropped."),
-    "restore": ("agentic.cli._compaction:restore_command", "Take the latest compaction back."),
-    "redact": ("agentic.cli._sessions:redact_command", "Remove a message's content for good."),
-    "export": ("agentic.cli._sessions:export_command", "Write a session as JSON lines."),
-    "import": ("agentic.cli._sessions:import_command", "Read a session from JSON lines."),
+    "restore": ("agentic.cli._compaction:restore_command", "Undo the latest compaction."),
+    "redact": (
+        "agentic.cli._sessions:redact_command",
+        "Permanently remove the content of a message.",
+    ),
+    "export": ("agentic.cli._sessions:export_command", "Export a session as JSON lines."),
+    "import": ("agentic.cli._sessions:import_command", "Import a session from JSON lines."),
     "replay": ("agentic.cli._replay:replay_command", "Run transcripts under a policy and compare."),
-    "truncate": ("agentic.cli._truncate:truncate_command", "Cut a text, as head(1) and tail(1)."),
-    "count": ("agentic.cli._count:count_command", "Count the tokens of texts."),
+    "truncate": (
+        "agentic.cli._truncate:truncate_command",
+        "Truncate a text, like head(1) and tail(1).",
+    ),
+    "count": ("agentic.cli._count:count_command", "Count the tokens in texts."),
 }
 """Every command: the location of its code, and what it does."""
 
@@ -91,8 +97,8 @@ class _LazyGroup(click.Group):
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
-    epilog="Exit status: 0 success, 1 an error, reported on stderr, 2 a wrong command line, "
-    "130 Ctrl-C, 141 the reader of the output left.",
+    epilog="Exit status: 0 for success, 1 for an error (reported on stderr), 2 for an invalid "
+    "command line, 130 after Ctrl-C, 141 if the reader of the output stopped reading.",
 )
 @click.version_option(agentic.__version__, package_name="agentic", message="agentic %(version)s")
 @click.pass_context

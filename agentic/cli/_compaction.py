@@ -147,10 +147,10 @@ def describe_undo(diff: Diff) -> str:
     """Return what an undo restored, as a sentence.
 
     >>> describe_undo(Diff((Message("user"),), ()))
-    'In the context again: 1 message.'
+    'Back in the context: 1 message.'
     """
     before = " and the summary before" if any(each.summary for each in diff.dropped) else ""
-    return f"In the context again: {_count(diff.dropped)}{before}."
+    return f"Back in the context: {_count(diff.dropped)}{before}."
 
 
 def describe_message(message: Message, width: int = 72) -> str:

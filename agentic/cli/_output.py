@@ -87,7 +87,7 @@ def describe_problem(problem: BaseException) -> str:
         told = problem.strerror[:1].lower() + problem.strerror[1:]
         return told if problem.filename is None else f"{_name(problem.filename)}: {told}"
     if isinstance(problem, NothingToRestore):
-        return f"{problem.session}: there is no summary to take back"
+        return f"{problem.session}: there is no summary to undo"
     if isinstance(problem, click.ClickException):
         return problem.format_message()
     if isinstance(problem, AgenticError | OSError | ImportError):

@@ -84,7 +84,9 @@ class SessionPlace:
         if (wanted := self.only(session_id)) is None:
             if found := await sessions.list():
                 return found[0].id
-            raise click.ClickException(f"{self.name} holds no session yet: agentic chat begins one")
+            raise click.ClickException(
+                f"{self.name} has no sessions yet: start one with agentic chat"
+            )
         # The first line is enough to check that it exists; listing may read every session.
         lines = sessions.export(wanted)
         await anext(lines, None)

@@ -182,7 +182,7 @@ def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
             continue
         found = sorted(each for each in Path(path).iterdir() if each.suffix in _SUFFIXES)
         if not found:
-            raise click.UsageError(f"The folder {path} has no .jsonl and no .json file")
+            raise click.UsageError(f"The folder {path} contains no .jsonl or .json file")
         yield from ((str(each), False) for each in found)
 
 

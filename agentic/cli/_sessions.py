@@ -30,8 +30,8 @@ _TITLE_WIDTH = 40
 
 @click.command("sessions")
 @place_argument
-@click.option("--rename", nargs=2, metavar="ID TITLE", help="Give a session a title for people.")
-@click.option("--delete", "delete_id", metavar="ID", help="Remove a session and all it holds.")
+@click.option("--rename", nargs=2, metavar="ID TITLE", help="Set the title of a session.")
+@click.option("--delete", "delete_id", metavar="ID", help="Delete a session and everything in it.")
 @click.option("--yes", is_flag=True, help="Delete without asking.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def sessions_command(
@@ -128,7 +128,13 @@ def export_command(*, name: str, session_id: str | None, output: str) -> None:
 @click.command("import")
 @place_argument
 @click.argument("file", default="-", metavar="[FILE]")
-@click.option("-s", "--session", "session_id", metavar="ID", help="Its id; by default FILE's name.")
+@click.option(
+    "-s",
+    "--session",
+    "session_id",
+    metavar="ID",
+    help="The session's id; by default the name of FILE.",
+)
 def import_command(*, name: str, file: str, session_id: str | None) -> None:
     """Make a session of PLACE from FILE, or from stdin, as agentic export wrote it.
 
@@ -151,11 +157,11 @@ def import_command(*, name: str, file: str, session_id: str | None) -> None:
 def _check_options(*, rename: bool, delete: bool, yes: bool, as_json: bool) -> None:
     """Raise for options of which one would be silently ignored."""
     if rename and delete:
-        raise click.UsageError("--rename and --delete exclude each other")
+        raise click.UsageError("--rename and --delete cannot be used together")
     if yes and not delete:
         raise click.UsageError("--yes needs --delete ID")
     if as_json and (rename or delete):
-        raise click.UsageError("--json works with the list only: leave it out")
+        raise click.UsageError("--json applies only to the list: leave it out")
 
 
 async def _list(place: SessionPlace) -> Sequence[SessionInfo]:

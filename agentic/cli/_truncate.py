@@ -114,7 +114,7 @@ def truncate_command(
     Example: make 2>&1 | agentic truncate --lines 40
     """
     if len(set(modes)) > 1:
-        raise click.UsageError(f"--{modes[0]} and --{modes[-1]} exclude each other")
+        raise click.UsageError(f"--{modes[0]} and --{modes[-1]} cannot be used together")
     mode = modes[0] if modes else "tail"
     nothing = 0 in {lines, size}
     limits = truncate.Options() if nothing else truncate.Options(max_lines=lines, max_bytes=size)
@@ -247,7 +247,7 @@ class _Enough:
         if over or (self.size is not None and self.size_read > self.size):
             return "the rest was not read, so it is not known how much is missing"
         if full and not select.select([source], [], [], _PATIENCE_SECONDS)[0]:
-            return "what may follow was not waited for"
+            return "whatever follows was not read"
         return ""
 
 

@@ -45,36 +45,38 @@ def _complete(name: str) -> str:
 
 @attrs.frozen(kw_only=True)
 class ContextSettings:
-    """When the conversation is summarized, and by whom.
+    """When the conversation is summarized, and by which model.
 
     Defaults give way to the numbers in the file: see `AgentConfig.policy`.
     """
 
     auto_summarize: bool = flag(
-        "Summarize when a trigger is reached; false leaves it to whoever asks for it.", default=True
+        "Whether to summarize when a trigger is reached; false means only on demand.", default=True
     )
     max_messages_before_summary: int | None = number(
-        "N: this many messages since the last summary are a reason for one; null for any number.",
+        "N: summarize after this many messages since the last summary; null for no limit.",
         30,
         least=2,
         optional=True,
     )
     max_tokens_before_summary: int | None = number(
-        "K: a conversation of this many tokens is summarized, whatever the window; null for none.",
+        "K: summarize a conversation of this many tokens, whatever the window; null for no limit.",
         128_000,
         least=1,
         optional=True,
     )
     min_recent_messages: int = number(
-        "The newest messages that are never summarized.", Policy(0).min_recent_messages, least=1
+        "How many of the newest messages are never summarized.",
+        Policy(0).min_recent_messages,
+        least=1,
     )
     response_reserve: int = number(
-        "Tokens of the window that are left free for the reply.", 4_096, least=0
+        "Tokens of the window to keep free for the reply.", 4_096, least=0
     )
     summary_model: str | None = text(
-        "Who summarizes: provider:name, my_agent.py:Name, or digest for no model at all. Null "
-        "is the agent's own model if that is a provider's, and a digest if it is a decider of "
-        "your own.",
+        "What summarizes: provider:name, my_agent.py:Name, or digest for no model at all. null "
+        "means the agent's own model if it is a provider's, and a digest if it is your own "
+        "decider.",
         None,
         pattern=r"digest|[^:]+:[\s\S]+",
         allowed=f"digest, {MODEL}",
@@ -88,17 +90,17 @@ class TruncationSettings:
     """How each tool output is cut before it enters the conversation."""
 
     mode: str = choice(
-        "Which part is kept: its head, its tail, or both ends without the middle.",
+        "Which part to keep: the head, the tail, or both ends without the middle.",
         "head",
         "tail",
         "middle",
         default="tail",
     )
     max_lines: int | None = number(
-        "Lines to keep at most; null for any number.", 2_000, least=1, optional=True
+        "The most lines to keep; null for no limit.", 2_000, least=1, optional=True
     )
     max_bytes: int | None = size(
-        "Bytes to keep at most, also as 50KB or 1MB; null for any number.", 51_200
+        "The most bytes to keep, also written as 50KB or 1MB; null for no limit.", 51_200
     )
 
     def options(self) -> truncate.Options:
@@ -121,7 +123,7 @@ class StoreSettings:
     """Where sessions are kept."""
 
     kind: str = choice(
-        "One file a session, one file for all, a database server, or nowhere.",
+        "In one file per session, in one file for all, on a database server, or nowhere.",
         "jsonl",
         "sqlite",
         "postgres",
@@ -129,15 +131,15 @@ class StoreSettings:
         default="jsonl",
     )
     path: str | None = text(
-        "The folder of jsonl, the file of sqlite. A relative one counts from the agent's "
-        "file. By default .agentic/sessions and the agent's name, beside the agent's file.",
+        "The folder (jsonl) or the file (sqlite), relative to the agent's file. The default is "
+        ".agentic/sessions and the agent's name, next to the agent's file.",
         None,
         pattern=_SOME,
         allowed="a path",
         expands=True,
     )
     dsn: str | None = text(
-        "How to reach postgres, such as postgresql://localhost/agents or ${DATABASE_URL}.",
+        "The address of the database, such as postgresql://localhost/agents or ${DATABASE_URL}.",
         None,
         pattern=_SOME,
         allowed="a dsn",
@@ -151,16 +153,16 @@ class AgentSettings:
     """An agent: its model, its tools, and how its conversations are kept."""
 
     name: str = text(
-        "What the agent is called; its sessions are kept under this name. By default the file's.",
+        "The agent's name, under which its sessions are stored. The default is the file's name.",
         "agent",
         pattern=_NAME,
         allowed="1 to 64 characters without space, slash and colon, not beginning with . or -",
         remedy="write another name, such as helper, or leave it out",
     )
-    description: str = text("A sentence for people.")
+    description: str = text("One sentence that describes the agent.")
     model: str | None = text(
-        "Who decides: provider:name, or a decider of your own, my_agent.py:Name or "
-        "package.module:Name (a class, a function that makes one, or an object).",
+        "The model: provider:name, or your own decider as my_agent.py:Name or "
+        "package.module:Name (a class, a function that creates one, or an object).",
         None,
         pattern=r"[^:]+:[\s\S]+",
         allowed=MODEL,
@@ -171,51 +173,54 @@ class AgentSettings:
         factory=dict,
         hash=False,
         metadata={
-            DESCRIPTION: "A provider's own options for each request, such as temperature; for a "
-            "decider of your own the arguments it is made with."
+            DESCRIPTION: "The provider's own options for each request, such as temperature; for "
+            "your own decider, the arguments that it is created with."
         },
     )
     context_window: int | None = number(
-        "The model's window; null is what is known of the model.", None, least=1, optional=True
+        "The model's window, in tokens; null looks it up by the model's name.",
+        None,
+        least=1,
+        optional=True,
     )
-    system_prompt: str = text("Sent before the conversation.")
+    system_prompt: str = text("The system prompt, which is sent before the conversation.")
     tools: tuple[str, ...] = attrs.field(
         default=(),
         converter=tuple,
         metadata={
             DESCRIPTION: "Functions that the model may call, as tools.py:read_file or "
-            "package.module:function; recall is the session's own tool, which finds what left the "
-            "conversation."
+            "package.module:function; recall is the session's own tool, which searches what is no "
+            "longer in the conversation."
         },
     )
     context: ContextSettings = attrs.field(
         factory=ContextSettings,
-        metadata={DESCRIPTION: "When the conversation is summarized, and by whom."},
+        metadata={DESCRIPTION: "When the conversation is summarized, and by which model."},
     )
     truncation: TruncationSettings | None = attrs.field(
         factory=TruncationSettings,
         metadata={
-            DESCRIPTION: "How each tool output is cut before it enters the conversation; false "
-            "leaves it whole."
+            DESCRIPTION: "How each tool output is truncated before it enters the conversation; "
+            "false keeps it whole."
         },
     )
     strategies: tuple[StrategySettings, ...] = attrs.field(
         default=(),
         converter=tuple,
         metadata={
-            DESCRIPTION: "What the model sees of the conversation: strategies, applied one after "
-            "the other."
+            DESCRIPTION: "Strategies that decide what the model sees of the conversation, applied "
+            "in this order."
         },
     )
     store: StoreSettings = attrs.field(
         factory=StoreSettings, metadata={DESCRIPTION: "Where sessions are kept."}
     )
-    max_turns: int = number("Decisions that one request may take.", 50, least=1)
+    max_turns: int = number("The most model replies that one request may take.", 50, least=1)
     tool_timeout_seconds: float | None = seconds(
-        "How long the tools of one turn may take; null waits for ever.", 120.0
+        "How many seconds the tools of one turn may take; null for no limit.", 120.0
     )
     turn_output_bytes: int | None = number(
-        "Bytes that the outputs of one turn may take together; null is four times "
+        "The most bytes that the outputs of one turn may take together; null means four times "
         "truncation.max_bytes.",
         None,
         least=1,

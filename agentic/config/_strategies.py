@@ -19,19 +19,21 @@ from agentic.tokens import Counter
 __all__ = ["STRATEGIES", "StrategyKind", "check_strategy", "make_strategy", "read_strategy"]
 
 _COUNTER = "counter"
-_OVERHEAD = "What a message takes beside its text, in tokens."
-_MEDIA = "What an image, or another medium, takes in tokens."
+_OVERHEAD = "Tokens that a message takes in addition to its text."
+_MEDIA = "Tokens that an image or another media part takes."
 
 
 @attrs.frozen(kw_only=True)
 class _ClearToolOutputsArguments:
     max_tokens: int = number(
-        "The size at which outputs are cleared.", least=1, remedy="pass the model's window, or less"
+        "Outputs are cleared once the conversation has more tokens than this.",
+        least=1,
+        remedy="pass the model's window, or less",
     )
-    keep_rounds: int = number("The newest tool rounds, whose outputs stay.", 3, least=0)
+    keep_rounds: int = number("How many of the newest tool rounds keep their outputs.", 3, least=0)
     min_tokens: int | None = number(
-        "Clear nothing as long as it would free less than this: breaking the cache must be worth "
-        "it. null is a twentieth of `max_tokens`.",
+        "Clear nothing if it would free fewer tokens than this: a clearing must be worth "
+        "invalidating the prompt cache. null means a twentieth of `max_tokens`.",
         None,
         least=0,
         optional=True,
@@ -39,44 +41,48 @@ class _ClearToolOutputsArguments:
     keep_tools: tuple[str, ...] = texts("The names of tools whose outputs are never cleared.")
     per_message_overhead: int = number(_OVERHEAD, 4, least=0)
     tokens_per_media: int = number(_MEDIA, 600, least=0)
-    low_watermark: float = share("The share of the budget that a clearing aims at.", 0.75)
+    low_watermark: float = share(
+        "The share of the budget that should remain after a clearing.", 0.75
+    )
 
 
 @attrs.frozen(kw_only=True)
 class _FitWindowArguments:
     max_tokens: int = number("The model's window.", least=1, remedy="pass the model's window")
     reserve_tokens: int = number(
-        "Left free for the reply, the system prompt and the tools' schemas.", 0, least=0
+        "Tokens to keep free for the reply, the system prompt and the tools' schemas.", 0, least=0
     )
     per_message_overhead: int = number(_OVERHEAD, 4, least=0)
     tokens_per_media: int = number(_MEDIA, 600, least=0)
     low_watermark: float = share(
-        "The share of the budget that a cut leaves; 1.0 keeps as much as fits, and cuts every "
-        "turn.",
+        "The share of the budget that remains after a cut; 1.0 keeps as much as fits, but cuts at "
+        "every turn.",
         0.75,
     )
 
 
 @attrs.frozen(kw_only=True)
 class _ImportanceArguments:
-    keep_recent: int = number("The newest messages, which stay whatever their score.", 10, least=0)
-    user_message_score: float = score("What a message of the user counts.", 1.0)
-    assistant_message_score: float = score("What an answer of the model counts.", 0.6)
-    tool_use_score: float = score("What a tool round counts.", 1.0)
-    min_score_threshold: float = score("What scores less is left out.", 0.3)
+    keep_recent: int = number(
+        "How many of the newest messages are kept whatever their score.", 10, least=0
+    )
+    user_message_score: float = score("The score of a user message.", 1.0)
+    assistant_message_score: float = score("The score of an answer of the model.", 0.6)
+    tool_use_score: float = score("The score of a tool round.", 1.0)
+    min_score_threshold: float = score("Messages with a lower score are left out.", 0.3)
 
 
 @attrs.frozen(kw_only=True)
 class _KeepLastArguments:
     keep_recent: int = number(
-        "How many messages; the system prompt is not one of them.", 10, least=0
+        "How many messages to keep, not counting the system prompt.", 10, least=0
     )
     preserve_system: bool = flag(
-        "Whether the leading system messages stay; otherwise they are messages like any other.",
+        "Whether leading system messages are always kept; otherwise they are like any other.",
         default=True,
     )
     preserve_tool_chains: bool = flag(
-        "Whether a tool round that lies across the cut stays whole; otherwise it goes whole.",
+        "Whether a tool round that the cut would split is kept whole; otherwise it is dropped.",
         default=True,
     )
 
@@ -84,14 +90,14 @@ class _KeepLastArguments:
 @attrs.frozen(kw_only=True)
 class _TrimRoundsArguments:
     max_rounds: int = number(
-        "How many tool rounds stay.", least=1, remedy="pass how many tool rounds to keep"
+        "How many tool rounds to keep.", least=1, remedy="pass how many tool rounds to keep"
     )
 
 
 @attrs.frozen(kw_only=True)
 class _TruncateToolOutputsArguments:
     max_chars: int = number(
-        "What is left of an output, in characters.",
+        "How many characters of an output to keep.",
         least=1,
         remedy="pass how many characters to keep",
     )

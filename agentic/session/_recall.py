@@ -261,7 +261,7 @@ def _nothing(asked: "RecallArguments", found: int) -> str:
     if found:
         are = "is only 1 place" if found == 1 else f"are only {found:,} places"
         return f"There {are}: pass a smaller offset."
-    where = f"in {asked.ref}" if asked.ref else "among what is out of your sight"
+    where = f"in {asked.ref}" if asked.ref else "among what you no longer see"
     return f"Nothing {where} holds {asked.query!r:.200}. Try fewer or other words."
 
 
@@ -294,7 +294,7 @@ def _unknown(ref: str, full: list[Message], results: list[ToolResult]) -> str:
     import difflib  # noqa: PLC0415  only needed for a wrong reference
 
     near = difflib.get_close_matches(ref[:200], sorted(known), _NEAR)
-    like = f" Like it are: {', '.join(near)}." if near else ""
+    like = f" Similar ones: {', '.join(near)}." if near else ""
     return (
         f"there is nothing under {ref!r:.200}.{like} A reference is out- and 16 hex digits, text- "
         f"and 12, the id of a tool call, m1 to m{len(full)} for a message, or m2.1 for the first "

@@ -151,7 +151,7 @@ def _load_tokenizer(path: str) -> Callable[[str], int]:
 
 
 def _missing(extra: str) -> ImportError:
-    return ImportError(f"this counter is an extra: pip install 'agentic-weave[{extra}]'")
+    return ImportError(f"this counter needs an extra: pip install 'agentic-weave[{extra}]'")
 
 
 def _unknown(encoding: str, allowed: str) -> ConfigError:

@@ -174,7 +174,7 @@ def _resolved(function: Callable[..., Any], parameter: inspect.Parameter) -> ins
         raise ConfigError(
             _place(function, parameter),
             annotation,
-            "a type that JSON can say: str, int, float, bool, Literal, an Enum, list, dict, a "
+            "a type that JSON can express: str, int, float, bool, Literal, an Enum, list, dict, a "
             "dataclass, an attrs class, a TypedDict, and unions of these",
             f"take a plain type and convert it inside ({reason})",
         ) from error
@@ -337,7 +337,7 @@ def to_plain(value: object) -> object:
 def _path_schema(kind: type) -> dict[str, Any]:
     if issubclass(kind, PurePath):
         return {"type": "string"}
-    raise TypeError(f"JSON has no word for {kind.__name__}")
+    raise TypeError(f"JSON cannot represent {kind.__name__}")
 
 
 def _read_path(kind: type, value: object) -> object:
@@ -351,7 +351,7 @@ def _read_path(kind: type, value: object) -> object:
 def _show_path(value: object) -> str:
     if isinstance(value, PurePath):
         return str(value)
-    raise TypeError(f"JSON has no word for {type(value).__name__}")
+    raise TypeError(f"JSON cannot represent {type(value).__name__}")
 
 
 def _describe_function(docstring: str) -> str:

@@ -52,7 +52,7 @@ def test_the_help_lists_every_command_without_importing_one(agentic: Any) -> Non
 
 def test_the_help_is_prose(agentic: Any) -> None:
     """A user reads verbs there, and no name of a class."""
-    assert "Talk with an agent in the terminal." in agentic("--help").out
+    assert "Chat with an agent in the terminal." in agentic("--help").out
     assert "Talk with AGENT" in agentic("chat", "--help").out
 
 

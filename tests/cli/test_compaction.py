@@ -100,9 +100,9 @@ def test_a_session_is_compacted_looked_at_and_restored(agentic: Any, place: str)
     assert "  Last summary: 18 messages → " in shown.out
     assert diff.out.startswith(f"- user       {SAID}\n- assistant  Let me look. · read ")
     assert "\n+   [Context Summary - 18 previous messages]\n" in diff.out
-    assert restored.out == "work: In the context again: 18 messages.\n"
+    assert restored.out == "work: Back in the context: 18 messages.\n"
     assert (again.status, again.out) == (1, "")
-    assert again.err.endswith(": there is no summary to take back\n")
+    assert again.err.endswith(": there is no summary to undo\n")
 
 
 def test_context_is_the_screen_of_the_row(agentic: Any, tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_there_is_nothing_to_summarize_in_a_short_session(agentic: Any, folder: 
         (["kept/old.jsonl", "-s", ""], 1, "--session must be old, which the file is"),
         (["kept", "-s", "gone"], 1, "kept holds no session 'gone': list the sessions"),
         (["kept/old.jsonl", "-s", "new"], 1, "--session must be old, which the file is"),
-        (["empty"], 1, "agentic: empty holds no session yet: agentic chat begins one\n"),
+        (["empty"], 1, "agentic: empty has no sessions yet: start one with agentic chat\n"),
     ],
 )
 @pytest.mark.usefixtures("folder")

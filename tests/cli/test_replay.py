@@ -115,7 +115,7 @@ def test_an_empty_folder_is_told(agentic: Agentic, tmp_path: Path) -> None:
     done = agentic("replay", tmp_path, "-w", "4000")
 
     assert done.status == 2
-    assert "has no .jsonl and no .json file" in done.err
+    assert "contains no .jsonl or .json file" in done.err
 
 
 def test_a_session_without_a_reply_is_shown_as_one(

@@ -135,7 +135,7 @@ def test_json_has_the_text_the_measure_and_the_notice(agentic: Any) -> None:
         (["--bytes", "50XB"], 2, "'50XB' is not a whole size such as 800, 50KB"),
         (["--lines", "-1"], 2, "'-1' is not a whole number, or 'all'"),
         ([""], 2, "the name of a file is empty: name one, or - for stdin"),
-        (["--head", "--tail"], 2, "agentic: --head and --tail exclude each other. See"),
+        (["--head", "--tail"], 2, "agentic: --head and --tail cannot be used together. See"),
         (["-20"], 2, "No such option"),
     ],
 )
@@ -177,7 +177,7 @@ def test_the_start_of_a_slow_pipe_is_not_waited_for() -> None:
         out, err = running.stdout.read(), running.stderr.read()
 
     assert out == b"one\ntwo\n"
-    assert b"what may follow was not waited for" in err
+    assert b"whatever follows was not read" in err
 
 
 def test_a_pipe_that_ends_at_the_limit_is_whole() -> None:

@@ -191,9 +191,9 @@ print(tokens.for_model("llama-3.1-8b").is_exact, tokens.estimate_tokens([{"conte
     )
 
     assert done.stdout.split("\n")[:5] == [
-        "this counter is an extra: pip install 'agentic-weave[context]'",
-        "this counter is an extra: pip install 'agentic-weave[tiktoken]'",
-        "this counter is an extra: pip install 'agentic-weave[tokenizers]'",
+        "this counter needs an extra: pip install 'agentic-weave[context]'",
+        "this counter needs an extra: pip install 'agentic-weave[tiktoken]'",
+        "this counter needs an extra: pip install 'agentic-weave[tokenizers]'",
         "estimated: no tokenizer of o200k_base is installed (pip install 'agentic-weave[context]')",
         "False 10",
     ]

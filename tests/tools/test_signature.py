@@ -161,7 +161,7 @@ def test_a_function_without_parameters_has_an_empty_closed_schema() -> None:
 
 
 def test_a_default_that_the_model_could_not_send_is_not_shown() -> None:
-    """A sentinel and a number that JSON has no word for stay between function and author."""
+    """A sentinel and a number that JSON cannot represent stay between function and author."""
 
     @tools.tool
     def wait(seconds: float = float("inf"), unit: str = NOT_GIVEN) -> str:
@@ -216,7 +216,7 @@ def _misspelt(thing: "list[") -> str: ...  # noqa: F722  the point
         (_untyped, "parameter 'path' of _untyped has no type annotation; .*path: str"),
         (
             _callback,
-            "parameter 'then' of _callback .* got collections.*JSON has no word for Callable",
+            "parameter 'then' of _callback .* got collections.*JSON cannot represent Callable",
         ),
         (_ambiguous, "parameter 'points' of _ambiguous must be .*more than one array-like"),
         (

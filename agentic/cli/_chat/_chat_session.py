@@ -69,7 +69,7 @@ class ChatSession:
         result = await self.do(self.runner.run(text))
         self.has_failed = self.has_failed or result is None
         if result is not None and result.incomplete:
-            go_on = " Ask it to go on." if result.exhausted else ""
+            go_on = " Ask it to continue." if result.exhausted else ""
             self.screen.warn(f"{result.incomplete[0].upper()}{result.incomplete[1:]}.{go_on}")
         await self.do(self._compact())
         if status := await self.do(self.session.status()):

@@ -245,12 +245,12 @@ SLASHES: Mapping[str, _Slash] = {
         "/context", "how full the context is, and what triggers a summary", _context
     ),
     "/summarize": _Slash("/summarize [FOCUS]", "summarize the older messages now", _summarize),
-    "/undo": _Slash("/undo", "take the latest summary back", _undo),
+    "/undo": _Slash("/undo", "undo the latest summary", _undo),
     "/history": _Slash("/history [N]", "the latest N messages", _history),
     "/model": _Slash(
         "/model [NAME]", "the model that replies; with a name, switch to that one", _model
     ),
     "/help": _Slash("/help", "this list", _help),
-    "/quit": _Slash("/quit", "leave; the session is kept", _quit),
+    "/quit": _Slash("/quit", "quit; the session is kept", _quit),
 }
 """Every slash command, by its word."""

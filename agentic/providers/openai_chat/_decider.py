@@ -63,7 +63,7 @@ class Decider:
         with self._errors():
             body = plain(await create(**self._call(request)))
         if not items_at(body, "choices"):
-            nothing = RequestFailed(NAME, None, f"an answer without choices: {body!r:.500}")
+            nothing = RequestFailed(NAME, None, f"a response without choices: {body!r:.500}")
             raise failure_in(body, self.model, known_window(self.limits())) or nothing
         return self._decision(body, request)
 

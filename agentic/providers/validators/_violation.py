@@ -77,7 +77,7 @@ def find_unpaired(steps: Iterable[Step], source: str) -> list[Violation]:
             answered.add(result)
         for call in sorted({*step.calls}):
             if step.calls.count(call) > 1:
-                problem = f"the id {call!r} names two calls"
+                problem = f"the id {call!r} is used by two calls"
                 found.append(Violation("duplicate_id", step.position, problem, source))
         asked = step
     return found

@@ -106,10 +106,10 @@ def _refused_tools(tools: list[Any]) -> Iterator[Violation]:
         schema = at(tool, "input_schema")
         # Only the caller's own tools have a schema; tools without one are the provider's.
         if schema is not None and not TOOL_NAMES.accept(at(tool, "name")):
-            problem = f"the name {at(tool, 'name')!r} has other characters than a-z A-Z 0-9 _ -"
+            problem = f"the name {at(tool, 'name')!r} has characters other than a-z A-Z 0-9 _ -"
             yield Violation("name", None, problem, _NAMES)
         if any(at(schema, choice) is not None for choice in ("oneOf", "allOf", "anyOf")):
-            problem = f"the schema of {text_at(tool, 'name')!r} is a choice at its top"
+            problem = f"the schema of {text_at(tool, 'name')!r} has a choice at its top level"
             yield Violation("tools", None, problem, _ONE_OF)
 
 
@@ -143,7 +143,7 @@ def _find_refused_settings(request: Any) -> Iterator[Violation]:
         yield from _forced(request)
     marks = sum(at(block, "cache_control") is not None for block in _cacheable(request))
     if marks > _MOST_MARKS:
-        problem = f"{marks} blocks have cache_control, and {_MOST_MARKS} may"
+        problem = f"{marks} blocks have cache_control, but only {_MOST_MARKS} may"
         yield Violation("cache", None, problem, _MARKS)
 
 
@@ -210,9 +210,13 @@ def _refused_block(position: int, role: Any, block: Any) -> Iterator[Violation]:
     elif kind == "text" and not _has_text(block, role):
         yield Violation("empty_content", position, "a block of text has no text", _BLANK)
     elif role != "assistant" and kind in _ASSISTANTS_ONLY:
-        yield Violation("role", position, f"a {kind} block is for assistants only", _SCHEMA)
+        yield Violation(
+            "role", position, f"a {kind} block is only allowed in an assistant message", _SCHEMA
+        )
     elif role != "user" and kind == "tool_result":
-        yield Violation("role", position, "a tool_result block is for users only", _SCHEMA)
+        yield Violation(
+            "role", position, "a tool_result block is only allowed in a user message", _SCHEMA
+        )
     elif kind in _SIGNED and not text_at(block, _SIGNED[kind]):
         problem = f"a {kind} block lacks its {_SIGNED[kind]}"
         yield Violation("thinking", position, problem, _THINKING)
@@ -236,7 +240,7 @@ def _has_text(block: Any, role: Any) -> bool:
 def _refused_call(position: int, block: Any) -> Iterator[Violation]:
     call_id = at(block, "id")
     if not (isinstance(call_id, str) and _ID.fullmatch(call_id)):
-        problem = f"the id {call_id!r} has other characters than a-z A-Z 0-9 _ -, or none"
+        problem = f"the id {call_id!r} has characters other than a-z A-Z 0-9 _ -, or none"
         yield Violation("id", position, problem, _IDS)
     if not text_at(block, "name"):
         problem = f"the call {call_id!r} names no tool"
@@ -254,7 +258,7 @@ def _find_misplaced(messages: list[Any]) -> Iterator[Violation]:
         if not (at(message, "role") == "system" and directive_only(message))
     ]
     if not spoken:
-        yield Violation("first_message", None, "nobody says anything", _SILENCE)
+        yield Violation("first_message", None, "no message has any content", _SILENCE)
     for place, (position, message) in enumerate(spoken):
         if at(message, "role") == "system":
             before = spoken[place - 1][1] if place else None
@@ -328,13 +332,13 @@ def _empty(turn: _Turn, last: bool) -> Iterator[Violation]:
     A message may be empty if another message of its turn is not.
     """
     if turn.silent and not (last and turn.role == "assistant"):
-        yield Violation("empty_content", turn.position, f"the {turn.role} says nothing", _EMPTY)
+        yield Violation("empty_content", turn.position, f"the {turn.role} message is empty", _EMPTY)
 
 
 def _late_results(turn: _Turn) -> Iterator[Violation]:
     results = turn.ids("tool_result", "tool_use_id")
     if results and at(turn.blocks[0], "type") != "tool_result":
-        problem = f"something stands before the result of {results[0]!r}"
+        problem = f"other content precedes the result of {results[0]!r}"
         yield Violation("order", turn.position, problem, _RESULTS_FIRST)
 
 
@@ -363,5 +367,7 @@ def _thoughtless(turns: Sequence[_Turn]) -> Iterator[Violation]:
         elif not turn.ids("tool_result", "tool_use_id"):
             break
     if asking.blocks and at(asking.blocks[0], "type") not in ("thinking", "redacted_thinking"):
-        problem = "thinking is asked for, and the reply with the calls does not start with it"
+        problem = (
+            "thinking is enabled, but the reply with the calls does not start with a thinking block"
+        )
         yield Violation("thinking", asking.position, problem, _THOUGHTLESS)

@@ -75,7 +75,12 @@ def _first_message(body: Any, messages: list[Any]) -> Iterator[Violation]:
     empty = isinstance(at(body, "messages"), list) and not roles
     if empty or (roles and roles[0] == "assistant"):
         source = "https://github.com/pydantic/pydantic-ai/issues/4495"
-        yield Violation("first_message", 0 if messages else None, "no user begins it", source)
+        yield Violation(
+            "first_message",
+            0 if messages else None,
+            "it does not begin with a user message",
+            source,
+        )
 
 
 def _roles(_: Any, messages: list[Any]) -> Iterator[Violation]:
@@ -128,7 +133,7 @@ def _documents(_: Any, messages: list[Any]) -> Iterator[Violation]:
     for name, times in names.items():
         if times > 1:
             source = "https://github.com/maximhq/bifrost/issues/7003"
-            yield Violation("media", None, f"{name!r} names {times} documents", source)
+            yield Violation("media", None, f"{times} documents are named {name!r}", source)
 
 
 def _documents_in(blocks: list[Any]) -> list[str]:
@@ -170,7 +175,9 @@ def _families(body: Any, messages: list[Any]) -> Iterator[Violation]:
             yield Violation("part", position, problem, source)
         if wants_results_first(model) and says_before_results(message):
             source = "https://github.com/nulib/dc-api-v2/pull/296"
-            yield Violation("order", position, "a result is not at the beginning", source)
+            yield Violation(
+                "order", position, "a result is not at the start of its message", source
+            )
 
 
 def _check_block(block: Any, role: str, position: int) -> Iterator[Violation]:
@@ -185,11 +192,11 @@ def _check_block(block: Any, role: str, position: int) -> Iterator[Violation]:
     if isinstance(at(block, "toolResult"), dict):
         yield from _result(block["toolResult"], position)
     if role == "assistant" and any(at(block, kind) for kind in _USERS):
-        problem = "only a user's message holds images, documents and videos"
+        problem = "only a user message may contain images, documents and videos"
         yield Violation("media", position, problem, f"{_API}Message.html")
     if role == "user" and isinstance(at(block, "reasoningContent"), dict):
         source = "https://github.com/vercel/ai/issues/7034"
-        yield Violation("thinking", position, "a user's message holds reasoning", source)
+        yield Violation("thinking", position, "a user message contains reasoning", source)
     yield from _document(block, position)
 
 
@@ -197,7 +204,7 @@ def _call(call: dict[str, Any], role: str, position: int) -> Iterator[Violation]
     source = f"{_API}ToolUseBlock.html"
     name, call_id = text_at(call, "name"), text_at(call, "toolUseId")
     if role != "assistant":
-        yield Violation("role", position, f"a {role} makes the call {call_id!r}", source)
+        yield Violation("role", position, f"a {role} message contains the call {call_id!r}", source)
     if not CALL_IDS.accept(call_id):
         yield Violation("id", position, f"{call_id!r} is not a valid call id", source)
     if not TOOL_NAMES.accept(name):
@@ -215,7 +222,7 @@ def _result(result: dict[str, Any], position: int) -> Iterator[Violation]:
     for part in items_at(result, "content"):
         if isinstance(part, dict) and "json" in part and not isinstance(part["json"], dict):
             source = "https://github.com/sigoden/aichat/issues/1542"
-            problem = f"the json of the result of {call_id!r} is not an object"
+            problem = f"the JSON of the result of {call_id!r} is not an object"
             yield Violation("arguments", position, problem, source)
         yield from _document(part, position)
 

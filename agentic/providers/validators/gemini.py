@@ -111,7 +111,7 @@ def _content_violations(turns: list[_Turn]) -> Iterator[Violation]:
             yield Violation("empty_content", turn.position, problem, _CONTENT)
         yield from _part_violations(turn.position, turn.parts)
     if len(turns) == 1 and turns[0].role == "model":
-        yield Violation("first_message", 0, "the only content is the model's", _SINGLE)
+        yield Violation("first_message", 0, "the only content is a model turn", _SINGLE)
 
 
 def _call_violations(turns: list[_Turn]) -> Iterator[Violation]:
@@ -122,7 +122,7 @@ def _call_violations(turns: list[_Turn]) -> Iterator[Violation]:
         if turn.position == 0:
             yield Violation("first_message", 0, "the conversation begins with a call", _ORDER)
         elif turns[turn.position - 1].role == "model":
-            problem = "a call follows the model's own turn, not a user's and not a result"
+            problem = "a call follows a model turn, not a user turn or a result"
             yield Violation("order", turn.position, problem, _ORDER)
         missing = len(turn.calls) - _answers(turns, turn.position)
         if missing > 0:
@@ -159,7 +159,7 @@ def _model_violations(turns: list[_Turn], model: str) -> Iterator[Violation]:
                 problem = "the first call of a step of the current turn has no thought signature"
                 yield Violation("thinking", turn.position, problem, _SIGNED)
     if _NO_PREFILL.search(model) and turns and turns[-1].role == "model":
-        problem = "the last content is the model's"
+        problem = "the last content is a model turn"
         yield Violation("prefill", turns[-1].position, problem, _LAST)
 
 

@@ -95,10 +95,10 @@ def _violation(
 def _message(position: int, message: Any) -> Iterator[Violation]:
     role = text_at(message, "role")
     if role not in _ROLES:
-        yield _violation("role", position, f"{role!r} is none of {', '.join(sorted(_ROLES))}")
+        yield _violation("role", position, f"{role!r} is not one of {', '.join(sorted(_ROLES))}")
     content = at(message, "content")
     if content in (None, []) and not (role == "assistant" and _speaks(message)):
-        yield _violation("empty_content", position, f"the {role} says nothing", _NULL_CONTENT)
+        yield _violation("empty_content", position, f"the {role} message is empty", _NULL_CONTENT)
     if role != "user" and any(at(part, "image_url") for part in items_at(message, "content")):
         yield _violation("media", position, f"an image in a message of role {role}", _IMAGES)
     for call in items_at(message, "tool_calls"):
@@ -165,7 +165,7 @@ def _steps(messages: list[Any]) -> Iterator[Step]:
 
 def _tools(tools: Any) -> Iterator[Violation]:
     if isinstance(tools, list) and len(tools) > _MAX_TOOLS:
-        yield _violation("tools", None, f"{len(tools)} tools, of which {_MAX_TOOLS} are allowed")
+        yield _violation("tools", None, f"{len(tools)} tools, but only {_MAX_TOOLS} are allowed")
     for tool in items_at({"tools": tools}, "tools"):
         function = at(tool, "function")
         if isinstance(function, dict) and not TOOL_NAMES.accept(text_at(function, "name")):
@@ -178,7 +178,7 @@ def _mistral(messages: list[Any]) -> Iterator[Violation]:
     for position, message in enumerate(messages):
         role = text_at(message, "role")
         if before == "tool" and role not in {"tool", "assistant"}:
-            problem = f"a message of role {role} follows a tool's"
+            problem = f"a {role} message follows a tool message"
             yield _violation("order", position, problem, _MISTRAL_ORDER)
         for call in items_at(message, "tool_calls"):
             if not _MISTRAL_ID.fullmatch(text_at(call, "id")):
@@ -186,7 +186,7 @@ def _mistral(messages: list[Any]) -> Iterator[Violation]:
                 yield _violation("id", position, problem, _MISTRAL_IDS)
         before = role
     if before == "assistant" and not at(messages, -1, "prefix"):
-        problem = "the last message is an assistant's, and no prefix"
+        problem = "the last message is an assistant message that is not marked as a prefix"
         yield _violation("prefill", len(messages) - 1, problem, _MISTRAL_LAST)
 
 

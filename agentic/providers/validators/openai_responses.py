@@ -102,7 +102,7 @@ def _duplicates(items: list[Any]) -> Iterator[Violation]:
         names += [(side, call_id_of(item))] if paired else []
         for what, name in names:
             if name and (what, name) in seen:
-                problem = f"the id {name!r} names a second {what}"
+                problem = f"the id {name!r} is used by a second {what}"
                 yield Violation("duplicate_id", position, problem, _DUPLICATE_SOURCE)
             seen.add((what, name))
             if what == "call" and ("output", name) in seen:
@@ -125,7 +125,7 @@ def _thinking(items: list[Any], *, openais: bool) -> Iterator[Violation]:
         follower = next(after, None)
         next_ = items[position + 1] if follower is not None else None
         if follower is None or not _is_products(follower) or _is_of_another(item, next_):
-            problem = f"the reasoning {own!r} is without the item that followed it"
+            problem = f"the reasoning {own!r} is not followed by the item that it came with"
             yield Violation("thinking", position, problem, _REASONING_SOURCE)
 
 
@@ -139,7 +139,7 @@ def _unsealed(items: list[Any]) -> Iterator[Violation]:
     """Find reasoning that is neither stored nor encrypted in the request."""
     for position, item in enumerate(items):
         if is_unsealed(item):
-            problem = f"nothing is stored, and the reasoning {item['id']!r} is not encrypted here"
+            problem = f"store is false, and the reasoning {item['id']!r} has no encrypted content"
             yield Violation("thinking", position, problem, _UNSEALED_SOURCE)
 
 
@@ -226,14 +226,16 @@ def _check_tools(tools: Any) -> Iterator[Violation]:
 def _message(position: int, item: Mapping[str, Any]) -> Iterator[Violation]:
     role, content = at(item, "role"), at(item, "content")
     if not isinstance(role, str) or role not in _ROLES:
-        yield Violation("role", position, f"the role {role!r} is none of this API", _ROLE_SOURCE)
+        yield Violation(
+            "role", position, f"the role {role!r} does not exist in this API", _ROLE_SOURCE
+        )
         return
     if not isinstance(content, str | list):
         yield Violation("empty_content", position, "the message has no content", _CONTENT_SOURCE)
     refused = _INPUT_PARTS if role == "assistant" else _OUTPUT_PARTS
     for kind in (text_at(part, "type") for part in items_at(content)):
         if kind in _CHAT_PARTS:
-            problem = f"a part of type {kind!r} is one of chat completions"
+            problem = f"a part of type {kind!r} belongs to Chat Completions"
             yield Violation("part", position, problem, _CHAT_SOURCE)
         if kind in refused:
             problem = f"a part of type {kind!r} is in a message of the role {role!r}"

@@ -120,7 +120,7 @@ def test_a_tool_that_fails_is_shown_with_its_reason(agentic: Any, agent: Path) -
     [
         ("/foo", "There is no /foo. There are /context, /summarize, /undo, /history, /model,"),
         ("/history many", "/history takes a number of messages, such as /history 50, not 'many'."),
-        ("/undo", "there is no summary to take back"),
+        ("/undo", "there is no summary to undo"),
         ("/model nope:x", "No module named 'nope'"),
         ("/summarize", "Nothing was summarized: "),
     ],

@@ -63,7 +63,7 @@ Summarization Triggers (N messages OR K tokens)
   Tokens:   1,339 / 128,000 (1%)
            [░░░░░░░░░░░░░░░░░░░░]
 > /undo
-In the context again: 2 messages and the summary before.
+Back in the context: 2 messages and the summary before.
 > /context
 Context Status
   Last summary: 4 messages → 644 tokens
@@ -75,7 +75,7 @@ Summarization Triggers (N messages OR K tokens)
   Tokens:   1,896 / 128,000 (1%)
            [░░░░░░░░░░░░░░░░░░░░]
 > /undo
-In the context again: 4 messages.
+Back in the context: 4 messages.
 >
 To continue: agentic chat agent.yaml --session work
 """
