@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from agentic.context.digest._section import MAIN, STORED_CHARS, Line, Section
+from agentic.context.digest._section import STORED_CHARS, Line, Section
 from agentic.context.digest._shell import split_command
 from agentic.context.digest._text import LINE, PARAGRAPH, cut, one_line
 from agentic.context.digest._turns import ENDS, TRACEBACK, Called, Words, exit_codes
@@ -118,7 +118,6 @@ class Status(Section[_State]):
     heading = "Where things stand"
     noun = "items"
     takes = ("request", "reply", "call")
-    share = MAIN
     record = _State
     commands: Commands = attrs.field(kw_only=True)
     """The section that knows which commands failed and did not succeed later."""

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 
 import attrs
 
-from agentic.context.digest._section import MAIN, Line, Section
+from agentic.context.digest._section import Line, Section
 from agentic.context.digest._shell import Effect, What, effects, is_path, patch_effects
 from agentic.context.digest._turns import Called
 
@@ -54,7 +54,6 @@ class Files(Section[File]):
     heading = "Files changed"
     noun = "folders"
     takes = ("call",)
-    share = MAIN
     is_complete = True
     record = File
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from agentic.context.digest._section import MAIN, Line, Section
+from agentic.context.digest._section import Line, Section
 from agentic.context.digest._text import PARAGRAPH, cut, one_line
 from agentic.context.digest._turns import Words
 
@@ -47,7 +47,6 @@ class Requests(_Quotes):
     heading = "What the user asked"
     noun = "requests"
     takes = ("request",)
-    share = MAIN
     is_complete = True
 
 
@@ -65,4 +64,3 @@ class FormerSummaries(_Quotes):
     heading = "Former summary"
     noun = "summaries"
     takes = ("summary",)
-    share = MAIN

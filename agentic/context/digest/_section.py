@@ -9,12 +9,10 @@ import attrs
 from agentic.context.digest._text import PARAGRAPH, cut
 from agentic.context.digest._turns import Kind
 
-__all__ = ["MAIN", "STORED_CHARS", "Line", "Section"]
+__all__ = ["STORED_CHARS", "Line", "Section"]
 
 R = TypeVar("R", bound=attrs.AttrsInstance)
 
-MAIN, SIDE = 0.18, 0.04
-"""Shares of the room. Main sections seldom need all of theirs; the index gets the rest."""
 STORED_CHARS = 4000
 """The largest length of a text in the notes: a page, which is more than any section shows."""
 
@@ -50,7 +48,6 @@ class Section(Generic[R]):
     takes: ClassVar[tuple[Kind, ...]]
     """The kinds of turns that it reads."""
     record: ClassVar[type[Any]]
-    share: ClassVar[float] = SIDE
     is_complete: ClassVar[bool] = False
     """Whether a successor needs every line, at least in short form."""
 
