@@ -6,6 +6,7 @@ as changed.
 
 import posixpath
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 
@@ -21,8 +22,6 @@ MAX_NAMES = 10
 """The most files of a folder in one line. If there is no room for a line, all of it is left out, so
 lines must not be too long."""
 
-# Folders of temporary files, and the user's home, which is not part of the project.
-_OUTSIDE = ("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "~/")  # noqa: S108
 _PATCHING = re.compile(r"^patching file '?([^'\n]+)", re.MULTILINE)
 """What `patch` prints. The patch itself may be in a file that was written much earlier."""
 _OF_TOOLS: Mapping[str | None, What] = {
@@ -42,9 +41,9 @@ class File:
     @property
     def story(self) -> str:
         """What happened to it, in parentheses; empty if it was only read."""
-        edited = "edited" if self.edits == 1 else f"edited {self.edits}x" if self.edits else ""
-        told = [self.state] if self.state == "deleted" else [self.state, edited]
-        return f" ({', '.join(filter(None, told))})" if any(told) else ""
+        edited = f"edited {self.edits}x" if self.edits > 1 else "edited" * self.edits
+        told = ", ".join(filter(None, [self.state, edited]))
+        return f" ({told})" if told else ""
 
 
 @attrs.define
@@ -68,36 +67,27 @@ class Files(Section[File]):
         return self.by_folder(was_changed=True)
 
     def by_folder(self, *, was_changed: bool) -> Iterator[Line]:
-        """Yield lines with paths relative to the common folder; files outside the project last."""
-        inside = [path for path in self.known if path[0] == "/" and not path.startswith(_OUTSIDE)]
-        shared = {posixpath.dirname(path) for path in inside}
-        base = posixpath.commonpath(shared).rstrip("/") + "/" if len(shared) > 1 else ""
-        folders: dict[str, list[str]] = {}
-        newest = [*self.known][::-1]
-        for path in sorted(newest, key=lambda path: path.startswith(_OUTSIDE)):
-            if bool(self.known[path].story) == was_changed:
-                folders.setdefault(posixpath.dirname(path.removeprefix(base)), []).append(path)
-        for folder, paths in folders.items():
+        """Yield lines with the files of a folder, newest first."""
+        folders = defaultdict(list)
+        for path, file in reversed(self.known.items()):
+            if bool(file.story) == was_changed:
+                folder, name = posixpath.split(path)
+                folders[folder].append(name + file.story)
+        for folder, names in folders.items():
             prefix = f"{folder.rstrip('/')}/: " if folder else ""
-            for at in range(0, len(paths), MAX_NAMES):
-                some = paths[at : at + MAX_NAMES]
-                short = ", ".join([posixpath.basename(path) for path in some])
-                told = [posixpath.basename(path) + self.known[path].story for path in some]
-                yield Line(prefix + ", ".join(told), prefix + short)
+            for at in range(0, len(names), MAX_NAMES):
+                yield Line(prefix + ", ".join(names[at : at + MAX_NAMES]))
 
     def _apply(self, path: str, what: What) -> None:
-        known = self.known.get(path)
-        if what in {"written", "changed"}:
-            is_new = what == "written" and known is None
-            file = self.known[path] = self.known.pop(path, File())
-            file.edits += not is_new
-            file.state = "new" if is_new else file.state.replace("deleted", "")
-        elif what != "read":
+        if what in {"deleted", "reverted"}:
             for each in self._named(path, what):
                 self._undo(each, what)
-        elif known is None or not known.story:
-            self.known.pop(path, None)
-            self.known[path] = File()
+            return
+        is_new = what == "written" and path not in self.known
+        file = self.known[path] = self.known.pop(path, File())
+        if what != "read":
+            file.edits += not is_new
+            file.state = "new" if is_new else file.state.replace("deleted", "")
 
     def _undo(self, path: str, what: What) -> None:
         """Delete a file, or restore it as `git` does, which does not affect new files."""
@@ -109,22 +99,20 @@ class Files(Section[File]):
 
     def _named(self, path: str, what: What) -> list[str]:
         """Return the known files that match a path, a folder or a pattern."""
-        if path == ".":
-            return [each for each in self.known if not each.startswith(_OUTSIDE)]
-        below = f"{path}/"
+        pattern, below = "*" if path == "." else path, f"{path}/"
         found = [
             each
             for each in self.known
-            if each == path or each.startswith(below) or fnmatchcase(each, path)
+            if each == path or each.startswith(below) or fnmatchcase(each, pattern)
         ]
         # Of files that were not seen before, only one deleted by its name is worth reporting.
-        is_file = "." in posixpath.basename(path)[1:] and not fnmatchcase(path, "*[*?[]*")
+        is_file = "." in posixpath.basename(path)[1:] and "*" not in path
         return found or [path] * (what == "deleted" and is_file)
 
     def _key(self, path: str) -> str:
         """Return the path by which a file is known, so that absolute and relative paths match."""
         path = posixpath.normpath(path)
-        if path in self.known or f"{path}/".startswith(_OUTSIDE):
+        if path in self.known:
             return path
         if path.startswith("/"):
             below = [path[at + 1 :] for at, mark in enumerate(path) if mark == "/"]
