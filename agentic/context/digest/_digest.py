@@ -26,7 +26,7 @@ __all__ = ["Digest"]
 _Sections: TypeAlias = dict[str, Section[Any]]
 
 _TOOL = re.compile(r"[\w.-]{1,128}")
-_NOTES, _VERSION = "digest", 3
+_NOTES, _VERSION = "digest", 4
 """The key and the format version of the notes. Notes of another version are not read; the text of
 such a digest is quoted instead."""
 

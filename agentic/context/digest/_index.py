@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-from agentic.context.digest._section import Line, Section
+from agentic.context.digest._section import Line, Quote, Section
 from agentic.context.digest._text import LINE, cut, tidy
 from agentic.context.digest._turns import Called, Words
 
@@ -32,19 +32,13 @@ _BLANKS = str.maketrans(dict.fromkeys(_SEPARATORS, " ") | {"\n": "\n"})
 _NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9_]|[^\W0-9_][0-9]|[0-9]{4}")
 
 
-@attrs.frozen
-class _Chosen:
-    """The record of a chosen line; it has no data except its key, the line itself."""
-
-
 @attrs.define
-class Index(Section[_Chosen]):
+class Index(Section[Quote]):
     """The lines of a conversation, from which `choose` selects the best."""
 
     heading = "Last seen, newest first"
     noun = "lines"
     takes = ("request", "reply", "summary", "call")
-    record = _Chosen
     _texts: list[tuple[str, int]] = attrs.field(factory=list)
     """Texts, each with the weight of a mention in it."""
     _mentions: Counter[str] = attrs.field(factory=Counter)
@@ -84,7 +78,7 @@ class Index(Section[_Chosen]):
                 room -= size
                 chosen.append(at)
         lines = list(dict.fromkeys(self._seen[at][0] for at in sorted(chosen)))
-        self.known = {line: _Chosen() for line in reversed(lines)}
+        self.known = {line: Quote() for line in reversed(lines)}
         return lines
 
     def _read(self, texts: list[tuple[str, int]], left: int) -> None:

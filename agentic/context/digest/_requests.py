@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 
-import attrs
-
-from agentic.context.digest._section import Line, Section
+from agentic.context.digest._section import Line, Quote, Section
 from agentic.context.digest._text import PARAGRAPH, cut, one_line
 from agentic.context.digest._turns import Words
 
@@ -15,30 +13,19 @@ _OPENING = 52
 texts it is a paragraph."""
 
 
-@attrs.define
-class _Quote:
-    ref: str
-    """The reference of the message that is quoted; empty for a summary."""
-    times: int
-
-
-class _Quotes(Section[_Quote]):
-    record = _Quote
-
+class _Quotes(Section[Quote]):
     def take(self, turn: Words) -> None:
         """Add a text; if it occurred before, it moves to the end."""
         if text := turn.text.strip():
-            former = self.known.pop(text, None)
-            self.known[text] = _Quote(turn.ref, former.times + 1 if former else 1)
+            self.known.pop(text, None)
+            self.known[text] = Quote(turn.ref)
 
     def lines(self) -> Iterator[Line]:
         """Yield the texts, oldest first. The newest ranks highest, followed by the first."""
         newest = len(self.known) - 1
         for at, (text, quote) in enumerate(self.known.items()):
-            times = f" ({quote.times} times)" if quote.times > 1 else ""
             least = _OPENING if self.is_complete and 0 < at < newest else PARAGRAPH
-            short = cut(one_line(text), least) + times
-            yield Line(text + times, short, at or newest - 0.5, quote.ref)
+            yield Line(text, cut(one_line(text), least), 2 * at or 2 * newest - 1, quote.ref)
 
 
 class Requests(_Quotes):

@@ -9,9 +9,7 @@ import attrs
 from agentic.context.digest._text import PARAGRAPH, cut
 from agentic.context.digest._turns import Kind
 
-__all__ = ["STORED_CHARS", "Line", "Section"]
-
-R = TypeVar("R", bound=attrs.AttrsInstance)
+__all__ = ["STORED_CHARS", "Line", "Quote", "Section"]
 
 STORED_CHARS = 4000
 """The largest length of a text in the notes: a page, which is more than any section shows."""
@@ -34,6 +32,17 @@ class Line:
 
 
 @attrs.define
+class Quote:
+    """What is known of a quoted text besides the text itself."""
+
+    ref: str = ""
+    """The reference of its message, if it is the text of one."""
+
+
+R = TypeVar("R", bound=attrs.AttrsInstance)
+
+
+@attrs.define
 class Section(Generic[R]):
     """Reads a conversation into records.
 
@@ -47,7 +56,7 @@ class Section(Generic[R]):
     """What its lines are called, in the plural."""
     takes: ClassVar[tuple[Kind, ...]]
     """The kinds of turns that it reads."""
-    record: ClassVar[type[Any]]
+    record: ClassVar[type[Any]] = Quote
     is_complete: ClassVar[bool] = False
     """Whether a successor needs every line, at least in short form."""
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import attrs
 
 from agentic.context.digest._harness import refusal
-from agentic.context.digest._section import Line, Section
+from agentic.context.digest._section import Line, Quote, Section
 from agentic.context.digest._text import PARAGRAPH, one_line, sentences
 from agentic.context.digest._turns import Called, Words
 
@@ -40,6 +40,7 @@ words."""
 _LIST = [
     cue if cue >= _UNSPACED else f" {cue}" for cues in _CUES.values() for cue in cues.split(", ")
 ]
+_REFUSED = "The user refused"
 _MOST = 30
 """The number of statements after which the search stops: several times what 2,000 tokens show."""
 _WHOLE = re.compile(r"(?![a-z]).*[.!。！][\"'`)]?")  # noqa: RUF001
@@ -47,18 +48,12 @@ _WHOLE = re.compile(r"(?![a-z]).*[.!。！][\"'`)]?")  # noqa: RUF001
 
 
 @attrs.define
-class _Statement:
-    is_refusal: bool
-
-
-@attrs.define
-class Statements(Section[_Statement]):
+class Statements(Section[Quote]):
     """Sentences with a cue, each listed once. Replies are searched from the newest back."""
 
     heading = "Decided and found"
     noun = "statements"
     takes = ("reply", "call")
-    record = _Statement
     _texts: list[str] = attrs.field(factory=list)
     """The replies since the last search."""
 
@@ -69,13 +64,13 @@ class Statements(Section[_Statement]):
         elif (reason := refusal(turn.output)) is not None:
             self._search()
             why = f': "{one_line(reason)}"' if reason else ""
-            self.known[f"The user refused {turn.label}{why}."] = _Statement(is_refusal=True)
+            self.known[f"{_REFUSED} {turn.label}{why}."] = Quote()
 
     def lines(self) -> Iterator[Line]:
         """Yield the statements, oldest first. Refusals rank highest, then newer statements."""
         self._search()
-        for age, (text, statement) in enumerate(self.known.items()):
-            yield Line(text, rank=statement.is_refusal * len(self.known) + age)
+        for age, text in enumerate(self.known):
+            yield Line(text, rank=text.startswith(_REFUSED) * len(self.known) + age)
 
     def _search(self) -> None:
         """Add the statements since the last search; if there are many, only the newest."""
@@ -85,7 +80,7 @@ class Statements(Section[_Statement]):
         self._texts.clear()
         for text in reversed(found):
             self.known.pop(text, None)
-            self.known[text] = _Statement(is_refusal=False)
+            self.known[text] = Quote()
 
 
 def statements(text: str) -> Iterator[str]:

@@ -71,7 +71,7 @@ def test_without_its_notes_a_digest_is_quoted() -> None:
 
 def test_notes_of_another_version_are_not_read() -> None:
     """The text beside them is quoted."""
-    other = ContextSummary("The text.", 1, notes={"digest": {"v": 2, "requests": []}})
+    other = ContextSummary("The text.", 1, notes={"digest": {"v": 3, "requests": []}})
 
     got = asyncio.run(Digest().compact([other.to_message()]))
 

@@ -145,7 +145,7 @@ def test_two_generations_say_what_one_says(messages: list[Message], data: st.Dat
 def test_damaged_notes_are_passed_over(plain: object) -> None:
     """A store may hold anything under our name."""
     found = plain if isinstance(plain, dict) else {"index": plain}
-    notes = {"digest": {**found, "v": 3}}
+    notes = {"digest": {**found, "v": 4}}
     former = ContextSummary("Gone.", 1, notes=notes).to_message()
 
     assert "- Go on." in digest([former, Message("user", "Go on.")])
