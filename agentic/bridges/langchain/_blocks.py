@@ -152,8 +152,9 @@ def _thinking_of(block: Any) -> str:
 def _media_of(block: Any) -> Media:
     """Read an image, a sound, a video or a file, whichever provider's form it has."""
     kind = text_at(block, "type")
-    # The fields are in the block itself, or in an object that is named after it or `source`.
-    inner = next((at(block, key) for key in ("source", kind) if at(block, key)), None)
+    # The fields are in the block itself, or in an object of this name; OpenAI has an address there.
+    names = ("source", kind, "image_url")
+    inner = next((at(block, name) for name in names if at(block, name)), None)
     if isinstance(inner, str):
         inner = {"url": inner}
     fields = {**inner, **block} if isinstance(inner, Mapping) else dict(block)

@@ -34,7 +34,7 @@ from agentic.messages import (
     from_plain,
     to_plain,
 )
-from agentic.providers.kit import native_payload, plain, text_at
+from agentic.providers.kit import native_payload, plain, replace_surrogates, text_at
 from agentic.usage import Usage
 
 __all__ = ["edit", "from_message", "read_message", "to_message"]
@@ -52,7 +52,7 @@ _ROLES: Mapping[str, Role] = {
     "system": "system",
     "tool": "tool",
 }
-_OURS = ("pinned", "timestamp", "summary", "extra", "id")
+_OURS = ("pinned", "timestamp", "summary", "usage")
 _THINKING = "reasoning_content"
 """Where the packages of several vendors put thinking that they do not send back."""
 
@@ -85,11 +85,12 @@ def from_message(message: Message, /) -> list[BaseMessage]:
     [HumanMessage(content='Why?', additional_kwargs={}, response_metadata={})]
 
     An unchanged result of `to_message` returns an equal message of LangChain. Arguments that are
-    not a JSON object become `invalid_tool_calls`.
+    not a JSON object become `invalid_tool_calls`. A lone surrogate becomes U+FFFD.
     """
     payload = native_payload(message, _NAME, _read_payload)
     if payload is not None:
         return messages_from_dict([payload])
+    message = _encodable(message)
     return list(_tool_messages(message)) if message.role == "tool" else [_message(message)]
 
 
@@ -167,9 +168,9 @@ def _read_ours(ours: Mapping[str, Any], role: Role) -> dict[str, Any]:
     known = {key: ours[key] for key in _OURS if key in ours}
     if role != "system":
         known.pop("summary", None)
-    extra = known.pop("extra", {})
     read = from_plain({"role": role, **known})
-    return {key: getattr(read, key) for key in known} | ({"extra": extra} if extra else {})
+    extra = {"extra": ours["extra"]} if ours.get("extra") else {}
+    return {key: getattr(read, key) for key in known} | extra
 
 
 def _usage(found: Mapping[str, Any] | None) -> Usage | None:
@@ -192,6 +193,13 @@ def _read_payload(payload: Any) -> Message | None:
         return read_message(messages_from_dict([payload])[0])
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def _encodable(message: Message) -> Message:
+    """Return a message that can be sent: the same one unless it has a lone surrogate."""
+    stored = to_plain(message.replace())
+    clean = replace_surrogates(stored)
+    return message if clean is stored else from_plain(clean)
 
 
 def _message(message: Message) -> BaseMessage:
@@ -241,7 +249,9 @@ def _plain_result(result: ToolResult) -> ToolResult:
 def _write_ours(message: Message) -> dict[str, Any]:
     """Return `additional_kwargs` with what LangChain has no field for."""
     stored = to_plain(message)
-    ours = {key: stored[key] for key in _OURS if key in stored and key != "id"}
+    ours = {key: stored[key] for key in _OURS if key in stored}
+    if message.role == "assistant":
+        ours.pop("usage", None)  # this one has a field
     if message.extra:
         ours["extra"] = dict(message.extra)
     return {_KEY: ours} if ours else {}

@@ -107,7 +107,7 @@ class Parts:
         ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def parts() -> type[Parts]:
     """Return what the tests of this bridge need."""
     return Parts
