@@ -139,9 +139,10 @@ def _from_xml(text: str) -> Iterator[Message]:
 
 
 def _from_prefixes(text: str) -> Iterator[Message]:
+    text = text.removesuffix("\n</messages>")  # the prompt ends with it
     starts = list(_PREFIX.finditer(text))
     ends = [*(found.start() - 1 for found in starts[1:]), len(text)]
-    for found, end in zip(starts, ends, strict=True):
+    for found, end in zip(starts, ends, strict=False):
         content = text[found.end() : end]
         written = _PREFIX_CALLS.search(content) if found.group(1) == "AI" else None
         calls = _literal(written.group()) if written else []

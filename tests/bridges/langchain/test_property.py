@@ -138,7 +138,11 @@ def test_providers_accept_what_is_sent(
 ) -> None:
     """LangChain's own packages take it, and it follows the rules of the wires that they write."""
     agent = _Agent(parts, window)
-    conversation = [attrs.evolve(m, media=()) for m in conversation]  # one refuses sounds
+    # One refuses sounds, and a blank message that has no neighbour to be joined with.
+    conversation = [
+        attrs.evolve(m, media=(), content=m.content if m.content.strip() else "words")
+        for m in conversation
+    ]
     system = [m for m in conversation if m.role == "system"]
     items = _in_their_form([m for m in conversation if m.role != "system"])
     given = [*_in_their_form(system), *items, HumanMessage("the request")]
