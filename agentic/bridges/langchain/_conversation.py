@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import attrs
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from agentic.bridges.langchain._messages import edit, from_message, read_message
 from agentic.context.view import View
@@ -103,7 +103,7 @@ class Conversation:
                 summary = message.content
                 continue
             place, items = self._write_one(message, before, former)
-            is_reply = isinstance(items[0], AIMessage) if items else False
+            is_reply = message.role == "assistant"
             if is_reply and after_reply and place != before + 1:
                 written.append(HumanMessage(_GO_ON))
             written += items
@@ -232,14 +232,13 @@ def _is_of(
 
 def _facts_of(message: BaseMessage) -> _Facts:
     """Return what tells a message from another; ids are new wherever they were not stored."""
-    if isinstance(message, HumanMessage | SystemMessage):
-        return message.type, message.content
+    fields = message.__dict__  # a pydantic model takes 5 us to say that it lacks an attribute
     return (
-        message.type,
-        message.content,
-        getattr(message, "tool_calls", None),
-        getattr(message, "invalid_tool_calls", None),
-        getattr(message, "tool_call_id", None),
+        fields["type"],
+        fields["content"],
+        fields.get("tool_calls"),
+        fields.get("invalid_tool_calls"),
+        fields.get("tool_call_id"),
     )
 
 

@@ -1,0 +1,60 @@
+"""What the middleware costs: nothing is read or counted twice."""
+
+import time
+from typing import Any
+
+import attrs
+from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from agentic.tokens import CharCounter
+
+
+@attrs.define
+class Counting:
+    """A counter that keeps what it counted."""
+
+    counted: list[str] = attrs.field(factory=list)
+
+    def count(self, text: str, /) -> int:
+        """Count a text."""
+        self.counted.append(text)
+        return CharCounter().count(text)
+
+
+def _ask(parts: Any, middleware: Any, items: list[BaseMessage], state: dict[str, Any]) -> Any:
+    request = ModelRequest(model=parts.model(), messages=items, state=state)
+    done = middleware.wrap_model_call(request, lambda _: ModelResponse(result=[AIMessage("So.")]))
+    return done.command.update
+
+
+def test_a_turn_reads_only_what_is_new(parts: Any) -> None:
+    """Over 200 turns each text is counted once, though every second list is loaded anew."""
+    counter, serde = Counting(), JsonPlusSerializer()
+    middleware = parts.middleware(20_000, counter=counter)
+    items: list[BaseMessage] = []
+    state: dict[str, Any] = {}
+    for number in range(200):
+        items += parts.exchange(number, calls=1)
+        given = serde.loads_typed(serde.dumps_typed(items)) if number % 2 else items
+        state = _ask(parts, middleware, given, state)
+
+    texts = [text for text in counter.counted if text[:1] in "uar" and " " in text]
+    assert len(texts) == len(set(texts)) == 600
+    (conversation,) = middleware._pool._live
+    assert len(conversation.messages) == len(items) == 800
+
+
+def test_a_turn_at_2000_messages_takes_little_time(parts: Any) -> None:
+    """Processor time; five times what it takes here, so that only a slip is noticed."""
+    middleware = parts.middleware(10_000_000)
+    items = [m for number in range(500) for m in parts.exchange(number, calls=1)]
+    state = _ask(parts, middleware, items, {})
+    started = time.process_time()
+
+    for number in range(20):
+        items = [*items, *parts.exchange(number, calls=1)]
+        state = _ask(parts, middleware, items, state)
+
+    assert (time.process_time() - started) / 20 < 0.010
