@@ -154,7 +154,7 @@ class ContextMeter:
             "factor": self.factor,
             "whole_factor": self._whole_factor,
             "hidden_tokens": self._hidden_tokens,
-            "growth": self._growth,
+            "growth": list(self._growth),
             "smallest": self._smallest,
             "reported_messages": len(self._reported),
             "reported_digest": digest(self._reported) if self._reported else "",

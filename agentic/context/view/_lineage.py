@@ -89,7 +89,7 @@ class Generation:
             "kept": list(self.kept),
             "lead": self.lead,
             "summary": None if self.summary is None else to_plain(self.summary),
-            "reason": self.reason,
+            "reason": str(self.reason),
             "prefix": self.digest,
             **({"shown": self.shown} if self.shown else {}),
         }

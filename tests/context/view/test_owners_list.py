@@ -211,6 +211,23 @@ def test_state_replaces_the_process() -> None:
     assert len(json.dumps(owner.view.state())) < 4_000
 
 
+def test_state_has_only_the_types_of_json() -> None:
+    """A store that keeps types, such as msgpack or pickle, has to know none of ours."""
+    owner = _Owner()
+    owner.do("grow", 20, tool=True)
+    owner.view.prepare_sync(owner.talk)
+    found: set[type] = set()
+    waiting: list[Any] = [owner.view.state()]
+    while waiting:
+        value = waiting.pop()
+        found.add(type(value))
+        waiting += [*value, *value.values()] if isinstance(value, dict) else ()
+        waiting += value if isinstance(value, list) else ()
+
+    assert owner.view.state()["compaction"]["reason"] == "window"
+    assert found <= {dict, list, str, int, float, bool, type(None)}
+
+
 def test_adopted_view_is_not_summarized_again() -> None:
     """The loop `h = view.prepare(h).messages` is legal, too."""
     owner = _Owner()
