@@ -190,7 +190,7 @@ class ContextBudget(AbstractCapability[_Deps]):
     def _read(self, known: _Conversation, given: list[ModelMessage]) -> None:
         """Read the messages; a summary that another process noted in them is used."""
         known.history.read(given, known.view.covered)
-        state = known.history.state
+        state = known.history.new_state
         if state is None or state == known.adopted:
             return
         known.adopted = state

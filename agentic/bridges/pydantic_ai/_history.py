@@ -65,8 +65,8 @@ class History:
     """The messages that it was read as; always the same list."""
     reads: int = attrs.field(default=0, init=False)
     """How many of the framework's messages were converted, ever."""
-    state: dict[str, Any] | None = attrs.field(default=None, init=False)
-    """The latest state of a View found in the metadata of the messages."""
+    new_state: dict[str, Any] | None = attrs.field(default=None, init=False)
+    """The state of a View in the metadata of what the latest `read` converted; the last one."""
     _units: list[_Unit] = attrs.field(factory=list, init=False)
     _by_object: dict[int, _Unit] = attrs.field(factory=dict, init=False)
     """The unit of each message, by its object id."""
@@ -91,6 +91,7 @@ class History:
         Raises:
             ConfigError: a new item is no message of the framework.
         """
+        self.new_state = None
         same = self._count_same(given, covered)
         former = self._units[same:]
         self._forget(same)
@@ -173,7 +174,7 @@ class History:
                 self._by_id[reading.message.id] = unit, reading
         state = ours(given.metadata)
         if isinstance(state, dict):
-            self.state = state
+            self.new_state = state
 
     def _stretches(self, sent: list[Message]) -> Iterator[tuple[_Unit | None, list[Message]]]:
         """Split a view into stretches that become one of the framework's messages each."""

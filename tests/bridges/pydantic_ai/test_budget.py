@@ -1,6 +1,7 @@
 """An agent's requests stay within the window, over runs, processes and conversations."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,15 +11,16 @@ pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
 
-def _talk(agent: Any, framework: Any, *, runs: int, save: bool = False) -> list[Any]:
+def _talk(
+    agent: Any, framework: Any, runs: int, history: Sequence[Any] = (), *, save: bool = False
+) -> list[Any]:
     """Run an agent several times, each with the messages of the run before it."""
-    history: list[Any] = []
     for n in range(runs):
-        result = asyncio.run(agent.run(f"u{n} " + "please " * 12, message_history=history))
+        result = asyncio.run(agent.run(f"u{n} " + "please " * 12, message_history=list(history)))
         history = result.all_messages()
         if save:
             history = framework.through_json(history)
-    return history
+    return list(history)
 
 
 def test_requests_stay_within_window(framework: Any) -> None:
@@ -70,6 +72,19 @@ def test_state_survives_json(framework: Any) -> None:
     asyncio.run(framework.agent(other, fresh).run("Go on.", message_history=history))
     assert framework.summaries(other.requests[-1])[0].content == former
     assert fresh.compactor.asked == 0
+
+
+def test_later_summary_replaces_stored_state(framework: Any) -> None:
+    """Another process makes its next summary once, and does not go back to the stored one."""
+    history = _talk(framework.agent(framework.RecordingModel(), framework.budget()), framework, 12)
+    model, budget = framework.RecordingModel(), framework.budget()
+    _talk(framework.agent(model, budget), framework, 12, framework.through_json(history))
+    former = 0
+    for sent in model.requests:
+        [summary] = framework.summaries(sent)
+        assert summary.metadata["agentic"]["messages_summarized"] >= former
+        former = summary.metadata["agentic"]["messages_summarized"]
+    assert 0 < budget.compactor.asked < 8
 
 
 def test_json_between_runs_changes_nothing(framework: Any) -> None:
