@@ -7,7 +7,7 @@ Start with `dicts` for a list of your own, or with the bridge of your framework,
 import importlib
 import types
 
-__all__ = ["dicts", "langchain", "litellm", "pydantic_ai"]
+__all__ = ["dicts", "langchain", "litellm", "openai_agents", "pydantic_ai"]
 
 
 def __getattr__(name: str) -> types.ModuleType:

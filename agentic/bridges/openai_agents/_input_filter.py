@@ -1,0 +1,158 @@
+"""A `call_model_input_filter` that keeps each conversation of an application within the window.
+
+The framework calls one filter for all runs, and does not say which conversation a request belongs
+to. A list that begins with all items of the latest request of a conversation continues it. Any
+other list is a conversation of its own, which may begin with the summary of one that it shares its
+start with (a rewind, a fork).
+"""
+
+import dataclasses
+import itertools
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from agentic._validate import whole
+from agentic.bridges._versions import require
+from agentic.bridges.dicts import Conversation
+from agentic.context.budget import Compactor, Policy
+from agentic.context.strategies import Chain, ContextStrategy
+from agentic.providers import openai_responses
+from agentic.tokens import Counter
+
+if TYPE_CHECKING:
+    from agents import Agent
+    from agents.run import CallModelData, ModelInputData
+
+__all__ = ["InputFilter"]
+
+
+@attrs.define(eq=False)
+class _Followed:
+    """A conversation, and the list of its latest request."""
+
+    conversation: Conversation
+    items: list[Any]
+
+
+@attrs.define(eq=False)
+class InputFilter:
+    """Keeps the input of every model call within the window.
+
+    Pass one to `RunConfig(call_model_input_filter=...)`, for all runs. What the framework and its
+    session hold is not changed: only the input of the call is.
+
+    Args:
+        window: the name of a model, the size of its window in tokens, or a complete Policy. With
+            handoffs between models, the smallest of their windows.
+        compactor: writes the summaries; by default a Digest, which needs no model.
+        strategies: applied to the history to make the view.
+        counter: by default the best one installed for the model, otherwise an estimate.
+        max_conversations: how many conversations are remembered. The one that was idle longest is
+            forgotten first; if it goes on, it is summarized again.
+
+    Raises:
+        ConfigError: the model's window is unknown, or `max_conversations` is less than 1.
+        ImportError: the framework is not installed, or is too old.
+    """
+
+    window: Policy | int | str
+    compactor: Compactor | None = attrs.field(default=None, kw_only=True)
+    strategies: Chain | Sequence[ContextStrategy] = attrs.field(default=(), kw_only=True)
+    counter: Counter | None = attrs.field(default=None, kw_only=True)
+    max_conversations: int = attrs.field(default=256, kw_only=True, validator=whole(1))
+    _followed: list[_Followed] = attrs.field(factory=list, init=False, repr=False)
+    """The latest one last."""
+
+    def __attrs_post_init__(self) -> None:
+        require("openai_agents", "openai-agents", "openai-agents", "0.2.8")
+        self._new_conversation(None)  # mistakes in the options are reported now
+
+    async def __call__(self, data: "CallModelData[Any]") -> "ModelInputData":
+        """Return what to send of the input of a model call.
+
+        Raises:
+            ConfigError: the server holds a part of the conversation.
+        """
+        given = data.model_data
+        request = {
+            "input": given.input,
+            "instructions": given.instructions,
+            "tools": _describe_tools(data.agent),
+        }
+        conversation = self._follow(list(given.input))
+        fitting = await conversation.fit_request_async(request)
+        if fitting["input"] is given.input:
+            return given
+        return dataclasses.replace(given, input=fitting["input"])
+
+    def _follow(self, items: list[Any]) -> Conversation:
+        """Return the conversation that a list continues, or a new one.
+
+        Nothing waits between finding a conversation and noting the list, so two lists that differ
+        never get the same one, however many calls run at once.
+        """
+        begun = [one for one in self._followed if _begins(items, one.items)]
+        found = max(begun, key=lambda one: len(one.items), default=None)
+        if found is None:
+            found = _Followed(self._new_conversation(self._nearest(items)), items)
+        else:
+            self._followed.remove(found)
+            found.items = items
+        self._followed.append(found)
+        del self._followed[: -self.max_conversations]
+        return found.conversation
+
+    def _nearest(self, items: list[Any]) -> Conversation | None:
+        """Return the conversation that has the longest start in common with a list."""
+        shared = [_count_shared(items, one.items) for one in self._followed]
+        most = max(shared, default=0)
+        return self._followed[shared.index(most)].conversation if most else None
+
+    def _new_conversation(self, origin: Conversation | None) -> Conversation:
+        # A summary in the state is used only if it covers the start of the new list.
+        return Conversation(
+            openai_responses,
+            self.window,
+            compactor=self.compactor,
+            strategies=self.strategies,
+            counter=self.counter,
+            state=None if origin is None else origin.state(),
+        )
+
+
+def _begins(items: list[Any], start: list[Any]) -> bool:
+    # The last items differ most, and the whole comparison takes a millisecond for 2,000 items.
+    if not 0 < len(start) <= len(items) or items[len(start) - 1] != start[-1]:
+        return False
+    return items[: len(start)] == start
+
+
+def _count_shared(items: list[Any], others: list[Any]) -> int:
+    same = map(operator.eq, items, others)
+    return sum(1 for _ in itertools.takewhile(bool, same))
+
+
+def _describe_tools(agent: "Agent[Any]") -> list[dict[str, Any]]:
+    """Return what the model is told about the tools and handoffs of an agent, to be counted."""
+    tools = [
+        {
+            "name": getattr(tool, "name", ""),
+            "description": getattr(tool, "description", ""),
+            "parameters": getattr(tool, "params_json_schema", {}),
+        }
+        for tool in agent.tools
+    ]
+    handoffs = [
+        {
+            "name": getattr(each, "tool_name", None) or f"transfer_to_{getattr(each, 'name', '')}",
+            "description": getattr(each, "tool_description", None)
+            or getattr(each, "handoff_description", None)
+            or "",
+            "parameters": getattr(each, "input_json_schema", {}),
+        }
+        for each in agent.handoffs
+    ]
+    return [*tools, *handoffs]
