@@ -1,13 +1,13 @@
 """Bridges between a View and the owner of a conversation; each loads when it is first used.
 
-Start with `dicts` for a list of your own, or with the bridge of your framework, such as
-`pydantic_ai`.
+Start with `dicts` for a list of your own, or with the bridge to what you already use, such as
+`langchain` or `pydantic_ai`.
 """
 
 import importlib
 import types
 
-__all__ = ["dicts", "langchain", "litellm", "openai_agents", "pydantic_ai"]
+__all__ = ["dicts", "langchain", "litellm", "openai_agents", "otel", "pydantic_ai"]
 
 
 def __getattr__(name: str) -> types.ModuleType:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from agentic import history, limits, loop, session, testing, tokens, tools
+from agentic.bridges.otel._run import TracedExecutor
 from agentic.context import budget, compactors, config, strategies
 from agentic.history import postgres, sqlite
 from agentic.providers import anthropic, bedrock, cohere, gemini, openai_chat, openai_responses
@@ -73,7 +74,8 @@ def rewriters(archive: history.Archive) -> history.Rewriter:
 
 def executors(registry: tools.Registry) -> list[loop.Executor]:
     filtered = tools.FilteredExecutor(registry, ["read"])
-    return [registry, filtered, tools.CompositeExecutor(registry, filtered)]
+    traced = TracedExecutor(registry)
+    return [registry, filtered, tools.CompositeExecutor(registry, filtered), traced]
 
 
 def policies() -> list[tools.ToolPolicy]:

@@ -1,0 +1,143 @@
+"""The names of OpenTelemetry's GenAI conventions, in the two versions that can be written.
+
+PRESENT is version 0.1.0 of https://github.com/open-telemetry/semantic-conventions-genai, the first
+in a repository of its own: docs/gen-ai/client-inference.md, gen-ai-token-metrics.md,
+gen-ai-agent-spans.md, execute-tool.md, gen-ai-metrics.md and non-normative/migration.md (read on
+2026-11-23). V1_36 is what the plan for the transition calls the old version,
+https://github.com/open-telemetry/semantic-conventions/blob/v1.36.0/docs/gen-ai/README.md.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import attrs
+
+__all__ = [
+    "PRESENT",
+    "V1_36",
+    "Conventions",
+    "chosen_conventions",
+    "content_is_wanted",
+    "well_known_provider",
+]
+
+_OPT_IN: Final = "OTEL_SEMCONV_STABILITY_OPT_IN"
+_LATEST: Final = "gen_ai_latest_experimental"
+_CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+_WANTED: Final = {"true", "1", "span_only", "span_and_event"}
+"""`true` is the older spelling; the others are those of
+https://pypi.org/project/opentelemetry-util-genai/ (2026-11). EVENT_ONLY asks for log events, which
+the bridge does not write."""
+
+
+def _doubling(first: float, last: float, factor: float = 2) -> list[float]:
+    """Return the boundaries of a histogram.
+
+    >>> _doubling(0.1, 0.8)
+    [0.1, 0.2, 0.4, 0.8]
+    """
+    found = [first]
+    while found[-1] < last:
+        found.append(round(found[-1] * factor, 2))
+    return found
+
+
+_CALL_SECONDS = _doubling(0.01, 81.92)
+
+
+@attrs.frozen
+class Conventions:
+    """One version of the conventions: where it differs, and the metrics that it has."""
+
+    provider: str
+    """The attribute with the provider's name."""
+    has_details: bool
+    """Whether the newer attributes exist: cache and reasoning tokens, streaming, compaction,
+    contents."""
+    histograms: Mapping[str, tuple[str, str, Sequence[float]]]
+    """What is measured -> the metric's name, its unit, its boundaries."""
+    counters: Mapping[str, str]
+    """A field of `usage.Usage` -> the name of the counter of its tokens."""
+
+
+PRESENT = Conventions(
+    provider="gen_ai.provider.name",
+    has_details=True,
+    histograms={
+        "inference": ("gen_ai.client.inference.duration", "s", _CALL_SECONDS),
+        "first_chunk": ("gen_ai.client.inference.time_to_first_chunk", "s", _CALL_SECONDS),
+        "next_chunk": ("gen_ai.client.inference.time_per_output_chunk", "s", _CALL_SECONDS),
+        "input": (
+            "gen_ai.client.inference.operation.input_tokens",
+            "{token}",
+            _doubling(1, 4**13, 4),
+        ),
+        "output": (
+            "gen_ai.client.inference.operation.output_tokens",
+            "{token}",
+            _doubling(1, 4**13, 4),
+        ),
+        "agent": ("gen_ai.invoke_agent.duration", "s", _doubling(0.1, 409.6)),
+        "inference_calls": (
+            "gen_ai.invoke_agent.inference_calls",
+            "{inference_call}",
+            _doubling(1, 128),
+        ),
+        "tool_calls": ("gen_ai.invoke_agent.tool_calls", "{tool_call}", _doubling(1, 128)),
+        "tool": ("gen_ai.execute_tool.duration", "s", _CALL_SECONDS),
+    },
+    counters={
+        "input": "gen_ai.client.inference.usage.input_tokens",
+        "output": "gen_ai.client.inference.usage.output_tokens",
+        "cache_read": "gen_ai.client.inference.usage.cache_read.input_tokens",
+        "cache_write": "gen_ai.client.inference.usage.cache_write.input_tokens",
+        "reasoning": "gen_ai.client.inference.usage.reasoning.output_tokens",
+    },
+)
+
+V1_36 = Conventions(
+    provider="gen_ai.system",
+    has_details=False,
+    histograms={
+        "inference": ("gen_ai.client.operation.duration", "s", _CALL_SECONDS),
+        "tokens": ("gen_ai.client.token.usage", "{token}", _doubling(1, 4**13, 4)),
+    },
+    counters={},
+)
+
+_PROVIDERS = {
+    "anthropic": "anthropic",
+    "bedrock": "aws.bedrock",
+    "gemini": "gcp.gemini",
+    "openai_chat": "openai",
+    "openai_responses": "openai",
+}
+"""An adapter's name -> the well-known value of `gen_ai.provider.name`. The value says whose format
+the telemetry is in, and need not be who runs the model: a server that speaks Chat Completions is
+`openai`. Any other name is used as it is."""
+
+
+def chosen_conventions() -> Conventions:
+    """Return the version that the environment asks for; without a wish the present one.
+
+    The present conventions are in a repository of their own, in which the old default and its
+    transition are gone (https://github.com/open-telemetry/semantic-conventions-genai/pull/198). The
+    variable still chooses: a list without `gen_ai_latest_experimental` asks for version 1.36.
+    """
+    asked = [part.strip() for part in os.environ.get(_OPT_IN, "").split(",") if part.strip()]
+    return V1_36 if asked and _LATEST not in asked else PRESENT
+
+
+def content_is_wanted() -> bool:
+    """Return whether the environment asks for contents in spans."""
+    return os.environ.get(_CONTENT, "").strip().lower() in _WANTED
+
+
+def well_known_provider(name: str) -> str:
+    """Return the provider as the conventions call it.
+
+    >>> well_known_provider("bedrock"), well_known_provider("acme"), well_known_provider("")
+    ('aws.bedrock', 'acme', 'unknown')
+    """
+    return _PROVIDERS.get(name, name) or "unknown"
