@@ -130,15 +130,13 @@ class Redacted:
 
     def hide_quotations(self, message: Plain) -> Plain:
         """Return a message without quotations; if it had any, its native payload is removed too."""
-        rest = {key: value for key, value in message.items() if key != "native"}
         instead = self.request.replacement
-        changed: Plain = _map_strings(lambda text: self.quotations.hide(text, instead), rest)
         # A payload is sent back byte for byte, so one that quotes the text cannot be mended, only
         # dropped.
-        native = message.get("native")
-        if changed == rest and not (native and self.quotations.are_in(_dump(native))):
+        changed: Plain = _map_strings(lambda text: self.quotations.hide(text, instead), message)
+        if changed == message:
             return message
-        return changed
+        return {key: value for key, value in changed.items() if key != "native"}
 
     def must_go(self, ref: str, content: bytes) -> bool:
         """Return whether a stored output contains something to be removed."""
