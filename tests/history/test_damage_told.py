@@ -16,8 +16,6 @@ from agentic.history.sqlite import SqliteSessions
 from agentic.history.sqlite._database import lock_session, unlock
 from agentic.messages import ContextSummary, Message
 
-pytestmark = pytest.mark.slow
-
 
 async def _keep(sessions: Any) -> str:
     async with sessions.open("monday") as store:
@@ -57,6 +55,7 @@ def _foreign(number: int, **fields: Any) -> str:
     return json.dumps({"v": 1, "type": "message", "message": message}) + "\n"
 
 
+@pytest.mark.slow
 def test_a_list_reads_lines_of_another_program_once(tmp_path: Path) -> None:
     """What it takes grows with their number, not with its square."""
     count = 40_000
@@ -101,6 +100,7 @@ def test_no_list_of_messages_is_told(tmp_path: Path) -> None:
         asyncio.run(store.replace(None))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_locks_that_come_and_go_do_not_get_in_each_others_way(tmp_path: Path) -> None:
     """The folder of the locks goes with its last lock, while others make it."""
     problems: list[BaseException] = []

@@ -16,8 +16,6 @@ from agentic.history import Archive, JsonlStore, MemoryStore, replace_known
 from agentic.history.sqlite import SqliteStore
 from agentic.messages import Message, ToolCall, ToolResult, close_open_rounds
 
-pytestmark = pytest.mark.slow
-
 STEPS = st.lists(
     st.sampled_from(["append", "append by another", "load", "restore", "close"])
     | st.integers(0, 8)

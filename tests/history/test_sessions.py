@@ -14,8 +14,6 @@ from agentic.history.sqlite import SqliteSessions
 from agentic.messages import Message
 from agentic.testing import check_sessions
 
-pytestmark = pytest.mark.slow
-
 HELLO = Message("user", "hello")
 
 
@@ -121,6 +119,7 @@ class _ImportingHalf(_Broken):
             raise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "promise"),
     [

@@ -19,8 +19,6 @@ from agentic.errors import (
 from agentic.history.sqlite import SqliteSessions, SqliteStore
 from agentic.messages import Message
 
-pytestmark = pytest.mark.slow
-
 HELLO = Message("user", "hello")
 THERE = Message("assistant", "there")
 SUMMARY = Message("system", "They greeted.")
@@ -150,6 +148,7 @@ def test_two_writers_in_one_process(path: Path) -> None:
     assert asyncio.run(write()) == ["hello", "there"]
 
 
+@pytest.mark.slow
 def test_two_writers_in_two_processes(path: Path) -> None:
     """The same across processes: refused while we write, welcome when we are done."""
 
@@ -448,6 +447,7 @@ def test_a_file_in_the_way_of_a_folder_is_said(path: Path) -> None:
         asyncio.run(SqliteStore(path / "a.db").append(HELLO))
 
 
+@pytest.mark.slow
 def test_without_flock_writing_is_refused(path: Path) -> None:
     """On a platform without fcntl the error says what to use, rather than to write unlocked."""
     script = f"import sys; sys.modules['fcntl'] = None\n{OTHER_WRITER}"
@@ -478,6 +478,7 @@ def test_what_was_deleted_is_in_no_file(path: Path) -> None:
     assert asyncio.run(_texts(SqliteStore(path, "other"))) == ["hello", "there"]
 
 
+@pytest.mark.slow
 def test_entering_the_room_of_history_loads_no_driver() -> None:
     """Only who asks for the database pays for it."""
     code = "import sys; from agentic import history; print('sqlite3' in sys.modules)"
@@ -487,6 +488,7 @@ def test_entering_the_room_of_history_loads_no_driver() -> None:
     assert done.stdout == "False\n"
 
 
+@pytest.mark.slow
 def test_a_long_wal_moves_into_the_database_while_it_is_written(path: Path) -> None:
     """A session of megabytes does not wait for its end: the WAL stays a few times its measure."""
     message = Message("user", "x" * 500_000)

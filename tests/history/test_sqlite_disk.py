@@ -17,8 +17,6 @@ from agentic.history.sqlite import SqliteSessions, SqliteStore
 from agentic.history.sqlite._rows import SqliteRows
 from agentic.messages import Message
 
-pytestmark = pytest.mark.slow
-
 BULK = Message("user", "x" * 3_000)
 LATER = Message("user", "after space was freed")
 SUMMARY = Message("system", "They greeted.")
@@ -167,6 +165,7 @@ def _count_steps(path: Path, session_id: str, question: str) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["view", "diff", "restored", "before_replace"])
 def test_a_long_session_costs_what_a_short_one_costs(path: Path, question: str) -> None:
     """Of 3,000 messages, SQLite looks at those of the answer, and finds them without a search."""
@@ -207,6 +206,7 @@ asyncio.run(write(*sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_many_processes_write_to_one_database_that_none_of_them_found(path: Path) -> None:
     """They make it together, and each session holds its own messages, in order."""
     count, names = 60, [f"s{number}" for number in range(6)]

@@ -7,8 +7,6 @@ from agentic.errors import HistoryCorrupt
 from agentic.history import JsonlStore
 from agentic.messages import Message
 
-pytestmark = pytest.mark.slow
-
 HELLO = Message("user", "hello \ud83d \U0001f600")
 THERE = Message("assistant", "there")
 SUMMARY = Message("system", "They greeted.")

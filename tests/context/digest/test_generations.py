@@ -99,6 +99,7 @@ def test_notes_stay_small() -> None:
 
 
 @pytest.mark.corpus
+@pytest.mark.slow
 def test_recorded_sessions_survive_ten_folds(sessions: dict[str, list[Message]]) -> None:
     """All changed files and the first words of every request are there to the end."""
     for messages in (each for each in sessions.values() if len(each) >= 100):
@@ -111,6 +112,7 @@ def test_recorded_sessions_survive_ten_folds(sessions: dict[str, list[Message]])
 
 
 @pytest.mark.corpus
+@pytest.mark.slow
 def test_recorded_sessions_keep_the_size(sessions: dict[str, list[Message]]) -> None:
     """At every size, and something is always said."""
     for messages in sessions.values():

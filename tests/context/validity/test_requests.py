@@ -86,6 +86,7 @@ def test_whatever_is_cut_the_next_request_is_accepted(
 
 
 @pytest.mark.corpus
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_real_sessions_are_accepted_at_many_turns(
     name: str, sessions: dict[str, list[Message]]
