@@ -52,7 +52,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/pytest $(PARALLEL) $(FULL) --cov --cov-report=term
+	$(BIN)/pytest $(PARALLEL) $(FULL) -m "not long and not model" --cov --cov-report=term
 
 bench: $(READY)
 	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
@@ -68,11 +68,12 @@ docs: $(READY)
 messages: $(READY)
 	$(BIN)/python tests/test_messages.py
 
-# By hand: minutes to hours. One room: make mutants ONLY='agentic.truncate*'
+# By hand: minutes to hours. CONTRIBUTING.md says how to take one room, or a sample of it.
 mutants: $(READY)
 	$(BIN)/python -m pip install --quiet --group mutation
 	$(BIN)/mutmut run $(ONLY)
 	$(BIN)/mutmut results
+	$(BIN)/python tests/mutants.py score
 
 format: $(READY)
 	$(BIN)/ruff check --fix
