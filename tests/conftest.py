@@ -1,4 +1,4 @@
-"""What the tests of several rooms need: a file of JSON lines, and a conversation that grows."""
+"""What the tests of several rooms need: real material, JSON lines, a conversation that grows."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -8,6 +8,30 @@ from typing import Any
 import pytest
 
 from agentic.messages import Message, ToolCall, ToolResult
+
+
+@pytest.fixture(scope="session")
+def recorded_path() -> Callable[[str], Path]:
+    """Return what finds a file or folder of real material, which lies beside the checkout."""
+    data = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+    def find(name: str) -> Path:
+        if not (data / name).exists():
+            pytest.skip(f"{name} does not lie beside this checkout")
+        return data / name
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def read_lines() -> Callable[[Path], list[Any]]:
+    """Return what reads a file of JSON lines."""
+
+    def read(path: Path) -> list[Any]:
+        # Not splitlines(): a JSON string may hold the other ends of lines that it knows.
+        return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+
+    return read
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Every recorded error and reply beside the checkout, read for overflows."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +12,11 @@ from agentic.providers.overflow import is_context_overflow, read_overflow
 pytestmark = pytest.mark.corpus
 
 
-@pytest.fixture(scope="module")
-def recorded() -> Path:
-    """Return the folder with what providers answered."""
-    root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
-    data = root.parent / "shared" / "data" / "provider_responses"
-    if not data.is_dir():
-        pytest.skip("the recorded responses do not lie beside this checkout")
-    return data
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    return (json.loads(line) for line in path.read_text("utf-8").split("\n") if line)
-
-
-def test_every_labelled_error_is_read_as_its_label_says(recorded: Path) -> None:
+def test_every_labelled_error_is_read_as_its_label_says(
+    traffic: Callable[..., list[dict[str, Any]]],
+) -> None:
     """As plain data and as a text; the sizes that are read are sizes that it names."""
-    errors = list(_lines(recorded / "overflow_errors.jsonl"))
+    errors = traffic("overflow_errors.jsonl")
 
     for error in errors:
         got = read_overflow(error["body"])
@@ -39,20 +27,25 @@ def test_every_labelled_error_is_read_as_its_label_says(recorded: Path) -> None:
             assert named == set(error["numbers"])
 
 
-def test_no_other_error_is_taken_for_an_overflow(recorded: Path) -> None:
+def test_no_other_error_is_taken_for_an_overflow(
+    traffic: Callable[..., list[dict[str, Any]]],
+) -> None:
     """Errors about anything else stay what they are."""
-    bodies = [error["body"] for error in _lines(recorded / "errors_index.jsonl")]
+    bodies = [error["body"] for error in traffic("errors_index.jsonl")]
 
     assert [body for body in bodies if is_context_overflow(body)] == []
 
 
-def test_no_recorded_answer_is_taken_for_an_overflow(recorded: Path) -> None:
+def test_no_recorded_answer_is_taken_for_an_overflow(
+    recorded_path: Callable[[str], Path], traffic: Callable[..., list[dict[str, Any]]]
+) -> None:
     """Neither a reply, nor a stream, nor an error that some test provoked on purpose."""
+    recorded = recorded_path("provider_responses")
     files = sorted(set(recorded.glob("*.jsonl")) - set(recorded.glob("*err*.jsonl")))
     answers = [
         value
         for path in files
-        for exchange in _lines(path)
+        for exchange in traffic(path.name)
         for name, value in exchange.items()
         if name.startswith("response")
     ]

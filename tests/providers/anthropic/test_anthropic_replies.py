@@ -1,10 +1,12 @@
 """What a response says: the decision, the usage, the stop reason."""
 
+from collections.abc import Callable
 from typing import Any
 
 import attrs
 import pytest
 
+from agentic.loop import Decision
 from agentic.messages import Message, ToolCall
 from agentic.providers import anthropic
 from agentic.tools import ToolDefinition
@@ -29,18 +31,6 @@ def _response(*content: Any, **fields: Any) -> dict[str, Any]:
     }
 
 
-def _message(response: dict[str, Any]) -> Message:
-    """Make the message that a Runner makes of a decision."""
-    got = anthropic.decode_response(response)
-    return Message(
-        "assistant",
-        got.reply,
-        reasoning=got.reasoning,
-        tool_calls=got.tool_calls,
-        native=got.native,
-    )
-
-
 def test_a_reply_is_a_decision() -> None:
     """Text, calls, thinking, usage and the provider's own word."""
     decision = anthropic.decode_response(_response(THINKING, TEXT, CALL, stop_reason="tool_use"))
@@ -52,11 +42,11 @@ def test_a_reply_is_a_decision() -> None:
     assert (decision.stop_reason, decision.stop_word) == (StopReason.TOOL, "tool_use")
 
 
-def test_a_reply_goes_back_as_it_came() -> None:
+def test_a_reply_goes_back_as_it_came(as_message: Callable[[Decision], Message]) -> None:
     """Signatures, unknown blocks and all."""
     content = [THINKING, {"type": "of_next_year", "x": 1}, TEXT, CALL]
 
-    assert anthropic.encode([_message(_response(*content))]) == [
+    assert anthropic.encode([as_message(anthropic.decode_response(_response(*content)))]) == [
         {"role": "assistant", "content": content}
     ]
 
@@ -64,9 +54,15 @@ def test_a_reply_goes_back_as_it_came() -> None:
 @pytest.mark.parametrize(
     "content", [[], [{"type": "text", "text": ""}], [{"type": "text", "text": "\n"}]]
 )
-def test_a_reply_that_says_nothing_is_not_sent_back(content: list[Any]) -> None:
+def test_a_reply_that_says_nothing_is_not_sent_back(
+    content: list[Any], as_message: Callable[[Decision], Message]
+) -> None:
     """The API gives it, and refuses it in the next request."""
-    messages = [Message("user", "Hi."), _message(_response(*content)), Message("user", "And?")]
+    messages = [
+        Message("user", "Hi."),
+        as_message(anthropic.decode_response(_response(*content))),
+        Message("user", "And?"),
+    ]
 
     request = anthropic.encode_request(messages)
 

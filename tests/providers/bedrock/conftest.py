@@ -6,7 +6,7 @@ import struct
 import threading
 import zlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from contextlib import AbstractContextManager
 from typing import Any
 
 import attrs
@@ -17,24 +17,15 @@ from botocore.config import Config
 
 
 @pytest.fixture(scope="session")
-def recorded() -> list[dict[str, Any]]:
+def recorded(traffic: Callable[..., list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Return the recorded exchanges of Converse and ConverseStream, no other operation's."""
-    rows = _rows("bedrock.jsonl")
-    return [row for row in rows if "/converse" in row["endpoint"]]
+    return [row for row in traffic("bedrock.jsonl") if "/converse" in row["endpoint"]]
 
 
 @pytest.fixture(scope="session")
-def fixtures() -> list[dict[str, Any]]:
+def fixtures(traffic: Callable[..., list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Return the recorded replies without requests."""
-    return [row for row in _rows("vercel_ai_fixtures.jsonl") if "bedrock" in row["provider"]]
-
-
-def _rows(name: str) -> list[dict[str, Any]]:
-    root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
-    path = root.parent / "shared" / "data" / "provider_responses" / name
-    if not path.is_file():
-        pytest.skip("the recorded traffic does not lie beside this checkout")
-    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+    return [row for row in traffic("vercel_ai_fixtures.jsonl") if "bedrock" in row["provider"]]
 
 
 # The local server: it speaks the wire, and keeps what it was sent.
@@ -139,33 +130,21 @@ class Server:
 
 
 @pytest.fixture(scope="session")
-def running() -> Iterator[Server]:
+def running(serving_apart: Callable[..., AbstractContextManager[str]]) -> Iterator[Server]:
     """Run the server, and make boto3's client for it, once for all tests."""
-    server, loop = Server(), asyncio.new_event_loop()
-    application = web.Application(client_max_size=2**26)
-    application.router.add_post("/{path:.*}", server.answer)
-    runner = web.AppRunner(application)
-    loop.run_until_complete(runner.setup())
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    loop.run_until_complete(site.start())
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    host, port = runner.addresses[0][:2]
-    server.client = boto3.client(
-        "bedrock-runtime",
-        region_name="us-east-1",
-        endpoint_url=f"http://{host}:{port}",
-        aws_access_key_id="none",
-        aws_secret_access_key="none",  # noqa: S106  nobody checks it
-        config=Config(retries={"total_max_attempts": 1}, read_timeout=20),
-    )
-    yield server
-    server.release.set()
-    server.client.close()
-    asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result(10)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
-    loop.close()
+    server = Server()
+    with serving_apart(server.answer) as address:
+        server.client = boto3.client(
+            "bedrock-runtime",
+            region_name="us-east-1",
+            endpoint_url=address,
+            aws_access_key_id="none",
+            aws_secret_access_key="none",  # noqa: S106  nobody checks it
+            config=Config(retries={"total_max_attempts": 1}, read_timeout=20),
+        )
+        yield server
+        server.release.set()
+        server.client.close()
 
 
 @pytest.fixture

@@ -2,12 +2,14 @@
 
 import base64
 import json
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 from botocore.eventstream import EventStreamBuffer
 
+from agentic.loop import Decision
 from agentic.messages import Message
 from agentic.providers import bedrock
 from agentic.usage import unknown_words_raise
@@ -54,7 +56,9 @@ def test_no_request_that_was_served_is_found_wrong(recorded: list[dict[str, Any]
     assert [bedrock.validate(request) for request in served] == [[]] * len(served)
 
 
-def test_every_reply_is_read(recorded: list[dict[str, Any]]) -> None:
+def test_every_reply_is_read(
+    recorded: list[dict[str, Any]], as_message: Callable[[Decision], Message]
+) -> None:
     """The usage adds up to the provider's total, the stop word is known, it goes back as it is."""
     replies = [row["response_json"] for row in recorded if "output" in row.get("response_json", {})]
     assert replies
@@ -62,13 +66,7 @@ def test_every_reply_is_read(recorded: list[dict[str, Any]]) -> None:
         with unknown_words_raise():
             decision = bedrock.decode_response(reply)
         used = bedrock.usage(reply)
-        message = Message(
-            "assistant",
-            decision.reply,
-            reasoning=decision.reasoning,
-            tool_calls=decision.tool_calls,
-            native=decision.native,
-        )
+        message = as_message(decision)
 
         assert used.total == used.input + used.output > 0
         assert decision.stop_word == reply["stopReason"]

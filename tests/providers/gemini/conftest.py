@@ -3,8 +3,8 @@
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import httpx2
@@ -70,46 +70,17 @@ class Google:
 
 
 @pytest.fixture
-def google() -> Iterator[Google]:
+def google(serving_apart: Callable[..., AbstractContextManager[str]]) -> Iterator[Google]:
     """Serve on a port of its own, on a thread of its own."""
-    server, ready = Google(), threading.Event()
-    loop = asyncio.new_event_loop()
-    stop = asyncio.Event()
-
-    async def serve() -> None:
-        app = web.Application()
-        app.router.add_route("*", "/{path:.*}", server.answer)
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        ready.set()
-        await stop.wait()
-        await runner.cleanup()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-    thread.start()
-    ready.wait()
-    yield server
-    loop.call_soon_threadsafe(stop.set)
-    thread.join()
-    loop.close()
+    server = Google()
+    with serving_apart(server.answer) as server.url:
+        yield server
 
 
 @pytest.fixture(scope="session")
-def exchanges() -> list[dict[str, Any]]:
+def exchanges(traffic: Callable[..., list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Return the recorded exchanges: the request, the model's name, the status, the answer."""
-    root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
-    data = root.parent / "shared" / "data" / "provider_responses"
-    if not data.is_dir():
-        pytest.skip("the recorded traffic does not lie beside this checkout")
-    names = ("google-gemini", "google-vertex", "vercel_ai_fixtures")
-    records = [
-        json.loads(line)
-        for name in names
-        for line in (data / f"{name}.jsonl").read_text("utf-8").split("\n")
-        if line
-    ]
+    records = traffic("google-gemini.jsonl", "google-vertex.jsonl", "vercel_ai_fixtures.jsonl")
     return [_exchange(record) for record in records if _speaks_generate_content(record)]
 
 

@@ -1,8 +1,10 @@
 import json
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import pytest
 
+from agentic.loop import Decision
 from agentic.messages import Message
 from agentic.providers import gemini
 from agentic.usage import unknown_words_raise
@@ -57,17 +59,13 @@ def test_the_counts_of_recorded_replies_add_up_to_their_totals(exchanges: Exchan
     assert any(usage.reasoning for usage in counted)
 
 
-def test_every_recorded_reply_goes_back_as_it_came(exchanges: Exchanges) -> None:
+def test_every_recorded_reply_goes_back_as_it_came(
+    exchanges: Exchanges, as_message: Callable[[Decision], Message]
+) -> None:
     """The message that the loop makes of a decision is sent as the reply's own content."""
     for reply in _replies(exchanges):
         decision = gemini.decode_response(reply)
-        message = Message(
-            "assistant",
-            decision.reply,
-            reasoning=decision.reasoning,
-            tool_calls=decision.tool_calls,
-            native=decision.native,
-        )
+        message = as_message(decision)
         said = [reply["candidates"][0]["content"]] if decision.native else []
         assert gemini.encode([message]) == said
 

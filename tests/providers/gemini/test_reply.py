@@ -42,17 +42,6 @@ CALLING: dict[str, Any] = {
 }
 
 
-def _message(decision: Decision) -> Message:
-    """Make the message that the loop makes."""
-    return Message(
-        "assistant",
-        decision.reply,
-        reasoning=decision.reasoning,
-        tool_calls=decision.tool_calls,
-        native=decision.native,
-    )
-
-
 def _ended(word: Any, *parts: Any) -> dict[str, Any]:
     return {"candidates": [{"content": {"parts": list(parts)}, "finishReason": word}]}
 
@@ -69,11 +58,11 @@ def test_a_reply_with_calls_is_a_decision_that_waits_for_tools() -> None:
     assert decision.usage == Usage(input=29, output=819, total=848, reasoning=804)
 
 
-def test_a_reply_goes_back_byte_for_byte() -> None:
+def test_a_reply_goes_back_byte_for_byte(as_message: Callable[[Decision], Message]) -> None:
     """Signatures and all; the calls' ids were never Google's."""
     content = CALLING["candidates"][0]["content"]
 
-    assert gemini.encode([_message(gemini.decode_response(CALLING))]) == [content]
+    assert gemini.encode([as_message(gemini.decode_response(CALLING))]) == [content]
 
 
 def test_an_id_of_google_s_is_kept() -> None:
@@ -92,7 +81,9 @@ def test_the_same_call_in_another_reply_has_another_id() -> None:
     assert not {call.id for call in first.tool_calls} & {call.id for call in other.tool_calls}
 
 
-def test_an_object_of_the_sdk_is_read_like_its_json() -> None:
+def test_an_object_of_the_sdk_is_read_like_its_json(
+    as_message: Callable[[Decision], Message],
+) -> None:
     """Its enums are words, and its bytes are spelled as Google spells them."""
     response = types.GenerateContentResponse.model_validate_json(
         types.GenerateContentResponse.model_validate(CALLING).model_dump_json(by_alias=True)
@@ -101,11 +92,13 @@ def test_an_object_of_the_sdk_is_read_like_its_json() -> None:
 
     assert decision.stop_word == "STOP"
     assert decision.usage == gemini.usage(CALLING)
-    sent = gemini.encode([_message(decision)])[0]["parts"][2]
+    sent = gemini.encode([as_message(decision)])[0]["parts"][2]
     assert sent["thoughtSignature"].translate(str.maketrans("-_", "+/")) == sent["thoughtSignature"]
 
 
-def test_a_reply_without_content_has_nothing_to_send_back() -> None:
+def test_a_reply_without_content_has_nothing_to_send_back(
+    as_message: Callable[[Decision], Message],
+) -> None:
     """All tokens went into thoughts: an empty content would be refused."""
     response = {"candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}]}
     decision = gemini.decode_response(response)
@@ -113,7 +106,7 @@ def test_a_reply_without_content_has_nothing_to_send_back() -> None:
     assert decision == Decision(
         stop_reason=StopReason.MAX_TOKENS, stop_word="MAX_TOKENS", provider="gemini"
     )
-    assert gemini.encode([_message(decision)]) == []
+    assert gemini.encode([as_message(decision)]) == []
 
 
 def test_a_blocked_prompt_is_filtered() -> None:

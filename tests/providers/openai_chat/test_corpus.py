@@ -1,6 +1,7 @@
 """What real clients sent to 16 providers and servers, and what these answered."""
 
 import json
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import pytest
@@ -46,7 +47,9 @@ def test_mistrals_rules_hold_for_what_mistral_served(exchanges: Exchanges) -> No
             assert openai_chat.validate(one["request"], dialect="mistral") == [], one["source"]
 
 
-def test_every_reply_is_read(exchanges: Exchanges) -> None:
+def test_every_reply_is_read(
+    exchanges: Exchanges, as_message: Callable[[Decision], Message]
+) -> None:
     """Its stop word is known, its usage adds up, and it goes back as it came."""
     for one in exchanges:
         body = one.get("response_json")
@@ -62,17 +65,7 @@ def test_every_reply_is_read(exchanges: Exchanges) -> None:
         assert decision.usage is not None
         assert decision.usage.input + decision.usage.output == decision.usage.total, one["source"]
         assert decision.native is not None
-        assert openai_chat.encode([_stored(decision)]) in ([message], [_by_id(message)])
-
-
-def _stored(decision: Decision) -> Message:
-    return Message(
-        "assistant",
-        decision.reply,
-        reasoning=decision.reasoning,
-        tool_calls=decision.tool_calls,
-        native=decision.native,
-    )
+        assert openai_chat.encode([as_message(decision)]) in ([message], [_by_id(message)])
 
 
 def _by_id(message: dict[str, Any]) -> dict[str, Any]:

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -126,18 +127,12 @@ def test_an_error_in_the_place_of_a_reply_is_an_error() -> None:
     assert openai_chat.stop_reason({"error": {"code": 502}}) is StopReason.ERROR
 
 
-def test_a_reply_goes_back_as_it_came() -> None:
+def test_a_reply_goes_back_as_it_came(as_message: Callable[[Decision], Message]) -> None:
     """With thinking, signatures, ids and fields that nobody here knows."""
     body = _reply(tool_calls=[{**CALL, "x": 1}], reasoning_content="Hm.", annotations=[])
     decision = openai_chat.decode_response(body)
 
-    message = Message(
-        "assistant",
-        decision.reply,
-        reasoning=decision.reasoning,
-        tool_calls=decision.tool_calls,
-        native=decision.native,
-    )
+    message = as_message(decision)
 
     assert decision.reasoning == "Hm."
     assert openai_chat.encode([message]) == [body["choices"][0]["message"]]

@@ -1,10 +1,12 @@
 """What came with thinking goes back with it, also where the rest was written anew."""
 
+from collections.abc import Callable
 from typing import Any
 
 import attrs
 import pytest
 
+from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload, ToolCall, ToolResult
 from agentic.providers import openai_chat
 
@@ -24,23 +26,22 @@ THINKING: dict[str, dict[str, Any]] = {
 }
 
 
-def _decided(arguments: str = "{}", **fields: Any) -> Message:
-    call = {**CALL, "function": {"name": "read", "arguments": arguments}}
-    said = {"role": "assistant", "content": "", "tool_calls": [call], **fields}
-    decision = openai_chat.decode_response({"choices": [{"message": said}]})
-    return Message(
-        "assistant",
-        decision.reply,
-        reasoning=decision.reasoning,
-        tool_calls=decision.tool_calls,
-        native=decision.native,
-    )
+@pytest.fixture
+def decided(as_message: Callable[[Decision], Message]) -> Callable[..., Message]:
+    """Return what makes the loop's message of a reply with these fields."""
+
+    def make(arguments: str = "{}", **fields: Any) -> Message:
+        call = {**CALL, "function": {"name": "read", "arguments": arguments}}
+        said = {"role": "assistant", "content": "", "tool_calls": [call], **fields}
+        return as_message(openai_chat.decode_response({"choices": [{"message": said}]}))
+
+    return make
 
 
 @pytest.mark.parametrize("server", THINKING)
-def test_an_edited_message_keeps_its_thinking(server: str) -> None:
+def test_an_edited_message_keeps_its_thinking(server: str, decided: Callable[..., Message]) -> None:
     """Text and calls are the typed fields'."""
-    message = _decided(**THINKING[server], annotations=[])
+    message = decided(**THINKING[server], annotations=[])
     edited = attrs.evolve(message, content="Shorter.", tool_calls=[ToolCall("c2", "read", "{}")])
 
     assert openai_chat.encode([edited]) == [
@@ -54,9 +55,11 @@ def test_an_edited_message_keeps_its_thinking(server: str) -> None:
 
 
 @pytest.mark.parametrize("server", THINKING)
-def test_a_malformed_argument_does_not_cost_the_thinking(server: str) -> None:
+def test_a_malformed_argument_does_not_cost_the_thinking(
+    server: str, decided: Callable[..., Message]
+) -> None:
     """The call keeps what the model wrote; only the arguments are sent as an object."""
-    message = _decided("{oops", **THINKING[server], x=1)
+    message = decided("{oops", **THINKING[server], x=1)
 
     sent = openai_chat.encode([message])[0]
 
@@ -66,11 +69,11 @@ def test_a_malformed_argument_does_not_cost_the_thinking(server: str) -> None:
     assert (sent["tool_calls"], sent["x"]) == ([{**CALL, "function": mended}], 1)
 
 
-def test_a_malformed_legacy_call_is_mended_too() -> None:
+def test_a_malformed_legacy_call_is_mended_too(decided: Callable[..., Message]) -> None:
     """It stays in its form."""
     legacy = {"name": "read", "arguments": "{oops"}
 
-    message = _decided(tool_calls=None, function_call=legacy, reasoning_content="Hm.")
+    message = decided(tool_calls=None, function_call=legacy, reasoning_content="Hm.")
 
     sent = openai_chat.encode([message])[0]
     assert sent["function_call"]["arguments"] == '{"unparsed_arguments": "{oops"}'
@@ -88,9 +91,11 @@ def test_what_a_client_sent_malformed_is_not_mended() -> None:
 @pytest.mark.parametrize(
     ("reasoning", "kept"), [("[masked]", {"reasoning_content": "[masked]"}), ("", {})]
 )
-def test_edited_thinking_goes_out_edited(reasoning: str, kept: dict[str, str]) -> None:
+def test_edited_thinking_goes_out_edited(
+    reasoning: str, kept: dict[str, str], decided: Callable[..., Message]
+) -> None:
     """What was masked or cleared is not sent after all."""
-    message = _decided(reasoning_content="The key is 42.")
+    message = decided(reasoning_content="The key is 42.")
 
     sent = openai_chat.encode([attrs.evolve(message, reasoning=reasoning)])[0]
 
@@ -100,9 +105,11 @@ def test_edited_thinking_goes_out_edited(reasoning: str, kept: dict[str, str]) -
 @pytest.mark.parametrize(
     "native", [None, ProviderPayload("elsewhere", {"reasoning_content": "Hm."})]
 )
-def test_thinking_without_a_payload_of_ours_stays_here(native: ProviderPayload | None) -> None:
+def test_thinking_without_a_payload_of_ours_stays_here(
+    native: ProviderPayload | None, decided: Callable[..., Message]
+) -> None:
     """Whether the payload is another provider's or was dropped by `replace`."""
-    message = _decided(reasoning_content="Hm.").replace(native=native)
+    message = decided(reasoning_content="Hm.").replace(native=native)
 
     sent = openai_chat.encode_request([message, Message("tool", tool_results=[_answer()])])
 

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import attrs
@@ -75,50 +74,35 @@ async def _stream(request: web.Request, events: Sequence[Any]) -> web.StreamResp
     return response
 
 
-@asynccontextmanager
-async def _serve(*answers: Answer) -> AsyncIterator[Server]:
-    server = Server(list(answers))
-    app = web.Application()
-    app.router.add_post("/{path:.*}", server.handle)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        port = runner.addresses[0][1]
-        url = f"http://127.0.0.1:{port}/v1"
-        async with AsyncOpenAI(api_key="none", base_url=url, max_retries=0) as client:
-            server.client = client
-            yield server
-    finally:
-        await runner.cleanup()
-
-
 @pytest.fixture(scope="session")
-def serve() -> Serve:
+def serve(serving: Callable[..., AbstractAsyncContextManager[str]]) -> Serve:
     """Return what starts a server with its answers, as an async context manager."""
-    return _serve
+
+    @asynccontextmanager
+    async def start(*answers: Answer) -> AsyncIterator[Server]:
+        server = Server(list(answers))
+        async with (
+            serving(server.handle) as url,
+            AsyncOpenAI(api_key="none", base_url=f"{url}/v1", max_retries=0) as server.client,
+        ):
+            yield server
+
+    return start
 
 
 @pytest.fixture(scope="session")
-def recorded() -> list[dict[str, Any]]:
+def recorded(traffic: Callable[..., list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Return the recorded exchanges that speak this API."""
-    root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
-    data = root.parent / "shared" / "data" / "provider_responses"
-    if not data.is_dir():
-        pytest.skip("the recorded traffic does not lie beside this checkout")
-    return [exchange for path in sorted(data.glob("*.jsonl")) for exchange in _read(path)]
+    return [found for each in traffic() for found in _read(each)]
 
 
-def _read(path: Path) -> Iterator[dict[str, Any]]:
-    for line in path.read_text("utf-8").split("\n"):
-        exchange = json.loads(line) if line else {}
-        body = exchange.get("response_json")
-        is_response = isinstance(body, dict) and body.get("object") == "response"
-        events = _events(exchange)
-        asked = "/responses" in str(exchange.get("endpoint")) and exchange.get("request")
-        if is_response or events or asked:
-            yield {**exchange, "events": events}
+def _read(exchange: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    body = exchange.get("response_json")
+    is_response = isinstance(body, dict) and body.get("object") == "response"
+    events = _events(exchange)
+    asked = "/responses" in str(exchange.get("endpoint")) and exchange.get("request")
+    if is_response or events or asked:
+        yield {**exchange, "events": events}
 
 
 def _events(exchange: dict[str, Any]) -> list[dict[str, Any]]:

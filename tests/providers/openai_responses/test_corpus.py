@@ -1,10 +1,12 @@
 """The adapter against recorded traffic of OpenAI, Azure, DeepSeek, xAI, Bedrock's mantle."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from agentic.loop import Decision
 from agentic.messages import Message
 from agentic.providers.openai_responses import (
     StreamedResponse,
@@ -41,7 +43,9 @@ def test_no_request_that_was_served_is_refused(recorded: list[dict[str, Any]]) -
     assert [validate(exchange["request"]) for exchange in served] == [[]] * len(served)
 
 
-def test_every_response_is_read_and_goes_back(recorded: list[dict[str, Any]]) -> None:
+def test_every_response_is_read_and_goes_back(
+    recorded: list[dict[str, Any]], as_message: Callable[[Decision], Message]
+) -> None:
     """No word is unknown, usage is found, and the items are sent as they came."""
     responses = [e["events"][-1]["response"] for e in recorded if e["events"]]
     responses += [
@@ -53,13 +57,7 @@ def test_every_response_is_read_and_goes_back(recorded: list[dict[str, Any]]) ->
     for response in responses:
         with unknown_words_raise():
             decision = decode_response(response)
-        turn = Message(
-            "assistant",
-            decision.reply,
-            reasoning=decision.reasoning,
-            tool_calls=decision.tool_calls,
-            native=decision.native,
-        )
+        turn = as_message(decision)
         assert json.dumps(encode([turn])) == json.dumps(response["output"])
         assert (decision.usage is None) == (response.get("usage") is None)
         told = (response.get("usage") or {}).get("total_tokens", 0)

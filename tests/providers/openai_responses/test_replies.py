@@ -1,6 +1,7 @@
 """Responses to decisions: usage, stop reasons, and the items that go back."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -41,49 +42,42 @@ def response(*output: Any, status: str | None = "completed", **more: Any) -> dic
     return {"object": "response", "status": status, "output": list(output), **more}
 
 
-def sent_on(decision: Decision) -> list[dict[str, Any]]:
-    """Return the items that the loop's message for a decision is sent as."""
-    return encode(
-        [
-            Message(
-                "assistant",
-                decision.reply,
-                reasoning=decision.reasoning,
-                tool_calls=decision.tool_calls,
-                native=decision.native,
-            )
-        ]
-    )
-
-
-def test_a_reply_goes_back_as_it_came() -> None:
+def test_a_reply_goes_back_as_it_came(as_message: Callable[[Decision], Message]) -> None:
     """Encrypted reasoning, ids and annotations included."""
     decision = decode_response(response(REASONING, SAID, CALL))
 
     assert (decision.reply, decision.stop_reason) == ("Hello.", StopReason.TOOL)
-    assert json.dumps(sent_on(decision)) == json.dumps([REASONING, SAID, CALL])
+    assert json.dumps(encode([as_message(decision)])) == json.dumps([REASONING, SAID, CALL])
 
 
-def test_a_reply_whose_arguments_are_broken_goes_back_mended() -> None:
+def test_a_reply_whose_arguments_are_broken_goes_back_mended(
+    as_message: Callable[[Decision], Message],
+) -> None:
     """A history that holds such a call is refused for ever by vLLM and llama.cpp."""
     decision = decode_response(response(REASONING, {**CALL, "arguments": '{"path": "a'}))
 
     assert decision.tool_calls[0].arguments == '{"path": "a'
-    assert json.loads(sent_on(decision)[0]["arguments"]) == {"unparsed_arguments": '{"path": "a'}
+    assert json.loads(encode([as_message(decision)])[0]["arguments"]) == {
+        "unparsed_arguments": '{"path": "a'
+    }
 
 
-def test_a_reply_that_was_cut_off_while_thinking_is_left_out() -> None:
+def test_a_reply_that_was_cut_off_while_thinking_is_left_out(
+    as_message: Callable[[Decision], Message],
+) -> None:
     """Reasoning is refused without the item that would have followed it."""
     cut = {"reason": "max_output_tokens"}
 
     thought = decode_response(response(REASONING, status="incomplete", incomplete_details=cut))
     said = decode_response(response(SAID, REASONING, status="incomplete", incomplete_details=cut))
 
-    assert sent_on(thought) == []
-    assert sent_on(said) == [SAID]
+    assert encode([as_message(thought)]) == []
+    assert encode([as_message(said)]) == [SAID]
 
 
-def test_a_call_that_the_provider_answered_is_not_open() -> None:
+def test_a_call_that_the_provider_answered_is_not_open(
+    as_message: Callable[[Decision], Message],
+) -> None:
     """A hosted shell's output stands in the same response."""
     call = {"type": "shell_call", "call_id": "c1", "action": {"commands": ["ls"]}}
     output = {"type": "shell_call_output", "call_id": "c1", "output": []}
@@ -91,7 +85,7 @@ def test_a_call_that_the_provider_answered_is_not_open() -> None:
     decision = decode_response(response(call, output, SAID))
 
     assert (decision.tool_calls, decision.stop_reason) == ((), StopReason.STOP)
-    assert sent_on(decision) == [call, output, SAID]
+    assert encode([as_message(decision)]) == [call, output, SAID]
 
 
 def test_the_buckets_of_the_usage_are_ours() -> None:
