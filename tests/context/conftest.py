@@ -1,6 +1,6 @@
 """Where the real sessions lie, if they are there."""
 
-import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,13 @@ from agentic.messages import Message, ToolCall, ToolResult
 
 
 @pytest.fixture(scope="session")
-def sessions() -> dict[str, list[Message]]:
+def sessions(
+    recorded_path: Callable[[str], Path], read_lines: Callable[[Path], list[Any]]
+) -> dict[str, list[Message]]:
     """Return the recorded sessions, which lie beside the checkout."""
-    root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
-    folder = root.parent / "shared" / "data" / "transcripts"
-    if not folder.is_dir():
-        pytest.skip("the recorded sessions do not lie beside this checkout")
     return {
-        path.stem: [_read(json.loads(line)) for line in path.read_bytes().splitlines()]
-        for path in sorted(folder.glob("*.jsonl"))
+        path.stem: [_read(chat) for chat in read_lines(path)]
+        for path in sorted(recorded_path("transcripts").glob("*.jsonl"))
         if path.name != "index.jsonl"
     }
 

@@ -1,7 +1,8 @@
 """Which requests are the task: the latest, and the one that the present work began with."""
 
-import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,8 +10,6 @@ from hypothesis import given
 from agentic.messages import ContextSummary, Message, ToolCall, ToolResult, find_task
 from agentic.providers import openai_chat
 from agentic.testing import conversations
-
-TRANSCRIPTS = Path(__file__).parents[3] / "shared" / "data" / "transcripts"
 
 
 def talk(*said: str) -> list[Message]:
@@ -100,14 +99,18 @@ def test_a_view_has_the_same_task(messages: list[Message]) -> None:
 
 
 @pytest.mark.corpus
-@pytest.mark.skipif(not TRANSCRIPTS.exists(), reason="the recorded material is not there")
-def test_recorded_runs_of_one_request_keep_it() -> None:
+def test_recorded_runs_of_one_request_keep_it(
+    recorded_path: Callable[[str], Path], read_lines: Callable[[Path], list[Any]]
+) -> None:
     """Agents with tool calls, and agents whose actions are text."""
-    paths = [path for kind in ("msa_*", "sweagent_*") for path in TRANSCRIPTS.glob(f"{kind}.jsonl")]
+    paths = [
+        path
+        for kind in ("msa_*", "sweagent_*")
+        for path in recorded_path("transcripts").glob(f"{kind}.jsonl")
+    ]
     assert len(paths) > 15
     for path in paths:
-        lines = path.read_text(encoding="utf-8").split("\n")
-        messages = openai_chat.decode([json.loads(line) for line in lines if line])
+        messages = openai_chat.decode(read_lines(path))
         first = next(at for at, message in enumerate(messages) if message.role == "user")
         for end in range(first + 1, len(messages) + 1):
             assert find_task(messages[:end])[0] == first, (path.name, end)

@@ -1,7 +1,7 @@
 """The recorded sessions beside the checkout, and a browser to look at pages with."""
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,9 @@ ROOT = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exist
 
 
 @pytest.fixture(scope="session")
-def corpus() -> Path:
+def corpus(recorded_path: Callable[[str], Path]) -> Path:
     """Return the folder of recorded sessions, which lies beside the checkout."""
-    folder = ROOT.parent / "shared" / "data" / "transcripts"
-    if not folder.is_dir():
-        pytest.skip("the recorded sessions do not lie beside this checkout")
-    return folder
+    return recorded_path("transcripts")
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """The real material beside the checkout, if it is there."""
 
-import json
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,25 +14,21 @@ Reported: TypeAlias = list[tuple[int, Usage]]
 
 
 @pytest.fixture(scope="session")
-def deepseek_sessions() -> list[tuple[list[Message], Reported]]:
+def deepseek_sessions(
+    recorded_path: Callable[[str], Path], read_lines: Callable[[Path], list[Any]]
+) -> list[tuple[list[Message], Reported]]:
     """Return sessions with what DeepSeek reported: messages sent, and the usage of that call."""
-    root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
-    data = root.parent / "shared" / "data"
-    if not data.is_dir():
-        pytest.skip("the recorded sessions do not lie beside this checkout")
+    truth = recorded_path("usage_ground_truth") / "deepseek_calls.jsonl"
+    transcripts = recorded_path("transcripts")
     reported: dict[str, Reported] = defaultdict(list)
-    for call in _lines(data / "usage_ground_truth" / "deepseek_calls.jsonl"):
+    for call in read_lines(truth):
         usage = call["usage"]
         tokens = Usage(usage["prompt_tokens"], usage["completion_tokens"])
         reported[call["file"]].append((call["n_messages_before"], tokens))
     return [
-        ([_decode(line) for line in _lines(data / "transcripts" / name)], calls)
+        ([_decode(line) for line in read_lines(transcripts / name)], calls)
         for name, calls in reported.items()
     ]
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
 
 
 def _decode(plain: dict[str, Any]) -> Message:

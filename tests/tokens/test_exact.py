@@ -39,13 +39,9 @@ def tokenizer_json(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def vocabularies(monkeypatch: pytest.MonkeyPatch) -> None:
+def vocabularies(monkeypatch: pytest.MonkeyPatch, recorded_path: Callable[[str], Path]) -> None:
     """Let tiktoken find its vocabularies beside the checkout."""
-    root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
-    cache = root.parent / "shared" / "data" / "tiktoken_cache"
-    if not cache.is_dir():
-        pytest.skip("tiktoken's vocabularies do not lie beside this checkout")
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(cache))
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(recorded_path("tiktoken_cache")))
     _load_tiktoken.cache_clear()
 
 

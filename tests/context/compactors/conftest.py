@@ -1,6 +1,6 @@
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,19 +50,12 @@ def section() -> Callable[[str, str], str]:
 
 
 @pytest.fixture
-def transcripts() -> list[list[Message]]:
+def transcripts(
+    recorded_path: Callable[[str], Path], read_lines: Callable[[Path], list[Any]]
+) -> list[list[Message]]:
     """The real sessions that lie beside the checkout."""
-    folder = Path(__file__).parents[4] / "shared" / "data" / "transcripts"
-    files = [path for path in sorted(folder.glob("*.jsonl")) if path.name != "index.jsonl"]
-    if not files:
-        pytest.skip("the transcripts are not beside this checkout (shared/data/transcripts)")
-    return [list(_read(path)) for path in files]
-
-
-def _read(path: Path) -> Iterator[Message]:
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            yield _message(json.loads(line))
+    files = sorted(recorded_path("transcripts").glob("*.jsonl"))
+    return [list(map(_message, read_lines(path))) for path in files if path.name != "index.jsonl"]
 
 
 def _message(wire: dict[str, Any]) -> Message:
