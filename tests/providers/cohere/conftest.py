@@ -1,10 +1,8 @@
 """A server that speaks the wire on 127.0.0.1, and the recorded traffic, if it is there."""
 
-import asyncio
 import json
-import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any, TypeAlias
 
 import attrs
@@ -55,56 +53,25 @@ async def _stream(request: web.Request, events: list[Any]) -> web.StreamResponse
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[..., Server]]:
+def serve(
+    serving_apart: Callable[..., AbstractContextManager[str]],
+) -> Iterator[Callable[..., Server]]:
     """Start a server in a thread of its own, so that a test may run event loops as it likes."""
-    stops: list[Callable[[], None]] = []
+    with ExitStack() as stack:
 
-    def start(*answers: Answer) -> Server:
-        server, ready = Server(list(answers)), threading.Event()
-        loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=_run, args=(server, loop, ready), daemon=True)
-        thread.start()
-        assert ready.wait(10)
-        stops.append(lambda: (loop.call_soon_threadsafe(loop.stop), thread.join(10))[1])
-        return server
+        def start(*answers: Answer) -> Server:
+            server = Server(list(answers))
+            server.url = stack.enter_context(serving_apart(server.handle))
+            return server
 
-    yield start
-    for stop in stops:
-        stop()
-
-
-def _run(server: Server, loop: asyncio.AbstractEventLoop, ready: threading.Event) -> None:
-    async def begin() -> web.AppRunner:
-        app = web.Application()
-        app.router.add_post("/v2/chat", server.handle)
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        return runner
-
-    asyncio.set_event_loop(loop)
-    runner = loop.run_until_complete(begin())
-    ready.set()
-    loop.run_forever()
-    loop.run_until_complete(runner.cleanup())
-    loop.close()
+        yield start
 
 
 @pytest.fixture(scope="session")
-def exchanges() -> list[dict[str, Any]]:
+def exchanges(traffic: Callable[..., list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Return the recorded exchanges of version 2 of the API; a request may be missing."""
-    root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
-    folder = root.parent / "shared" / "data" / "provider_responses"
-    if not folder.is_dir():
-        pytest.skip("the recorded traffic does not lie beside this checkout")
-    lines = [
-        json.loads(line)
-        for name in ("cohere.jsonl", "vercel_ai_fixtures.jsonl")
-        for line in (folder / name).read_text("utf-8").split("\n")
-        if line
-    ]
-    return [one for one in lines if one["provider"] == "cohere" and not _is_version_1(one)]
+    recorded = traffic("cohere.jsonl", "vercel_ai_fixtures.jsonl")
+    return [one for one in recorded if one["provider"] == "cohere" and not _is_version_1(one)]
 
 
 def _is_version_1(one: dict[str, Any]) -> bool:
