@@ -72,9 +72,9 @@ def test_a_session_that_nobody_wrote_is_empty_and_makes_no_file(path: Path) -> N
     async def look() -> None:
         async with SqliteStore(path) as store:
             assert await store.load() == await store.full() == []
-            for ask in (store.restore(), store.diff()):
-                with pytest.raises(NothingToRestore, match=r"session 'main' in .*db holds"):
-                    await ask
+            for ask in (store.restore, store.diff):
+                with pytest.raises(NothingToRestore, match=r"session 'main' in .*db has no"):
+                    await ask()
 
     asyncio.run(look())
     assert list(path.parent.iterdir()) == []

@@ -112,7 +112,10 @@ def test_unknown_fields_come_back_where_they_stood(
 
 
 def _field_names(at: tuple[Any, ...]) -> set[str]:
-    fields_there = {(): {"usage", "native", "summary", "media"}, ("tool_results", 0): {"error"}}
+    fields_there = {
+        (): {"usage", "native", "summary", "media"},
+        ("tool_results", 0): {"error", "media"},
+    }
     return fields_there.get(at, set())
 
 

@@ -314,6 +314,7 @@ def _cleared(result: ToolResult, call: ToolCall, recall: str | None = None) -> T
 def _size(result: ToolResult) -> str:
     """Return what a result contains.
 
+    >>> from agentic.messages import Media
     >>> _size(ToolResult("c1", output="one", media=[Media("image/png")] * 2))
     '3 characters in 1 line and 2 attachments (image/png, image/png)'
     """
