@@ -13,8 +13,7 @@ import attrs
 from agentic.context.digest._section import STORED_CHARS, Line, Section
 from agentic.context.digest._shell import split_command
 from agentic.context.digest._text import LINE, PARAGRAPH, cut, one_line
-from agentic.context.digest._turns import ENDS, TRACEBACK, Called, Words, exit_codes
-from agentic.messages import ToolResult
+from agentic.context.digest._turns import ENDS, TRACEBACK, Called, Words, exit_code
 
 __all__ = ["Command", "Commands", "Status", "error_line"]
 
@@ -53,8 +52,6 @@ class Command:
     runs: int
     outcome: str
     """The line that names the error, or otherwise the last line that was printed."""
-    code: str
-    """The exit code, if the output states one."""
     failed: bool
     """Whether the last run failed."""
 
@@ -71,26 +68,24 @@ class Commands(Section[Command]):
     def take(self, turn: Called) -> None:
         """Add a command that has a result, or another call that names no file."""
         # Files have their own section, and to-dos belong to "Where things stand".
-        if turn.result is None or turn.paths or "todo" in turn.call.name:
+        if turn.output is None or turn.paths or "todo" in turn.call.name:
             return
         is_run = turn.does == "run"
         if not (words := _main_words(turn.command) if is_run else [turn.label]):
             return
-        label = cut(" ".join(words).replace("`", "'"), LABEL_CHARS)
+        label = cut(one_line(" ".join(words)).replace("`", "'"), LABEL_CHARS)
         former = self.known.pop(label, None)
         looks = is_run and not _LOOKS.isdisjoint([words[0], "-".join(words[:2])])
-        if turn.failed or not looks:
-            outcome = error_line(turn.result) if turn.failed else _last_line(turn)
-            if outcome or not looks:
-                runs = former.runs + 1 if former else 1
-                self.known[label] = Command(runs, outcome, turn.exit_code, turn.failed)
+        error = error_line(turn.output) if turn.failed else ""
+        if error or not looks:
+            runs = former.runs + 1 if former else 1
+            self.known[label] = Command(runs, error or _last_line(turn.output), turn.failed)
 
     def failing(self) -> Iterator[str]:
         """Yield commands that failed and did not succeed later, with the error, newest first."""
         for label, each in reversed(self.known.items()):
             if each.failed:
-                code = f" (exit {each.code})" if each.code.strip("0") else ""
-                yield f"`{label}`{code}" + (f": {each.outcome}" if each.outcome else "")
+                yield f"`{label}`" + (f": {each.outcome}" if each.outcome else "")
 
     def lines(self) -> Iterator[Line]:
         """Yield a line for each command that succeeded, newest first."""
@@ -105,7 +100,7 @@ class _State:
     text: str
     """The last reply, or waiting calls or to-dos, one per line."""
     ref: str = ""
-    """The reference of the reply's message, if the reply may have to be cut."""
+    """The reference of the reply's message."""
 
 
 @attrs.define
@@ -127,10 +122,9 @@ class Status(Section[_State]):
         if isinstance(turn, Words):
             self.known.pop("waiting", None)
             if turn.kind == "reply":
-                ref = turn.ref if len(turn.text) > PARAGRAPH else ""
-                self.known["reply"] = _State(cut(turn.text.strip(), STORED_CHARS), ref)
+                self.known["reply"] = _State(cut(turn.text.strip(), STORED_CHARS), turn.ref)
             return
-        if turn.result is None:
+        if turn.output is None:
             waiting = self.known.setdefault("waiting", _State(""))
             waiting.text += f"Called, no result yet: {turn.label}\n"
         for value in turn.arguments.values():
@@ -168,14 +162,12 @@ def _main_words(command: str) -> list[str]:
     parts = list(split_command(command))
     while parts[1:] and (parts[-1].piped or {*parts[-1].words[:1]} & _TAILS):
         parts.pop()
-    words = parts[-1].words if parts else []
-    return [" ".join(word[:LABEL_CHARS].split()) for word in words]
+    return parts[-1].words if parts else []
 
 
-def error_line(result: ToolResult) -> str:
+def error_line(output: str) -> str:
     """Return the line that names the error, shortened if it is long; empty if there is none."""
-    message = result.error.message if result.error else ""
-    text = _TAG.sub("", f"{result.output}\n{message}")
+    text = _TAG.sub("", output)
     # The last error of a traceback is the one that was raised. A line with a message is preferred
     # to a bare name.
     named = sorted(_NAMED_ERROR.findall(text), key=lambda line: ":" in line)
@@ -184,13 +176,13 @@ def error_line(result: ToolResult) -> str:
     return cut(one_line(next(told, "")), LINE)
 
 
-def _last_line(turn: Called) -> str:
+def _last_line(output: str) -> str:
     """Return the last line that a program printed; empty if that line is long."""
-    lines = [line for line in turn.output[-ENDS:].split("\n") if not _is_code(line)]
+    lines = [line for line in output[-ENDS:].split("\n") if not _is_code(line)]
     last = next((text for line in reversed(lines) if (text := _TAG.sub("", line).strip())), "")
     return one_line(last) if len(last) <= LINE // 2 else ""
 
 
 def _is_code(line: str) -> bool:
     """Return whether a line only states the exit code or that nothing was printed."""
-    return line == "(no output)" or (len(line) < LINE // 2 and bool(exit_codes(line)))
+    return line == "(no output)" or (len(line) < LINE // 2 and bool(exit_code(line)))

@@ -58,7 +58,7 @@ class Files(Section[File]):
 
     def take(self, turn: Called) -> None:
         """Add the effects of a call that has a result; nothing else changes files."""
-        for path, what in _effects_of(turn) if turn.result else ():
+        for path, what in _effects_of(turn):
             if is_path(path):
                 self._apply(self._key(path), what)
 
@@ -126,10 +126,12 @@ class Files(Section[File]):
 
 
 def _effects_of(turn: Called) -> Iterator[Effect]:
+    if turn.output is None:
+        return
     if turn.does == "run":
         yield from effects(turn.command, failed=turn.failed)
-        patched = _PATCHING.findall(turn.output) if "patching file " in turn.output else ()
-        yield from ((path, "changed") for path in patched if not turn.failed)
+        if "patching file " in turn.output and not turn.failed:
+            yield from ((path, "changed") for path in _PATCHING.findall(turn.output))
     elif not turn.failed:
         yield from ((path, _OF_TOOLS[turn.does]) for path in turn.paths)
         if turn.does == "edit" and not turn.paths:

@@ -50,7 +50,7 @@ class Index(Section[Quote]):
         """Add the texts of a turn."""
         if isinstance(turn, Called):
             self._texts += [(text, _SAID) for text in _texts_in([turn.arguments])]
-            self._texts.append((turn.output, 1))
+            self._texts.append((turn.output or "", 1))
         else:
             self._texts.append((turn.text, _SAID))
 

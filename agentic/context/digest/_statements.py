@@ -61,7 +61,7 @@ class Statements(Section[Quote]):
         """Add the text of a reply, or the user's refusal of a call."""
         if isinstance(turn, Words):
             self._texts.append(turn.text)
-        elif (reason := refusal(turn.output)) is not None:
+        elif (reason := refusal(turn.output or "")) is not None:
             self._search()
             why = f': "{one_line(reason)}"' if reason else ""
             self.known[f"{_REFUSED} {turn.label}{why}."] = Quote()

@@ -13,7 +13,7 @@ from agentic.context.digest._tools import ToolTable
 from agentic.messages import Message, Round, ToolCall, ToolResult, split_rounds
 
 __all__ = [
-    "ENDS", "TRACEBACK", "Called", "Kind", "Turn", "Words", "exit_codes", "message_ref",
+    "ENDS", "TRACEBACK", "Called", "Kind", "Turn", "Words", "exit_code", "message_ref",
     "read_call", "read_turns",
 ]  # fmt: skip
 
@@ -54,7 +54,7 @@ class Words:
 
 @attrs.frozen
 class Called:
-    """A tool call with its result; the result is None if there is none yet."""
+    """A tool call with its result."""
 
     kind: ClassVar[Kind] = "call"
     call: ToolCall
@@ -66,11 +66,8 @@ class Called:
     """The command, if the tool runs commands."""
     paths: tuple[str, ...]
     """The paths in the arguments, if the tool works on files."""
-    result: ToolResult | None
-    output: str
-    """The result as the model saw it."""
-    exit_code: str
-    """The exit code of a command, if its output states one; empty if not."""
+    output: str | None
+    """The result as the model saw it; None if there is none yet."""
     failed: bool
 
     @property
@@ -155,30 +152,30 @@ def read_call(call: ToolCall, result: ToolResult | None, table: ToolTable) -> Ca
     does = table.kind_of(call.name, arguments)
     command = table.command_of(arguments) if does == "run" else ""
     paths = table.paths_of(arguments) if does and does != "run" else ()
-    output = "" if result is None else result.text
-    ends = output if len(output) < ENDS else f"{output[:ENDS]}\n{output[-ENDS:]}"
-    code = exit_codes(ends)[-1:] if does == "run" else []
-    went_wrong = result is not None and _failed(result, code, is_command=does == "run")
-    return Called(call, arguments, does, command, paths, result, output, "".join(code), went_wrong)
+    if result is None:
+        return Called(call, arguments, does, command, paths, None, failed=False)
+    failed = result.error is not None or _failed(result.output, is_command=does == "run")
+    return Called(call, arguments, does, command, paths, result.text, failed)
 
 
-def _failed(result: ToolResult, code: Sequence[str], *, is_command: bool) -> bool:
-    """Return whether a call failed, judging by its error, its exit code or its output."""
-    text = result.output
-    if result.error is not None or not is_command:
-        return result.error is not None or bool(_REFUSAL.match(text))
-    if code:
-        return code[-1] != "0"
-    # Only short outputs are matched: a long one may be the text of a file.
-    return TRACEBACK in text or (len(text) < ENDS and bool(_REFUSAL.match(text)))
+def _failed(output: str, *, is_command: bool) -> bool:
+    """Return whether a call failed, judging by its exit code or its output."""
+    if is_command:
+        if code := exit_code(f"{output[:ENDS]}\n{output[-ENDS:]}"):
+            return code != "0"
+        # A long output may be the text of a file.
+        if TRACEBACK in output or len(output) >= ENDS:
+            return TRACEBACK in output
+    return bool(_REFUSAL.match(output))
 
 
-def exit_codes(text: str) -> list[str]:
-    r"""Return the exit codes that a text states.
+def exit_code(text: str) -> str:
+    r"""Return the last exit code that a text states; empty if there is none.
 
-    >>> exit_codes("no rule\nexit code: 2")
-    ['2']
+    >>> exit_code("no rule\nexit code: 2")
+    '2'
     """
     low = text.lower()
     # Few texts contain these words, and these tests are much faster than the pattern.
-    return _EXIT_CODE.findall(low) if "code" in low or "exit" in low else []
+    codes = _EXIT_CODE.findall(low) if "code" in low or "exit" in low else []
+    return "".join(codes[-1:])

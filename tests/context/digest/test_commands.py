@@ -61,7 +61,7 @@ def test_tool_error_is_a_failure(called: Make) -> None:
     """A result that carries an error needs no words."""
     turn = called("bash", error="it timed out", command="make")
     assert turn.failed
-    assert error_line(turn.result) == "it timed out"
+    assert error_line(turn.output) == "Error: it timed out"
 
 
 @pytest.mark.parametrize(

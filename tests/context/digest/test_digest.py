@@ -163,7 +163,7 @@ def test_the_status_begins_with_the_last_words() -> None:
         "- Good! Now I run the tests.",
         "- Called, no result yet: make test",
         "- To do: test",
-        "- Failed: `make` (exit 1): TypeError: no len()",
+        "- Failed: `make`: TypeError: no len()",
     ]
 
 
@@ -294,7 +294,7 @@ def test_an_action_in_a_reply_is_a_call(first: str, second: str) -> None:
     assert section(got, "What the user asked") == ["- Mend the build."]
     assert section(got, "Where things stand") == [
         "- I test.",
-        "- Failed: `make test` (exit 2): Error: no rule",
+        "- Failed: `make test`: Error: no rule",
     ]
 
 
