@@ -6,7 +6,7 @@ the tag says that it contains a task. The tables list what the rule does not cov
 
 Some agents write their calls at the end of a reply, as a fenced block, a tag or `Action:` lines,
 and receive the outputs as user messages. This is decided for a conversation as a whole: it has no
-tool calls, and most replies end in an action whose answer looks like the output of a program.
+tool calls, and after half of its replies there is what looks like the output of an action in it.
 """
 
 import json
@@ -41,15 +41,6 @@ _REFUSAL = re.compile(
 )
 _REASON = re.compile(r"(?:the user said|reason|feedback)\s*:\s*(.*)", re.DOTALL | re.IGNORECASE)
 
-_MOST = 0.6
-"""The share of replies that must end in an action and be answered by what looks like an output:
-three in five. A person who sometimes writes about code is not mistaken for a program."""
-_ACTION = re.compile(
-    r"```[^\n`]*\n(?P<fenced>(?:(?!```).)*?)\n?```\s*\Z"
-    r"|<(?P<tag>[a-z]\w*)>(?P<body>.*)</(?P=tag)>\s*\Z"
-    r"|^Action:[ \t]*(?P<name>[^\n]+)\n+Action Input:(?P<input>.*)\Z",
-    re.DOTALL | re.MULTILINE,
-)
 _INNER = re.compile(r"<(\w+)>(.*?)</\1>", re.DOTALL)
 _OUTPUT = re.compile(
     r"\s*(?:</?\w+|(?i:observation|output|execution result|result|exit code)\b|[\[{($/|+=>~-]"
@@ -92,40 +83,35 @@ def refusal(output: str) -> str | None:
     return reason[1].strip() if reason else ""
 
 
-def actions_in_text(messages: Sequence[Message]) -> Mapping[int, tuple[ToolCall, int]]:
-    r"""Return the calls in the text of replies by position, each with its offset in the reply.
+def actions_in_text(messages: Sequence[Message]) -> Mapping[int, tuple[ToolCall, str]]:
+    r"""Return the calls in the text of replies by position, each with the prose before it.
 
-    >>> talk = [Message("assistant", "I look:\n```\nls\n```"), Message("user", "a.py\n$ ")] * 3
-    >>> call, start = actions_in_text(talk)[0]
-    >>> call.arguments, start
-    ('{"command": "ls"}', 8)
+    >>> talk = [Message("assistant", "I look:\n```\nls\n```"), Message("user", "a.py\n$ ")]
+    >>> call, prose = actions_in_text(talk)[0]
+    >>> call.arguments, prose
+    ('{"command": "ls"}', 'I look:')
     """
     if any(message.tool_calls or message.tool_results for message in messages):
         return {}
     replies = [at for at, message in enumerate(messages) if message.role == "assistant"]
-    found = {at: action for at in replies if (action := _action(messages[at].content))}
+    found = {at: action for at in replies if (action := _action(messages[at].content.rstrip()))}
     answers = [messages[at + 1].content for at in found if at + 1 < len(messages)]
     outputs = [answer for answer in answers if _OUTPUT.match(answer)]
-    # A single action may be a coincidence, and the last reply has no answer yet.
-    return found if len(outputs) > 1 and len(outputs) >= _MOST * (len(replies) - 1) else {}
+    # A person who sometimes writes about code is not mistaken for a program.
+    return found if outputs and 2 * len(outputs) >= len(replies) else {}
 
 
-def _action(reply: str) -> tuple[ToolCall, int] | None:
-    # Find the start of the last block, tag or `Action:` line of a reply; the text before is prose.
-    text = reply.rstrip()
-    tag = text[text.rfind("</") + len("</") : -1]
-    if text.endswith("```"):
-        start = text.rfind("```", 0, -len("```"))
-    elif text.endswith(f"</{tag}>"):
-        start = text.find(f"<{tag}>", max(text.rfind("\n\n<"), 0))
+def _action(reply: str) -> tuple[ToolCall, str] | None:
+    """Return the block, tag or `Action:` lines at the end of a reply, and the text before."""
+    tag = reply[reply.rfind("</") + len("</") : -1]
+    if reply.endswith("```"):
+        prose, fence, body = reply[:-3].rpartition("```")
+        name, arguments = "bash", {"command": body.partition("\n")[2].strip("\n")}
+    elif reply.endswith(f"</{tag}>"):
+        prose, fence, body = reply.removesuffix(f"</{tag}>").partition(f"<{tag}>")
+        name, arguments = tag, dict(_INNER.findall(body)) or {"input": body.strip()}
     else:
-        start = text.rfind("\nAction:") + 1
-    found = _ACTION.match(text, start) if start >= 0 else None
-    if not found:
-        return None
-    if found["fenced"] is not None:
-        name, arguments = "bash", {"command": found["fenced"].strip("\n")}
-    else:
-        name, body = (found["tag"] or found["name"]).strip(), found["body"] or found["input"] or ""
-        arguments = dict(_INNER.findall(body)) or {"input": body.strip()}
-    return ToolCall("", name, json.dumps(arguments)), found.start()
+        prose, _, body = f"\n{reply}".rpartition("\nAction:")
+        name, fence, given = body.partition("\nAction Input:")
+        name, arguments = name.strip(), {"input": given.strip()}
+    return (ToolCall("", name, json.dumps(arguments)), prose.strip()) if fence else None

@@ -115,8 +115,8 @@ def read_turns(messages: Sequence[Message], table: ToolTable) -> Iterator[Turn]:
         if first.summary is not None:
             yield Words("summary", first.summary.content, first)
         elif position in actions:
-            call, start = actions[position]
-            if prose := first.content[:start].strip():
+            call, prose = actions[position]
+            if prose:
                 yield Words("reply", prose, first)
             output = messages[position + 1].content if position + 1 in outputs else None
             result = None if output is None else ToolResult("", call.name, output)
