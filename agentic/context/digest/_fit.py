@@ -7,13 +7,13 @@ Room is measured in characters; how many characters make up the allowed tokens i
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from agentic.context.digest._index import Index
-from agentic.context.digest._section import Line, Section
+from agentic.context.digest._section import Section
 from agentic.context.digest._text import MARK, cut, escape, tidy
 
 __all__ = ["CHARS_PER_TOKEN", "TITLE", "fit"]
@@ -39,18 +39,25 @@ class _Draft:
     """A section while its lines are selected."""
 
     section: Section[Any]
-    lines: Sequence[Line]
-    shorts: Sequence[str]
-    wholes: Sequence[str]
-    """Every line in full, as a list item."""
     recall: str
+    items: Mapping[int, tuple[str, str, str | None]] = attrs.field(init=False)
+    """The short and the full form of each line as a list item, and its reference, by rank."""
     shown: dict[int, str] = attrs.field(factory=dict)
     """The selected items by the position of their lines."""
 
+    @items.default
+    def _ranked(self) -> Mapping[int, tuple[str, str, str | None]]:
+        ranked = sorted(enumerate(self.section.lines()), key=lambda placed: -placed[1].rank)
+        return {
+            at: (_item(line.short or line.text), _item(line.text), line.ref) for at, line in ranked
+        }
+
     @property
     def text(self) -> str:
-        """The section, after a blank line."""
-        missing = len(self.lines) - len(self.shown)
+        """The section, after a blank line; empty if no line is selected."""
+        if not self.shown:
+            return ""
+        missing = len(self.items) - len(self.shown)
         items = [self.shown[at] for at in sorted(self.shown)]
         return "\n".join([self._head, *items, *[self._rest(missing)] * bool(missing)])
 
@@ -58,34 +65,32 @@ class _Draft:
     def _head(self) -> str:
         return f"\n\n## {self.section.heading}"
 
-    def grow(self, room: float, *, in_short: bool = False) -> int:
-        """Add the best lines in short form, then extend them; return the growth in characters."""
-        before = len(self.text) if self.shown else 0
-        room -= 0 if self.shown else len(self._head) + len(self._rest(len(self.lines)))
-        ranked = sorted(range(len(self.lines)), key=lambda at: -self.lines[at].rank)
-        for at in ranked:
-            if at not in self.shown and len(self.shorts[at]) < room:
-                self.shown[at] = self.shorts[at]
-                room -= len(self.shorts[at]) + 1
-        for at in () if in_short else filter(self.shown.__contains__, ranked):
-            item = self._longer(at, int(room) + len(self.shown[at]))
-            if len(self.shown[at]) < len(item) <= room + len(self.shown[at]):
-                room -= len(item) - len(self.shown[at])
-                self.shown[at] = item
-        return len(self.text) - before if self.shown else 0
-
-    def _longer(self, at: int, room: int) -> str:
-        """Return a line in full, or as much of it as fits if it may be cut."""
-        ref, item = self.lines[at].ref, self.wholes[at]
-        if len(item) <= room or ref is None:
-            return item
-        missing = len(item) - room
-        recalled = f' [... {missing} characters left out: {self.recall}(ref="{ref}") ...]'
-        return cut(item, room, recalled if self.recall and ref else MARK)
-
     def _rest(self, missing: int) -> str:
         where = f"; {self.recall} finds them" if self.recall else ""
         return f"- ({missing} more {self.section.noun}{where})"
+
+    def grow(self, room: float, *, in_short: bool = False) -> int:
+        """Add the best lines in short form, then extend them; return the growth in characters."""
+        before = len(self.text)
+        room -= 0 if self.shown else len(self._head) + len(self._rest(len(self.items)))
+        for at, (short, _, _) in self.items.items():
+            if at not in self.shown and len(short) < room:
+                self.shown[at] = short
+                room -= len(short) + 1
+        for at, (_, item, ref) in self.items.items():
+            if at in self.shown and not in_short:
+                former = len(self.shown[at])
+                longer = self._cut(item, int(room) + former, ref)
+                if former < len(longer) <= room + former:
+                    room -= len(longer) - former
+                    self.shown[at] = longer
+        return len(self.text) - before
+
+    def _cut(self, item: str, room: int, ref: str | None) -> str:
+        """Return as much of a line as fits if it may be cut."""
+        missing = len(item) - room
+        recalled = f' [... {missing} characters left out: {self.recall}(ref="{ref}") ...]'
+        return item if ref is None else cut(item, room, recalled if self.recall and ref else MARK)
 
 
 def fit(
@@ -96,11 +101,7 @@ def fit(
     recall: str,
 ) -> str:
     """Return the text of a digest; empty if no line fits."""
-    drafts = []
-    for section in sections:
-        lines = list(section.lines())
-        shorts = [_item(line.short or line.text) for line in lines]
-        drafts.append(_Draft(section, lines, shorts, [_item(line.text) for line in lines], recall))
+    drafts = [_Draft(section, recall) for section in sections]
     room = CHARS_PER_TOKEN * max_tokens
     while room > len(TITLE):
         text = _write(drafts, index, room)
@@ -132,7 +133,7 @@ def _text(drafts: Sequence[_Draft], index: Index, room: int) -> str:
 
     The fence is longer than any fence in the index. A line that already occurs twice is left out.
     """
-    text = TITLE + "".join([draft.text for draft in drafts if draft.shown])
+    text = TITLE + "".join([draft.text for draft in drafts])
     heading, fence = f"\n\n## {index.heading}\n", "```"
     lines = index.choose(room - len(text) - len(heading) - 2 * len(fence), text)
     body = "\n".join(["", *lines, ""])
