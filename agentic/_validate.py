@@ -144,7 +144,7 @@ def must_be_strategy(name: str, given: object) -> None:
         raise ConfigError(
             name,
             given,
-            "a list of objects whose compact(messages) is no coroutine",
+            "a list of objects whose compact(messages) is not a coroutine",
             "pass the strategy itself, or await its compact before the run",
         )
 

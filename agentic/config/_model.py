@@ -93,7 +93,7 @@ def connect(
         raise ConfigError(
             "model_options",
             dict(options),
-            "left out for a model that is an object already",
+            "left out if the model is already an object",
             "refer to its class, or to a function that creates it",
         )
     if isinstance(found, type) or not callable(getattr(found, "decide", None)):
@@ -131,5 +131,5 @@ def _made(model: str, found: Any, options: Mapping[str, Any]) -> Any:
         return found(**options)
     except Exception as error:
         allowed = "a class or a function that creates a decider"
-        message = f"cannot create a decider by {model}: {type(error).__name__}: {error}"
+        message = f"cannot create a decider with {model}: {type(error).__name__}: {error}"
         raise ConfigError("model", model, allowed, message=message) from error

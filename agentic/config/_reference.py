@@ -153,5 +153,5 @@ def _made(text: str, found: type[Any]) -> Any:
     try:
         return found()
     except Exception as error:
-        message = f"cannot create a tool by {text}: {type(error).__name__}: {error}"
+        message = f"cannot create a tool with {text}: {type(error).__name__}: {error}"
         raise ConfigError("tools", text, "a function, or a tool", message=message) from error

@@ -185,7 +185,7 @@ class JsonlSessions:
             with path.open("rb") as file:
                 found = is_session(file)
             if found is False:
-                raise HistoryCorrupt(str(path), 0, "it is no session")
+                raise HistoryCorrupt(str(path), 0, "it is not a session")
             if found or empty:
                 return path
         raise SessionNotFound(session_id, str(self.folder))

@@ -43,7 +43,7 @@ def absolute(path: Any) -> Path:
         ConfigError: `path` is not a path.
     """
     if not isinstance(path, str | Path) or not str(path):
-        raise ConfigError("path", path, "a str or a Path", "name the place of the session")
+        raise ConfigError("path", path, "a str or a Path", "pass the path of the session")
     try:
         encoded = os.fsencode(path)
     except UnicodeEncodeError:

@@ -20,9 +20,9 @@ from agentic.messages import ContextSummary, Message, close_open_rounds, find_ta
 from agentic.usage import Usage
 
 __all__ = [
-    "Conversation",
     "EventSender",
     "RunContext",
+    "StoredHistory",
     "find_unfinished_request",
     "shield",
 ]
@@ -44,7 +44,7 @@ class EventSender:
 
 
 @attrs.define(eq=False)
-class Conversation:
+class StoredHistory:
     """A history whose changes are stored completely, even if cancelled, and only then reported."""
 
     store: Store | None
@@ -65,8 +65,8 @@ class Conversation:
         if given and self.history and self.history != list(given[: len(self.history)]):
             raise ConfigError(
                 "Request.history",
-                f"{len(given)} beside {len(self.history)} in the store",
-                "left out where the store holds another conversation",
+                f"{len(given)} messages, with {len(self.history)} in the store",
+                "left out if the store already has another conversation",
                 "leave it out, or give the Runner an empty store",
             )
         # A run that failed while appending has already stored the first of these messages.
@@ -152,7 +152,7 @@ class Conversation:
 class RunContext:
     """Asks a View what to send, and stores the compactions that it makes."""
 
-    conversation: Conversation
+    conversation: StoredHistory
     view: View
     summary: ContextSummary | None = attrs.field(init=False, default=None)
     """The latest summary of this run."""

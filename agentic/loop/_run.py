@@ -15,9 +15,9 @@ from agentic._tool_definition import ToolDefinition
 from agentic.errors import ContextOverflow
 from agentic.loop._calls import CallOutcome, ToolBatch, make_unique, refuse
 from agentic.loop._conversation import (
-    Conversation,
     EventSender,
     RunContext,
+    StoredHistory,
     find_unfinished_request,
     shield,
 )
@@ -79,7 +79,7 @@ class Run:
     """The start of the history that the caller gave."""
     resumes: bool
     event_sender: EventSender
-    conversation: Conversation
+    conversation: StoredHistory
     context: RunContext
     used_ids: set[str]
     """The ids of all earlier calls, which a new call must not reuse."""

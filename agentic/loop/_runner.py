@@ -14,7 +14,7 @@ from agentic.context.budget import Manager, Policy
 from agentic.context.strategies import Chain
 from agentic.context.view import View, as_chain
 from agentic.errors import ConfigError, HistoryConflict
-from agentic.loop._conversation import Conversation, EventSender, RunContext
+from agentic.loop._conversation import EventSender, RunContext, StoredHistory
 from agentic.loop._limits import RunLimits
 from agentic.loop._model_connection import ModelConnection
 from agentic.loop._protocols import Decider, Request, Result
@@ -241,7 +241,7 @@ class Runner:
         resumes: bool = False,
     ) -> Run:
         event_sender = EventSender(self, run_id or os.urandom(16).hex())
-        conversation = Conversation(self.store, event_sender)
+        conversation = StoredHistory(self.store, event_sender)
         # Without a store each run is a conversation of its own.
         view = self._make_view() if self.store is None else self._view
         used_ids = set() if self.store is None else self._used_ids
@@ -295,4 +295,4 @@ def _names(decider: Decider) -> tuple[str, str]:
 
 
 def _check_part(name: str, given: object, method: str, signature: str) -> None:
-    must_be_async(name, given, method, signature, f"make one, and give it {method}")
+    must_be_async(name, given, method, signature, f"pass an object with {method}")

@@ -153,7 +153,10 @@ def _inner(value: Value) -> Iterator[Value]:
         yield Value(value.line, {"role": "system", "content": system})
     for message in value.data["messages"]:
         if not isinstance(message, dict):
-            raise Damage(value.line, f"found {type(message).__name__} among `messages`, no object")
+            raise Damage(
+                value.line,
+                f"found {type(message).__name__} among `messages`, which is not an object",
+            )
         yield Value(value.line, message)
 
 

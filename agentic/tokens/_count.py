@@ -64,7 +64,7 @@ class CharCounter:
     def _check(self, _: object, value: object) -> None:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (number and _FEWEST_CHARS <= self.chars_per_token < float("inf")):
-            allowed = f"a number from {_FEWEST_CHARS} up"
+            allowed = f"a number >= {_FEWEST_CHARS}"
             raise ConfigError("chars_per_token", value, allowed, "leave it at 4.0")
 
     def count(self, text: str, /) -> int:

@@ -77,7 +77,7 @@ def test_a_size_that_no_token_has_is_refused(number: Any) -> None:
     with pytest.raises(ConfigError) as caught:
         CharCounter(number)
 
-    said = f"chars_per_token must be a number from 0.01 up, got {number!r}"
+    said = f"chars_per_token must be a number >= 0.01, got {number!r}"
     assert str(caught.value) == f"{said}; leave it at 4.0"
 
 

@@ -259,7 +259,7 @@ async def summarize(
         raise CompactionRefused("the compactor was cancelled")
     content = task.result()
     if not isinstance(content, str) or not content.strip():
-        raise CompactionRefused(f"the compactor answered {content!r:.80}, which is not a summary")
+        raise CompactionRefused(f"the compactor returned {content!r:.80}, which is not a summary")
     return SummaryText(content.strip(), SummaryText(content).notes)
 
 

@@ -174,7 +174,7 @@ class Model:
     def _check(self, answer: object, tokens_before: int) -> str:
         """Return the text of an answer, or raise CompactionRefused if it is not a summary."""
         if not isinstance(answer, str):
-            raise CompactionRefused(f"the model answered {answer!r:.80}, which is not text")
+            raise CompactionRefused(f"the model returned {answer!r:.80}, which is not text")
         text = _THOUGHT.sub("", answer).strip()
         if not text:
             raise CompactionRefused("the model returned an empty reply")

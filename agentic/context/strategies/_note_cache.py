@@ -90,7 +90,7 @@ class NoteCache:
         try:
             text = self.writer.write(messages, counter=self.counter)
             if not isinstance(text, str):
-                raise TypeError(f"it gave {text!r:.80}, which is not text")  # noqa: TRY301  logged below
+                raise TypeError(f"it returned {text!r:.80}, which is not text")  # noqa: TRY301  logged below
         except Exception:  # noqa: BLE001  whatever it is, the view goes on without the note
             _log.warning(
                 "%r wrote no note about %d messages that leave the view; they are passed to it "

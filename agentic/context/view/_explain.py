@@ -65,10 +65,10 @@ def _compacted(branch: Branch, token_cache: TokenCache | None) -> Iterator[Remov
     summary = 0 if found.summary is None else count(found.summary)
     yield Removal(
         part="compaction",
-        reason=f"the {found.reason} trigger asked for it",
+        reason=f"the {found.reason} trigger fired",
         positions=tuple(gone),
         tokens=sum(count(branch.read[at]) for at in gone) - summary,
-        where="in the summary; the whole is in the list itself",
+        where="in the summary; the originals are in the list itself",
     )
 
 

@@ -283,7 +283,7 @@ class RequestBuilder:
         stages: list[Stage] = []
         for part in self._parts:
             made = part.make_view(view)
-            stages.append(Stage(part.name, "as it is configured", view, made))
+            stages.append(Stage(part.name, "as configured", view, made))
             view = made
         # Our own strategies keep the request. A callable may not, and the model would answer
         # nothing.
@@ -303,7 +303,7 @@ def _check_request(history: list[Message], view: list[Message]) -> None:
         raise ConfigError(
             "the strategy's view",
             f"{len(view)} messages",
-            "a view with the current request in it",
+            "a view that contains the current request",
             "keep the latest user message",
         )
 

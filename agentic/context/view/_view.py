@@ -272,7 +272,6 @@ class View:
         if target is not None and compaction.changed:
             given = compaction.messages
         draft = self._builder.cut(self._builder.draft(given, latest.system_prompt, latest.tools))
-        # Both sizes are by the counter: a refused request has no report that would calibrate it.
         most = int(_AFTER_OVERFLOW * before)
         if token_cache.sizes(draft.view).total > most:
             fit = strategies.FitContextWindow(max(1, most), self.counter, low_watermark=1.0)
@@ -369,7 +368,6 @@ class View:
         return Prepared(
             messages=draft.view,
             history=draft.branch.history,
-            # Without a reason nothing was attempted.
             compaction=compaction if compaction is not None and compaction.reason else None,
             tokens=draft.tokens,
             fits=draft.fits,

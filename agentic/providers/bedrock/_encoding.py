@@ -233,7 +233,6 @@ def _mend_block(block: Any, ids: _CallIds) -> Any:
     if isinstance(at(block, "toolResult"), dict):
         call_id = text_at(block, "toolResult", "toolUseId")
         answered = ids.answer(call_id)
-        # The call got another id, and its result has to follow.
         if answered != call_id:
             return {**block, "toolResult": {**block["toolResult"], "toolUseId": answered}}
     return block
@@ -450,5 +449,4 @@ def _tool_names(messages: list[Any]) -> list[str]:
     calls = [block for block in blocks if isinstance(at(block, "toolUse"), dict)]
     answered = any(isinstance(at(block, "toolResult"), dict) for block in blocks)
     names = dict.fromkeys(text_at(block, "toolUse", "name") or "tool" for block in calls)
-    # Results alone do not name their tool.
     return list(names) or ["tool"] * answered
