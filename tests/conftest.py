@@ -1,6 +1,7 @@
 """What the tests of several rooms need: real material, JSON lines, a conversation that grows."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,24 @@ def read_lines() -> Callable[[Path], list[Any]]:
         return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
 
     return read
+
+
+class CountingCounter:
+    """Counts characters, and how often it was asked for each text."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+
+    def count(self, text: str, /) -> int:
+        """Return the number of characters."""
+        self.asked[text] += 1
+        return len(text)
+
+
+@pytest.fixture
+def counter() -> CountingCounter:
+    """Return a counter of characters that knows what it was asked, in `asked`."""
+    return CountingCounter()
 
 
 @pytest.fixture

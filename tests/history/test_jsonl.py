@@ -2,9 +2,8 @@ import asyncio
 import io
 import json
 import os
-import subprocess
-import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,28 +21,6 @@ from agentic.messages import Message
 HELLO = Message("user", "hello")
 THERE = Message("assistant", "there")
 SUMMARY = Message("system", "They greeted.")
-
-OTHER_WRITER = """
-import asyncio, sys
-from agentic.errors import HistoryConflict
-from agentic.history import JsonlStore
-from agentic.messages import Message
-
-async def write():
-    async with JsonlStore(sys.argv[1]) as store:
-        await store.append(Message("user", "from elsewhere"))
-
-try:
-    asyncio.run(write())
-except HistoryConflict as conflict:
-    print(conflict)
-"""
-
-
-def _write_elsewhere(path: Path) -> str:
-    """Append a message in another process, and give what it had to say."""
-    command = [sys.executable, "-c", OTHER_WRITER, str(path)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 async def _append_and_close(store: JsonlStore, message: Message) -> None:
@@ -144,14 +121,14 @@ def test_two_writers_in_one_process(path: Path) -> None:
     assert asyncio.run(write()) == ["hello", "there"]
 
 
-def test_two_writers_in_two_processes(path: Path) -> None:
+def test_two_writers_in_two_processes(path: Path, write_elsewhere: Callable[..., str]) -> None:
     """The same across processes: refused while we write, welcome when we are done."""
 
     async def write() -> tuple[str, str]:
         async with JsonlStore(path) as store:
             await store.append(HELLO)
-            refusal = _write_elsewhere(path)
-        return refusal, _write_elsewhere(path)
+            refusal = write_elsewhere(JsonlStore, path)
+        return refusal, write_elsewhere(JsonlStore, path)
 
     refusal, welcome = asyncio.run(write())
     assert "is being written by somebody else" in refusal
@@ -391,14 +368,11 @@ def _bytes_read() -> int:
     return int(counts[counts.index("rchar:") + 1])
 
 
-def test_without_flock_writing_is_refused(path: Path) -> None:
+def test_without_flock_writing_is_refused(path: Path, write_elsewhere: Callable[..., str]) -> None:
     """On a platform without fcntl the error says what to use, rather than to write unlocked."""
-    script = f"import sys; sys.modules['fcntl'] = None\n{OTHER_WRITER}"
-    command = [sys.executable, "-c", script, str(path)]
+    said = write_elsewhere(JsonlStore, path, first="import sys; sys.modules['fcntl'] = None")
 
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-
-    assert "ImportError: JsonlStore writes under fcntl.flock" in done.stderr
+    assert "ImportError: JsonlStore writes under fcntl.flock" in said
     assert not path.exists()
 
 

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,33 +24,11 @@ HELLO = Message("user", "hello")
 THERE = Message("assistant", "there")
 SUMMARY = Message("system", "They greeted.")
 
-OTHER_WRITER = """
-import asyncio, sys
-from agentic.errors import HistoryConflict
-from agentic.history.sqlite import SqliteStore
-from agentic.messages import Message
-
-async def write():
-    async with SqliteStore(*sys.argv[1:]) as store:
-        await store.append(Message("user", "from elsewhere"))
-
-try:
-    asyncio.run(write())
-except HistoryConflict as conflict:
-    print(conflict)
-"""
-
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """Where a database may be; nothing is there yet."""
     return tmp_path / "sessions.db"
-
-
-def _write_elsewhere(path: Path, session_id: str = "main") -> str:
-    """Append a message in another process, and give what it had to say."""
-    command = [sys.executable, "-c", OTHER_WRITER, str(path), session_id]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 async def _append(store: SqliteStore, message: Message = HELLO) -> None:
@@ -149,14 +128,17 @@ def test_two_writers_in_one_process(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_writers_in_two_processes(path: Path) -> None:
+def test_two_writers_in_two_processes(path: Path, write_elsewhere: Callable[..., str]) -> None:
     """The same across processes: refused while we write, welcome when we are done."""
 
     async def write() -> tuple[str, str, str]:
         async with SqliteStore(path) as store:
             await store.append(HELLO)
-            refusal, other = _write_elsewhere(path), _write_elsewhere(path, "other")
-        return refusal, other, _write_elsewhere(path)
+            refusal, other = (
+                write_elsewhere(SqliteStore, path, "main"),
+                write_elsewhere(SqliteStore, path, "other"),
+            )
+        return refusal, other, write_elsewhere(SqliteStore, path, "main")
 
     refusal, other, welcome = asyncio.run(write())
     assert "session 'main' in" in refusal
@@ -448,14 +430,13 @@ def test_a_file_in_the_way_of_a_folder_is_said(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_without_flock_writing_is_refused(path: Path) -> None:
+def test_without_flock_writing_is_refused(path: Path, write_elsewhere: Callable[..., str]) -> None:
     """On a platform without fcntl the error says what to use, rather than to write unlocked."""
-    script = f"import sys; sys.modules['fcntl'] = None\n{OTHER_WRITER}"
-    command = [sys.executable, "-c", script, str(path)]
+    said = write_elsewhere(
+        SqliteStore, path, "main", first="import sys; sys.modules['fcntl'] = None"
+    )
 
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-
-    assert "ImportError: SqliteStore writes under fcntl.flock" in done.stderr
+    assert "ImportError: SqliteStore writes under fcntl.flock" in said
     assert list(path.parent.iterdir()) == []
 
 

@@ -30,17 +30,6 @@ class _Short:
         return "done"
 
 
-class _Counting:
-    """Counts characters, and what it was asked."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def count(self, text: str, /) -> int:
-        self.texts.append(text)
-        return len(text)
-
-
 def _status(**fields: Any) -> Status:
     usual = {"summary": None, "messages": 8, "max_messages": 30, "tokens": 45_000}
     return Status(**{**usual, "max_tokens": 128_000, "will_trigger": False, **fields})
@@ -261,18 +250,17 @@ def test_tools_that_cannot_be_listed_are_not_counted(caplog: pytest.LogCaptureFi
     assert "the server is away" in caplog.text
 
 
-def test_a_second_status_counts_nothing() -> None:
+def test_a_second_status_counts_nothing(counter: Any) -> None:
     """A long session is counted once."""
-    counter = _Counting()
     session = _session(_talk(2_000), Policy(0, max_tokens=10**6), counter=counter)
     first = asyncio.run(session.status())
-    counted = len(counter.texts)
+    counted = counter.asked.copy()
 
     asyncio.run(session.append(Message("user", "one more")))
     second = asyncio.run(session.status())
 
-    assert counted == 2_000
-    assert counter.texts[counted:] == ["one more"]
+    assert counted.total() == 2_000
+    assert counter.asked - counted == {"one more": 1}
     assert second.tokens == first.tokens + len("one more") + 4
 
 

@@ -1,24 +1,10 @@
 """What a check costs: each text is counted once, and little is kept."""
 
 import asyncio
-from collections import Counter
 from typing import Any
-
-import attrs
 
 from agentic.context.budget import Manager, Policy
 from agentic.messages import Message, ToolCall, ToolResult, from_plain, to_plain
-
-
-@attrs.define(eq=False)
-class _Counting:
-    """Counts characters, and keeps how often it was asked for each text."""
-
-    asked: Counter[str] = attrs.field(factory=Counter)
-
-    def count(self, text: str, /) -> int:
-        self.asked[text] += 1
-        return len(text)
 
 
 class _Clerk:
@@ -46,10 +32,8 @@ def grow(manager: Manager, turns: int, *, rebuild: bool = False, **options: Any)
     return messages
 
 
-def test_each_text_is_counted_once_as_a_conversation_grows() -> None:
+def test_each_text_is_counted_once_as_a_conversation_grows(counter: Any) -> None:
     """However many turns there are, a text is given to the counter a single time."""
-    counter = _Counting()
-
     messages = grow(Manager(counter, _Clerk(), Policy(0)), 100)
 
     assert len(messages) == 200
@@ -57,19 +41,15 @@ def test_each_text_is_counted_once_as_a_conversation_grows() -> None:
     assert len(counter.asked) == 5 * 100
 
 
-def test_messages_that_are_built_anew_are_not_counted_again() -> None:
+def test_messages_that_are_built_anew_are_not_counted_again(counter: Any) -> None:
     """A history that is loaded at every turn costs no further counts."""
-    counter = _Counting()
-
     grow(Manager(counter, _Clerk(), Policy(0)), 60, rebuild=True)
 
     assert set(counter.asked.values()) == {1}
 
 
-def test_compactions_count_only_their_summaries() -> None:
+def test_compactions_count_only_their_summaries(counter: Any) -> None:
     """What stays after a compaction is known, and so is the summary afterwards."""
-    counter = _Counting()
-
     messages = grow(Manager(counter, _Clerk(), Policy(0, max_messages=20)), 200)
 
     assert messages[0].summary is not None
@@ -77,9 +57,8 @@ def test_compactions_count_only_their_summaries() -> None:
     assert set(counter.asked.values()) == {1}
 
 
-def test_conversations_that_take_turns_are_counted_once() -> None:
+def test_conversations_that_take_turns_are_counted_once(counter: Any) -> None:
     """Two conversations on one Manager do not push each other out."""
-    counter = _Counting()
     manager = Manager(counter, _Clerk(), Policy(0))
     both: dict[str, list[Message]] = {"a": [], "b": []}
 
@@ -91,9 +70,8 @@ def test_conversations_that_take_turns_are_counted_once() -> None:
     assert set(counter.asked.values()) == {1}
 
 
-def test_managers_that_share_a_counter_count_once_between_them() -> None:
+def test_managers_that_share_a_counter_count_once_between_them(counter: Any) -> None:
     """A Manager a session costs no further counts for what another has counted."""
-    counter = _Counting()
     managers = [Manager(counter, _Clerk(), Policy(0)) for _ in range(3)]
     messages = [message for number in range(20) for message in turn(number)]
 
@@ -103,9 +81,9 @@ def test_managers_that_share_a_counter_count_once_between_them() -> None:
     assert set(counter.asked.values()) == {1}
 
 
-def test_a_check_keeps_a_few_conversations_only() -> None:
+def test_a_check_keeps_a_few_conversations_only(counter: Any) -> None:
     """A Manager that serves thousands of conversations does not hold them all."""
-    manager = Manager(_Counting(), _Clerk(), Policy(0))
+    manager = Manager(counter, _Clerk(), Policy(0))
 
     for number in range(50):
         asyncio.run(manager.compact_if_needed(turn(number)))

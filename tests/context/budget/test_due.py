@@ -1,7 +1,6 @@
 """What a Manager answers to who asks whether it would compact, and what asking costs."""
 
 import asyncio
-from collections import Counter
 from typing import Any
 
 import attrs
@@ -35,17 +34,6 @@ class _Moody:
         if not self.summary:
             raise ConnectionError("the model is away")
         return self.summary
-
-
-@attrs.define(eq=False)
-class _Counting:
-    """Counts characters, and keeps how often it was asked for each text."""
-
-    asked: Counter[str] = attrs.field(factory=Counter)
-
-    def count(self, text: str, /) -> int:
-        self.asked[text] += 1
-        return len(text)
 
 
 def talk(*sizes: int) -> list[Message]:
@@ -137,9 +125,8 @@ def test_after_two_low_gains_nothing_is_due_until_the_context_has_grown() -> Non
     assert [manager.due(messages, size=size) for size in sizes] == [None, "tokens"]
 
 
-def test_asking_costs_what_new_messages_cost() -> None:
+def test_asking_costs_what_new_messages_cost(counter: Any) -> None:
     """Each text is counted once, whoever asks; where the size is known nothing is counted."""
-    counter = _Counting()
     manager = Manager(counter, _Moody(), Policy(0, max_messages=10**6))
     messages: list[Message] = []
 

@@ -1,23 +1,10 @@
 """What a view costs: each text is counted once, each round folded once."""
 
-from collections import Counter
-
-import attrs
+from typing import Any
 
 from agentic.context.budget import Manager
 from agentic.context.strategies import FitContextWindow
 from agentic.messages import Message, ToolCall, ToolResult
-
-
-@attrs.define(eq=False)
-class _Counting:
-    """Counts characters, and keeps how often it was asked for each text."""
-
-    asked: Counter[str] = attrs.field(factory=Counter)
-
-    def count(self, text: str, /) -> int:
-        self.asked[text] += 1
-        return len(text)
 
 
 def turn(number: int) -> list[Message]:
@@ -28,9 +15,8 @@ def turn(number: int) -> list[Message]:
     ]
 
 
-def test_each_text_is_counted_once_as_a_conversation_grows() -> None:
+def test_each_text_is_counted_once_as_a_conversation_grows(counter: Any) -> None:
     """However often it is cut, a text is given to the counter a single time."""
-    counter = _Counting()
     strategy = FitContextWindow(300, counter)
     messages = [Message("user", "Go.")]
 
@@ -41,9 +27,8 @@ def test_each_text_is_counted_once_as_a_conversation_grows() -> None:
     assert set(counter.asked.values()) == {1}
 
 
-def test_a_manager_with_the_same_counter_has_counted_already() -> None:
+def test_a_manager_with_the_same_counter_has_counted_already(counter: Any) -> None:
     """The budget and the view share what is known of a text."""
-    counter = _Counting()
     messages = [message for number in range(20) for message in turn(number)]
     manager, strategy = Manager(counter), FitContextWindow(300, counter)
 

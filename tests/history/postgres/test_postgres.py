@@ -2,6 +2,7 @@ import asyncio
 import contextlib
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -22,28 +23,6 @@ from agentic.messages import Message
 HELLO = Message("user", "hello")
 THERE = Message("assistant", "there")
 SUMMARY = Message("system", "They greeted.")
-
-OTHER_WRITER = """
-import asyncio, sys
-from agentic.errors import HistoryConflict
-from agentic.history.postgres import PostgresStore
-from agentic.messages import Message
-
-async def write():
-    async with PostgresStore(sys.argv[1]) as store:
-        await store.append(Message("user", "from elsewhere"))
-
-try:
-    asyncio.run(write())
-except HistoryConflict as conflict:
-    print(conflict)
-"""
-
-
-def _write_elsewhere(dsn: str) -> str:
-    """Append a message in another process, and give what it had to say."""
-    command = [sys.executable, "-c", OTHER_WRITER, dsn]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 async def _append_and_close(store: PostgresStore, message: Message) -> None:
@@ -119,14 +98,14 @@ def test_two_writers_in_one_process(dsn: str) -> None:
     assert asyncio.run(write()) == ["hello", "there"]
 
 
-def test_two_writers_in_two_processes(dsn: str) -> None:
+def test_two_writers_in_two_processes(dsn: str, write_elsewhere: Callable[..., str]) -> None:
     """The same across processes: refused while we write, welcome when we are done."""
 
     async def write() -> tuple[str, str]:
         async with PostgresStore(dsn) as store:
             await store.append(HELLO)
-            refusal = await asyncio.to_thread(_write_elsewhere, dsn)
-        return refusal, await asyncio.to_thread(_write_elsewhere, dsn)
+            refusal = await asyncio.to_thread(write_elsewhere, PostgresStore, dsn)
+        return refusal, await asyncio.to_thread(write_elsewhere, PostgresStore, dsn)
 
     refusal, welcome = asyncio.run(write())
     assert "is being written by somebody else" in refusal
