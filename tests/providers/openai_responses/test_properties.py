@@ -1,13 +1,10 @@
 """The adapter over generated conversations and junk."""
 
-import asyncio
 import json
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentic.context.budget import Manager, Policy
-from agentic.context.compactors import Digest
 from agentic.context.strategies import FitContextWindow
 from agentic.messages import Message
 from agentic.providers import openai_responses
@@ -55,18 +52,6 @@ def test_what_is_written_anew_is_accepted(
     assert openai_responses.validate({"model": "gpt-5", **request}) == []
     assert openai_responses.validate({"model": "deepseek-v4-flash", **request}) == []
     json.dumps(request, ensure_ascii=False).encode()
-
-
-@MANY
-@given(messages=conversations())
-def test_what_a_compaction_leaves_is_accepted(messages: list[Message]) -> None:
-    """Its summary goes into the instructions."""
-    manager = Manager(CharCounter(1.0), Digest(), Policy(context_window=4_000))
-    compaction = asyncio.run(manager.compact_if_needed(messages, force=True))
-
-    request = encode_request(compaction.messages)
-
-    assert openai_responses.validate({"model": "gpt-5", **request}) == []
 
 
 @MANY
