@@ -1,0 +1,119 @@
+"""What a View made from the state of another one still knows: a restart loses no summary."""
+
+import asyncio
+import json
+from typing import Any
+
+import attrs
+
+from agentic.context.budget import Policy
+from agentic.context.compactors import Digest
+from agentic.context.view import View
+from agentic.messages import Message
+from agentic.tokens import CharCounter
+from agentic.usage import Usage
+
+SMALL = Policy(1_000, summary_share=0.2)
+
+
+class Wordy:
+    """Writes more than a summary's share of the window."""
+
+    async def compact(self, messages: list[Message], /) -> str:
+        """Summarize."""
+        return f"The first word. {'a word ' * 200}The last word."
+
+
+def _talk(number: int) -> list[Message]:
+    roles = ("user", "assistant")
+    return [Message(roles[at % 2], f"m{at} " + "word " * 30) for at in range(number)]  # type: ignore[arg-type]
+
+
+def _view(policy: Policy = SMALL, state: Any = None, compactor: Any = None) -> View:
+    return View(policy, counter=CharCounter(), compactor=compactor or Wordy(), state=state)
+
+
+def _again(view: View) -> View:
+    return _view(view.policy, json.loads(json.dumps(view.state())), view.compactor)
+
+
+def _summary_of(messages: list[Message]) -> Message:
+    (found,) = [each for each in messages if each.summary is not None]
+    return found
+
+
+def test_a_shortened_summary_that_comes_back_is_recognized() -> None:
+    """An owner who stores what was sent has a plain system message, with part of the text."""
+    first = _view()
+    sent = first.prepare_sync(_talk(40))
+    shown, whole = _summary_of(sent.messages), _summary_of(sent.history)
+    stored = [attrs.evolve(m, summary=None) if m is shown else m for m in sent.messages]
+
+    for view in (first, _again(first)):
+        kept = _summary_of(view.prepare_sync([*stored, Message("user", "Go on.")]).history)
+
+        assert "Shortened to fit" in shown.content
+        assert kept.summary == whole.summary
+
+
+def test_another_text_is_not_taken_for_the_shortened_summary() -> None:
+    """It is a summary of its own: its text is all that is known of it."""
+    first = _view()
+    sent = first.prepare_sync(_talk(40))
+    shown, whole = _summary_of(sent.messages), _summary_of(sent.history)
+    edited = Message("system", shown.content.replace("first", "1st"))
+    stored = [edited if m is shown else m for m in sent.messages]
+
+    kept = _summary_of(_again(first).prepare_sync([*stored, Message("user", "Go on.")]).history)
+
+    assert kept.summary is not None
+    assert whole.summary is not None
+    assert "1st" in kept.summary.content
+    assert kept.summary.content != whole.summary.content
+
+
+def test_what_the_provider_counted_survives_a_restart() -> None:
+    """The next size is what was reported, and what was appended since."""
+    view, talk = _view(Policy(4_000)), _talk(3)
+    view.prepare_sync(talk)
+    talk.append(Message("assistant", "Yes."))
+    view.report(talk[-1], Usage(input=700, output=40))
+    talk.append(Message("user", "more " * 4))
+
+    before = view.check(talk)
+
+    assert 740 < before.tokens < 760
+    assert _again(view).check(talk) == before
+
+
+def test_a_back_off_survives_a_restart() -> None:
+    """A compactor that failed is not asked by the next process either, until there is more."""
+
+    class Broken:
+        asked = 0
+
+        async def compact(self, messages: list[Message], /) -> str:
+            self.asked += 1
+            raise ConnectionError("no route to the model")
+
+    broken, talk = Broken(), _talk(100)
+    view = _view(Policy(4_000), compactor=broken)
+    view.prepare_sync(talk)
+    talk.append(Message("user", "and?"))
+
+    _again(view).prepare_sync(talk)
+
+    assert broken.asked == 1
+
+
+def test_the_state_of_a_rewound_list_is_that_of_its_branch() -> None:
+    """The latest request decides which summary is remembered, not the latest summary."""
+    view, talk = _view(Policy(100_000), compactor=Digest(max_tokens=100)), _talk(60)
+    asyncio.run(view.compact(talk))
+    view.prepare_sync(talk)
+    early = view.state()["compaction"]
+    asyncio.run(view.compact([*talk, *_talk(60)]))
+
+    view.prepare_sync([*talk, Message("user", "Go back.")])
+
+    assert view.state()["compaction"] == early
