@@ -1,0 +1,87 @@
+"""Which private modules the tests import, and why what they test cannot be seen from outside.
+
+A test of private code keeps that code from being changed, so the list only gets shorter: prefer a
+public name. `CONTRIBUTING.md` says so, too.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+PARSERS = "a parser of text that models wrote: each of its cases by a digest would be a page long"
+DATA = "a table with a source for each row: all rows are checked, not those that a call returns"
+FAULTS = "a fault between two steps (a full disk, another process) that no caller can bring about"
+COST = "a bound on what is kept or read, which a result does not show"
+MADE_UP = "the numbering of calls without ids, which requests show only in part"
+BARE = "a record or a step of a replay that takes a minute from outside"
+PRIVATE = {
+    "agentic._lazy": "the import machinery of the house",
+    "agentic._protocols": "protocols of several rooms are compared with their public copies",
+    "agentic._tool_definition": "protocols of several rooms are compared with their public copies",
+    "agentic.cli._command_line": "all commands, whichever there are",
+    "agentic.cli._sessions": "a time in every time zone",
+    "agentic.cli._truncate": "the spelling of a size, before any file is read",
+    "agentic.config._strategies": "all strategies, whichever there are",
+    "agentic.context.digest._commands": PARSERS,
+    "agentic.context.digest._files": PARSERS,
+    "agentic.context.digest._harness": PARSERS,
+    "agentic.context.digest._shell": PARSERS,
+    "agentic.context.digest._text": PARSERS,
+    "agentic.context.digest._tools": PARSERS,
+    "agentic.context.digest._turns": PARSERS,
+    "agentic.events._signals": "all signals, whichever there are",
+    "agentic.history._log": FAULTS,
+    "agentic.history._replace": "the comparison that a naive store makes, too",
+    "agentic.history._session_file": COST,
+    "agentic.history.postgres._database": "the schema of former versions",
+    "agentic.history.postgres._rows": FAULTS,
+    "agentic.history.sqlite._database": FAULTS,
+    "agentic.history.sqlite._rows": COST,
+    "agentic.limits._catalog": DATA,
+    "agentic.limits._lookup": "any set of names, not those of the catalog",
+    "agentic.loop._truncation": "any number of results of any size, without a run for each",
+    "agentic.messages._decoding": "what an adapter asks of messages is asked of all five at once",
+    "agentic.providers._failure": "errors of no SDK in particular",
+    "agentic.providers.bedrock._blocking": "a thread, and what cancels it",
+    "agentic.providers.bedrock._encoding": DATA,
+    "agentic.providers.gemini._encoding": DATA,
+    "agentic.providers.openai_chat._encoding": MADE_UP,
+    "agentic.providers.openai_responses._encoding": MADE_UP,
+    "agentic.providers.overflow._error_text": DATA,
+    "agentic.providers.overflow._hosted": DATA,
+    "agentic.providers.overflow._other_errors": DATA,
+    "agentic.providers.overflow._self_hosted": DATA,
+    "agentic.providers.overflow._wordings": DATA,
+    "agentic.replay._judge": BARE,
+    "agentic.replay._records": BARE,
+    "agentic.replay._report": BARE,
+    "agentic.replay._validity": BARE,
+    "agentic.session._grep": "a search that is stopped in the middle",
+    "agentic.session._search": "places that a tool's answer names in words only",
+    "agentic.testing._adapter._views": "one part of a suite that takes as long as all its parts",
+    "agentic.tokens._estimate": "the features that the estimate was fitted on",
+    "agentic.tokens._exact": COST,
+    "agentic.tokens._token_cache": COST,
+    "agentic.truncate._buffers": COST,
+}
+
+
+def _private_modules(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("agentic"):
+            continue
+        for name in node.names:
+            module = str(node.module)
+            parts = module.split(".")
+            if any(part.startswith("_") for part in parts):
+                yield module
+            elif name.name.startswith("_"):
+                yield f"{module}.{name.name}"
+
+
+def test_tests_import_only_these_private_modules() -> None:
+    """One that is no longer imported leaves the list, so that it cannot come back unnoticed."""
+    found = {name for path in TESTS.rglob("*.py") for name in _private_modules(path)}
+
+    assert sorted(found) == sorted(PRIVATE)
