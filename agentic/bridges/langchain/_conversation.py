@@ -91,10 +91,12 @@ class Conversation:
     def write(self, sent: Sequence[Message], system: SystemMessage | None) -> Written:
         """Return what to send for a view. An unchanged message is the framework's own object.
 
-        The summary becomes a part of the last system message at the start, because LangChain's
-        packages refuse a second one (langchain-google-genai) or one that is not at the start
-        (langchain-anthropic). A reply that now comes first is preceded by a word of the user's.
+        The summary becomes a part of the last system message at the start. A reply that now comes
+        first is preceded by a word of the user's.
         """
+        # A second system message is refused by langchain-google-genai, and by langchain-anthropic
+        # unless both are at the start: https://github.com/langchain-ai/langgraph/issues/2441 and
+        # `_format_messages` in langchain_anthropic.chat_models 1.7.7 (2026-11).
         former, self._edited = self._edited, {}
         written: list[BaseMessage] = []
         summary, before, after_reply = "", -1, True

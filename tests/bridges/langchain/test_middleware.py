@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain_core.exceptions import ContextOverflowError
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from agentic.bridges.langchain import ContextMiddleware
+from agentic.context.compactors import Model
 from agentic.context.strategies import ClearToolOutputs
 from agentic.errors import ConfigError
 from agentic.tokens import CharCounter
@@ -457,6 +459,25 @@ def test_tokens_are_streamed_as_without_it(parts: Any, hook: str) -> None:
 
     assert "".join(chunks) == "reply 0" + " done" * 12
     assert len(chunks) > 10
+
+
+def test_a_models_summary_stays_out_of_the_stream(parts: Any, hook: str) -> None:
+    """With the tag that the page names, on the model that the compactor asks."""
+    other = FakeListChatModel(responses=["what happened so far"])
+
+    async def ask(prompt: str) -> str:
+        return (await other.ainvoke(prompt, {"tags": ["nostream"]})).text
+
+    middleware = parts.middleware(hook=hook, compactor=Model(ask))
+    agent = create_agent(parts.model(), middleware=[middleware])
+    talk = [m for number in range(20) for m in parts.exchange(number)]
+
+    given = {"messages": [*talk, HumanMessage("Go on.")]}
+    chunks = [chunk.text for chunk, _ in agent.stream(given, stream_mode="messages")]
+
+    whole = [text for text in chunks if "what happened so far" in text]
+    assert len(whole) == (hook == "before_model")  # the message in the state
+    assert "".join(chunks).count("what ") == len(whole)
 
 
 def test_a_strategy_clears_outputs_in_the_view(parts: Any, hook: str) -> None:
