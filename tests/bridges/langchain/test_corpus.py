@@ -1,6 +1,7 @@
 """Recorded sessions as messages of LangChain, and back."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import attrs
@@ -13,12 +14,6 @@ from agentic.messages import Message, ToolCall
 from agentic.replay import read_transcripts
 
 pytestmark = pytest.mark.corpus
-
-
-def _sessions() -> list[Path]:
-    root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
-    folder = root.parent / "shared" / "data" / "transcripts"
-    return [path for path in sorted(folder.glob("*.jsonl")) if path.name != "index.jsonl"]
 
 
 def _spelled(message: Message) -> Message:
@@ -34,21 +29,20 @@ def _spelling(call: ToolCall) -> str:
         return call.arguments
 
 
-@pytest.mark.parametrize("path", _sessions() or [None], ids=lambda path: path and path.stem)
-def test_a_recorded_session_returns_whole(path: Path | None) -> None:
+def test_recorded_sessions_return_whole(recorded_path: Callable[[str], Path]) -> None:
     """Through a checkpointer's serializer and JSON: every text, call, result and image."""
-    if path is None:
-        pytest.skip("the recorded sessions do not lie beside this checkout")
     serde = JsonPlusSerializer()
-    for transcript in read_transcripts(path):
-        for message in transcript.messages:
-            written = from_message(message.replace())
-            stored = serde.loads_typed(serde.dumps_typed(written))
-            loaded = messages_from_dict(json.loads(json.dumps(list(map(message_to_dict, stored)))))
-            back = list(map(to_message, loaded))
+    paths = [p for p in recorded_path("transcripts").glob("*.jsonl") if p.stem != "index"]
+    messages = [m for path in paths for each in read_transcripts(path) for m in each.messages]
+    for message in messages:
+        written = from_message(message.replace())
+        stored = serde.loads_typed(serde.dumps_typed(written))
+        loaded = messages_from_dict(json.loads(json.dumps(list(map(message_to_dict, stored)))))
+        back = list(map(to_message, loaded))
 
-            if len(message.tool_results) > 1:
-                results = tuple(result for each in back for result in each.tool_results)
-                assert results == message.tool_results
-            else:
-                assert [each.replace() for each in back] == [_spelled(message)]
+        if len(message.tool_results) > 1:
+            results = tuple(result for each in back for result in each.tool_results)
+            assert results == message.tool_results
+        else:
+            assert [each.replace() for each in back] == [_spelled(message)]
+    assert len(messages) > 1_000
