@@ -169,7 +169,6 @@ def _read_group(role: Role, parts: list[Any], mark: str) -> Message:
         return Message(
             "tool",
             tool_results=[_read_result(part) for part in parts if role_of(part) == "tool"],
-            media=[_read_media(each) for part in parts for each in getattr(part, "files", ())],
             pinned=pinned,
             id=mark or None,
         )
@@ -227,10 +226,11 @@ def _read_result(part: Any) -> ToolResult:
         error = ToolError(part.model_response(), "bad_arguments")
         return ToolResult(part.tool_call_id, part.tool_name or "", error=error)
     text = part.model_response_str(wrap_if_error=False)
+    media = [_read_media(each) for each in part.files]
     if part.outcome == "success":
-        return ToolResult(part.tool_call_id, part.tool_name, text)
+        return ToolResult(part.tool_call_id, part.tool_name, text, media=media)
     error = ToolError(text, _KINDS.get(part.outcome, "raised"))
-    return ToolResult(part.tool_call_id, part.tool_name, error=error)
+    return ToolResult(part.tool_call_id, part.tool_name, error=error, media=media)
 
 
 def _read_response(given: ModelResponse, mark: str | None) -> Message:

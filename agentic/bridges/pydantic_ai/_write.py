@@ -101,7 +101,7 @@ def _request_parts(message: Message) -> Iterator[Any]:
     else:
         last = len(message.tool_results) - 1
         for n, result in enumerate(message.tool_results):
-            media = message.media if n == last else ()
+            media = (*result.media, *(message.media if n == last else ()))
             yield _new_result(result, _with_media(_text_of(result), media))
 
 
@@ -144,11 +144,12 @@ def _edited_results(message: Message, original: Message, parts: list[Any]) -> It
         if after == before:
             yield part
             continue
-        files = part.files if isinstance(part, ToolReturnPart) else []
-        text = _text_of(after)
-        made = _new_result(after, [text, *files] if files else text)
+        # The files as they are: an uploaded one has more than a Media can say.
+        keeps_files = after.media and after.media == before.media
+        content = _with_media(_text_of(after), () if keeps_files else after.media)
+        made = _new_result(after, [content, *part.files] if keeps_files else content)
         yield replace(made, metadata=getattr(part, "metadata", None), timestamp=part.timestamp)
-    yield from (_new_result(each, _text_of(each)) for each in left)
+    yield from _request_parts(message.replace(tool_results=left, media=()))
 
 
 def _edited_words(message: Message, parts: list[Any]) -> UserPromptPart:

@@ -23,7 +23,7 @@ def _last_line(*options: str, path: Path = _ROOT) -> str:
 def test_missing_framework_names_extra() -> None:
     """The error is the line to type."""
     assert _last_line("-I", "-S") == (
-        "ImportError: bridges.pydantic_ai needs Pydantic AI: "
+        "ImportError: bridges.pydantic_ai needs pydantic-ai-slim: "
         "pip install 'agentic-weave[pydantic-ai]'"
     )
 
@@ -34,6 +34,6 @@ def test_old_framework_is_refused(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "METADATA").write_text("Name: pydantic-ai-slim\nVersion: 2.63.0\n")
     assert _last_line("-I", path=tmp_path) == (
-        "ImportError: bridges.pydantic_ai needs pydantic-ai-slim 2.64 or later, found 2.63.0: "
-        "pip install -U 'agentic-weave[pydantic-ai]'"
+        "ImportError: bridges.pydantic_ai needs pydantic-ai-slim 2.64 or newer, found 2.63.0: "
+        "pip install -U pydantic-ai-slim"
     )

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import attrs
 import pytest
 
 pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
@@ -120,7 +121,7 @@ def test_media_in_tool_return_count() -> None:
     """A tool may return text and files."""
     message = _read_one(ToolReturnPart("shoot", ["a picture", _IMAGE], "c1"))
     assert message.tool_results[0].output == "a picture"
-    assert message.media == (Media("image/png", b"\x89PNG"),)
+    assert message.tool_results[0].media == (Media("image/png", b"\x89PNG"),)
 
 
 @pytest.mark.parametrize(
@@ -243,10 +244,11 @@ _MESSAGES = [
     Message(
         "tool",
         tool_results=[
-            ToolResult("c1", "read", "one"),
+            ToolResult(
+                "c1", "read", "one", media=[Media("application/pdf", url="https://a/b.pdf")]
+            ),
             ToolResult("c2", "read", error=ToolError("no such file")),
         ],
-        media=[Media("application/pdf", url="https://a/b.pdf")],
     ),
     Message("assistant", "Done.", media=[Media("image/png", b"2")]),
 ]
@@ -301,11 +303,14 @@ def test_edited_result_keeps_files_and_metadata() -> None:
     history.read([ModelRequest([returned, other], metadata={"page": 4})])
     [message] = history.messages
     first, second = message.tool_results
-    short = ToolResult(first.call_id, first.name, "long", notice="[Cut.]")
+    short = attrs.evolve(first, output="long", notice="[Cut.]")
     [edited] = history.write([message.replace(tool_results=[short, second])])
     assert edited.metadata == {"page": 4}
     assert edited.parts[1] is other
     assert edited.parts[0].content == ["long\n[Cut.]", _IMAGE]
+    cleared = attrs.evolve(short, media=())
+    [without] = history.write([message.replace(tool_results=[cleared, second])])
+    assert without.parts[0].content == "long\n[Cut.]"
     assert edited.parts[0].metadata == {"took": 3}
     assert edited.parts[0].timestamp == returned.timestamp
 
