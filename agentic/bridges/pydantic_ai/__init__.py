@@ -4,9 +4,9 @@ Start with `ContextBudget` and `TruncateToolReturns`. It needs pydantic-ai-slim 
 pip install 'agentic-weave[pydantic-ai]'.
 """
 
-from agentic.bridges._versions import require
+from agentic.bridges import _versions
 
-require("pydantic_ai", "pydantic-ai-slim", "pydantic-ai", "2.64")
+_versions.require("pydantic_ai", "pydantic-ai-slim", "pydantic-ai", "2.64")
 
 from agentic.bridges.pydantic_ai._budget import ContextBudget  # noqa: E402
 from agentic.bridges.pydantic_ai._read import to_messages  # noqa: E402
