@@ -83,10 +83,9 @@ class InputFilter:
             "tools": _describe_tools(data.agent),
         }
         conversation = self._follow(list(given.input))
-        fitting = await conversation.fit_request_async(request)
-        if fitting["input"] is given.input:
-            return given
-        return dataclasses.replace(given, input=fitting["input"])
+        fitting = (await conversation.fit_request_async(request))["input"]
+        same = len(fitting) == len(given.input) and all(map(operator.is_, fitting, given.input))
+        return given if same else dataclasses.replace(given, input=fitting)
 
     def _follow(self, items: list[Any]) -> Conversation:
         """Return the conversation that a list continues, or a new one.

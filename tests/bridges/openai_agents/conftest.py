@@ -9,32 +9,7 @@ agents = pytest.importorskip("agents", reason="openai-agents is not installed")
 
 from agents import ModelResponse, Usage  # noqa: E402
 from agents.models.interface import Model  # noqa: E402
-from openai.types.responses import (  # noqa: E402
-    Response,
-    ResponseCompletedEvent,
-    ResponseFunctionToolCall,
-    ResponseOutputMessage,
-    ResponseOutputText,
-)
-
-
-def said(text: str, number: int) -> ResponseOutputMessage:
-    """Make a reply with an id of its own, as a provider does."""
-    part = ResponseOutputText(text=text, type="output_text", annotations=[], logprobs=[])
-    return ResponseOutputMessage(
-        id=f"msg_{number}", type="message", role="assistant", status="completed", content=[part]
-    )
-
-
-def called(number: int, arguments: str = "{}", name: str = "read") -> ResponseFunctionToolCall:
-    """Make a call of a tool."""
-    return ResponseFunctionToolCall(
-        id=f"fc_{number}",
-        call_id=f"call_{number}",
-        type="function_call",
-        name=name,
-        arguments=arguments,
-    )
+from openai.types.responses import Response, ResponseCompletedEvent  # noqa: E402
 
 
 class OldScriptedModel(Model):  # type: ignore[misc]
