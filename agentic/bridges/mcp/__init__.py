@@ -1,0 +1,32 @@
+"""The tools of MCP servers as an executor, over stdio or streamable HTTP.
+
+Start with `McpServer` and `McpTools`. Needs the extra: pip install 'agentic-weave[mcp]', which
+installs the official SDK (https://github.com/modelcontextprotocol/python-sdk), 1.19 or newer.
+
+- The tools of a server are listed once, and again after the server says that they changed. A prefix
+  and a policy say under which names which of them are shown; a policy can read the annotations.
+- Text goes to `ToolResult.output`; images, sounds and other binary content to `ToolResult.media`;
+  structured content to `ToolResult.extra["structured_content"]`, and to the output if no text of
+  the result has it.
+- A server that dies, hangs or cannot be reached fails the call, not the run. The next call connects
+  again.
+"""
+
+import importlib.metadata
+
+_OLDEST = (1, 19)
+
+try:
+    _installed = importlib.metadata.version("mcp")
+except importlib.metadata.PackageNotFoundError as absent:
+    raise ImportError("bridges.mcp needs the MCP SDK: pip install 'agentic-weave[mcp]'") from absent
+if tuple(int(part) for part in _installed.split(".")[:2]) < _OLDEST:
+    raise ImportError(
+        f"bridges.mcp needs mcp 1.19 or newer, found {_installed}: pip install --upgrade mcp"
+    )
+
+from agentic.bridges.mcp._errors import McpServerUnavailable  # noqa: E402  after the check
+from agentic.bridges.mcp._server import McpServer  # noqa: E402
+from agentic.bridges.mcp._tools import McpTools  # noqa: E402
+
+__all__ = ["McpServer", "McpServerUnavailable", "McpTools"]

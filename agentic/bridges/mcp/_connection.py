@@ -1,0 +1,210 @@
+"""One connection to a server, from its opening to its end, and the tools listed over it.
+
+A task of its own opens and closes the connection. A call is made by the task that needs its result;
+it fails as soon as the connection ends, whoever notices that first.
+"""
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, Self, TypeVar
+
+import anyio
+import attrs
+
+from agentic.bridges.mcp._errors import (
+    ConnectionLost,
+    McpServerUnavailable,
+    describe,
+    is_disconnect,
+)
+from agentic.bridges.mcp._sdk import Session, connect
+from agentic.bridges.mcp._server import McpServer
+
+__all__ = ["Connection"]
+
+_log = logging.getLogger(__name__)
+_SECONDS_TO_CLOSE = 10.0
+"""How long a close may take: the SDK gives a process two seconds after its stdin is closed, two
+more after SIGTERM, and then kills it."""
+_SECONDS_TO_STOP = 2.0
+"""How long a cancelled request may take to end: the SDK tells the server of it."""
+_SECONDS_TO_FAIL = 0.5
+"""How long the SDK may take to fail the open requests after a connection has ended."""
+_MOST_PAGES = 1_000
+_T = TypeVar("_T")
+
+
+@attrs.define(eq=False)
+class Connection:
+    """An open connection."""
+
+    server: McpServer
+    _session: Session | None = attrs.field(default=None, init=False)
+    _stop: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+    _ended: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+    _scope: anyio.CancelScope = attrs.field(factory=anyio.CancelScope, init=False)
+    _owner: "asyncio.Task[None] | None" = attrs.field(default=None, init=False)
+    _error: Exception | None = attrs.field(default=None, init=False)
+    """What ended the connection, or prevented it."""
+    _listing: list[dict[str, Any]] = attrs.field(factory=list, init=False)
+    """The tools as last listed."""
+    _changes: int = attrs.field(default=1, init=False)
+    """How often the server said that they changed, and once for a start."""
+    _seen: int = attrs.field(default=0, init=False)
+    """How many of the changes are in the listing."""
+    _expires: float = attrs.field(default=0.0, init=False)
+    """When the listing is too old, by the clock of the event loop."""
+
+    @classmethod
+    async def open(cls, server: McpServer) -> Self:
+        """Connect to a server.
+
+        Raises:
+            McpServerUnavailable: it did not start, refused, or did not answer in time.
+        """
+        connection, ready = cls(server), asyncio.Event()
+        # In an empty context: the call that happens to open the connection is not the only user.
+        owner = connection._owner = asyncio.create_task(
+            connection._own(ready), name=f"mcp {server.name}", context=contextvars.Context()
+        )
+        is_ready = asyncio.create_task(ready.wait())
+        try:
+            await asyncio.wait(
+                {owner, is_ready},
+                timeout=server.connect_timeout_seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            is_ready.cancel()
+            if not ready.is_set():
+                await connection._abort()
+        if ready.is_set():
+            return connection
+        raise connection._refusal()
+
+    def _refusal(self) -> McpServerUnavailable:
+        late = f"no answer in {self.server.connect_timeout_seconds:g} seconds"
+        return McpServerUnavailable(
+            self.server.name, describe(self._error) if self._error else late
+        )
+
+    async def _own(self, ready: asyncio.Event) -> None:
+        transport = self.server.transport()
+        try:
+            with self._scope:
+                async with connect(transport, self._note_change, self._ended.set) as session:
+                    self._session = session
+                    ready.set()
+                    await self._stop.wait()
+        except Exception as error:  # noqa: BLE001  of the SDK, the network or the process
+            self._error = error
+            _log.info("the MCP server %r: %s", self.server.name, describe(error))
+        finally:
+            self._ended.set()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls can be made."""
+        return not (self._ended.is_set() or self._stop.is_set())
+
+    def _note_change(self) -> None:
+        self._changes += 1
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """Return the server's tools, asking for them only if they may have changed.
+
+        Raises:
+            ConnectionLost: the connection ended.
+            TimeoutError: the listing took too long.
+            Exception: the server refused.
+        """
+        time = asyncio.get_running_loop().time
+        is_old = self._expires <= time() and not (self._session and self._session.notifies)
+        if self._seen < self._changes or is_old:
+            # Noted before: a change that is reported meanwhile makes the listing old at once.
+            changes = self._changes
+            async with asyncio.timeout(self.server.connect_timeout_seconds):
+                self._listing, lasts = await self._read_pages()
+            self._seen, self._expires = changes, time() + lasts
+        return self._listing
+
+    async def _read_pages(self) -> tuple[list[dict[str, Any]], float]:
+        """Return the tools of all pages, and for how many seconds they are valid."""
+        tools: list[dict[str, Any]] = []
+        lasts, cursor = float("inf"), None
+        seen: set[str | None] = set()
+        while cursor not in seen and len(seen) < _MOST_PAGES:
+            seen.add(cursor)
+            page = await self.request(_page(cursor))
+            tools += page.get("tools") or []
+            lasts = min(lasts, page.get("ttlMs", float("inf")) / 1_000)
+            cursor = page.get("nextCursor")
+            if cursor is None:
+                break
+        return tools, lasts
+
+    async def request(self, send: Callable[[Session], Coroutine[Any, Any, _T]]) -> _T:
+        """Return the answer to a request. If cancelled, so is the request, at the server as well.
+
+        Raises:
+            ConnectionLost: the connection ended before the answer, or was of no use.
+            Exception: the server refused, or the SDK did.
+        """
+        if self._session is None or not self.is_open:
+            raise ConnectionLost
+        asking = asyncio.create_task(send(self._session))
+        ended = asyncio.create_task(self._ended.wait())
+        try:
+            await asyncio.wait({asking, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done():
+                await asyncio.wait({asking}, timeout=_SECONDS_TO_FAIL)
+        finally:
+            ended.cancel()
+            if not asking.done():
+                await _cancel(asking)
+        if not asking.done() or asking.cancelled():
+            raise ConnectionLost
+        error = asking.exception()
+        if error is not None and is_disconnect(error):
+            self.end()
+            raise ConnectionLost from error
+        return asking.result()
+
+    def end(self) -> None:
+        """Begin to close: no more calls can be made."""
+        self._stop.set()
+
+    async def close(self) -> None:
+        """Close the connection, and stop the process of a stdio server. Never waits for long."""
+        self.end()
+        if self._owner is not None:
+            await asyncio.wait({self._owner}, timeout=_SECONDS_TO_CLOSE)
+            await self._abort()
+
+    async def _abort(self) -> None:
+        """Give up what the owner is doing, and wait until it has stopped the process.
+
+        Only through the scope: a task that is cancelled directly leaves the SDK's shutdown in the
+        middle, and then waits for the process forever.
+        """
+        if self._owner is None or self._owner.done():
+            return
+        self._scope.cancel()
+        await asyncio.wait({self._owner}, timeout=_SECONDS_TO_CLOSE)
+        if not self._owner.done():
+            _log.warning("the connection to the MCP server %r does not close", self.server.name)
+
+
+def _page(cursor: str | None) -> Callable[[Session], Coroutine[Any, Any, dict[str, Any]]]:
+    async def ask(session: Session) -> dict[str, Any]:
+        return await session.list_tools(cursor)
+
+    return ask
+
+
+async def _cancel(request: "asyncio.Task[Any]") -> None:
+    """Cancel a request, and wait until the server was told."""
+    request.cancel()
+    await asyncio.wait({request}, timeout=_SECONDS_TO_STOP)

@@ -1,0 +1,56 @@
+"""What goes wrong between this side and a server, and the reason in words."""
+
+import anyio
+import attrs
+
+from agentic.errors import AgenticError
+
+__all__ = ["ConnectionLost", "McpServerUnavailable", "describe", "is_disconnect"]
+
+_CONNECTION_CLOSED = -32000
+"""The code that the SDK gives requests that were open when the connection ended."""
+_TERMINATED = "Session terminated"
+"""What the SDK says if an HTTP server no longer knows the session, as after a restart:
+https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+(2026-11)."""
+
+
+@attrs.define
+class McpServerUnavailable(AgenticError, ConnectionError):
+    """A server that cannot be started or reached.
+
+    >>> print(McpServerUnavailable("files", "no such file: serve"))
+    cannot connect to the MCP server 'files': no such file: serve
+    """
+
+    server: str
+    """The name of the McpServer."""
+    reason: str
+
+    def __str__(self) -> str:
+        return f"cannot connect to the MCP server {self.server!r}: {self.reason}"
+
+
+class ConnectionLost(Exception):
+    """The connection ended before the server answered."""
+
+
+def is_disconnect(error: BaseException) -> bool:
+    """Return whether an error of a request means that the connection is of no use any more."""
+    gone = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
+    if isinstance(error, gone):
+        return True
+    stated = getattr(error, "error", None)
+    message = getattr(stated, "message", "")
+    return getattr(stated, "code", 0) == _CONNECTION_CLOSED or message == _TERMINATED
+
+
+def describe(error: BaseException) -> str:
+    """Return the reason for an error, the first one of a group.
+
+    >>> describe(ExceptionGroup("two", [ExceptionGroup("one", [OSError("refused")])]))
+    'OSError: refused'
+    """
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

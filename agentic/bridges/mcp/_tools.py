@@ -1,0 +1,246 @@
+"""The tools of several servers as one executor, which connects, and connects again.
+
+Everything is bound to the event loop in which it is first used. In another loop, as in a second
+`run_sync`, each server is connected anew.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import attrs
+
+from agentic import events
+from agentic._validate import all_are
+from agentic.bridges.mcp._connection import Connection
+from agentic.bridges.mcp._errors import ConnectionLost, McpServerUnavailable, describe
+from agentic.bridges.mcp._results import read_result, read_tool
+from agentic.bridges.mcp._sdk import Report, Session
+from agentic.bridges.mcp._server import McpServer
+from agentic.errors import ConfigError
+from agentic.messages import ToolCall, ToolError, ToolResult
+from agentic.tools import Registry, ToolDefinition
+from agentic.tools._compose import permits
+
+__all__ = ["McpTools"]
+
+_log = logging.getLogger(__name__)
+
+
+@attrs.define(init=False, eq=False)
+class McpTools:
+    """The tools of MCP servers, as an executor.
+
+    Combine it with others by `tools.CompositeExecutor`. As an async context manager, it connects to
+    all servers at its start and closes all connections at its end. Without it, a server is
+    connected when it is first needed, and closed when the event loop ends.
+
+    If two servers have a tool of one name, the first one's is used: give one of them a prefix.
+
+    Raises:
+        ConfigError: there is no server, or two of them have the same name.
+    """
+
+    servers: tuple[McpServer, ...]
+    _links: "tuple[_Link, ...]"
+    _registry: Registry | None
+
+    def __init__(self, *servers: McpServer) -> None:
+        remedy = "pass McpServer.stdio(name, command) or McpServer.http(name, url)"
+        self.servers = all_are(McpServer, servers, "servers", remedy)
+        if not 0 < len({server.name for server in servers}) == len(servers):
+            allowed = "one or more McpServer, each with a name of its own"
+            raise ConfigError("servers", servers, allowed, remedy)
+        self._links = tuple(map(_Link, servers))
+        self._registry = None
+
+    async def __aenter__(self) -> Self:
+        """Connect to all servers.
+
+        Raises:
+            McpServerUnavailable: one of them cannot be reached; the others are closed again.
+        """
+        connecting = [asyncio.create_task(link.connect()) for link in self._links]
+        try:
+            await asyncio.gather(*connecting)
+        except BaseException:
+            for task in connecting:
+                task.cancel()
+            await asyncio.wait(connecting)
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections, within seconds even if a server does not cooperate."""
+        for link in self._links:
+            link.end()
+        await asyncio.gather(*(link.close() for link in self._links))
+
+    async def list_tools(self) -> list[ToolDefinition]:
+        """Return the tools of all servers, in the order of the servers.
+
+        The listing of a server whose connection is lost is the latest one, until a call connects
+        again.
+
+        Raises:
+            McpServerUnavailable: a server cannot be reached and was never listed.
+        """
+        listings = await asyncio.gather(*(link.list_tools() for link in self._links))
+        if self._registry is None or any(is_new for is_new, _ in listings):
+            self._registry = _registry(tool for _, tools in listings for tool in tools)
+        return await self._registry.list_tools()
+
+    async def execute(self, call: ToolCall, /) -> ToolResult:
+        """Run one call. Whatever the server does, the result says so."""
+        if self._registry is None or call.name not in self._registry:
+            await self.list_tools()
+        return await self._known.execute(call)
+
+    @property
+    def _known(self) -> Registry:
+        return self._registry or Registry()
+
+
+def _registry(tools: "Iterable[_McpTool]") -> Registry:
+    registry = Registry()
+    for tool in tools:
+        if tool.definition.name in registry:
+            taken, server = tool.definition.name, tool.link.server.name
+            _log.warning("%r of the MCP server %r is hidden by an earlier one", taken, server)
+        else:
+            registry.register(tool)
+    return registry
+
+
+@attrs.define(eq=False)
+class _Link:
+    """A server, and the connection to it if there is one."""
+
+    server: McpServer
+    _connection: Connection | None = attrs.field(default=None, init=False)
+    _loop: asyncio.AbstractEventLoop | None = attrs.field(default=None, init=False)
+    _lock: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
+    _listing: list[dict[str, Any]] | None = attrs.field(default=None, init=False)
+    _tools: "tuple[_McpTool, ...]" = attrs.field(default=(), init=False)
+
+    async def connect(self) -> Connection:
+        """Return an open connection.
+
+        Raises:
+            McpServerUnavailable: the server cannot be reached.
+        """
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop, self._lock, self._connection = loop, asyncio.Lock(), None
+        async with self._lock:
+            if self._connection is None or not self._connection.is_open:
+                if self._connection is not None:
+                    self._connection.end()
+                    _log.info("connecting to the MCP server %r again", self.server.name)
+                self._connection = await Connection.open(self.server)
+            return self._connection
+
+    def end(self) -> None:
+        """Begin to close the connection, if there is one."""
+        if self._connection is not None and self._loop is asyncio.get_running_loop():
+            self._connection.end()
+
+    async def close(self) -> None:
+        """Close the connection, if there is one."""
+        connection, self._connection = self._connection, None
+        if connection is not None and self._loop is asyncio.get_running_loop():
+            await connection.close()
+
+    async def list_tools(self) -> "tuple[bool, tuple[_McpTool, ...]]":
+        """Return whether the tools are other ones than last time, and the tools."""
+        known, connection = self._listing, self._connection
+        same_loop = self._loop is asyncio.get_running_loop()
+        if known is not None and same_loop and connection is not None and not connection.is_open:
+            return False, self._tools
+        try:
+            listing = await (await self.connect()).list_tools()
+        except Exception as error:  # a server may answer anything
+            if known is None and isinstance(error, McpServerUnavailable):
+                raise
+            if known is None:
+                raise McpServerUnavailable(self.server.name, describe(error)) from error
+            _log.warning("the tools of %r are not listed: %s", self.server.name, describe(error))
+            return False, self._tools
+        if listing == known:
+            return False, self._tools
+        self._listing, self._tools = listing, tuple(self._read(listing))
+        return True, self._tools
+
+    def _read(self, listing: list[dict[str, Any]]) -> "list[_McpTool]":
+        server, tools = self.server, []
+        for described in listing:
+            found = read_tool(described)
+            if found is not None and (server.allow is None or permits(server.allow, found)):
+                named = attrs.evolve(found, name=f"{server.prefix}{found.name}"[:128])
+                tools.append(_McpTool(named, self, described["name"]))
+        return tools
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult | ToolError:
+        """Call a tool; what goes wrong is worded for the model."""
+        server, seconds = self.server, self.server.call_timeout_seconds
+        try:
+            connection = await self.connect()
+        except McpServerUnavailable as problem:
+            return ToolError(f"{problem}. The tool was not run.", "not_run")
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return read_result(await connection.request(_request(name, dict(arguments))))
+        except ConnectionLost:
+            return ToolError(
+                f"the MCP server {server.name!r} stopped before it answered: it is unknown whether "
+                "the tool ran to its end. The next call connects to the server again.",
+                "interrupted",
+            )
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return ToolError(
+                f"no result in {seconds:g} seconds; the MCP server {server.name!r} was told to "
+                "stop",
+                "timeout",
+            )
+
+
+def _request(name: str, arguments: dict[str, Any]) -> Any:
+    report = _report()
+
+    async def ask(session: Session) -> dict[str, Any]:
+        return await session.call_tool(name, arguments, report)
+
+    return ask
+
+
+def _report() -> Report | None:
+    """Return what reports the progress of the current call, if a Runner is executing it."""
+    running = events.current_call()
+    if running is None:
+        return None
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        await running.report_progress(progress, total, message or "")
+
+    return report
+
+
+@attrs.frozen(eq=False)
+class _McpTool:
+    """A tool of a server, for a Registry."""
+
+    definition: ToolDefinition
+    link: _Link
+    name: str
+    """The name that the server knows it by."""
+
+    async def run(self, arguments: Mapping[str, Any], /) -> ToolResult | ToolError:
+        """Run one call."""
+        return await self.link.call(self.name, arguments)

@@ -1,0 +1,265 @@
+"""Servers that die, hang, cannot be reached, or do not do as they should."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from agentic import loop
+from agentic.bridges.mcp import McpServer, McpServerUnavailable, McpTools
+from agentic.errors import ConfigError
+from agentic.messages import ToolCall, ToolError
+from agentic.testing import ScriptedDecider
+
+pytestmark = pytest.mark.slow
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_server_that_dies_fails_one_call(served: Callable[..., Any], call: Any) -> None:
+    """The next one starts it again."""
+    notes = served()
+
+    async def run() -> None:
+        async with McpTools(notes.server) as mcp_tools:
+            died = await call(mcp_tools, "die")
+            listed = await mcp_tools.list_tools()
+            again = await call(mcp_tools, "add", a=1, b=2)
+
+        assert died.error == ToolError(
+            "the MCP server 'notes' stopped before it answered: it is unknown whether the tool "
+            "ran to its end. The next call connects to the server again.",
+            "interrupted",
+        )
+        assert "add" in {found.name for found in listed}
+        assert again.output == "3"
+        assert len(notes.notes("processes")) == 2
+
+    asyncio.run(run())
+
+
+def test_all_open_calls_fail_at_once(served: Callable[..., Any], call: Any) -> None:
+    """When the process is killed from outside, in the middle of several calls."""
+    notes = served()
+
+    async def run() -> None:
+        async with McpTools(notes.server) as mcp_tools:
+            calls = [asyncio.create_task(call(mcp_tools, "wait", seconds=60)) for _ in range(3)]
+            await notes.until_noted("started")
+            notes.kill()
+            async with asyncio.timeout(5):
+                results = await asyncio.gather(*calls)
+
+        assert [result.error.kind for result in results] == ["interrupted"] * 3
+
+    asyncio.run(run())
+
+
+def test_a_death_between_two_calls_is_not_felt(served: Callable[..., Any], call: Any) -> None:
+    """The call that finds the connection closed opens another."""
+    notes = served()
+
+    async def run() -> None:
+        async with McpTools(notes.server) as mcp_tools:
+            await call(mcp_tools, "add", a=1, b=2)
+            notes.kill()
+            await asyncio.sleep(0.5)
+            assert (await call(mcp_tools, "add", a=1, b=2)).output == "3"
+
+    asyncio.run(run())
+
+
+def test_a_run_goes_on_after_a_server_died(served: Callable[..., Any]) -> None:
+    """The model reads what happened, and calls again."""
+    script = [
+        loop.Decision("", [ToolCall("c1", "die")]),
+        loop.Decision("", [ToolCall("c2", "add", '{"a": 1, "b": 2}')]),
+        "Three.",
+    ]
+
+    async def run() -> loop.Result:
+        async with McpTools(served().server) as mcp_tools:
+            return await loop.Runner(ScriptedDecider(*script), mcp_tools).run("Add.")
+
+    result = asyncio.run(run())
+
+    assert result.reply == "Three."
+    assert [each.error is None for each in result.tool_results] == [False, True]
+
+
+def test_an_http_server_that_dies_comes_back(http: Any, call: Any) -> None:
+    """Killed between calls, and started again on the same port."""
+
+    async def run() -> list[Any]:
+        async with McpTools(McpServer.http("notes", http.url, call_timeout_seconds=3)) as mcp_tools:
+            results = [await call(mcp_tools, "add", a=1, b=2)]
+            http.kill()
+            results.append(await call(mcp_tools, "add", a=1, b=2))
+            results.append(await call(mcp_tools, "add", a=1, b=2))
+            http.start()
+            results += [await call(mcp_tools, "add", a=1, b=2) for _ in range(2)]
+        return results
+
+    first, dead, refused, *later = asyncio.run(run())
+
+    assert first.output == "3"
+    assert dead.error is not None
+    assert dead.error.kind in {"interrupted", "not_run"}
+    assert refused.error is not None
+    assert refused.error.kind == "not_run"
+    assert refused.error.message.startswith("cannot connect to the MCP server 'notes': ")
+    assert later[-1].output == "3"
+
+
+def test_an_http_server_that_dies_in_a_call_fails_it(http: Any, call: Any) -> None:
+    """At once with version 2 of the SDK, at the limit with version 1, which goes on waiting."""
+
+    async def run() -> Any:
+        async with McpTools(McpServer.http("notes", http.url, call_timeout_seconds=5)) as mcp_tools:
+            calling = asyncio.create_task(call(mcp_tools, "wait", seconds=60))
+            await asyncio.sleep(1)
+            http.kill()
+            return await calling
+
+    assert asyncio.run(run()).error.kind in {"interrupted", "timeout"}
+
+
+@pytest.mark.parametrize(
+    ("server", "reason"),
+    [
+        (McpServer.stdio("gone", "no-such-command-here"), "No such file or directory"),
+        (McpServer.stdio("gone", sys.executable, ["-c", ""]), "Connection closed"),
+        (McpServer.http("gone", "http://127.0.0.1:9/mcp"), "connection attempts failed"),
+    ],
+    ids=["absent", "exits", "refuses"],
+)
+def test_a_server_that_cannot_be_reached_is_named(server: McpServer, reason: str) -> None:
+    """At the start, where somebody can act on it; once it was listed, it only fails calls."""
+
+    async def enter() -> None:
+        async with McpTools(server):
+            pass
+
+    with pytest.raises(McpServerUnavailable, match=rf"the MCP server 'gone': .*{reason}"):
+        asyncio.run(enter())
+    with pytest.raises(McpServerUnavailable, match=reason):
+        asyncio.run(McpTools(server).list_tools())
+
+
+def test_a_mute_server_is_given_up(odd: Callable[..., McpServer]) -> None:
+    """After the time for connecting."""
+
+    async def enter() -> None:
+        async with McpTools(odd("mute", connect_timeout_seconds=1)):
+            pass
+
+    begun = time.monotonic()
+    with pytest.raises(McpServerUnavailable, match="no answer in 1 seconds"):
+        asyncio.run(enter())
+    assert time.monotonic() - begun < 20
+
+
+@pytest.mark.parametrize("mode", ["paged", "mute"])
+def test_one_bad_server_closes_the_others(odd: Any, mode: str, tmp_path: Path) -> None:
+    """Whether they are connected already or still starting."""
+    notes = tmp_path / "process"
+    other = attrs.evolve(odd(mode, env={"NOTES": str(notes)}), name="other")
+
+    async def enter() -> None:
+        async with McpTools(other, odd("mute", connect_timeout_seconds=2)):
+            pass
+
+    with pytest.raises(McpServerUnavailable, match="'odd'"):
+        asyncio.run(enter())
+    assert not _is_running(int(notes.read_text()))
+
+
+def test_closing_never_hangs(odd: Callable[..., McpServer], call: Any) -> None:
+    """Although the process ignores the end of its input and SIGTERM."""
+
+    async def run() -> float:
+        async with McpTools(odd("stubborn")) as mcp_tools:
+            assert (await call(mcp_tools, "fourth")).output == 'ran fourth\n{"name": "fourth"}'
+            begun = time.monotonic()
+        return time.monotonic() - begun
+
+    assert asyncio.run(run()) < 12
+
+
+def test_closing_does_not_wait_for_a_frozen_server(http: Any, call: Any) -> None:
+    """An HTTP server is told that the session ends, and may not listen."""
+
+    async def run() -> float:
+        async with McpTools(McpServer.http("notes", http.url)) as mcp_tools:
+            await call(mcp_tools, "add", a=1, b=2)
+            http.process.send_signal(signal.SIGSTOP)
+            begun = time.monotonic()
+        return time.monotonic() - begun
+
+    assert asyncio.run(run()) < 15
+
+
+def test_noise_on_stdout_does_no_harm(odd: Callable[..., McpServer], call: Any) -> None:
+    """A line that is no JSON is skipped."""
+
+    async def run() -> str:
+        async with McpTools(odd("loud")) as mcp_tools:
+            return str((await call(mcp_tools, "first")).output)
+
+    assert asyncio.run(run()).startswith("ran first")
+
+
+def test_a_failure_without_a_reason_has_words(odd: Callable[..., McpServer], call: Any) -> None:
+    """And a refusal of the protocol is an error of the tool, too."""
+
+    async def run() -> None:
+        async with McpTools(odd("vague")) as mcp_tools:
+            silent = await call(mcp_tools, "first")
+            refused = await call(mcp_tools, "fourth")
+
+        assert silent.error == ToolError("the tool failed, and its server did not say why")
+        assert refused.error is not None
+        assert refused.error.message.endswith("fourth is closed today")
+
+    asyncio.run(run())
+
+
+def test_another_event_loop_connects_anew(served: Callable[..., Any], call: Any) -> None:
+    """As with two calls of run_sync; no process outlives its loop."""
+    notes = served()
+    mcp_tools = McpTools(notes.server)
+
+    results = [asyncio.run(call(mcp_tools, "add", a=1, b=2)) for _ in range(2)]
+
+    assert [result.output for result in results] == ["3", "3"]
+    assert len(notes.notes("processes")) == 2
+    assert not any(map(_is_running, map(int, notes.notes("processes"))))
+
+
+@pytest.mark.parametrize("servers", [(), ("files",), (McpServer.stdio("a", "x"),) * 2])
+def test_servers_without_names_of_their_own_are_refused(servers: Any) -> None:
+    """Messages could not say which of them is meant."""
+    with pytest.raises(ConfigError, match=r"McpServer\.stdio\(name, command\)"):
+        McpTools(*servers)
+
+
+@pytest.mark.parametrize(
+    "options", [{"prefix": "a b"}, {"connect_timeout_seconds": 0}, {"call_timeout_seconds": -1}]
+)
+def test_options_are_checked(options: dict[str, Any]) -> None:
+    """When the server is described, not when it is first used."""
+    with pytest.raises(ConfigError):
+        McpServer.stdio("files", "files-server", **options)
