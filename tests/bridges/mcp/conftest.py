@@ -22,6 +22,8 @@ from agentic.bridges.mcp import McpServer, McpTools
 from agentic.messages import ToolCall, ToolResult
 
 HERE = Path(__file__).parent
+collect_ignore = ["odd_server.py", "server.py"]
+"""Programs, which serve when they are run; pytest would import them for their doctests."""
 
 
 @attrs.define
