@@ -79,6 +79,7 @@ CONVERSATIONS: dict[str, list[Message]] = {
     "system messages alone": [Message("system", "Be brief."), Message("system", "Be kind.")],
     "a conversation that starts with the assistant": [ANSWER, ASK],
     "a conversation that starts with a tool round": [CALL, RESULT, ANSWER],
+    "a tool round after a system message that is empty": [Message("system"), CALL, RESULT],
     "a conversation that ends with the assistant": [ASK, ANSWER],
     "two users' messages in a row": [ASK, _MORE],
     "two replies in a row": [ASK, ANSWER, ANSWER, _MORE],
