@@ -8,7 +8,8 @@ Start with `plain`, `at`, `native_payload` and `merge_consecutive`.
 - Writing: `replace_surrogates`, `arguments_as_object` and `arguments_as_text` produce texts and
   arguments that a server can parse; `NameRule` rewrites names that it rejects; `UniqueIds` and
   `number_ids` give each call an id of its own; `merge_consecutive` joins messages that must not be
-  adjacent.
+  adjacent; `media_note`, `text_with_media` and `results_with_content` put into a text what
+  the wire has no field for.
 
 `docs/how-to/write-an-adapter.md` explains step by step how to write an adapter.
 """
@@ -25,7 +26,10 @@ from agentic.providers.kit._json import (
 )
 from agentic.providers.kit._json import parse_object as parse_object
 from agentic.providers.kit._messages import Decoded as Decoded
+from agentic.providers.kit._messages import media_note as media_note
 from agentic.providers.kit._messages import merge_consecutive, native_payload
+from agentic.providers.kit._messages import results_with_content as results_with_content
+from agentic.providers.kit._messages import text_with_media as text_with_media
 
 __all__ = [
     "NameRule",
