@@ -121,6 +121,7 @@ def decode_response(response: Any, /) -> loop.Decision:
         reply.native if parts else None,
         stop_word=text_at(data, "ended"),
         reasoning=reply.reasoning,
+        provider=NAME,
     )
 
 
@@ -369,7 +370,7 @@ class Decider:
         status, answer = await self.client.post(self._body(request))
         if status != 200:  # noqa: PLR2004  HTTP's word for well
             raise failure(answer, status, self.model)
-        return decode_response(answer)
+        return self._decision(answer)
 
     async def stream(self, request: loop.Input, /) -> AsyncIterator[str | loop.Decision]:
         """Ask, and give the reply as it comes."""
@@ -377,7 +378,10 @@ class Decider:
         async for event in self.client.events({**self._body(request), "stream": True}):
             if piece := reply.feed(event):
                 yield piece
-        yield decode_response(reply.response())
+        yield self._decision(reply.response())
+
+    def _decision(self, response: Any) -> loop.Decision:
+        return attrs.evolve(decode_response(response), request_model=self.model)
 
     def _body(self, request: loop.Input) -> dict[str, Any]:
         conversation = encode_request(
