@@ -23,6 +23,7 @@ _ROOMS = (
     "cohere",
     "gemini",
     "kit",
+    "ollama",
     "openai_chat",
     "openai_responses",
     "overflow",

@@ -1,11 +1,14 @@
 """Create a decider from `provider:name`, with a client that the provider's SDK configures.
 
 The SDK reads its own environment (OPENAI_API_KEY and OPENAI_BASE_URL, ANTHROPIC_API_KEY,
-GEMINI_API_KEY, CO_API_KEY, AWS_REGION and the rest of the AWS chain). This module reads none of it.
+GEMINI_API_KEY, CO_API_KEY, AWS_REGION and the rest of the AWS chain). This module reads only
+OLLAMA_HOST and OLLAMA_API_KEY, since the client for Ollama is one for HTTP.
 """
 
 import difflib
 import importlib
+import os
+import urllib.parse
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -61,6 +64,38 @@ def _gemini(sdk: Any) -> Any:
     return sdk.Client(http_options=sdk.types.HttpOptions(retry_options=retry))
 
 
+def _ollama(sdk: Any) -> Any:
+    """Create a client for the server that Ollama's own programs would ask."""
+    key = os.environ.get("OLLAMA_API_KEY", "")
+    return sdk.AsyncClient(
+        base_url=_ollama_address(os.environ.get("OLLAMA_HOST", "")),
+        headers={"Authorization": f"Bearer {key}"} if key else {},
+        # A server may load a model first, and answers then; one that is not there is told soon.
+        timeout=sdk.Timeout(_OLLAMA_SECONDS, connect=_CONNECT_SECONDS),
+    )
+
+
+def _ollama_address(host: str) -> str:
+    """Return the address that a value of OLLAMA_HOST stands for.
+
+    https://docs.ollama.com/faq and `_parse_host` of ollama-python 0.6 (2026-11).
+
+    >>> _ollama_address(""), _ollama_address("gpu.local"), _ollama_address("https://ollama.com")
+    ('http://127.0.0.1:11434', 'http://gpu.local:11434', 'https://ollama.com:443')
+    >>> _ollama_address("[::1]:8080/a/")
+    'http://[::1]:8080/a'
+    """
+    scheme, _, rest = host.strip().rpartition("://")
+    address = urllib.parse.urlsplit(f"{scheme or 'http'}://{rest}")
+    port = address.port or {"http": 80, "https": 443}.get(scheme, 11434)
+    name = address.hostname or "127.0.0.1"
+    name = f"[{name}]" if ":" in name else name
+    return f"{address.scheme}://{name}:{port}{address.path.rstrip('/')}"
+
+
+_OLLAMA_SECONDS, _CONNECT_SECONDS = 600.0, 5.0
+"""The first is what the SDKs of OpenAI and Anthropic wait by default."""
+
 _OPENAI = _Sdk("openai", "openai", lambda sdk: sdk.AsyncOpenAI())
 
 _SDKS: Mapping[str, _Sdk] = {
@@ -68,6 +103,7 @@ _SDKS: Mapping[str, _Sdk] = {
     "bedrock": _Sdk("bedrock", "boto3", lambda sdk: sdk.client("bedrock-runtime")),
     "cohere": _Sdk("cohere", "cohere", lambda sdk: sdk.AsyncClientV2()),
     "gemini": _Sdk("gemini", "google.genai", _gemini),
+    "ollama": _Sdk("ollama", "httpx", _ollama),
     "openai_chat": _OPENAI,
     "openai_responses": _OPENAI,
 }

@@ -63,7 +63,7 @@ def _problems(text: str) -> list[config.Problem]:
             "context:\n  summary_model: cheap",
             (
                 ":2: context.summary_model must be digest, PROVIDER:NAME (anthropic, bedrock, "
-                "cohere, gemini, openai_chat, openai_responses), FILE.py:NAME or "
+                "cohere, gemini, ollama, openai_chat, openai_responses), FILE.py:NAME or "
                 'PACKAGE.MODULE:NAME or null, got "cheap"; '
                 "put the provider before the name, as in openai_chat:gpt-4.1"
             ),
@@ -80,32 +80,36 @@ def _problems(text: str) -> list[config.Problem]:
         (
             "model: gpt-4.1",
             (
-                ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, openai_chat, "
-                'openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME or null, got "gpt-4.1"; '
+                ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, ollama, "
+                "openai_chat, openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME or null, "
+                'got "gpt-4.1"; '
                 "put the provider before the name, as in openai_chat:gpt-4.1"
             ),
         ),
         (
             "model: openai:gpt-4.1",
             (
-                ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, openai_chat, "
-                'openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME, got "openai:gpt-4.1"; '
+                ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, ollama, "
+                "openai_chat, openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME, "
+                'got "openai:gpt-4.1"; '
                 "did you mean 'openai_chat:gpt-4.1'?"
             ),
         ),
         (
             "model: dec.py",
             (
-                ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, openai_chat, "
-                'openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME or null, got "dec.py"; '
+                ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, ollama, "
+                "openai_chat, openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME or null, "
+                'got "dec.py"; '
                 "write the name in it after the file's, as in dec.py:Agent"
             ),
         ),
         (
             "model: 'dec.py:'",
             (
-                ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, openai_chat, "
-                'openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME or null, got "dec.py:"; '
+                ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, ollama, "
+                "openai_chat, openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME or null, "
+                'got "dec.py:"; '
                 "write the name in it after the file's, as in dec.py:Agent"
             ),
         ),
@@ -113,7 +117,7 @@ def _problems(text: str) -> list[config.Problem]:
             "context: {summary_model: dec.py}",
             (
                 ":1: context.summary_model must be digest, PROVIDER:NAME (anthropic, bedrock, "
-                "cohere, gemini, openai_chat, openai_responses), FILE.py:NAME or "
+                "cohere, gemini, ollama, openai_chat, openai_responses), FILE.py:NAME or "
                 'PACKAGE.MODULE:NAME or null, got "dec.py"; '
                 "write the name in it after the file's, as in dec.py:Agent"
             ),
@@ -121,8 +125,9 @@ def _problems(text: str) -> list[config.Problem]:
         (
             "model: 3",
             (
-                ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, openai_chat, "
-                "openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME or null, got 3; put the "
+                ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, ollama, "
+                "openai_chat, openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME or null, "
+                "got 3; put the "
                 "provider before the name, as in openai_chat:gpt-4.1"
             ),
         ),

@@ -58,6 +58,15 @@ def test_settings_go_to_the_decider() -> None:
     assert decider.limits() == ModelLimits(4_096, 512)
 
 
+def test_a_server_of_ollama_needs_no_key() -> None:
+    """It has no default window either: that depends on the server."""
+    decider = providers.connect("ollama:gpt-oss:20b", limits=ModelLimits(16_000, 0))
+
+    assert decider.name == "ollama:gpt-oss:20b"
+    assert decider.limits() == ModelLimits(16_000, 0)
+    assert not providers.connect("ollama:gpt-oss:20b").limits().known
+
+
 @pytest.mark.parametrize("name", ["gpt-4.1", "openai_chat:", ":gpt-4.1", "acme:large", "", None, 7])
 def test_a_name_that_says_too_little_is_refused(name: str) -> None:
     """The error lists the providers and shows a name."""
@@ -106,8 +115,8 @@ def test_an_sdk_that_is_not_installed_is_named_with_its_extra() -> None:
 
 def test_no_adapter_needs_its_sdk_to_be_imported() -> None:
     """The caller brings the client: an adapter alone loads none of them."""
-    sdks = ["anthropic", "boto3", "botocore", "google", "openai"]
-    adapters = ", ".join(name.partition(":")[0] for name in NAMES)
+    sdks = ["anthropic", "boto3", "botocore", "google", "httpx", "openai"]
+    adapters = ", ".join(name.partition(":")[0] for name in [*NAMES, "ollama"])
     program = (
         f"import sys; from agentic.providers import {adapters}\n"
         f"print([sdk for sdk in {sdks} if sdk in sys.modules])"

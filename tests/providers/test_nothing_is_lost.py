@@ -5,12 +5,20 @@ from types import ModuleType
 import pytest
 
 from agentic.messages import ContextSummary, Media, Message, ToolCall, ToolResult
-from agentic.providers import anthropic, bedrock, cohere, gemini, openai_chat, openai_responses
+from agentic.providers import (
+    anthropic,
+    bedrock,
+    cohere,
+    gemini,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
 from agentic.testing._adapter._views import check_views
 
 pytestmark = pytest.mark.slow
 
-ADAPTERS = [openai_chat, openai_responses, anthropic, gemini, bedrock, cohere]
+ADAPTERS = [openai_chat, openai_responses, anthropic, gemini, bedrock, cohere, ollama]
 EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.NAME)
 
 

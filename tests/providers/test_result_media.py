@@ -9,9 +9,9 @@ import attrs
 import pytest
 
 from agentic.messages import Media, Message, ToolCall, ToolResult, from_plain, to_plain
-from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
+from agentic.providers import anthropic, bedrock, gemini, ollama, openai_chat, openai_responses
 
-ADAPTERS = [openai_chat, openai_responses, anthropic, gemini, bedrock]
+ADAPTERS = [openai_chat, openai_responses, anthropic, gemini, bedrock, ollama]
 EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.NAME)
 CAT, DOG = Media("image/png", b"\x89PNG-cat"), Media("image/png", b"\x89PNG-dog")
 SOUND = Media("audio/wav", b"RIFF")
@@ -42,7 +42,7 @@ def test_media_of_results_go_out_in_order(adapter: ModuleType) -> None:
     assert sent.index(_encoded(CAT)) < sent.index(_encoded(DOG))
 
 
-@pytest.mark.parametrize("adapter", [openai_responses, anthropic, bedrock])
+@pytest.mark.parametrize("adapter", [openai_responses, anthropic, bedrock, ollama])
 def test_media_go_out_inside_their_result(adapter: ModuleType) -> None:
     """What is read again has each picture in its own result."""
     parts = [m for m in adapter.decode(adapter.encode(SEEN)) if m.role == "tool"]
@@ -120,7 +120,7 @@ def _stored_before(message: Message) -> Message:
     return from_plain({**plain, "media": media})
 
 
-@pytest.mark.parametrize("adapter", [openai_responses, anthropic, bedrock])
+@pytest.mark.parametrize("adapter", [openai_responses, anthropic, bedrock, ollama])
 def test_old_sessions_go_back_unchanged(adapter: ModuleType) -> None:
     """Although what an older version decoded had the media elsewhere."""
     wire: list[Any] = [{**item, "x_unheard_of": 1} for item in adapter.encode(SEEN)]

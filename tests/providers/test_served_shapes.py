@@ -6,9 +6,17 @@ from typing import Any
 import pytest
 
 from agentic.messages import Message, ToolCall, ToolResult
-from agentic.providers import anthropic, bedrock, cohere, gemini, openai_chat, openai_responses
+from agentic.providers import (
+    anthropic,
+    bedrock,
+    cohere,
+    gemini,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
 
-ADAPTERS = [openai_chat, openai_responses, anthropic, gemini, bedrock, cohere]
+ADAPTERS = [openai_chat, openai_responses, anthropic, gemini, bedrock, cohere, ollama]
 EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.NAME)
 
 ASK = Message("user", "Go.")

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 from agentic.errors import IncompleteReply, ProviderError
 from agentic.loop import Decision
-from agentic.providers import anthropic, bedrock, cohere, gemini, openai_chat, openai_responses
+from agentic.providers import (
+    anthropic,
+    bedrock,
+    cohere,
+    gemini,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -149,6 +157,13 @@ EVENTS: Mapping[ModuleType, list[dict[str, Any]]] = {
             "item": {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]},
         },
         {"type": "response.completed", "response": {"output": [], "usage": USAGE}},
+    ],
+    ollama: [
+        {"model": "m", "message": {"role": "assistant", "thinking": "Hm."}, "done": False},
+        {"message": {"content": "Hi.", "images": ["iVBORw0KGgo="]}, "logprobs": [{"token": "a"}]},
+        {"message": {"tool_calls": [{"function": {"name": "f", "arguments": {"x": 1}}}]}},
+        {"message": {"tool_calls": [{"id": "c", "function": {"index": 1, "name": "g"}}]}},
+        {"message": {"content": ""}, "done": True, "done_reason": "stop", "eval_count": 3},
     ],
 }
 """A stream of each, which says all that a stream can."""

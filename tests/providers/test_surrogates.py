@@ -8,10 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.messages import Message, ToolCall, ToolResult
-from agentic.providers import anthropic, bedrock, cohere, gemini, openai_chat, openai_responses
+from agentic.providers import (
+    anthropic,
+    bedrock,
+    cohere,
+    gemini,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
 from agentic.providers.kit import parse_object, replace_surrogates
 
-ADAPTERS: list[Any] = [anthropic, bedrock, cohere, gemini, openai_chat, openai_responses]
+ADAPTERS: list[Any] = [anthropic, bedrock, cohere, gemini, ollama, openai_chat, openai_responses]
 TEXT = st.text(st.characters(exclude_categories=()))
 DATA = st.recursive(
     st.none() | st.integers() | TEXT,

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-ADAPTERS = ["anthropic", "bedrock", "cohere", "gemini", "openai_chat", "openai_responses"]
+ADAPTERS = ["anthropic", "bedrock", "cohere", "gemini", "ollama", "openai_chat", "openai_responses"]
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)

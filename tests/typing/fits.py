@@ -6,7 +6,15 @@ from agentic import history, limits, loop, session, testing, tokens, tools
 from agentic.bridges.otel._run import TracedExecutor
 from agentic.context import budget, compactors, config, strategies
 from agentic.history import postgres, sqlite
-from agentic.providers import anthropic, bedrock, cohere, gemini, openai_chat, openai_responses
+from agentic.providers import (
+    anthropic,
+    bedrock,
+    cohere,
+    gemini,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
 
 if TYPE_CHECKING:
     import acme  # noqa: TC004  in examples/acme-adapter, which only mypy has on its way
@@ -200,6 +208,22 @@ class _Gemini:
     validate = staticmethod(gemini.validate)
 
 
+class _Ollama:
+    NAME = ollama.NAME
+    STOP_WORDS = ollama.STOP_WORDS
+    StreamedResponse = ollama.StreamedResponse
+    decode = staticmethod(ollama.decode)
+    encode = staticmethod(ollama.encode)
+    encode_tools = staticmethod(ollama.encode_tools)
+    encode_request = staticmethod(ollama.encode_request)
+    decode_request = staticmethod(ollama.decode_request)
+    decode_response = staticmethod(ollama.decode_response)
+    usage = staticmethod(ollama.usage)
+    stop_reason = staticmethod(ollama.stop_reason)
+    is_context_overflow = staticmethod(ollama.is_context_overflow)
+    validate = staticmethod(ollama.validate)
+
+
 class _OpenaiChat:
     NAME = openai_chat.NAME
     STOP_WORDS = openai_chat.STOP_WORDS
@@ -233,4 +257,13 @@ class _OpenaiResponses:
 
 
 def adapters() -> list[testing.Adapter]:
-    return [acme, _Anthropic(), _Bedrock(), _Cohere(), _Gemini(), _OpenaiChat(), _OpenaiResponses()]
+    return [
+        acme,
+        _Anthropic(),
+        _Bedrock(),
+        _Cohere(),
+        _Gemini(),
+        _Ollama(),
+        _OpenaiChat(),
+        _OpenaiResponses(),
+    ]

@@ -1,0 +1,34 @@
+"""Ollama's native API, `/api/chat`.
+
+Start with `Decider`, `decode_response` and `encode_request`.
+
+Unlike the server's `/v1`, which `providers.openai_chat` speaks, it lets a request choose its window
+(`num_ctx`) and refuse to be cut. Written by `docs/how-to/write-an-adapter.md` alone.
+
+Each message is one message on the wire, except that a tool message with several results becomes
+several. A message without a payload that can be sent back is rebuilt from its fields as follows:
+
+- The system prompt, system messages and a summary become system messages, in place.
+- Images of a user or a tool become `images`. Other media, and images that are only a location, are
+  named in the text.
+- A tool's error and notice become part of the result's text.
+- Thinking is sent while the message still has the payload that it came in. Otherwise it is not.
+- A call without an id, as older servers send them, gets one made from its reply.
+- An empty user, system or assistant message is left out. A conversation without a user message gets
+  a short neutral one.
+"""
+
+from agentic.providers.ollama._decider import Decider
+from agentic.providers.ollama._messages import NAME as NAME
+from agentic.providers.ollama._messages import decode as decode
+from agentic.providers.ollama._messages import decode_request, encode_request, validate
+from agentic.providers.ollama._messages import encode as encode
+from agentic.providers.ollama._messages import encode_tools as encode_tools
+from agentic.providers.ollama._replies import STOP_WORDS as STOP_WORDS
+from agentic.providers.ollama._replies import StreamedResponse as StreamedResponse
+from agentic.providers.ollama._replies import decode_response
+from agentic.providers.ollama._replies import stop_reason as stop_reason
+from agentic.providers.ollama._replies import usage as usage
+from agentic.providers.overflow import is_context_overflow as is_context_overflow
+
+__all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]

@@ -1,0 +1,165 @@
+"""A decider that calls a model through the native API of an Ollama server."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from agentic.errors import ContextOverflow, RequestFailed
+from agentic.limits import ModelLimits, lookup
+from agentic.loop import Decision, Input
+from agentic.providers._failure import known_window, provider_errors
+from agentic.providers.kit import at
+from agentic.providers.ollama._messages import NAME, encode_request
+from agentic.providers.ollama._replies import StreamedResponse, decode_response, failure_in
+from agentic.providers.overflow import read_silent_overflow
+from agentic.tokens import approx_token_counter, count_tokens
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Decider"]
+
+_PATH = "/api/chat"
+_OURS = {"model", "messages", "tools", "stream", "options"}
+"""Fields of the request that the options do not replace."""
+_OK = 200
+_UNKNOWN = lookup("")
+
+
+@attrs.frozen
+class Decider:
+    """Calls one model with `POST /api/chat`.
+
+    The client is one for HTTP, because the `ollama` package drops what its types do not name: the
+    ids of calls (https://github.com/ollama/ollama-python/issues/667) and most of a tool's schema.
+    """
+
+    client: "httpx.AsyncClient" = attrs.field(repr=False)
+    """An `httpx.AsyncClient` whose `base_url` is the server's. It supplies headers and timeouts: a
+    server may take minutes to load a model."""
+    model: str
+    options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
+    """Additional fields of the request: `think`, `format`, `keep_alive`, and `options`, which is
+    the wire's name for num_ctx, temperature and the like. `tools` are added after those of the
+    request. A request that exceeds the window is refused by default: the server would cut it
+    without a word, unless `truncate` is true."""
+    _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
+    """The window of these limits is also requested from the server, as `num_ctx`."""
+
+    @property
+    def name(self) -> str:
+        """Return `provider:model`."""
+        return f"{NAME}:{self.model}"
+
+    def limits(self) -> ModelLimits:
+        """Return the model's limits in tokens: those passed in, else what `num_ctx` requests.
+
+        Without either, the window is unknown: it depends on the server's memory and settings, not
+        on the model (https://docs.ollama.com/context-length, 2026-11).
+        """
+        if self._limits is not None:
+            return self._limits
+        window = at(self.options, "options", "num_ctx")
+        return ModelLimits(window, 0) if isinstance(window, int) and window > 0 else _UNKNOWN
+
+    async def decide(self, request: Input, /) -> Decision:
+        """Request the whole reply as one response.
+
+        Raises:
+            ContextOverflow: the request does not fit the model's window. If the server truncated it
+                silently, this is detected from the usage where possible.
+            RequestFailed: the server refused the request for another reason, or did not answer.
+        """
+        with self._errors():
+            answer = await self.client.post(_PATH, json=self._body(request, stream=False))
+        return self._decision(self._checked(answer.status_code, answer.content), request)
+
+    async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
+        """Yield the reply's text as it arrives, then the complete Decision.
+
+        Raises:
+            ContextOverflow: the request does not fit the model's window.
+            IncompleteReply: the stream ended in the middle of the reply.
+            RequestFailed: the server refused the request for another reason, or did not answer.
+        """
+        streamed = StreamedResponse(self.model)
+        body = self._body(request, stream=True)
+        with self._errors(lambda: streamed.text):
+            async with self.client.stream("POST", _PATH, json=body) as answer:
+                if answer.status_code != _OK:
+                    self._checked(answer.status_code, await answer.aread())
+                async for line in _lines(answer.aiter_bytes()):
+                    if piece := streamed.feed(line):
+                        yield piece
+        yield self._decision(streamed.response(), request)
+
+    def _body(self, request: Input, *, stream: bool) -> dict[str, Any]:
+        said = encode_request(
+            request.history, system_prompt=request.system_prompt, tools=request.tools
+        )
+        tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
+        given = self.options.get("options") or {}
+        window = {} if self._limits is None else {"num_ctx": self._limits.context_window}
+        runner = {**(window if window.get("num_ctx") else {}), **given}
+        return {
+            "model": self.model,
+            # Both since 0.12.6; an older server does not know them
+            # (https://github.com/ollama/ollama/pull/17944).
+            "truncate": False,
+            "shift": False,
+            **{key: value for key, value in self.options.items() if key not in _OURS},
+            **said,
+            **({"tools": tools} if tools else {}),
+            **({"options": runner} if runner else {}),
+            "stream": stream,
+        }
+
+    def _checked(self, status: int, content: bytes) -> Any:
+        """Return the JSON of an answer.
+
+        Raises:
+            ContextOverflow: the request does not fit the model's window.
+            RequestFailed: the server reports another error, or something else answered.
+        """
+        try:
+            body = json.loads(content)
+        except (ValueError, RecursionError):
+            body = None
+        window = known_window(self.limits())
+        failure = failure_in(body, status if status != _OK else None, self.model, window)
+        if failure is not None:
+            raise failure
+        if status != _OK or not isinstance(body, dict):
+            problem = f"the answer is not a reply: {content[:200]!r}"
+            raise RequestFailed(NAME, status if status != _OK else None, problem)
+        return body
+
+    def _errors(self, received: Callable[[], str] = str) -> AbstractContextManager[None]:
+        return provider_errors(NAME, self.model, known_window(self.limits()), received)
+
+    def _decision(self, body: Any, request: Input) -> Decision:
+        decision = decode_response(body)
+        window = known_window(self.limits())
+        estimated = count_tokens(request.history) + approx_token_counter(request.system_prompt)
+        overflow = read_silent_overflow(
+            decision.usage, decision.stop_reason, window, estimated_input=estimated
+        )
+        if overflow is not None:
+            raise ContextOverflow(self.model, overflow.sent, overflow.window)
+        return attrs.evolve(decision, request_model=self.model)
+
+
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the lines of a stream. A line ends at a line feed alone: a text may hold other breaks.
+
+    httpx's own `aiter_lines` also splits at characters such as U+0085, which JSON need not escape.
+    """
+    rest = b""
+    async for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            yield line
+    yield rest

@@ -1,0 +1,303 @@
+"""Messages of Ollama's native wire, read and written.
+
+A message is an object with a role, a text, and where they apply `thinking`, `images` (base64) and
+`tool_calls`; a result is a message of the role `tool`
+(https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-chat-completion, 2026-11).
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from agentic.messages import (
+    Media,
+    Message,
+    ProviderPayload,
+    Role,
+    ToolCall,
+    ToolResult,
+    close_open_rounds,
+)
+from agentic.providers.kit import (
+    arguments_as_object,
+    at,
+    items_at,
+    media_note,
+    native_payload,
+    number_ids,
+    plain,
+    replace_surrogates,
+    results_with_content,
+    text_at,
+    text_with_media,
+)
+from agentic.tools import ToolDefinition
+
+if TYPE_CHECKING:
+    from agentic.providers.validators import Violation
+
+__all__ = [
+    "NAME",
+    "decode",
+    "decode_reply",
+    "decode_request",
+    "encode",
+    "encode_request",
+    "encode_tools",
+    "validate",
+]
+
+NAME = "ollama"
+_ROLES: dict[str, Role] = {"system": "system", "assistant": "assistant", "tool": "tool"}
+_MADE_UP = re.compile(r"call_[0-9a-f]{16}_\d+_(\d+)")
+_GOES_ON = "(The conversation goes on.)"
+_MAGIC = {b"\xff\xd8": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
+"""The first bytes of an image -> its type. The wire names no type: what is none of these is PNG."""
+
+
+# From the wire
+
+
+@attrs.define
+class _Ids:
+    """Gives each call of a conversation an id, and each result the id of its call.
+
+    Servers before 0.12.10 send no ids (https://github.com/ollama/ollama/pull/12956), and a result
+    names its call by its tool alone. The ids made here depend on the message and on how often an
+    equal one came before, so that the same history gets the same ids.
+    """
+
+    _waiting: list[ToolCall] = attrs.field(factory=list)
+    """The calls of the latest reply that have no result yet."""
+    _seen: dict[str, int] = attrs.field(factory=dict)
+
+    def ids(self, item: Any, seed: str = "") -> list[str]:
+        """Return the ids of a message's calls or, of a result, the id of its call."""
+        if text_at(item, "role") == "tool":
+            return [self._answered(item)]
+        calls = items_at(item, "tool_calls")
+        sent = [text_at(call, "id") for call in calls]
+        if not all(sent):
+            text = json.dumps([seed, item], sort_keys=True, default=str)
+            base = hashlib.sha256(text.encode()).hexdigest()[:16]
+            self._seen[base] = times = self._seen.get(base, 0) + 1
+            sent = [own or f"call_{base}_{times}_{place}" for place, own in enumerate(sent)]
+        if calls:
+            self._waiting = [
+                ToolCall(call_id, text_at(call, "function", "name"))
+                for call_id, call in zip(sent, calls, strict=True)
+            ]
+        return sent
+
+    def _answered(self, item: Any) -> str:
+        told, name = text_at(item, "tool_call_id"), text_at(item, "tool_name")
+        fitting = [call for call in self._waiting if call.id == told] or [
+            call for call in self._waiting if not told and name in ("", call.name)
+        ]
+        if not fitting:
+            return told
+        self._waiting.remove(fitting[0])
+        return fitting[0].id
+
+
+def decode(messages: Any, /) -> list[Message]:
+    """Read a request's `messages`; each result keeps the wire message in its payload.
+
+    >>> [message.role for message in decode([{"role": "user", "content": "Hello."}])]
+    ['user']
+    """
+    data, ids = plain(messages), _Ids()
+    return [_read(item, ids.ids(item)) for item in data] if isinstance(data, list) else []
+
+
+def decode_request(request: Mapping[str, Any], /) -> list[Message]:
+    """Read the conversation of a whole request; its system prompt is its first message."""
+    return decode(items_at(plain(request), "messages"))
+
+
+def decode_reply(item: Any, seed: str) -> Message:
+    """Read the message of a reply; the seed tells it from an equal reply of another time."""
+    wire = {"role": "assistant", **item} if isinstance(item, dict) else {"role": "assistant"}
+    return _read(wire, _Ids().ids(wire, seed))
+
+
+def _read(item: Any, ids: list[str]) -> Message:
+    role = _ROLES.get(text_at(item, "role"), "user")
+    text = text_at(item, "content")
+    native = ProviderPayload(NAME, {"message": item, "ids": ids})
+    images = tuple(map(_image, items_at(item, "images")))
+    if role == "tool":
+        result = ToolResult(ids[0], text_at(item, "tool_name"), text, media=images)
+        return Message("tool", tool_results=[result], native=native)
+    if role != "assistant":
+        return Message(role, text, media=images, native=native)
+    calls = zip(ids, items_at(item, "tool_calls"), strict=True)
+    return Message(
+        role,
+        text,
+        reasoning=text_at(item, "thinking"),
+        tool_calls=[_read_call(call_id, call) for call_id, call in calls],
+        media=images,
+        native=native,
+    )
+
+
+def _read_call(call_id: str, call: Any) -> ToolCall:
+    arguments = at(call, "function", "arguments")
+    # Some models wrote a text in the place of the object:
+    # https://github.com/ollama/ollama/pull/12413
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+    return ToolCall(call_id, text_at(call, "function", "name"), text)
+
+
+def _image(data: Any) -> Media:
+    try:
+        found = base64.b64decode(data, validate=True)
+    except (TypeError, ValueError, binascii.Error):
+        return Media("image/png")
+    kinds = (kind for magic, kind in _MAGIC.items() if found.startswith(magic))
+    return Media(next(kinds, "image/png"), found)
+
+
+# To the wire
+
+
+def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
+    """Write messages as they were received, or from their fields; a result is a message each.
+
+    >>> encode([Message("user", "Hello.")])
+    [{'role': 'user', 'content': 'Hello.'}]
+    """
+    return [item for message in messages for item in _items(message)]
+
+
+def _items(message: Message) -> list[dict[str, Any]]:
+    payload = native_payload(message, NAME, _read_payload)
+    if payload is not None:
+        return [payload["message"]]
+    return _write_results(message) if message.role == "tool" else _write(message)
+
+
+def _read_payload(payload: Any) -> Message | None:
+    item, ids = at(payload, "message"), items_at(payload, "ids")
+    places = 1 if text_at(item, "role") == "tool" else len(items_at(item, "tool_calls"))
+    fits = isinstance(item, dict) and len(ids) == places and all(isinstance(i, str) for i in ids)
+    return _read(item, ids) if fits else None
+
+
+def _write(message: Message) -> list[dict[str, Any]]:
+    said = (
+        _content(message.content, message.media)
+        if message.role == "user"
+        else {"content": text_with_media(message)}
+    )
+    item: dict[str, Any] = {"role": message.role, **said}
+    if message.tool_calls:
+        item["tool_calls"] = [
+            {
+                **_sent_id("id", call.id),
+                "function": {"name": call.name, "arguments": arguments_as_object(call.arguments)},
+            }
+            for call in message.tool_calls
+        ]
+    return [item] if item["content"] or len(item) > len(("role", "content")) else []
+
+
+def _write_results(message: Message) -> list[dict[str, Any]]:
+    """Write the results of a round; what else the message holds is in the last one.
+
+    A result without an id is told by its place, so these are in the order of their calls.
+    """
+    results = sorted(results_with_content(message), key=_place)
+    beside = [()] * (len(results) - 1) + [message.media] * bool(results)
+    return [
+        {
+            "role": "tool",
+            "tool_name": result.name,
+            **_sent_id("tool_call_id", result.call_id),
+            # The wire has no mark for an error: its text says that it is one.
+            **_content(result.text, (*result.media, *media)),
+        }
+        for result, media in zip(results, beside, strict=True)
+    ]
+
+
+def _sent_id(name: str, call_id: str) -> dict[str, str]:
+    """Return the field with an id; one that was made here is not sent, since its call has none."""
+    return {} if _MADE_UP.fullmatch(call_id) else {name: call_id}
+
+
+def _place(result: ToolResult) -> int:
+    made = _MADE_UP.fullmatch(result.call_id)
+    return int(made[1]) if made else 0
+
+
+def _content(text: str, media: Iterable[Media]) -> dict[str, Any]:
+    """Return the text and the images of a message; other media are named in the text.
+
+    A location is no image here: https://github.com/BerriAI/litellm/issues/30313.
+    """
+    images, notes = [], []
+    for part in media:
+        if part.data and part.media_type.startswith("image/"):
+            images.append(base64.b64encode(part.data).decode())
+        else:
+            notes.append(media_note(part))
+    content = {"content": "\n".join(filter(None, (text, *notes)))}
+    return {**content, "images": images} if images else content
+
+
+def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
+    """Write the tools that the model may call."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": dict(tool.parameters),
+            },
+        }
+        for tool in tools
+    ]
+
+
+def encode_request(
+    messages: Sequence[Message],
+    /,
+    *,
+    system_prompt: str = "",
+    tools: Sequence[ToolDefinition] = (),
+) -> dict[str, Any]:
+    """Write the part of a request that is the conversation, whatever happened to it before.
+
+    >>> encode_request([Message("user", "Hi.")], system_prompt="Be brief.")["messages"][0]
+    {'role': 'system', 'content': 'Be brief.'}
+    """
+    sound = number_ids(close_open_rounds(list(messages)))
+    items = encode([Message("system", system_prompt)] * bool(system_prompt) + sound)
+    roles = [text_at(item, "role") for item in items]
+    if "user" not in roles:
+        # Without one, many models' templates have nothing to answer.
+        start = next((place for place, role in enumerate(roles) if role != "system"), len(roles))
+        items.insert(start, {"role": "user", "content": _GOES_ON})
+    body = {"messages": items, **({"tools": encode_tools(tools)} if tools else {})}
+    whole: dict[str, Any] = replace_surrogates(body)
+    return whole
+
+
+def validate(request: Mapping[str, Any], /) -> "list[Violation]":
+    """Return the reasons why the server would reject the request's structure, if any.
+
+    >>> [found.rule for found in validate({"messages": [{"role": "tool", "content": "text"}]})]
+    ['orphaned_result']
+    """
+    from agentic.providers.validators import ollama  # noqa: PLC0415  loaded at the first call
+
+    return ollama.validate(request)
