@@ -11,12 +11,12 @@ import importlib
 import typing
 
 if typing.TYPE_CHECKING:
-    from agentic.context.strategies import truncate_messages
+    from agentic.context.strategies import truncate_messages as truncate_messages
     from agentic.tokens import count_message_tokens as count_message_tokens
     from agentic.tokens import count_tokens as count_tokens
-    from agentic.tokens import estimate_tokens
+    from agentic.tokens import estimate_tokens as estimate_tokens
 
-__all__ = ["estimate_tokens", "truncate_messages"]
+__all__: list[str] = []
 
 _ROOMS = ("budget", "compactors", "config", "strategies", "view")
 _FUNCTIONS = {

@@ -13,11 +13,11 @@ from agentic import _lazy
 
 if typing.TYPE_CHECKING:
     from agentic.context.digest._digest import Digest
-    from agentic.context.digest._fit import TITLE
+    from agentic.context.digest._fit import TITLE as TITLE
     from agentic.context.digest._tools import ToolKind, ToolTable
-    from agentic.context.digest._turns import message_ref
+    from agentic.context.digest._turns import message_ref as message_ref
 
-__all__ = ["TITLE", "Digest", "ToolKind", "ToolTable", "message_ref"]
+__all__ = ["Digest", "ToolKind", "ToolTable"]
 
 __getattr__, __dir__ = _lazy.load_lazily(
     __name__,

@@ -37,7 +37,7 @@ from agentic.providers.bedrock._decoding import decode_request
 from agentic.providers.bedrock._encoding import encode as encode
 from agentic.providers.bedrock._encoding import encode_request, validate
 from agentic.providers.bedrock._encoding import encode_tools as encode_tools
-from agentic.providers.bedrock._json import for_boto3
+from agentic.providers.bedrock._json import for_boto3 as for_boto3
 from agentic.providers.bedrock._replies import STOP_WORDS as STOP_WORDS
 from agentic.providers.bedrock._replies import decode_response
 from agentic.providers.bedrock._replies import stop_reason as stop_reason
@@ -50,6 +50,5 @@ __all__ = [
     "decode_request",
     "decode_response",
     "encode_request",
-    "for_boto3",
     "validate",
 ]

@@ -1,4 +1,6 @@
-"""What the import of LiteLLM would do by itself, and what is said if it cannot be used."""
+"""What the import importlib
+import of LiteLLM would do by itself, and what is said if it cannot be used.
+"""
 
 import subprocess
 import sys
@@ -12,7 +14,7 @@ import pytest
 import agentic
 from agentic.bridges.litellm import Decider
 from agentic.errors import ConfigError
-from agentic.limits import ModelLimits
+from agentic.limits import ModelLimits, lookup
 
 _ASKS = """
 import asyncio, os, sys
@@ -98,10 +100,14 @@ def test_an_old_litellm_is_told_with_both_versions(tmp_path: Path) -> None:
 def test_limits_come_from_litellm_if_the_catalog_is_silent() -> None:
     """What is passed in comes first, then the catalog, then LiteLLM's table, then a guess."""
     given = ModelLimits(10_000, 100)
+    table = importlib.import_module("litellm").model_cost
+    sizes = ("max_input_tokens", "max_output_tokens")
+    unknown = ((name, row) for name, row in table.items() if not lookup(name).known)
+    name, row = next(each for each in unknown if all(type(each[1].get(k)) is int for k in sizes))
 
     assert Decider("gpt-4o", limits=given).limits() == given
     assert Decider("openrouter/anthropic/claude-sonnet-4.5").limits().context_window == 200_000
-    assert Decider("mistral/open-mistral-7b").limits() == ModelLimits(32_000, 8_191)
+    assert Decider(name).limits() == ModelLimits(row["max_input_tokens"], row["max_output_tokens"])
     assert not Decider("ollama/my-own").limits().known
 
 
