@@ -156,7 +156,7 @@ async def _async_strategy(messages: list[Message]) -> list[Message]:
 )
 def test_an_async_strategy_is_refused(take: Callable[[Any], object], given: object) -> None:
     """Such as a ContextManager, which rewrites histories and makes no views."""
-    with pytest.raises(ConfigError, match=r"strategies must be .* no coroutine, got "):
+    with pytest.raises(ConfigError, match=r"strategies must be .* not a coroutine, got "):
         take(given)
 
 

@@ -163,7 +163,7 @@ def _resolved(function: Callable[..., Any], parameter: inspect.Parameter) -> ins
     """Return the parameter with its annotation as a type that JSON can express, or raise."""
     if parameter.annotation is parameter.empty:
         place, allowed = _place(function, parameter), "a type that says what the model may send"
-        remedy = f"write {parameter.name}: str, for example; of a class, decorate the bound method"
+        remedy = f"write {parameter.name}: str, for example; for a method, decorate the bound one"
         message = f"{place} has no type annotation; {remedy}"
         raise ConfigError(place, parameter.annotation, allowed, remedy, message)
     annotation = _evaluated(function, parameter)

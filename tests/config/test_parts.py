@@ -59,7 +59,10 @@ def test_a_decider_may_stand_in_a_module_beside_the_file(project: Path) -> None:
         ("{}", "agent.yaml:1: model is missing; add model: anthropic:claude-sonnet-4-5, or pass"),
         ("\nmodel: my_agent.py:Ofline", "agent.yaml:2: "),
         ("\nmodel: my_agent.py:Ofline", "has no 'Ofline'; did you mean 'Offline'?"),
-        ("model: my_agent.py:nothing", "cannot create a decider by my_agent.py:nothing: TypeError"),
+        (
+            "model: my_agent.py:nothing",
+            "cannot create a decider with my_agent.py:nothing: TypeError",
+        ),
         ("model: my_agent.py:broken", "my_agent.py:broken: RuntimeError: no weights here"),
         ("model: my_agent.py:Offline\nmodel_options: {windows: 3}", "unexpected keyword argument"),
         ("model: my_agent.py:ready\nmodel_options: {window: 3}", "got {"),
