@@ -64,6 +64,7 @@ def _call_id(place: str) -> str:
 
 def refuse(calls: Iterable[ToolCall], reason: str, *, announced: int = 0) -> list[CallOutcome]:
     """Answer calls that are not run; the first `announced` of them were already announced."""
+    # A result for every call: a history with an unanswered one is refused by every provider.
     failure = ToolError(reason, "not_run")
     return [
         CallOutcome(

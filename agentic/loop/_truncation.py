@@ -82,6 +82,7 @@ def shorten(
     """
     options = options or _NO_LIMITS
     shortened = [_shorten_one(result, options) for result in results]
+    # The limits of a single output apply whether or not the turn has one.
     if turn_output_bytes is None:
         return shortened
     sizes = [_bytes_of(one.result) for one in shortened]

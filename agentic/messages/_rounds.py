@@ -101,6 +101,7 @@ def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
     """
     if start < 0:
         raise ConfigError("start", start, "a position >= 0", "pass 0 for the whole")
+    # Only what is new: a list that grows is split from `start` on at every turn.
     check_messages(islice(messages, start, None))
     splitter = _Splitter()
     for position in range(start, len(messages)):
@@ -162,6 +163,7 @@ def reopen_rounds(messages: list[Message]) -> list[Message]:
     >>> reopen_rounds(close_open_rounds(cut_off)) == cut_off
     True
     """
+    # The usual case: the same list says so.
     if not any(_is_made_up(result) for message in messages for result in message.tool_results):
         return messages
     reopened: list[Message] = []
@@ -175,6 +177,7 @@ def reopen_rounds(messages: list[Message]) -> list[Message]:
 
 
 def _is_made_up(result: ToolResult) -> bool:
+    # By the error and not by identity: a store returns another object.
     return result.error == _INTERRUPTED
 
 

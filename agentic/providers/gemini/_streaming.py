@@ -78,9 +78,11 @@ class _PartialCall:
         steps = [_step(found) for found in _STEP.finditer(path)]
         if not steps:
             return
+        # Then the path itself is the key: nothing is lost, and no reader has to recurse that far.
         if len(steps) > _DEEPEST:
             steps = [path]
         value = _value(piece)
+        # A string goes on where it was left; anything else replaces what was there.
         if path == self._unfinished and self._pieces and isinstance(value, str):
             self._pieces.append(value)
         else:
@@ -178,6 +180,7 @@ class _Candidate:
             return
         if not isinstance(text, str):
             self._append(part)
+        # A thought and an answer stay two parts, as in a reply that is not streamed.
         elif self.growing and self.parts[-1].get("thought") == part.get("thought"):
             self.growing.append(text)
         else:
@@ -199,6 +202,7 @@ class _Candidate:
 
     def _add_call(self, part: dict[str, Any], call: dict[str, Any]) -> None:
         if self.calling is not None and not text_of(call, "name"):
+            # A signature may come with a later piece than the name.
             self.calling.part |= {key: part[key] for key in part if _has_text(part, key)}
             goes_on = self.calling.add(call)
         elif field(call, "willContinue") is True or list_of(call, "partialArgs"):

@@ -106,6 +106,7 @@ def _add_thinking(blocks: list[Any], block: Any) -> None:
         blocks.append(last := {"type": "thinking", "thinking": _Texts()})
     rest = {key: value for key, value in block.items() if key != "thinking"}
     text = text_at(block, "thinking")
+    # Said again together with its signature: see above.
     if not (text_at(block, "signature") and text == _whole(last["thinking"])):
         last["thinking"].add(text)
     last.update({key: value for key, value in rest.items() if value or key not in last})
@@ -205,6 +206,7 @@ class _Calls:
         elif call_id:
             found = self._by_id.get(call_id)
         else:
+            # Neither an index nor an id: a piece without a name can only continue the latest call.
             found = self._calls[-1] if self._calls and not name else None
         return None if found is None or _another(found, call_id, name, piece) else found
 
@@ -243,6 +245,7 @@ def _add_function(function: dict[str, Any], piece: Mapping[str, Any]) -> None:
     name = text_at(piece, "name")
     rest = {key: value for key, value in piece.items() if key != "name"}
     function.setdefault("name", "")
+    # llama-cpp-python repeats the whole name in every piece; others send it in parts.
     if name != function["name"]:
         function["name"] += name
     _merge(function, rest, ("arguments", "input"))
@@ -299,6 +302,7 @@ class StreamedResponse:
             raise IncompleteReply(self.text)
         choices = [self._choices[index].whole(index) for index in sorted(self._choices)]
         body = {**self._body, "choices": choices}
+        # So that `decode_response` and whoever logs it see one kind of response.
         if text_at(body, "object") == "chat.completion.chunk":
             body["object"] = "chat.completion"
         used = find_usage(body)
