@@ -7,7 +7,7 @@ Start with `dicts` for a list of your own, or with the bridge to what you alread
 import importlib
 import types
 
-__all__ = ["dicts", "langchain", "litellm", "openai_agents", "otel", "pydantic_ai"]
+__all__ = ["dicts", "langchain", "litellm", "mcp", "openai_agents", "otel", "pydantic_ai"]
 
 
 def __getattr__(name: str) -> types.ModuleType:

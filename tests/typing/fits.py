@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from agentic import history, limits, loop, session, testing, tokens, tools
+from agentic.bridges.mcp import McpServer, McpTools
 from agentic.bridges.otel._run import TracedExecutor
 from agentic.context import budget, compactors, config, strategies
 from agentic.history import postgres, sqlite
@@ -83,7 +84,8 @@ def rewriters(archive: history.Archive) -> history.Rewriter:
 def executors(registry: tools.Registry) -> list[loop.Executor]:
     filtered = tools.FilteredExecutor(registry, ["read"])
     traced = TracedExecutor(registry)
-    return [registry, filtered, tools.CompositeExecutor(registry, filtered), traced]
+    servers = McpTools(McpServer.stdio("files", "files-server"))
+    return [registry, filtered, tools.CompositeExecutor(registry, filtered), traced, servers]
 
 
 def policies() -> list[tools.ToolPolicy]:

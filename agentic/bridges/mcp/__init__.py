@@ -12,18 +12,9 @@ installs the official SDK (https://github.com/modelcontextprotocol/python-sdk), 
   again.
 """
 
-import importlib.metadata
+from agentic.bridges._versions import require as _require
 
-_OLDEST = (1, 19)
-
-try:
-    _installed = importlib.metadata.version("mcp")
-except importlib.metadata.PackageNotFoundError as absent:
-    raise ImportError("bridges.mcp needs the MCP SDK: pip install 'agentic-weave[mcp]'") from absent
-if tuple(int(part) for part in _installed.split(".")[:2]) < _OLDEST:
-    raise ImportError(
-        f"bridges.mcp needs mcp 1.19 or newer, found {_installed}: pip install --upgrade mcp"
-    )
+_require("mcp", "mcp", "mcp", "1.19")
 
 from agentic.bridges.mcp._errors import McpServerUnavailable  # noqa: E402  after the check
 from agentic.bridges.mcp._server import McpServer  # noqa: E402
