@@ -34,6 +34,9 @@ class McpServerUnavailable(AgenticError, ConnectionError):
 class ConnectionLost(Exception):
     """The connection ended before the server answered."""
 
+    def __str__(self) -> str:
+        return "the server closed the connection"
+
 
 def is_disconnect(error: BaseException) -> bool:
     """Return whether an error of a request means that the connection is of no use any more."""

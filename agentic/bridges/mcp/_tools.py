@@ -6,7 +6,7 @@ Everything is bound to the event loop in which it is first used. In another loop
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, Self
 
 import attrs
@@ -98,12 +98,11 @@ class McpTools:
     async def execute(self, call: ToolCall, /) -> ToolResult:
         """Run one call. Whatever the server does, the result says so."""
         if self._registry is None or call.name not in self._registry:
-            await self.list_tools()
-        return await self._known.execute(call)
-
-    @property
-    def _known(self) -> Registry:
-        return self._registry or Registry()
+            try:
+                await self.list_tools()
+            except McpServerUnavailable as problem:
+                return ToolResult(call.id, call.name, error=_not_run(problem))
+        return await (self._registry or Registry()).execute(call)
 
 
 def _registry(tools: "Iterable[_McpTool]") -> Registry:
@@ -191,7 +190,7 @@ class _Link:
         try:
             connection = await self.connect()
         except McpServerUnavailable as problem:
-            return ToolError(f"{problem}. The tool was not run.", "not_run")
+            return _not_run(problem)
         try:
             async with asyncio.timeout(seconds) as limit:
                 return read_result(await connection.request(_request(name, dict(arguments))))
@@ -211,7 +210,13 @@ class _Link:
             )
 
 
-def _request(name: str, arguments: dict[str, Any]) -> Any:
+def _not_run(problem: McpServerUnavailable) -> ToolError:
+    return ToolError(f"{problem}. The tool was not run.", "not_run")
+
+
+def _request(
+    name: str, arguments: dict[str, Any]
+) -> Callable[[Session], Coroutine[Any, Any, dict[str, Any]]]:
     report = _report()
 
     async def ask(session: Session) -> dict[str, Any]:

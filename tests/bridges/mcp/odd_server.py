@@ -2,7 +2,8 @@
 
 paged: lists one tool a page. mute: answers nothing. stubborn: ignores the end of its stdin, and
 SIGTERM. loud: writes what is no JSON to stdout. vague: fails without a reason, and refuses a call
-with a JSON-RPC error.
+with a JSON-RPC error. brief: speaks the protocol of 2026-07-28, lists its tools for 0.3 seconds,
+does not report changes, and notes each listing.
 """
 
 import json
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 MODE = sys.argv[1]
+COMPLETE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 NAMES = ["first", "second/third", "fourth"]
 
 
@@ -43,6 +45,12 @@ def _answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
         about = {"name": "odd", "version": "1"}
         version = params["protocolVersion"]
         return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about}
+    if method == "server/discover" and MODE == "brief":
+        return {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, **COMPLETE}
+    if method == "tools/list" and MODE == "brief":
+        with Path(os.environ["NOTES"]).open("a") as notes:
+            notes.write("listed ")
+        return {"tools": _tools(None)["tools"], **COMPLETE, "ttlMs": 300}
     if method == "tools/list":
         return _tools(params.get("cursor"))
     if method == "tools/call":

@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import mcp
 import pytest
 
 from agentic import events, loop, tools
@@ -222,3 +224,21 @@ def test_a_policy_reads_the_annotations(served: Callable[..., Any], call: Any) -
         assert notes.notes("wiped") == []
 
     asyncio.run(run())
+
+
+@pytest.mark.skipif(not hasattr(mcp, "Client"), reason="version 1 does not speak this protocol")
+def test_a_listing_lasts_as_long_as_it_says(odd: Callable[..., McpServer], tmp_path: Path) -> None:
+    """If the server does not report changes."""
+    notes = tmp_path / "notes"
+
+    async def run() -> list[int]:
+        counts = []
+        async with McpTools(odd("brief", env={"NOTES": str(notes)})) as mcp_tools:
+            for _ in range(2):
+                for _ in range(3):
+                    await mcp_tools.list_tools()
+                counts.append(notes.read_text().count("listed"))
+                await asyncio.sleep(0.4)
+        return counts
+
+    assert asyncio.run(run()) == [1, 2]

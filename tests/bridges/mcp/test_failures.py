@@ -146,8 +146,10 @@ def test_an_http_server_that_dies_in_a_call_fails_it(http: Any, call: Any) -> No
     ],
     ids=["absent", "exits", "refuses"],
 )
-def test_a_server_that_cannot_be_reached_is_named(server: McpServer, reason: str) -> None:
-    """At the start, where somebody can act on it; once it was listed, it only fails calls."""
+def test_a_server_that_cannot_be_reached_is_named(
+    server: McpServer, reason: str, call: Any
+) -> None:
+    """At the start and in a listing, where somebody can act on it; a call only fails."""
 
     async def enter() -> None:
         async with McpTools(server):
@@ -157,6 +159,7 @@ def test_a_server_that_cannot_be_reached_is_named(server: McpServer, reason: str
         asyncio.run(enter())
     with pytest.raises(McpServerUnavailable, match=reason):
         asyncio.run(McpTools(server).list_tools())
+    assert asyncio.run(call(McpTools(server), "add")).error.kind == "not_run"
 
 
 def test_a_mute_server_is_given_up(odd: Callable[..., McpServer]) -> None:
