@@ -19,15 +19,16 @@ _Json = dict[str, Any]
 
 
 def texts_of(request: str, reply: str) -> Mapping[str, str]:
-    """Return the contents of a run: the user's words and the last reply.
+    """Return the contents of a run: the user's words, if it was not resumed, and the last reply.
 
     >>> texts_of("Hi.", "")
     {'gen_ai.input.messages': '[{"role": "user", "parts": [{"type": "text", "content": "Hi."}]}]'}
     """
-    said = {"gen_ai.input.messages": _dump([_message(Message("user", request))])}
-    if reply:
-        said["gen_ai.output.messages"] = _dump([_message(Message("assistant", reply))])
-    return said
+    said = {
+        "gen_ai.input.messages": request and Message("user", request),
+        "gen_ai.output.messages": reply and Message("assistant", reply),
+    }
+    return {name: _dump([_message(each)]) for name, each in said.items() if each}
 
 
 def asked_content(request: Input) -> Mapping[str, str]:

@@ -191,6 +191,7 @@ class RunTrace:
             told = {
                 "gen_ai.response.finish_reasons": [str(event.stop_reason)],
                 "agentic.run.incomplete": event.incomplete,
+                "agentic.run.limit": event.limit,
                 **(texts_of(self.user_message, event.reply) if telemetry.content else {}),
             }
             agent.describe(told)

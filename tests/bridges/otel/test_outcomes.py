@@ -15,7 +15,7 @@ from agentic import events
 from agentic.context.budget import Manager, Policy
 from agentic.errors import ContextOverflow, IncompleteReply
 from agentic.history import MemoryStore
-from agentic.loop import Decision, Input, Request, Runner
+from agentic.loop import Decision, Input, Request, RunLimits, Runner
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.testing import ScriptedDecider, ScriptedExecutor
 from agentic.tokens import CharCounter
@@ -270,6 +270,38 @@ def test_the_turn_limit_is_no_error(recorded: Any) -> None:
     assert _errors(recorded) == {}
     assert "limit of turns" in agent.attributes["agentic.run.incomplete"]
     assert recorded.named("execute_tool") == []
+
+
+def test_a_limit_of_seconds_ends_what_it_cut_short(recorded: Any) -> None:
+    """The request was cancelled; the run was not, and names its limit."""
+    runner = Runner(_Stubborn(), limits=RunLimits(seconds=0.05))
+    recorded.instrument(runner)
+    runner.run_sync("hi")
+
+    (agent,) = recorded.named("invoke_agent")
+    assert recorded.still_open == []
+    assert _errors(recorded) == {"chat": "CancelledError"}
+    assert agent.attributes["agentic.run.limit"] == "seconds"
+
+
+def test_a_run_that_is_resumed_is_a_span_of_its_own(recorded: Any) -> None:
+    """After the one that failed, in the same conversation."""
+    decider = ScriptedDecider(ConnectionResetError("gone"), "Done.")
+    runner = Runner(decider, store=MemoryStore(), conversation_id="s1")
+    recorded.instrument(runner, capture_content=True)
+
+    async def both() -> None:
+        with contextlib.suppress(ConnectionResetError):
+            await runner.run("hi")
+        await runner.resume()
+
+    asyncio.run(both())
+
+    failed, resumed = recorded.named("invoke_agent")
+    assert failed.status.status_code is StatusCode.ERROR
+    assert resumed.status.status_code is StatusCode.UNSET
+    assert {span.attributes["gen_ai.conversation.id"] for span in recorded.spans} == {"s1"}
+    assert recorded.still_open == []
 
 
 def test_an_overflow_twice_ends_every_span(recorded: Any) -> None:
