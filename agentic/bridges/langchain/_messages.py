@@ -6,6 +6,7 @@ They are kept under `agentic` in `additional_kwargs`, which no provider's packag
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -108,10 +109,7 @@ def read_message(message: BaseMessage) -> Message:
         fields["usage"] = _usage(message.usage_metadata)
     elif role == "tool":
         fields["tool_results"], text = (_result(message, text),), ""
-    ours = message.additional_kwargs.get(_KEY)
-    if isinstance(ours, Mapping):
-        fields |= _read_ours(ours, role)
-    return Message(role, text, **fields)
+    return Message(role, text, **{**fields, **_read_ours(message, role)})
 
 
 def edit(original: BaseMessage, before: Message, after: Message) -> BaseMessage:
@@ -152,25 +150,32 @@ def _calls(message: AIMessage) -> Iterator[ToolCall]:
 
 def _result(message: BaseMessage, text: str) -> ToolResult:
     call_id, name = getattr(message, "tool_call_id", "") or "", message.name or ""
-    ours = message.additional_kwargs.get(_KEY)
-    stored = ours.get("tool_results") if isinstance(ours, Mapping) else None
-    if stored:
-        result = from_plain({"role": "tool", "tool_results": stored}).tool_results[0]
-        if result.text == text:  # otherwise somebody edited the message since
-            return attrs.evolve(result, call_id=call_id, name=name)
+    stored = _stored(message, "tool", "tool_results").tool_results
+    if stored and stored[0].text == text:  # otherwise somebody edited the message since
+        return attrs.evolve(stored[0], call_id=call_id, name=name)
     if getattr(message, "status", "success") == "error":
         return ToolResult(call_id, name, error=ToolError(text.removeprefix("Error: ")))
     return ToolResult(call_id, name, text)
 
 
-def _read_ours(ours: Mapping[str, Any], role: Role) -> dict[str, Any]:
+def _read_ours(message: BaseMessage, role: Role) -> dict[str, Any]:
     """Return the fields that `from_message` kept; a summary counts only in a system message."""
-    known = {key: ours[key] for key in _OURS if key in ours}
-    if role != "system":
-        known.pop("summary", None)
-    read = from_plain({"role": role, **known})
-    extra = {"extra": ours["extra"]} if ours.get("extra") else {}
-    return {key: getattr(read, key) for key in known} | extra
+    names = [name for name in _OURS if name != "summary" or role == "system"]
+    stored = _stored(message, role, *names)
+    found = {name: getattr(stored, name) for name in names if getattr(stored, name)}
+    return found | ({"extra": stored.extra} if stored.extra else {})
+
+
+def _stored(message: BaseMessage, role: Role, *names: str) -> Message:
+    """Return a message with what `from_message` kept; without, if a client wrote anything else."""
+    ours = message.additional_kwargs.get(_KEY)
+    if isinstance(ours, Mapping):
+        known = {name: ours[name] for name in names if name in ours}
+        extra = ours.get("extra")
+        with suppress(ConfigError):
+            read = from_plain({"role": role, **known})
+            return attrs.evolve(read, extra=dict(extra) if isinstance(extra, Mapping) else {})
+    return Message(role)
 
 
 def _usage(found: Mapping[str, Any] | None) -> Usage | None:

@@ -44,6 +44,7 @@ __all__ = ["ContextMiddleware"]
 _log = logging.getLogger(__name__)
 
 _KEY = "agentic_context"
+_WARNINGS = frozenset({"over_window", "summary_by_digest", "summary_failed"})
 _HOOKS = ("wrap_model_call", "before_model")
 
 _Request = ModelRequest[Any]
@@ -210,6 +211,7 @@ class _RewritesState:
 
 def _rewritten(conversation: Conversation, prepared: Prepared) -> dict[str, Any] | None:
     """Return the update of the state, or None if no compaction is in force."""
+    _log_notes(prepared)
     if not conversation.view.covered:
         return None
     items = conversation.rewrite(prepared.history)
@@ -221,8 +223,7 @@ def _rewritten(conversation: Conversation, prepared: Prepared) -> dict[str, Any]
 
 def _fitted(request: _Request, conversation: Conversation, prepared: Prepared) -> _Request:
     """Return the request with a view in place of its messages; itself if they are the same."""
-    if not prepared.fits:
-        _log.warning("the request is over the window: %s", prepared.notes[-1].text)
+    _log_notes(prepared)
     written = conversation.write(prepared.messages, request.system_message)
     changes: dict[str, Any] = {}
     if not _are_same(written.items, request.messages):
@@ -230,6 +231,13 @@ def _fitted(request: _Request, conversation: Conversation, prepared: Prepared) -
     if written.system is not request.system_message:
         changes["system_message"] = written.system
     return request.override(**changes) if changes else request
+
+
+def _log_notes(prepared: Prepared) -> None:
+    """Log what went wrong: nobody else gets to see it."""
+    for note in prepared.notes:
+        if note.kind in _WARNINGS:
+            _log.warning("%s: %s", note.kind.replace("_", " "), note.text)
 
 
 def _with_state(response: _Response, conversation: Conversation) -> ExtendedModelResponse[Any]:

@@ -1,5 +1,6 @@
 """Agents with a model that records what it is sent, and conversations in LangChain's form."""
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -64,15 +65,9 @@ class Parts:
     @staticmethod
     def model(replies: Sequence[AIMessage | str] = ()) -> RecordingModel:
         """Return a model that gives these replies, and then numbered ones."""
-
-        def scripted() -> Iterator[AIMessage | str]:
-            yield from replies
-            number = 0
-            while True:
-                yield AIMessage(f"reply {number}" + " done" * 12)
-                number += 1
-
-        return RecordingModel(messages=scripted())
+        # No generator: several threads may ask at once.
+        numbered = map("reply {}{}".format, itertools.count(), itertools.repeat(" done" * 12))
+        return RecordingModel(messages=itertools.chain(replies, numbered))
 
     @staticmethod
     def middleware(window: int = 700, **options: Any) -> ContextMiddleware:

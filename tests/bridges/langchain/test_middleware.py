@@ -1,6 +1,7 @@
 """What the middleware sends, stores and remembers, in real agents."""
 
 import asyncio
+import dataclasses
 import gc
 import sqlite3
 import weakref
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
@@ -20,7 +22,16 @@ from agentic.bridges.langchain import ContextMiddleware
 from agentic.context.compactors import Model
 from agentic.context.strategies import ClearToolOutputs
 from agentic.errors import ConfigError
+from agentic.messages import Message, ToolCall
 from agentic.tokens import CharCounter
+
+
+@dataclasses.dataclass
+class Answer:
+    """A structured reply."""
+
+    green: bool
+
 
 HOOKS = ["wrap_model_call", "before_model"]
 
@@ -480,6 +491,88 @@ def test_a_models_summary_stays_out_of_the_stream(parts: Any, hook: str) -> None
     assert "".join(chunks).count("what ") == len(whole)
 
 
+def test_malformed_calls_are_answered(parts: Any, hook: str) -> None:
+    """A reply whose arguments are no JSON, and the request after it."""
+    bad = {"name": "run", "args": "{oops", "id": "bad", "error": None}
+    model = parts.model([AIMessage("", invalid_tool_calls=[bad])])
+    middleware = parts.middleware(hook=hook)
+    agent = create_agent(model, [parts.run], middleware=[middleware], checkpointer=InMemorySaver())
+
+    for number in range(3):
+        _ask(agent, number)
+
+    answers = [m.tool_call_id for m in model.requests[-1] if isinstance(m, ToolMessage)]
+    assert answers == ["bad"]
+    assert [m.type for m in model.requests[-1]] == ["human", "ai", "tool", "human", "ai", "human"]
+
+
+def test_many_threads_at_once(parts: Any, hook: str) -> None:
+    """In threads of the process, and as tasks of one loop; two of them on the same thread."""
+    model, middleware = parts.model(), parts.middleware(hook=hook)
+    agent = create_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
+    threads = [_thread(str(number)) for number in range(6)]
+
+    def given(number: int) -> list[Any]:
+        text = f"u{number} " + "please " * 12
+        return [{"messages": [HumanMessage(f"{text} t{at}!")]} for at in range(6)]
+
+    async def at_once(number: int) -> None:
+        await asyncio.gather(*map(agent.ainvoke, given(number), threads))
+
+    for number in range(10):
+        agent.batch(given(number), threads)
+        asyncio.run(at_once(number))
+
+    assert len(model.requests) == 120
+    assert max(map(_size, model.requests)) < 700
+    for sent in model.requests:
+        assert len({w for m in sent for w in m.text.split() if w.endswith("!")}) == 1
+
+
+def test_structured_output_returns(parts: Any, hook: str) -> None:
+    """The reply is passed on as it is."""
+    found = {"name": "Answer", "args": {"green": True}, "id": "s1"}
+    model = parts.model([AIMessage("", tool_calls=[found])])
+    middleware = parts.middleware(hook=hook)
+    agent = create_agent(model, middleware=[middleware], response_format=ToolStrategy(Answer))
+
+    result = agent.invoke({"messages": [HumanMessage("Is it green?")]})
+
+    assert result["structured_response"] == Answer(green=True)
+
+
+def test_a_failed_summary_is_logged(
+    parts: Any, hook: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The request is sent all the same, cut to the window."""
+
+    class Failing:
+        async def compact(self, messages: list[Any], /) -> str:
+            message = "no model"
+            raise OSError(message)
+
+    model, middleware = parts.model(), parts.middleware(hook=hook, compactor=Failing())
+    agent = create_agent(model, middleware=[middleware])
+    talk = [m for number in range(20) for m in parts.exchange(number)]
+
+    agent.invoke({"messages": [*talk, HumanMessage("Go on.")]})
+
+    assert "summary failed: nothing was summarized (OSError: no model)" in caplog.text
+    assert _size(model.requests[0]) < 700
+    assert model.requests[0][-1].text == "Go on."
+
+
+def test_a_subclass_keeps_its_name(parts: Any) -> None:
+    """Whoever overrides something gets both hooks as well."""
+
+    class Mine(ContextMiddleware):
+        pass
+
+    agent = create_agent(parts.model(), middleware=[Mine(8_000, hook="before_model")])
+
+    assert "Mine.before_model" in agent.nodes
+
+
 def test_a_strategy_clears_outputs_in_the_view(parts: Any, hook: str) -> None:
     """The state keeps them whole; an image beside a cleared text stays."""
     strategy = ClearToolOutputs(200, CharCounter(), keep_rounds=1, min_tokens=1)
@@ -498,6 +591,50 @@ def test_a_strategy_clears_outputs_in_the_view(parts: Any, hook: str) -> None:
     assert sent[2].tool_call_id == talk[2].tool_call_id
     assert sum("[Cleared" in m.text for m in sent) == 10
     assert not any("[Cleared" in m.text for m in result["messages"])
+
+
+def test_a_strategy_of_ones_own_edits_anything(parts: Any) -> None:
+    """Text, calls and media; thinking and ids stay, and so does what is not edited."""
+
+    def edit(messages: list[Message]) -> list[Message]:
+        edited = [messages[0].replace(media=[])]
+        calls = [ToolCall(call.id, call.name, '{"n": 0}') for call in messages[1].tool_calls]
+        edited += [messages[1].replace(content="short", tool_calls=calls), *messages[2:]]
+        return edited
+
+    image = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
+    thought = {"type": "thinking", "thinking": "So?", "signature": "s"}
+    asked = parts.call(1)
+    use = {"type": "tool_use", "id": "c1_0", "name": "run", "input": {"n": 1}}
+    asked.content = [thought, {"type": "text", "text": "long"}, use, "words"]
+    given = [HumanMessage([{"type": "text", "text": "Look."}, image]), asked]
+    given += [ToolMessage("out", tool_call_id="c1_0"), HumanMessage("Go on.")]
+    model = parts.model()
+    agent = create_agent(model, middleware=[parts.middleware(20_000, strategies=[edit])])
+
+    agent.invoke({"messages": given})
+
+    sent = model.requests[0]
+    assert sent[0].content == "Look."
+    assert sent[1].content == [thought, {"type": "text", "text": "short"}, use]
+    assert sent[1].tool_calls[0]["args"] == {"n": 0}
+    assert sent[1].id == asked.id
+    assert sent[2] is given[2]
+    assert sent[3] is given[3]
+
+
+@pytest.mark.parametrize("error", ["prompt is too long: 9 tokens > 5 maximum", "rate limit"])
+def test_an_async_error_without_remedy_is_the_callers(parts: Any, error: str) -> None:
+    """An overflow of a single message, which cannot be sent smaller, and another error."""
+    for is_async in (False, True):
+        model = parts.model()
+        agent = create_agent(model, middleware=[parts.middleware(20_000)])
+        model.refusals.append(ValueError(error))
+        given = {"messages": [HumanMessage("Go.")]}
+
+        with pytest.raises(ValueError, match=error):
+            asyncio.run(agent.ainvoke(given)) if is_async else agent.invoke(given)
+        assert len(model.requests) == 1
 
 
 def test_a_forgotten_middleware_is_freed(parts: Any) -> None:
