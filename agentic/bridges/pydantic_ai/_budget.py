@@ -3,7 +3,6 @@
 import asyncio
 import dataclasses
 import logging
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -86,8 +85,8 @@ class ContextBudget(AbstractCapability[_Deps]):
     max_conversations: int = 100
     """How many conversations are remembered. The state of any other is read from its messages."""
     _policy: Policy = dataclasses.field(init=False, repr=False)
-    _conversations: OrderedDict[str, _Conversation] = dataclasses.field(
-        default_factory=OrderedDict, init=False, repr=False
+    _conversations: dict[str, _Conversation] = dataclasses.field(
+        default_factory=dict, init=False, repr=False
     )
 
     def __post_init__(self) -> None:
@@ -170,12 +169,10 @@ class ContextBudget(AbstractCapability[_Deps]):
 
     def _conversation(self, ctx: RunContext[_Deps]) -> _Conversation:
         name = ctx.conversation_id or ""
-        known = self._conversations.get(name)
-        if known is None:
-            known = self._conversations[name] = _Conversation(self._new_view(None))
-        self._conversations.move_to_end(name)
+        known = self._conversations.pop(name, None) or _Conversation(self._new_view(None))
+        self._conversations[name] = known  # the last one is the one used last
         while len(self._conversations) > self.max_conversations:
-            self._conversations.popitem(last=False)
+            del self._conversations[next(iter(self._conversations))]
         return known
 
     def _new_view(self, state: Any) -> View:

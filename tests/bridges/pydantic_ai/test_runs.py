@@ -95,6 +95,29 @@ def test_cancelled_summary_changes_nothing(framework: Any, rewrite: bool) -> Non
     assert framework.summaries(asyncio.run(cancel())[0])
 
 
+def test_abandoned_stream_leaves_conversation_usable(framework: Any) -> None:
+    """After a stream that nobody reads to its end, the conversation goes on."""
+    model = framework.RecordingModel(calls=0)
+    agent = framework.agent(model, framework.budget())
+    started: dict[str, Any] = {"message_history": _long_history(framework), "conversation_id": "c"}
+
+    async def abandon() -> None:
+        async with asyncio.timeout(10), agent.iter("Go on.", **started) as run:
+            async for node in run:
+                if Agent.is_model_request_node(node):
+                    async with node.stream(run.ctx) as stream:
+                        async for _ in stream:
+                            return
+
+    async def go_on() -> list[Any]:
+        await abandon()
+        return (await agent.run("And now?", **started)).all_messages()
+
+    assert len(asyncio.run(go_on())) == len(started["message_history"]) + 2
+    first, second = model.requests
+    assert framework.summaries(first)[0].content == framework.summaries(second)[0].content
+
+
 def test_failing_summary_still_sends(framework: Any) -> None:
     """If the compactor fails, the request is cut instead, and a note says so."""
 
