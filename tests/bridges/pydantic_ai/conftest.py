@@ -1,5 +1,6 @@
 """An agent with a real loop, a model that records its requests, and a small window."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from agentic.replay import read_transcripts
 
 pydantic_ai = pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
 
-from pydantic_ai import Agent  # noqa: E402
+from pydantic_ai import Agent, RunContext  # noqa: E402
 from pydantic_ai.messages import (  # noqa: E402
     CompactionPart,
     ModelMessage,
@@ -24,7 +25,10 @@ from pydantic_ai.messages import (  # noqa: E402
     ToolReturnPart,
     UserPromptPart,
 )
+from pydantic_ai.models import ModelRequestContext, ModelRequestParameters  # noqa: E402
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel  # noqa: E402
+from pydantic_ai.models.test import TestModel  # noqa: E402
+from pydantic_ai.usage import RunUsage  # noqa: E402
 
 from agentic.bridges.pydantic_ai import ContextBudget  # noqa: E402
 from agentic.context.budget import Policy  # noqa: E402
@@ -113,6 +117,23 @@ class Framework:
             return f"{path} " + "line " * 24
 
         return agent
+
+    @staticmethod
+    def fit(
+        budget: ContextBudget[None], history: list[ModelMessage], name: str = "c"
+    ) -> list[ModelMessage]:
+        """Return what the capability puts into the request of a run with this history."""
+        model = TestModel()
+        context = RunContext(
+            deps=None, model=model, usage=RunUsage(), messages=history, conversation_id=name
+        )
+        request = ModelRequestContext(
+            model=model,
+            messages=history[:],
+            model_settings=None,
+            model_request_parameters=ModelRequestParameters(),
+        )
+        return asyncio.run(budget.before_model_request(context, request)).messages
 
     @staticmethod
     def summaries(messages: Sequence[ModelMessage]) -> list[CompactionPart]:

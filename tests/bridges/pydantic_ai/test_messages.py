@@ -1,5 +1,6 @@
 """Every part of the framework's messages is counted, and comes back as it was."""
 
+import itertools
 from datetime import UTC, datetime
 from typing import Any
 
@@ -39,7 +40,6 @@ from pydantic_ai.messages import (
 from pydantic_ai.usage import RequestUsage
 
 from agentic.bridges.pydantic_ai import to_messages, to_model_messages
-from agentic.bridges.pydantic_ai._history import History
 from agentic.errors import ConfigError
 from agentic.messages import ContextSummary, Media, Message, ToolCall, ToolError, ToolResult
 from agentic.tokens import CharCounter, count_tokens
@@ -212,15 +212,13 @@ def test_speech_is_text() -> None:
     assert (heard.content, len(heard.media)) == ("Yes?", 1)
 
 
-def test_parts_beside_go_with_message() -> None:
+def test_parts_beside_go_with_message(framework: Any) -> None:
     """What is never sent as it is goes with the message beside it."""
     request = ModelRequest(
         [UserPromptPart("Go."), ToolAvailabilityDeltaPart(tools_added=["write"])]
     )
-    history = History()
-    history.read([request])
-    assert [message.content for message in history.messages] == ["Go."]
-    assert history.write(history.messages.copy())[0] is request
+    assert [message.content for message in to_messages([request])] == ["Go."]
+    assert framework.fit(framework.budget(), [request])[0] is request
 
 
 def test_foreign_message_is_refused() -> None:
@@ -269,27 +267,43 @@ def test_uploaded_file_survives() -> None:
     assert request.parts[0].content == ["See:", uploaded]
 
 
-def test_edited_reply_keeps_what_holds() -> None:
-    """Of an edited reply, signed thinking and the calls that are left stay the same objects."""
+_GO_ON = ModelRequest([UserPromptPart("Go on.")])
+
+
+def _edit(framework: Any, given: ModelMessage, **changes: Any) -> Any:
+    """Return what is sent of a message when a strategy edits it."""
+
+    def strategy(messages: list[Message]) -> list[Message]:
+        return [messages[0].replace(**changes), *messages[1:]]
+
+    return framework.fit(framework.budget(100_000, strategies=[strategy]), [given, _GO_ON])[0]
+
+
+def test_edited_reply_keeps_what_holds(framework: Any) -> None:
+    """Of an edited reply, signed thinking and files that are left stay the same objects."""
     parts = [
         ThinkingPart("Hm.", signature="abc", provider_name="anthropic"),
         TextPart("One.", id="msg_1", provider_name="openai"),
         FilePart(_IMAGE),
-        ToolCallPart("read", {"n": 1}, "c1"),
-        ToolCallPart("read", {"n": 2}, "c2"),
     ]
-    history = History()
-    history.read([ModelResponse(parts)])
-    [reply] = history.messages
-    [edited] = history.write([reply.replace(content="Two.", tool_calls=reply.tool_calls[1:])])
-    assert [part.part_kind for part in edited.parts] == ["text", "thinking", "file", "tool-call"]
-    assert edited.parts[0] == TextPart("Two.")
-    assert edited.parts[1:] == [parts[0], parts[2], parts[4]]
-    [unthinking] = history.write([reply.replace(reasoning="")])
-    assert unthinking.parts == parts[1:]
+    edited = _edit(framework, ModelResponse(parts), content="Two.")
+    assert edited.parts == [TextPart("Two."), parts[0], parts[2]]
+    assert edited.parts[1] is parts[0]
+    assert _edit(framework, ModelResponse(parts), reasoning="").parts == parts[1:]
 
 
-def test_edited_result_keeps_files_and_metadata() -> None:
+def test_dropped_call_leaves_others(framework: Any) -> None:
+    """Of the calls that a strategy keeps, each is the same object."""
+    parts = [ToolCallPart("read", {"n": n}, f"c{n}") for n in range(3)]
+    calls = to_messages([ModelResponse(parts)])[0].tool_calls
+    replay = ToolCall("c9", "read", "{}")
+    edited = _edit(framework, ModelResponse(parts), tool_calls=[calls[2], replay])
+    assert edited.parts[0] is parts[2]
+    assert edited.parts[1].tool_call_id == "c9"
+    assert len(edited.parts) == 2
+
+
+def test_edited_result_keeps_files_and_metadata(framework: Any) -> None:
     """A shortened return has its files, and what the application noted in it."""
     returned = ToolReturnPart(
         "shoot",
@@ -299,38 +313,44 @@ def test_edited_result_keeps_files_and_metadata() -> None:
         timestamp=datetime(2026, 11, 1, tzinfo=UTC),
     )
     other = ToolReturnPart("read", "one", "c2")
-    history = History()
-    history.read([ModelRequest([returned, other], metadata={"page": 4})])
-    [message] = history.messages
-    first, second = message.tool_results
-    short = attrs.evolve(first, output="long", notice="[Cut.]")
-    [edited] = history.write([message.replace(tool_results=[short, second])])
+    calls = ModelResponse([ToolCallPart("shoot", {}, "c1"), ToolCallPart("read", {}, "c2")])
+    request = ModelRequest([returned, other], metadata={"page": 4})
+
+    def edit(**changes: Any) -> Any:
+        def strategy(messages: list[Message]) -> list[Message]:
+            first, second = messages[1].tool_results
+            results = [attrs.evolve(first, **changes), second]
+            return [messages[0], messages[1].replace(tool_results=results), *messages[2:]]
+
+        budget = framework.budget(100_000, strategies=[strategy])
+        return framework.fit(budget, [calls, request, _GO_ON])[1]
+
+    edited = edit(output="long", notice="[Cut.]")
     assert edited.metadata == {"page": 4}
     assert edited.parts[1] is other
     assert edited.parts[0].content == ["long\n[Cut.]", _IMAGE]
-    cleared = attrs.evolve(short, media=())
-    [without] = history.write([message.replace(tool_results=[cleared, second])])
-    assert without.parts[0].content == "long\n[Cut.]"
     assert edited.parts[0].metadata == {"took": 3}
     assert edited.parts[0].timestamp == returned.timestamp
+    assert edit(output="long", media=()).parts[0].content == "long"
 
 
-def test_edited_words_keep_cache_point() -> None:
-    """Files and cache points stay in an edited request."""
+def test_edited_words_keep_cache_point(framework: Any) -> None:
+    """Files and cache points stay in an edited request; a system prompt is replaced."""
     prompt = UserPromptPart(["Look.", _IMAGE, CachePoint(ttl="1h")])
-    history = History()
-    history.read([ModelRequest([prompt])])
-    [message] = history.messages
-    [edited] = history.write([message.replace(content="Look again.")])
+    edited = _edit(framework, ModelRequest([prompt]), content="Look again.")
     assert edited.parts[0].content == ["Look again.", _IMAGE, CachePoint(ttl="1h")]
+    without = _edit(framework, ModelRequest([prompt]), content="Look again.", media=())
+    assert without.parts[0].content == "Look again."
+    system = _edit(framework, ModelRequest([SystemPromptPart("Be brief.")]), content="Be long.")
+    assert system.parts[0].content == "Be long."
 
 
-def test_part_of_request_is_kept() -> None:
-    """A system prompt stays when the request beside it is summarized."""
+def test_part_of_request_is_kept(framework: Any) -> None:
+    """A system prompt stays when the request beside it is left out."""
     prompt = SystemPromptPart("Be brief.")
-    history = History()
-    history.read([ModelRequest([prompt, UserPromptPart("Why?")], instructions="Think.")])
-    [kept] = history.write(history.messages[:1])
+    request = ModelRequest([prompt, UserPromptPart("Why?")], instructions="Think.")
+    budget = framework.budget(strategies=[lambda messages: [messages[0], messages[-1]]])
+    kept = framework.fit(budget, [request, ModelResponse([TextPart("So.")]), _GO_ON])[0]
     assert kept.parts == [prompt]
     assert kept.parts[0] is prompt
     assert kept.instructions == "Think."
@@ -338,24 +358,30 @@ def test_part_of_request_is_kept() -> None:
 
 def test_only_new_messages_are_read(framework: Any) -> None:
     """A list that grows costs what is new, also when it comes back from JSON unchanged."""
+    seen: list[list[Message]] = []
+
+    def strategy(messages: list[Message]) -> list[Message]:
+        seen.append(messages.copy())
+        return messages
+
     given = to_model_messages([m for n in range(50) for m in framework.exchange(n, calls=1)])
-    history = History()
-    for end in range(4, 201, 4):
-        history.read(given[:end])
-    assert history.reads == 200
-    known = list(history.messages)
-    history.read(framework.through_json(given))
-    assert all(new is old for new, old in zip(history.messages, known, strict=True))
+    budget = framework.budget(100_000, strategies=[strategy])
+    for end in range(5, 201, 4):
+        framework.fit(budget, given[:end])
+    framework.fit(budget, framework.through_json(given[:197]))
+    for before, after in itertools.pairwise(seen):
+        assert len(before) > 1
+        assert [*map(id, after[: len(before)])] == [*map(id, before)]
 
 
-def test_changes_in_place_are_seen() -> None:
+def test_changes_in_place_are_seen(framework: Any) -> None:
     """A part that was added to the latest request, or edited in place, is read again."""
+    budget = framework.budget()
     request = ModelRequest([UserPromptPart("Go.")])
-    history = History()
-    history.read([request])
+    framework.fit(budget, [request])
     request.parts = [*request.parts, UserPromptPart("Now.")]
-    history.read([request])
-    assert [message.content for message in history.messages] == ["Go.\nNow."]
+    framework.fit(budget, [request])
+    assert budget.latest("c").messages[0].content == "Go.\nNow."
     request.parts[0].content = "Stop."  # type: ignore[misc,union-attr]
-    history.read([request])
-    assert [message.content for message in history.messages] == ["Stop.\nNow."]
+    framework.fit(budget, [request])
+    assert budget.latest("c").messages[0].content == "Stop.\nNow."

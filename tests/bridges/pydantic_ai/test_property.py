@@ -1,6 +1,5 @@
 """Whatever a history is like, and whatever happens to it, the invariants of a View hold."""
 
-import asyncio
 import copy
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
 
-from pydantic_ai import RunContext
 from pydantic_ai.messages import (
     CompactionPart,
     ModelMessage,
@@ -21,9 +19,6 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
-from pydantic_ai.models.test import TestModel
-from pydantic_ai.usage import RunUsage
 
 from agentic.bridges.pydantic_ai import ContextBudget, to_messages, to_model_messages
 from agentic.context.budget import Policy
@@ -38,23 +33,6 @@ _HISTORIES = conversations().map(lambda found: [*to_model_messages(found), _ask(
 
 def _ask(words: str) -> ModelRequest:
     return ModelRequest([UserPromptPart(words)])
-
-
-def _fit(
-    budget: ContextBudget[None], history: list[ModelMessage], name: str = "c"
-) -> list[ModelMessage]:
-    """Return what the capability puts into the request of a run with this history."""
-    model = TestModel()
-    context = RunContext(
-        deps=None, model=model, usage=RunUsage(), messages=history, conversation_id=name
-    )
-    request = ModelRequestContext(
-        model=model,
-        messages=history[:],
-        model_settings=None,
-        model_request_parameters=ModelRequestParameters(),
-    )
-    return asyncio.run(budget.before_model_request(context, request)).messages
 
 
 def _says(messages: Sequence[Message]) -> list[Any]:
@@ -76,7 +54,7 @@ def _says(messages: Sequence[Message]) -> list[Any]:
 @given(history=_HISTORIES)
 def test_calls_and_results_stay_paired(framework: Any, history: list[ModelMessage]) -> None:
     """No result is sent without its call, and no call without a result."""
-    sent = _fit(framework.budget(), history)
+    sent = framework.fit(framework.budget(), history)
     for found in split_rounds(to_messages(sent)):
         assert not found.open_calls
         assert not found.orphaned
@@ -87,7 +65,7 @@ def test_calls_and_results_stay_paired(framework: Any, history: list[ModelMessag
 def test_request_holds_given_objects(framework: Any, history: list[ModelMessage]) -> None:
     """What is sent are the caller's own parts in their order, and at most one summary."""
     before = copy.deepcopy(history)
-    sent = _fit(framework.budget(), history)
+    sent = framework.fit(framework.budget(), history)
     places = {id(part): at for at, part in enumerate(p for m in history for p in m.parts)}
     made = [p for m in sent for p in m.parts if id(p) not in places]
     assert sum(isinstance(part, CompactionPart) for part in made) <= 1
@@ -101,7 +79,7 @@ def test_request_holds_given_objects(framework: Any, history: list[ModelMessage]
 @given(history=_HISTORIES)
 def test_prompts_and_request_are_kept(framework: Any, history: list[ModelMessage]) -> None:
     """The system prompts at the start and the latest request are always sent."""
-    sent = _fit(framework.budget(), history)
+    sent = framework.fit(framework.budget(), history)
     parts = [part for message in sent for part in message.parts]
     assert any(part is history[-1].parts[0] for part in parts)
     for message in history:
@@ -116,7 +94,7 @@ def test_prompts_and_request_are_kept(framework: Any, history: list[ModelMessage
 def test_request_fits_or_says_so(framework: Any, history: list[ModelMessage]) -> None:
     """A request that is said to fit is within the window."""
     budget = framework.budget()
-    _fit(budget, history)
+    framework.fit(budget, history)
     latest = budget.latest("c")
     assert latest.fits == (latest.tokens <= _POLICY.available_tokens)
 
@@ -129,7 +107,7 @@ def test_bridge_sends_what_view_sends(framework: Any, history: list[ModelMessage
     read, budget = to_messages(history), framework.budget()
     for _ in range(2):
         prepared = view.prepare_sync(read)
-        assert _says(to_messages(_fit(budget, history))) == _says(prepared.messages)
+        assert _says(to_messages(framework.fit(budget, history))) == _says(prepared.messages)
 
 
 @attrs.define
@@ -180,14 +158,14 @@ def test_history_may_change_anyhow(
     for operation, amount in operations:
         owner.do(operation, amount)
         owner.history.append(_ask(f"q{owner.number}"))
-        sent = _fit(owner.budget, owner.history)
+        sent = framework.fit(owner.budget, owner.history)
         assert not framework.unpaired(sent)
         assert owner.budget.latest("c").fits
         assert len(framework.summaries(sent)) <= 1
         assert sent[-1] is owner.history[-1]
         owner.history += to_model_messages(_REPLY)
     if not rewrite:
-        alone = _fit(framework.budget(), [*owner.history, _ask("End.")])
+        alone = framework.fit(framework.budget(), [*owner.history, _ask("End.")])
         assert not framework.unpaired(alone)
 
 
