@@ -1,7 +1,6 @@
-"""What the import importlib
-import of LiteLLM would do by itself, and what is said if it cannot be used.
-"""
+"""What the import of LiteLLM would do by itself, and what is said if it cannot be used."""
 
+import importlib
 import subprocess
 import sys
 from importlib.metadata import version
