@@ -313,6 +313,8 @@ def _import() -> Any:
 
 def _quiet(litellm: Any) -> Any:
     litellm.suppress_debug_info = True
+    # LiteLLM's models are built when they are first used, whenever that is.
+    warnings.filterwarnings("ignore", "Item '.*' on TypedDict class", UserWarning)
     return litellm
 
 
