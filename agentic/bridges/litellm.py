@@ -305,10 +305,11 @@ def _import() -> Any:
         warnings.simplefilter("ignore")
         os.environ.setdefault(_LOCAL_PRICES, "True")
         try:
-            return _quiet(importlib.import_module("litellm"))
+            litellm = importlib.import_module("litellm")
         finally:
             if given is None:
                 del os.environ[_LOCAL_PRICES]
+    return _quiet(litellm)  # outside of the block, which restores the filters of warnings
 
 
 def _quiet(litellm: Any) -> Any:
