@@ -129,7 +129,8 @@ def count_checked(
 ) -> int:
     """Count one message, with a counter and numbers that are already validated."""
     if isinstance(message, Message):
-        texts, media = list(message_texts(message)), len(message.all_media)
+        own = message.all_media if message.tool_results else message.media
+        texts, media = list(message_texts(message)), len(own)
     elif isinstance(message, Mapping):
         texts, media = _texts_and_media(message)
     else:
