@@ -31,10 +31,18 @@ from agentic.messages._decoding import (
     decoded_result,
     is_untouched,
 )
-from agentic.providers import anthropic, bedrock, cohere, gemini, openai_chat, openai_responses
+from agentic.providers import (
+    anthropic,
+    bedrock,
+    cohere,
+    gemini,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
 from agentic.testing import conversations
 
-ADAPTERS = [openai_chat, anthropic, gemini, openai_responses, bedrock, cohere]
+ADAPTERS = [openai_chat, anthropic, gemini, openai_responses, bedrock, cohere, ollama]
 COPIES: list[Callable[[Message], Message]] = [
     copy.copy,
     copy.deepcopy,
@@ -45,7 +53,14 @@ COPIES: list[Callable[[Message], Message]] = [
     lambda message: message.replace(native=message.native),
 ]
 MARK = "EDITED-7d1f"
-READS = {"decode_message", "read_payload", "read_message", "message_of", "decode_payload"}
+READS = {
+    "decode_message",
+    "read_payload",
+    "read_message",
+    "message_of",
+    "decode_payload",
+    "_read_payload",
+}
 """The functions that read a payload again to compare it, in all adapters."""
 TEXTS = {"text", "content", "id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "name"}
 each_adapter = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.NAME)

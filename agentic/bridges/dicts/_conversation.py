@@ -44,7 +44,7 @@ class Conversation:
 
     Args:
         wire: an adapter of `agentic.providers`: openai_chat, openai_responses, anthropic, gemini,
-            bedrock or cohere.
+            bedrock, cohere or ollama.
         window: the name of a model, the size of its window in tokens, or a complete Policy.
         compactor: writes the summaries; by default a Digest, which needs no model.
         strategies: applied to the history to make the view.
@@ -87,7 +87,7 @@ class Conversation:
             self.compactor = digest_for(policy, self.counter)
         self._form = FORMS[name]
         self._reader = ItemReader(self.wire.IncrementalDecoder(), self._form.takes_texts)
-        has_system_role = name in {"openai_chat", "openai_responses", "cohere"}
+        has_system_role = name in {"openai_chat", "openai_responses", "cohere", "ollama"}
         self._writer = ItemWriter(self.wire, has_system_role, parts_users=name == "bedrock")
         self._view = View(
             policy,

@@ -199,6 +199,7 @@ _CHAT = RequestForm("messages", lambda _: None, _unchanged, lambda request: requ
 FORMS: Mapping[str, RequestForm] = {
     "openai_chat": _CHAT,
     "cohere": _CHAT,
+    "ollama": _CHAT,
     "openai_responses": RequestForm(
         "input",
         lambda request: request.get("instructions"),

@@ -3,7 +3,7 @@
 Start with `Decider`, `decode_response` and `encode_request`.
 
 Unlike the server's `/v1`, which `providers.openai_chat` speaks, it lets a request choose its window
-(`num_ctx`) and refuse to be cut. Written by `docs/how-to/write-an-adapter.md` alone.
+(`num_ctx`) and refuse to be cut.
 
 Each message is one message on the wire, except that a tool message with several results becomes
 several. A message without a payload that can be sent back is rebuilt from its fields as follows:
@@ -20,6 +20,7 @@ several. A message without a payload that can be sent back is rebuilt from its f
 
 from agentic.providers.ollama._decider import Decider
 from agentic.providers.ollama._messages import NAME as NAME
+from agentic.providers.ollama._messages import IncrementalDecoder as IncrementalDecoder
 from agentic.providers.ollama._messages import decode as decode
 from agentic.providers.ollama._messages import decode_request, encode_request, validate
 from agentic.providers.ollama._messages import encode as encode

@@ -18,13 +18,13 @@ import attrs
 from agentic.messages import (
     Media,
     Message,
-    ProviderPayload,
     Role,
     ToolCall,
     ToolResult,
     close_open_rounds,
 )
 from agentic.providers.kit import (
+    Decoded,
     arguments_as_object,
     at,
     items_at,
@@ -37,6 +37,12 @@ from agentic.providers.kit import (
     text_at,
     text_with_media,
 )
+from agentic.providers.kit._messages import (
+    decoded_call,
+    decoded_message,
+    decoded_native,
+    decoded_result,
+)
 from agentic.tools import ToolDefinition
 
 if TYPE_CHECKING:
@@ -44,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NAME",
+    "IncrementalDecoder",
     "decode",
     "decode_reply",
     "decode_request",
@@ -76,9 +83,20 @@ class _Ids:
     _waiting: list[ToolCall] = attrs.field(factory=list)
     """The calls of the latest reply that have no result yet."""
     _seen: dict[str, int] = attrs.field(factory=dict)
+    _former: list[tuple[str, list[ToolCall]]] = attrs.field(factory=list)
+    """For each message, the base of its ids (empty if it needed none), and the calls that were
+    waiting before it."""
+
+    def rewind(self, messages: int) -> None:
+        """Forget all but the first `messages` messages."""
+        while len(self._former) > messages:
+            base, self._waiting = self._former.pop()
+            if base:
+                self._seen[base] -= 1
 
     def ids(self, item: Any, seed: str = "") -> list[str]:
         """Return the ids of a message's calls or, of a result, the id of its call."""
+        self._former.append(("", self._waiting.copy()))
         if text_at(item, "role") == "tool":
             return [self._answered(item)]
         calls = items_at(item, "tool_calls")
@@ -87,6 +105,7 @@ class _Ids:
             text = json.dumps([seed, item], sort_keys=True, default=str)
             base = hashlib.sha256(text.encode()).hexdigest()[:16]
             self._seen[base] = times = self._seen.get(base, 0) + 1
+            self._former[-1] = (base, self._former[-1][1])
             sent = [own or f"call_{base}_{times}_{place}" for place, own in enumerate(sent)]
         if calls:
             self._waiting = [
@@ -112,8 +131,22 @@ def decode(messages: Any, /) -> list[Message]:
     >>> [message.role for message in decode([{"role": "user", "content": "Hello."}])]
     ['user']
     """
-    data, ids = plain(messages), _Ids()
+    data = plain(messages)
+    ids = _Ids()
     return [_read(item, ids.ids(item)) for item in data] if isinstance(data, list) else []
+
+
+@attrs.define
+class IncrementalDecoder:
+    """Reads a growing list of messages with the same result as `decode` on the whole list."""
+
+    _ids: _Ids = attrs.field(factory=_Ids, init=False)
+
+    def decode(self, messages: Sequence[Any], start: int = 0, /) -> list[Decoded]:
+        """Read the items from index `start` on; earlier calls have read the ones before it."""
+        self._ids.rewind(start)
+        items = map(plain, messages[start:])
+        return [Decoded(1, (_read(item, self._ids.ids(item)),)) for item in items]
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:
@@ -130,21 +163,21 @@ def decode_reply(item: Any, seed: str) -> Message:
 def _read(item: Any, ids: list[str]) -> Message:
     role = _ROLES.get(text_at(item, "role"), "user")
     text = text_at(item, "content")
-    native = ProviderPayload(NAME, {"message": item, "ids": ids})
+    native = decoded_native(NAME, {"message": item, "ids": ids})
     images = tuple(map(_image, items_at(item, "images")))
     if role == "tool":
-        result = ToolResult(ids[0], text_at(item, "tool_name"), text, media=images)
-        return Message("tool", tool_results=[result], native=native)
+        result = decoded_result(ids[0], text_at(item, "tool_name"), text, media=images)
+        return decoded_message("tool", "", native, tool_results=[result])
     if role != "assistant":
-        return Message(role, text, media=images, native=native)
+        return decoded_message(role, text, native, media=images)
     calls = zip(ids, items_at(item, "tool_calls"), strict=True)
-    return Message(
+    return decoded_message(
         role,
         text,
+        native,
         reasoning=text_at(item, "thinking"),
         tool_calls=[_read_call(call_id, call) for call_id, call in calls],
         media=images,
-        native=native,
     )
 
 
@@ -153,7 +186,7 @@ def _read_call(call_id: str, call: Any) -> ToolCall:
     # Some models wrote a text in the place of the object:
     # https://github.com/ollama/ollama/pull/12413
     text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
-    return ToolCall(call_id, text_at(call, "function", "name"), text)
+    return decoded_call(call_id, text_at(call, "function", "name"), text)
 
 
 def _image(data: Any) -> Media:

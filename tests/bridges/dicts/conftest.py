@@ -13,10 +13,18 @@ import pytest
 from agentic.bridges.dicts import Conversation
 from agentic.context.budget import Policy
 from agentic.messages import Message, ToolCall, ToolResult
-from agentic.providers import anthropic, bedrock, cohere, gemini, openai_chat, openai_responses
+from agentic.providers import (
+    anthropic,
+    bedrock,
+    cohere,
+    gemini,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
 from agentic.tokens import CharCounter
 
-WIRES = [openai_chat, openai_responses, anthropic, gemini, bedrock, cohere]
+WIRES = [openai_chat, openai_responses, anthropic, gemini, bedrock, cohere, ollama]
 KEYS = {"openai_responses": "input", "gemini": "contents"}
 
 

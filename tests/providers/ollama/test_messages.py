@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from agentic.messages import (
     Media,
@@ -16,6 +17,7 @@ from agentic.messages import (
     to_plain,
 )
 from agentic.providers import ollama
+from agentic.providers.ollama import IncrementalDecoder
 from agentic.testing import conversations
 from agentic.tools import ToolDefinition
 
@@ -31,6 +33,10 @@ TWO = {
 ANSWERS = [
     {"role": "tool", "tool_name": "read", "content": "text of a"},
     {"role": "tool", "tool_name": "read", "content": "text of b"},
+]
+NAMED = [
+    {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "function": {"name": "run"}}]},
+    {"role": "tool", "tool_call_id": "c1", "tool_name": "run", "content": "1 passed"},
 ]
 ROUND = [{"role": "user", "content": "Read both."}, TWO, *ANSWERS]
 
@@ -233,3 +239,17 @@ def test_any_history_is_accepted_and_read_again(messages: list[Message]) -> None
     assert ollama.validate(body) == []
     assert ollama.encode(ollama.decode_request(body)) == body["messages"]
     json.dumps(body).encode()
+
+
+@given(st.lists(st.sampled_from([*ROUND, *NAMED]), max_size=12), st.data())
+def test_a_growing_list_is_read_as_the_whole(items: list[Any], data: st.DataObject) -> None:
+    """Read on, or from an earlier place again, as after an edit: the same ids."""
+    decoder = IncrementalDecoder()
+    ends = sorted({*data.draw(st.lists(st.integers(0, len(items)), max_size=4)), len(items)})
+    read: list[Message] = []
+    for end in ends:
+        start = data.draw(st.integers(0, len(read)))
+        found = decoder.decode(items[:end], start)
+        read[start:] = [message for each in found for message in each.messages]
+
+    assert read == ollama.decode(items)
