@@ -111,13 +111,16 @@ def test_a_cancelled_request_ends() -> None:
             yield "It"
             await asyncio.sleep(60)
 
+    recorder = EventRecorder(*_PAIR)
+
     async def cancel() -> None:
         running = asyncio.create_task(Runner(Slow("never")).run("hi"))
-        await asyncio.sleep(0.01)
+        while not recorder.events:  # noqa: ASYNC110  nobody is told
+            await asyncio.sleep(0.001)
         running.cancel()
         await running
 
-    with EventRecorder(*_PAIR) as recorder, pytest.raises(asyncio.CancelledError):
+    with recorder, pytest.raises(asyncio.CancelledError):
         asyncio.run(cancel())
 
     (end,) = recorder.of(events.ModelRequestEnd)
