@@ -18,11 +18,11 @@ import os
 import sys
 import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping
-from importlib import metadata
 from typing import Any
 
 import attrs
 
+from agentic.bridges._versions import require
 from agentic.errors import ConfigError, ContextOverflow, IncompleteReply, RequestFailed
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
@@ -33,7 +33,7 @@ from agentic.providers.overflow import read_overflow
 __all__ = ["Decider", "PricedDecision"]
 
 _NAME = "litellm"
-_OLDEST = (1, 70)
+_OLDEST = "1.83"
 _OWN_FIELDS = "provider_specific_fields"
 _LOCAL_PRICES = "LITELLM_LOCAL_MODEL_COST_MAP"
 
@@ -77,7 +77,7 @@ class Decider:
             raise ConfigError("model", model, "a model's name", "such as anthropic/claude-opus-4-5")
 
     def __attrs_post_init__(self) -> None:
-        _check_version()
+        require(_NAME, _NAME, _NAME, _OLDEST)
 
     @property
     def name(self) -> str:
@@ -214,7 +214,7 @@ class _Call:
         """
         received: list[str] = []
         async with contextlib.AsyncExitStack() as closing:
-            if hasattr(stream, "aclose"):  # not in LiteLLM 1.70
+            if hasattr(stream, "aclose"):  # a custom router may lack it
                 closing.push_async_callback(stream.aclose)
             try:
                 async for event in stream:
@@ -276,43 +276,19 @@ def _dumped(response: Any) -> Any:
     return body
 
 
-def _check_version() -> None:
-    """Raise unless LiteLLM is installed and recent enough; it is not imported yet.
-
-    Raises:
-        ImportError: it is missing, or too old.
-    """
-    try:
-        version = metadata.version("litellm")
-    except metadata.PackageNotFoundError as missing:
-        raise ImportError(
-            "bridges.litellm needs LiteLLM: pip install 'agentic-weave[litellm]'"
-        ) from missing
-    if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < _OLDEST:
-        needed = ".".join(map(str, _OLDEST))
-        raise ImportError(
-            f"bridges.litellm needs LiteLLM {needed} or newer, found {version}: "
-            "pip install -U litellm"
-        )
-
-
 def _import() -> Any:
     """Return the module, imported without network access and without warnings."""
-    if "litellm" in sys.modules:
-        return _quiet(importlib.import_module("litellm"))
-    given = os.environ.get(_LOCAL_PRICES)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        os.environ.setdefault(_LOCAL_PRICES, "True")
-        try:
-            litellm = importlib.import_module("litellm")
-        finally:
-            if given is None:
-                del os.environ[_LOCAL_PRICES]
-    return _quiet(litellm)  # outside of the block, which restores the filters of warnings
-
-
-def _quiet(litellm: Any) -> Any:
+    if _NAME not in sys.modules:
+        given = os.environ.get(_LOCAL_PRICES)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            os.environ.setdefault(_LOCAL_PRICES, "True")
+            try:
+                importlib.import_module(_NAME)
+            finally:
+                if given is None:
+                    del os.environ[_LOCAL_PRICES]
+    litellm: Any = importlib.import_module(_NAME)
     litellm.suppress_debug_info = True
     # LiteLLM's models are built when they are first used, whenever that is.
     warnings.filterwarnings("ignore", "Item '.*' on TypedDict class", UserWarning)

@@ -81,17 +81,17 @@ def test_a_missing_litellm_is_told_with_its_remedy(tmp_path: Path) -> None:
     told = _with(tmp_path, None)
 
     assert told == (
-        "ImportError: bridges.litellm needs LiteLLM: pip install 'agentic-weave[litellm]'"
+        "ImportError: bridges.litellm needs litellm: pip install 'agentic-weave[litellm]'"
     )
 
 
 @pytest.mark.slow
 def test_an_old_litellm_is_told_with_both_versions(tmp_path: Path) -> None:
     """One sentence: what is needed, what was found, what to do."""
-    told = _with(tmp_path, "1.69.3")
+    told = _with(tmp_path, "1.82.6")
 
     assert told == (
-        "ImportError: bridges.litellm needs LiteLLM 1.70 or newer, found 1.69.3: "
+        "ImportError: bridges.litellm needs litellm 1.83 or newer, found 1.82.6: "
         "pip install -U litellm"
     )
 
