@@ -17,8 +17,8 @@ from agentic.context.compactors import Model
 from agentic.history import MemoryStore
 from benchmarks.bridges._scenario import WINDOW, Figures, Recorder, ScenarioTurn, turns
 
-_LIMIT = 24
-"""The newest items that fit the window at the end of the conversation: six turns of four items."""
+_LIMIT = 16
+"""The newest items that fit the window at the end of the conversation: four turns of four items."""
 _LONG = 500
 """Turns of four items each: 2,000 items."""
 
