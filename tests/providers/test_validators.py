@@ -6,6 +6,7 @@ import pytest
 ADAPTERS = ["anthropic", "bedrock", "cohere", "gemini", "ollama", "openai_chat", "openai_responses"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_validators_load_when_asked(adapter: str) -> None:
     """An adapter loads its rules with the first request that is checked, and only its own."""

@@ -158,14 +158,15 @@ def test_memory_is_bounded() -> None:
     assert peak < 1_000_000
 
 
+@pytest.mark.slow
 def test_it_is_faster_than_the_fastest_tokenizer() -> None:
     """Four times in the benchmark, where it runs alone."""
     text = CODE * 700
 
     def seconds(counter: EstimateCounter | QuicktokCounter) -> float:
-        start = time.perf_counter()
+        start = time.process_time()  # what others do on this machine does not count
         counter.count(text)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     best = {
         kind: min(seconds(kind()) for _ in range(5)) for kind in (EstimateCounter, QuicktokCounter)

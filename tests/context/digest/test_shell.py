@@ -110,6 +110,7 @@ def test_plain_words_are_kept(words: list[str]) -> None:
     assert [part.words for part in split_command(" ".join(["make", *words]))] == [["make", *words]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["x'y\"z $(\n", '"\\"', "<<A ", "open(a, ", "\n\tx", "\\\n", "--- a"]
 )

@@ -401,6 +401,7 @@ def _seconds(events: list[Any]) -> float:
     return time.process_time() - begun
 
 
+@pytest.mark.slow
 def test_many_calls_cost_linear_time() -> None:
     """A scan of the calls for each piece took 23 s for 32,000 of them."""
 
