@@ -79,7 +79,7 @@ def test_a_file_that_never_was_a_session_is_left_alone(path: Path) -> None:
     """Somebody's notes without a newline at the end are no torn entry."""
     path.write_bytes(b"my precious notes")
 
-    with pytest.raises(HistoryCorrupt, match="it is not a session"):
+    with pytest.raises(HistoryCorrupt, match="at byte 0: it is not a session"):
         asyncio.run(_append(path, HELLO))
 
     assert path.read_bytes() == b"my precious notes"
