@@ -285,3 +285,22 @@ async def _walk_alone(steps: list[Any], store: MemoryStore) -> None:
             await getattr(store, step)()
         texts.append("".join(each.content for each in store._layers[-1].messages))
     assert texts[4:] == ["s43", "s435", "s435", "s735", "s435", "0135"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_stands_for_a_part_leaves_the_rest_of_a_broken_run(tmp_path: Path, kind: str) -> None:
+    """A call without its result is loaded with one that is in no entry."""
+    asked = Message("assistant", tool_calls=[ToolCall("c1", "read")])
+
+    async def write() -> list[Message]:
+        async with KINDS[kind](tmp_path / "s.jsonl") as store:
+            await store.append(Message("user", "Read it."))
+            await store.append(asked)
+            await store.load()
+            await store.replace([Message("system", "They asked.")], replaces=1)
+            return [*await store.load()]
+
+    found = asyncio.run(write())
+
+    assert [each.content for each in found[:1]] == ["They asked."]
+    assert found[1].tool_calls == asked.tool_calls
