@@ -193,8 +193,8 @@ class ContextBudget(AbstractCapability[_Deps]):
         known.adopted = state
         try:
             known.view = self._new_view(state)
-        except ConfigError as problem:
-            _log.warning("the state in the messages is not used: %s", problem)
+        except ConfigError:  # its text would put the summary into a log
+            _log.warning("a summary's state is not used: it is damaged, or of another version")
 
     def _target(self, known: _Conversation, ctx: RunContext[_Deps]) -> CompactionTarget | None:
         if not self.rewrite:

@@ -205,6 +205,22 @@ def test_other_capabilitys_summary_is_one() -> None:
     assert message.summary.content == "They fixed the parser."
 
 
+def test_damaged_summary_is_still_one() -> None:
+    """If its state cannot be read, the text of a summary still is."""
+    message = _read_one(CompactionPart("They fixed it.", metadata={"agentic": {"v": 9}}))
+    assert message.summary is not None
+    assert message.summary.content == "They fixed it."
+
+
+def test_damaged_state_is_not_used(framework: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """A state of another version is reported, and the messages are sent without it."""
+    request = ModelRequest([UserPromptPart("Go.")], metadata={"agentic": {"v": 99}})
+    budget = framework.budget()
+    assert framework.fit(budget, [request]) == [request]
+    assert framework.fit(budget, [request]) == [request]
+    assert caplog.text.count("is not used") == 1
+
+
 def test_speech_is_text() -> None:
     """A transcript is what was said."""
     assert _read_one(SpeechPart(speaker="user", transcript="Hello.")).content == "Hello."

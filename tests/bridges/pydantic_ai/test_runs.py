@@ -4,11 +4,12 @@ import asyncio
 from typing import Any
 
 import attrs
+import pydantic
 import pytest
 
 pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
 
-from pydantic_ai import Agent
+from pydantic_ai import Agent, NativeOutput
 from pydantic_ai.exceptions import ModelContextWindowExceededError, ModelHTTPError
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
@@ -172,6 +173,14 @@ def test_second_overflow_is_raised(framework: Any) -> None:
     assert len(model.requests) == 2
 
 
+def test_smallest_request_is_not_retried(framework: Any) -> None:
+    """Where nothing can be left out, the provider's refusal is what the caller sees."""
+    model = framework.RecordingModel(calls=0, errors=[_OVERFLOWS[0]])
+    with pytest.raises(ModelContextWindowExceededError):
+        asyncio.run(framework.agent(model, framework.budget()).run("Go on."))
+    assert len(model.requests) == 1
+
+
 def test_other_errors_pass(framework: Any) -> None:
     """An error that is no overflow is not retried."""
     model = framework.RecordingModel(errors=[ModelHTTPError(500, "m", "down")])
@@ -190,6 +199,27 @@ def test_instructions_and_tools_count(framework: Any) -> None:
         sizes.append(budget.latest(result.all_messages()[-1].conversation_id).tokens)
     assert sizes[0] > 20  # the tool `read`
     assert sizes[1] - sizes[0] == 100
+
+
+def test_output_schema_counts() -> None:
+    """The schema of a structured output is sent beside the messages, too."""
+
+    class Report(pydantic.BaseModel):
+        """A long report of what was found, and where."""
+
+        title: str
+        findings: list[str]
+
+    sizes = []
+    for output in (str, NativeOutput(Report)):
+        budget = ContextBudget[None](8_000)
+        reply = FunctionModel(lambda *_: ModelResponse([TextPart('{"title": "", "findings": []}')]))
+        agent = Agent(reply, output_type=output, capabilities=[budget])
+        asyncio.run(agent.run("Why?", conversation_id="c"))
+        latest = budget.latest("c")
+        assert latest is not None
+        sizes.append(latest.tokens)
+    assert sizes[1] > sizes[0] + 20
 
 
 def test_empty_first_request_is_sent(framework: Any) -> None:
