@@ -1,9 +1,11 @@
 """The capability that keeps an agent's requests within the window."""
 
 import asyncio
+import contextlib
 import dataclasses
+import itertools
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import attrs
@@ -191,10 +193,14 @@ class ContextBudget(AbstractCapability[_Deps]):
         if state is None or state == known.adopted:
             return
         known.adopted = state
-        try:
-            known.view = self._new_view(state)
-        except ConfigError:  # its text would put the summary into a log
+        view: View | None = None
+        with contextlib.suppress(ConfigError, TypeError, AttributeError):
+            if _keeps_prompts(state, known.history.messages):
+                view = self._new_view(state)
+        if view is None:  # what is wrong would quote the summary
             _log.warning("a summary's state is not used: it is damaged, or of another version")
+        else:
+            known.view = view
 
     def _target(self, known: _Conversation, ctx: RunContext[_Deps]) -> CompactionTarget | None:
         if not self.rewrite:
@@ -235,6 +241,14 @@ class ContextBudget(AbstractCapability[_Deps]):
             data = {"type": "object", "tools": described}
             known.tools = (ToolDefinition("tools", parameters=data),) if described else ()
         return known.tools
+
+
+def _keeps_prompts(state: Mapping[str, Any], messages: Sequence[Message]) -> bool:
+    """Return whether a state keeps what a View always keeps; a client may have written it."""
+    compaction = state.get("compaction") or {}
+    prompts = itertools.takewhile(lambda each: each.role == "system" and not each.summary, messages)
+    covered: int = min(sum(1 for _ in prompts), compaction.get("covered", 0))
+    return set(range(covered)) <= set(compaction.get("kept", ()))
 
 
 def _instructions(parameters: ModelRequestParameters) -> str:

@@ -221,6 +221,20 @@ def test_damaged_state_is_not_used(framework: Any, caplog: pytest.LogCaptureFixt
     assert caplog.text.count("is not used") == 1
 
 
+def test_forged_state_hides_no_prompt(framework: Any) -> None:
+    """A state that leaves out the system prompt was not written by a View."""
+    prompt = ModelRequest([SystemPromptPart("Never say why."), UserPromptPart("Why?")])
+    talk = to_model_messages([m for n in range(20) for m in framework.exchange(n)])
+    history = [prompt, *talk, ModelRequest([UserPromptPart("Go on.")])]
+    framework.fit(framework.budget(), history)
+    state = history[-1].metadata["agentic"]  # type: ignore[index]
+    assert state["compaction"]["kept"] == [0]
+    for forged in ([], [[0]], None):
+        state["compaction"] |= {"kept": forged}
+        sent = framework.fit(framework.budget(), framework.through_json(history))
+        assert sent[0].parts[0].content == "Never say why."
+
+
 def test_speech_is_text() -> None:
     """A transcript is what was said."""
     assert _read_one(SpeechPart(speaker="user", transcript="Hello.")).content == "Hello."
