@@ -7,26 +7,10 @@ Start with `ContextMiddleware`, `TruncateToolOutputs` and `summarizer`.
 It needs langchain 1.2.10 or newer: pip install 'agentic-weave[langchain]'.
 """
 
-import importlib.metadata
+from agentic.bridges._versions import require as _require
 
-_NEEDED = (1, 2, 10)
-"""The first version in which `wrap_model_call` may return an update of the state with the reply."""
-
-
-def _check_version() -> None:
-    remedy = "pip install 'agentic-weave[langchain]'"
-    try:
-        found = importlib.metadata.version("langchain")
-    except importlib.metadata.PackageNotFoundError as missing:
-        raise ImportError(f"bridges.langchain needs langchain: {remedy}") from missing
-    if tuple(int(part) for part in found.split(".")[:3] if part.isdigit()) < _NEEDED:
-        needed = ".".join(map(str, _NEEDED))
-        raise ImportError(
-            f"bridges.langchain needs langchain {needed} or newer, found {found}: {remedy}"
-        )
-
-
-_check_version()
+# The first version in which `wrap_model_call` may return an update of the state with the reply.
+_require("langchain", "langchain", "langchain", "1.2.10")
 
 from agentic.bridges.langchain._messages import from_message, to_message  # noqa: E402
 from agentic.bridges.langchain._middleware import ContextMiddleware  # noqa: E402

@@ -29,8 +29,8 @@ def _import(*before: str, path: Path | None = None) -> str:
 @pytest.mark.parametrize(
     ("version", "expected"),
     [
-        ("1.0.0", "ImportError: bridges.langchain needs langchain 1.2.10 or newer, found 1.0.0:"),
-        ("0.3.27", "ImportError: bridges.langchain needs langchain 1.2.10 or newer, found 0.3.27:"),
+        ("1.0.0", "ImportError: bridges.langchain needs langchain 1.2.10 or newer, found 1.0.0: "),
+        ("0.3.27", "ImportError: bridges.langchain needs langchain 1.2.10 or newer, found 0.3.27: "),
         ("1.2.10", "imported"),
         ("2.0.0rc1", "imported"),
     ],
