@@ -29,8 +29,8 @@ def _import(*before: str, path: Path | None = None) -> str:
 @pytest.mark.parametrize(
     ("version", "expected"),
     [
-        ("1.0.0", "ImportError: bridges.langchain needs langchain 1.2.10 or newer, found 1.0.0: "),
-        ("0.3.27", "ImportError: bridges.langchain needs langchain 1.2.10 or newer, found 0.3.27: "),
+        ("1.0.0", "ImportError: bridges.langchain needs langchain 1.2.10 or newer, found 1.0.0:"),
+        ("0.3.27", "ImportError: bridges.langchain needs langchain 1.2.10 or newer, found 0.3.27:"),
         ("1.2.10", "imported"),
         ("2.0.0rc1", "imported"),
     ],
@@ -46,7 +46,7 @@ def test_an_old_version_is_refused(tmp_path: Path, version: str, expected: str) 
     said = _import(path=tmp_path)
 
     assert said.startswith(expected)
-    assert said == "imported" or said.endswith(": pip install 'agentic-weave[langchain]'")
+    assert said == "imported" or said.endswith(": pip install -U langchain")
 
 
 def test_an_absent_one_is_named() -> None:
