@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
@@ -10,6 +11,7 @@ import attrs
 import pytest
 from aiohttp import web
 
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else its import asks the network
 pytest.importorskip("litellm", reason="LiteLLM is not installed")
 
 from agentic.bridges.litellm import Decider

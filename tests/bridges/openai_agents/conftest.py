@@ -18,9 +18,15 @@ class OldScriptedModel(Model):  # type: ignore[misc]
     def __init__(self, steps: list[Any]) -> None:
         self.steps, self.sent = list(steps), []
 
-    async def get_response(self, *given: Any, **_: Any) -> ModelResponse:
+    async def get_response(  # by position or by name, as the version has it
+        self,
+        system_instructions: str | None,
+        input: list[Any],  # noqa: A002  the framework's name
+        *_: Any,
+        **__: Any,
+    ) -> ModelResponse:
         """Return the next reply."""
-        self.sent.append((given[0], given[1]))
+        self.sent.append((system_instructions, input))
         step = self.steps.pop(0)
         if isinstance(step, Exception):
             raise step
