@@ -283,7 +283,7 @@ def test_recall_does_not_find_itself() -> None:
 @pytest.mark.parametrize(
     ("ref", "told"),
     [
-        ("call_12", "Like it are: call_1"),
+        ("call_12", "Similar ones: call_1"),
         ("out-0123456789abcdef", "16 hex digits"),
         ("text-0123456789ab", "text- and 12"),
         ("m99", "m1 to m3"),

@@ -38,7 +38,7 @@ WORD = 'stop_word=text_at(data, "ended"),'
 SOUND = "sound = number_ids(close_open_rounds(list(messages)))"
 ITEMS = "or _write(message) for message in messages"
 ARGUMENTS = "arguments_as_object(call.arguments)"
-TEXT = '"text": result.text,'
+TEXT = "[result.text, "
 MOVED = """rules += [m.content for m in sound[start:] if m.role == "system"]
     talk = encode([m for m in sound[start:] if m.role != "system"])"""
 CALLS = 'tool_calls=[_read_call(part) for part in parts if _is(part, "use")],'
@@ -110,10 +110,10 @@ SEEDS: dict[str, tuple[str, str]] = {
     ),
     "notices are dropped": (
         TEXT,
-        '"text": result.output or (result.error.message if result.error else ""),',
+        '[result.output or (result.error.message if result.error else ""), ',
     ),
-    "errors are dropped": (TEXT, '"text": "\\n".join((result.output, result.notice)),'),
-    "outputs are dropped when there is a notice": (TEXT, '"text": result.notice or result.text,'),
+    "errors are dropped": (TEXT, "[result.output, result.notice, "),
+    "outputs are dropped when there is a notice": (TEXT, "[result.notice or result.text, "),
     "media are dropped": ("for media in message.media]", "for media in ()]"),
     "media of results are dropped": (", *map(_note, result.media)", ""),
     "words beside calls are dropped": ("* bool(message.content)\n", "* (not message.tool_calls)\n"),

@@ -36,14 +36,7 @@ from agentic.tools import ToolDefinition
 if TYPE_CHECKING:
     from agentic.providers.validators import Violation
 
-__all__ = [
-    "CALL_IDS",
-    "TOOL_NAMES",
-    "encode",
-    "encode_request",
-    "encode_tools",
-    "validate",
-]
+__all__ = ["CALL_IDS", "TOOL_NAMES", "encode", "encode_request", "encode_tools", "validate"]
 
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
 CALL_IDS = NameRule(re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), 64)

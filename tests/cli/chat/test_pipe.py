@@ -189,7 +189,11 @@ def test_a_model_is_named_on_the_command_line(agentic: Any, agent: Path) -> None
         (["no-such.yaml"], 1, "no-such.yaml: no such file"),
         (["nobody"], 1, "no agent named 'nobody'"),
         ([], 2, "Missing argument 'AGENT'. See 'agentic chat --help'."),
-        (["agent.yaml", "--resume"], 1, "agent.yaml holds no session yet: agentic chat begins"),
+        (
+            ["agent.yaml", "--resume"],
+            1,
+            "agent.yaml has no sessions yet: start one with agentic chat",
+        ),
         (["agent.yaml", "--session", "../x"], 1, "session_id must be 1 to 128 of"),
         (["agent.yaml", "--session", "a", "--resume"], 2, "choose one"),
     ],
