@@ -21,14 +21,19 @@ then run $(BIN)/python -m pydoc agentic.loop then find CancelledError in agentic
 
 test: $(READY) lint unit
 
+# The import of a framework takes as long as many tests.
+FRAMEWORKS := $(filter-out tests/bridges/dicts/,$(wildcard tests/bridges/*/)) \
+	$(filter-out agentic/bridges/dicts,$(wildcard agentic/bridges/[a-z]*))
+
 # What one wants to know every few minutes: without the processes, the servers, the real material,
-# and all examples but the first few of each property.
+# the frameworks, the pages, and all examples but the first few of each property.
 quick: $(READY)
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest $(PARALLEL) -q -m "not slow and not corpus and not long and not model"
+	$(BIN)/pytest $(PARALLEL) -q -m "not slow and not corpus and not long and not model" \
+		$(addprefix --ignore=,$(FRAMEWORKS)) tests agentic
 
 test-all: $(READY) $(MODEL) lint
 	$(BIN)/pytest $(PARALLEL) $(FULL) -m "not model"

@@ -8,6 +8,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parent
 PARSERS = "a parser of text that models wrote: each of its cases by a digest would be a page long"
 DATA = "a table with a source for each row: all rows are checked, not those that a call returns"
@@ -87,6 +89,7 @@ def _private_modules(path: Path) -> Iterator[str]:
                 yield f"{module}.{name.name}"
 
 
+@pytest.mark.slow
 def test_tests_import_only_these_private_modules() -> None:
     """One that is no longer imported leaves the list, so that it cannot come back unnoticed."""
     found = {name for path in TESTS.rglob("*.py") for name in _private_modules(path)}

@@ -360,6 +360,7 @@ def test_the_defaults_follow_the_model() -> None:
         Conversation(json, 8_000)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [1_000, 8_000, 128_000])
 def test_the_default_digest_is_shown_whole(forms: Any, window: int) -> None:
     """It is smaller than the share of a summary."""

@@ -127,6 +127,7 @@ TOO_LONG = {
 }
 
 
+@pytest.mark.slow
 def test_the_adapter_keeps_its_promises(caplog: pytest.LogCaptureFixture) -> None:
     """Those that every adapter makes, on Cohere's shapes."""
     caplog.set_level(logging.CRITICAL, "agentic.usage")

@@ -113,6 +113,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.slow
 def test_the_adapter_keeps_every_promise() -> None:
     """Ids or none, thinking, images, streams, every stop word."""
     with usage.unknown_words_raise():
