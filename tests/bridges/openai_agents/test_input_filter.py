@@ -308,7 +308,7 @@ def test_what_is_sent_are_the_owners_items(messages: list[Message]) -> None:
         assert all(any(each is item for each in rest) for item in said)
         assert len({id(item) for item in own}) == len(own)
         assert any(item is request for item in own)
-        assert len(_summaries(new)) <= 1
+        assert len(_summaries(new)) <= max(1, len(_summaries(items[start:end])))
         assert not new or _are_answered(sent)
     assert json.dumps(items) == copy
 
