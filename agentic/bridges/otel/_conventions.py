@@ -26,9 +26,8 @@ _OPT_IN: Final = "OTEL_SEMCONV_STABILITY_OPT_IN"
 _LATEST: Final = "gen_ai_latest_experimental"
 _CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _WANTED: Final = {"true", "1", "span_only", "span_and_event"}
-"""`true` is the older spelling; the others are those of
-https://pypi.org/project/opentelemetry-util-genai/ (2026-11). EVENT_ONLY asks for log events, which
-the bridge does not write."""
+"""`true` is the older spelling; the others are those of the package opentelemetry-util-genai
+(2026-11). EVENT_ONLY asks for log events, which the bridge does not write."""
 
 
 def _doubling(first: float, last: float, factor: float = 2) -> list[float]:
