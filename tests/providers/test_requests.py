@@ -14,7 +14,15 @@ from agentic.context.budget import Manager, Policy
 from agentic.context.compactors import Digest
 from agentic.context.strategies import FitContextWindow
 from agentic.messages import Message
-from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
+from agentic.providers import (
+    anthropic,
+    bedrock,
+    cohere,
+    gemini,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
 from agentic.testing import conversations
 from agentic.tokens import CharCounter
 from agentic.tools import ToolDefinition
@@ -35,7 +43,7 @@ def _forms_bedrock(request: dict[str, Any], messages: list[Message]) -> list[dic
     return [bedrock.for_boto3(request), {**parted, "modelId": LLAMA}]
 
 
-def _forms_openai_chat(request: dict[str, Any], _: list[Message]) -> list[dict[str, Any]]:
+def _forms_with_a_user(request: dict[str, Any], _: list[Message]) -> list[dict[str, Any]]:
     assert any(message["role"] == "user" for message in request["messages"])
     return []
 
@@ -47,8 +55,10 @@ def _forms_openai_responses(request: dict[str, Any], _: list[Message]) -> list[d
 FORMS: dict[ModuleType, Callable[..., list[dict[str, Any]]]] = {
     anthropic: _forms_anthropic,
     bedrock: _forms_bedrock,
+    cohere: _forms_with_a_user,
     gemini: lambda *_: [],
-    openai_chat: _forms_openai_chat,
+    ollama: lambda *_: [],
+    openai_chat: _forms_with_a_user,
     openai_responses: _forms_openai_responses,
 }
 """Each adapter with the further forms in which its request is sent."""

@@ -1,37 +1,5 @@
-import json
-
-from hypothesis import given
-from hypothesis import strategies as st
-
-from agentic.context.strategies import FitContextWindow
 from agentic.messages import Media, Message, ToolCall, ToolResult
 from agentic.providers import cohere
-from agentic.testing import conversations
-from agentic.tokens import CharCounter
-from agentic.tools import ToolDefinition
-
-TOOLS = [ToolDefinition("read"), ToolDefinition("files-write")]
-
-
-@given(conversations(), st.integers(1, 400))
-def test_cut_conversation_makes_a_valid_request(messages: list[Message], n: int) -> None:
-    """However damaged it was, and whatever a strategy left of it."""
-    for each in (messages, FitContextWindow(n, CharCounter()).compact(messages)):
-        request = cohere.encode_request(each, system_prompt="Be brief.", tools=TOOLS)
-
-        assert cohere.validate(request) == []
-        assert any(message["role"] == "user" for message in request["messages"])
-        json.dumps(request, ensure_ascii=False).encode()
-
-
-@given(conversations())
-def test_written_request_reads_and_writes_the_same(messages: list[Message]) -> None:
-    """A request of ours round-trips like anybody's."""
-    request = cohere.encode_request(messages)
-
-    again = cohere.encode_request(cohere.decode_request(request))
-
-    assert json.dumps(again) == json.dumps(request)
 
 
 def test_text_before_a_call_is_its_plan() -> None:
