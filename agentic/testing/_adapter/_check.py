@@ -1,7 +1,8 @@
 """The check of an adapter: the order of its parts, and the promises about errors."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from types import ModuleType
+from typing import Any, cast
 
 from agentic.messages import Message
 from agentic.testing._adapter._promise import Adapter, broken
@@ -29,7 +30,7 @@ _NEVER: tuple[Any, ...] = (
 
 
 def check_adapter(
-    adapter: Adapter,
+    adapter: Adapter | ModuleType,
     *,
     requests: Iterable[Mapping[str, Any]] = (),
     responses: Iterable[Any] = (),
@@ -69,6 +70,8 @@ def check_adapter(
     Raises:
         AssertionError: a promise is broken; the text says which one, and for what input.
     """
+    # mypy looks for a module's names in its `__all__` only; a name that is missing fails below.
+    adapter = cast("Adapter", adapter)
     check_validator(adapter)
     histories = _check_examples(adapter, requests, responses, streams)
     for where, history in histories.items():
