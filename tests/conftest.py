@@ -1,14 +1,30 @@
-"""What the tests of several rooms need: real material, JSON lines, a conversation that grows."""
+"""What the tests of several rooms need: real material, local servers, a conversation that grows."""
 
+import asyncio
+import functools
 import json
+import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import attrs
 import pytest
 
 from agentic.messages import Message, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+Handler: TypeAlias = "Callable[[web.Request], Awaitable[web.StreamResponse]]"
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +67,122 @@ class CountingCounter:
 def counter() -> CountingCounter:
     """Return a counter of characters that knows what it was asked, in `asked`."""
     return CountingCounter()
+
+
+@pytest.fixture(scope="session")
+def serving() -> Callable[[Handler], AbstractAsyncContextManager[str]]:
+    """Return what serves on 127.0.0.1, in the event loop of its caller, and yields the address."""
+    return _serving
+
+
+@pytest.fixture(scope="session")
+def serving_apart() -> Callable[[Handler], AbstractContextManager[str]]:
+    """Return the same in a thread, so that a test may run event loops as it likes."""
+    return _serving_apart
+
+
+@asynccontextmanager
+async def _serving(handler: Handler) -> AsyncIterator[str]:
+    from aiohttp import web  # noqa: PLC0415  not every test environment has it
+
+    application = web.Application(client_max_size=2**26)
+    application.router.add_route("*", "/{path:.*}", handler)
+    runner = web.AppRunner(application, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+@contextmanager
+def _serving_apart(handler: Handler) -> Iterator[str]:
+    loop, started, stop = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
+    address = ""
+
+    async def serve() -> None:
+        nonlocal address
+        async with _serving(handler) as address:
+            started.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
+    thread.start()
+    assert started.wait(10)
+    try:
+        yield address
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(10)
+        loop.close()
+
+
+@attrs.define
+class AnsweringServer:
+    """Answers in turn; a list is a stream of events, a pair a status and a body.
+
+    The answer `{}` never comes. An event `"drop"` cuts the connection.
+    """
+
+    make_client: Callable[..., Any]
+    """Returns a client, given the address."""
+    answers: list[Any]
+    requests: list[dict[str, Any]] = attrs.field(factory=list)
+    asked: threading.Event = attrs.field(factory=threading.Event)
+    url: str = ""
+
+    def connect(self, *args: Any, **options: Any) -> Any:
+        """Return a client of this server."""
+        return self.make_client(self.url, *args, **options)
+
+    async def handle(self, request: "web.Request") -> "web.StreamResponse":
+        """Return the next answer; the last one again and again."""
+        from aiohttp import web  # noqa: PLC0415  not every test environment has it
+
+        self.requests.append(await request.json())
+        self.asked.set()
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if answer == {}:
+            await asyncio.sleep(3600)
+        # Kept alive, a connection would outlive the event loop of its test.
+        if isinstance(answer, list):
+            headers = {"Content-Type": "text/event-stream", "Connection": "close"}
+            response = web.StreamResponse(headers=headers)
+            await response.prepare(request)
+            return await _send_events(request, response, answer)
+        status, body = answer if isinstance(answer, tuple) else (200, answer)
+        return web.json_response(body, status=status, headers={"Connection": "close"})
+
+
+async def _send_events(
+    request: "web.Request", response: "web.StreamResponse", events: list[Any]
+) -> "web.StreamResponse":
+    for event in events:
+        if event == "drop":
+            assert request.transport is not None
+            request.transport.abort()
+            return response
+        text = event if isinstance(event, str) else f"data: {json.dumps(event)}"
+        if isinstance(event, dict) and "type" in event:
+            text = f"event: {event['type']}\n{text}"
+        await response.write(f"{text}\n\n".encode())
+    return response
+
+
+@pytest.fixture
+def serve_in_turn(
+    serving_apart: Callable[..., AbstractContextManager[str]],
+) -> Iterator[Callable[..., Callable[..., AnsweringServer]]]:
+    """Return what starts such servers, given what makes a client of an address."""
+    with ExitStack() as stack:
+
+        def start(make_client: Callable[..., Any], *answers: Any) -> AnsweringServer:
+            server = AnsweringServer(make_client, list(answers))
+            server.url = stack.enter_context(serving_apart(server.handle))
+            return server
+
+        yield lambda make_client: functools.partial(start, make_client)
 
 
 @pytest.fixture

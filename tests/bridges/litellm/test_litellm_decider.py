@@ -133,7 +133,7 @@ def test_thinking_goes_back_with_its_signature(serve: Serve, *, streamed: bool) 
     """Claude's block arrives at Anthropic again as it came, whole or streamed in pieces."""
     asking = _claude_stream() if streamed else _claude(THOUGHT, CALL, word="tool_use")
     server = serve(asking, _claude(TEXT) if not streamed else _claude_text_stream())
-    decider = server.decider(CLAUDE, thinking={"type": "enabled", "budget_tokens": 1024})
+    decider = server.connect(CLAUDE, thinking={"type": "enabled", "budget_tokens": 1024})
     runner = loop.Runner(
         decider if streamed else Whole(decider), ScriptedExecutor({"read": "text"})
     )
@@ -151,7 +151,7 @@ def test_thinking_goes_back_with_its_signature(serve: Serve, *, streamed: bool) 
 def test_a_decision_names_its_maker_and_price(serve: Serve, *, streamed: bool) -> None:
     """The vendor's own name of the model, the provider, the price, and every kind of token."""
     server = serve(_claude_text_stream() if streamed else _claude(TEXT))
-    decider = server.decider(CLAUDE)
+    decider = server.connect(CLAUDE)
 
     async def main() -> PricedDecision:
         if not streamed:
@@ -171,7 +171,7 @@ def test_a_model_without_a_price_has_no_cost(serve: Serve) -> None:
     """None, and not 0: it is unknown."""
     server = serve({**_reply(), "model": "my-own-7b"})
 
-    decision = asyncio.run(server.decider("openai/my-own").decide(_input()))
+    decision = asyncio.run(server.connect("openai/my-own").decide(_input()))
 
     assert (decision.cost_usd, decision.provider) == (None, "openai")
     assert (decision.response_model, decision.response_id) == ("my-own-7b", "chatcmpl-1")
@@ -187,7 +187,7 @@ def test_a_model_without_a_price_has_no_cost(serve: Serve) -> None:
 )
 def test_stop_reasons_are_those_of_the_wire(serve: Serve, word: str, reason: StopReason) -> None:
     """Whatever the provider says, LiteLLM spells it as OpenAI does."""
-    decision = asyncio.run(serve(_reply(word=word)).decider().decide(_input()))
+    decision = asyncio.run(serve(_reply(word=word)).connect().decide(_input()))
 
     assert (decision.stop_reason, decision.stop_word) == (reason, word)
 
@@ -198,7 +198,7 @@ def test_a_reply_is_sent_back_without_nulls(serve: Serve) -> None:
     calls = [{"id": "call_1", "type": "function", "function": function}]
     server = serve(_reply(None, "tool_calls", tool_calls=calls, refusal=None), _reply())
 
-    loop.Runner(Whole(server.decider()), ScriptedExecutor({"read": "text"})).run_sync("Read it.")
+    loop.Runner(Whole(server.connect()), ScriptedExecutor({"read": "text"})).run_sync("Read it.")
 
     sent = server.requests[1]["messages"][1]
     assert {key: value for key, value in sent.items() if key != "content"} == {
@@ -239,7 +239,7 @@ def test_an_overflow_has_its_sizes(
     serve: Serve, model: str, answer: Any, sent: int | None, window: int, *, streamed: bool
 ) -> None:
     """From the provider's words; if it names no window, the model's is known."""
-    decider = serve((400, answer)).decider(model)
+    decider = serve((400, answer)).connect(model)
 
     with pytest.raises(ContextOverflow) as failed:
         asyncio.run(_streamed(decider, _input()) if streamed else decider.decide(_input()))
@@ -255,7 +255,7 @@ def test_a_refusal_names_the_provider(serve: Serve, status: int, model: str) -> 
     answer = {"type": "error", "error": {"type": "some_error", "message": "not today"}}
 
     with pytest.raises(RequestFailed) as failed:
-        asyncio.run(serve((status, answer)).decider(model).decide(_input()))
+        asyncio.run(serve((status, answer)).connect(model).decide(_input()))
 
     assert (failed.value.provider, failed.value.status) == (model.partition("/")[0], status)
     assert "not today" in failed.value.problem
@@ -265,7 +265,7 @@ def test_a_refusal_names_the_provider(serve: Serve, status: int, model: str) -> 
 def test_a_stream_that_breaks_is_incomplete(serve: Serve, end: list[str]) -> None:
     """LiteLLM says "stop" for some of these; the text that had come is told, and not stored."""
     store = MemoryStore()
-    runner = loop.Runner(serve([*STREAM[:2], *end]).decider(), store=store)
+    runner = loop.Runner(serve([*STREAM[:2], *end]).connect(), store=store)
 
     with pytest.raises(IncompleteReply) as broken:
         runner.run_sync("hi")
@@ -279,7 +279,7 @@ def test_a_cancelled_request_leaves_a_whole_session(serve: Serve) -> None:
     server, store = serve({}), MemoryStore()
 
     async def main() -> None:
-        run = asyncio.create_task(loop.Runner(server.decider(), store=store).run("hi"))
+        run = asyncio.create_task(loop.Runner(server.connect(), store=store).run("hi"))
         await asyncio.to_thread(server.asked.wait, 30)
         run.cancel()
         await asyncio.wait({run})
@@ -301,7 +301,7 @@ def test_options_go_into_the_call(serve: Serve) -> None:
     """Untouched; and a stream is asked for its usage."""
     server = serve(STREAM)
 
-    items = asyncio.run(_streamed(server.decider(temperature=0.5, seed=7), _input()))
+    items = asyncio.run(_streamed(server.connect(temperature=0.5, seed=7), _input()))
 
     sent = server.requests[0]
     assert (items[:2], items[2].usage) == (["Do", "ne."], Usage(7, 3, 10))
@@ -328,12 +328,12 @@ def test_it_keeps_the_promises_of_a_decider(serve: Serve, answer: Any) -> None:
 
     class Streaming(Whole):
         def __init__(self) -> None:
-            self.stream = server.decider().stream
+            self.stream = server.connect().stream
 
         async def decide(self, request: loop.Input) -> loop.Decision:
-            return (await _streamed(server.decider(), request))[-1]  # type: ignore[no-any-return]
+            return (await _streamed(server.connect(), request))[-1]  # type: ignore[no-any-return]
 
     streamed = isinstance(answer, list)
-    check_decider(Streaming if streamed else lambda: Whole(server.decider()))
+    check_decider(Streaming if streamed else lambda: Whole(server.connect()))
 
     assert all(openai_chat.validate(request) == [] for request in server.requests)

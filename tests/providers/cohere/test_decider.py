@@ -79,7 +79,8 @@ def test_a_run_calls_tools_by_their_names(serve: Serve) -> None:
     """The reply that called goes back as it came; the tool has the name that Cohere accepts."""
     server = serve(CALLING, SPEAKING)
     runner = loop.Runner(
-        Whole(cohere.Decider(server.client(), "command-a")), ScriptedExecutor({"read.file": "text"})
+        Whole(cohere.Decider(server.connect(), "command-a")),
+        ScriptedExecutor({"read.file": "text"}),
     )
 
     result = runner.run_sync("Read it.")
@@ -95,7 +96,7 @@ def test_a_reply_is_shown_as_it_streams(serve: Serve) -> None:
     server = serve([START, _piece("Do"), _piece("ne."), END])
 
     with EventRecorder() as recorder:
-        result = loop.Runner(cohere.Decider(server.client(), "command-a")).run_sync("Go.")
+        result = loop.Runner(cohere.Decider(server.connect(), "command-a")).run_sync("Go.")
 
     deltas = [event.delta for event in recorder.events if hasattr(event, "delta")]
     assert (result.reply, deltas, result.usage) == ("Done.", ["Do", "ne."], Usage(9, 4, 13))
@@ -103,8 +104,8 @@ def test_a_reply_is_shown_as_it_streams(serve: Serve) -> None:
 
 def test_an_overflow_is_told_from_other_refusals(serve: Serve) -> None:
     """By its words: both come with the same status."""
-    too_long = cohere.Decider(serve((400, TOO_LONG)).client(), "command-a")
-    refused = cohere.Decider(serve((400, {"message": "invalid request: no model"})).client(), "m")
+    too_long = cohere.Decider(serve((400, TOO_LONG)).connect(), "command-a")
+    refused = cohere.Decider(serve((400, {"message": "invalid request: no model"})).connect(), "m")
 
     with pytest.raises(ContextOverflow):
         asyncio.run(too_long.decide(_input()))
@@ -117,7 +118,7 @@ def test_an_overflow_is_told_from_other_refusals(serve: Serve) -> None:
 def test_a_stream_that_breaks_off_is_no_reply(serve: Serve) -> None:
     """Whether the connection is cut or the server just stops; the text is in the error."""
     for events in ([START, _piece("Do"), "drop"], [START, _piece("Do")]):
-        decider = cohere.Decider(serve(events).client(), "command-a")
+        decider = cohere.Decider(serve(events).connect(), "command-a")
 
         with pytest.raises(IncompleteReply) as caught:
             _stream(decider)
@@ -128,7 +129,7 @@ def test_a_stream_that_breaks_off_is_no_reply(serve: Serve) -> None:
 def test_an_error_in_a_stream_is_raised(serve: Serve) -> None:
     """Cohere reports it in the last event."""
     failed = {"type": "message-end", "delta": {"finish_reason": "ERROR", "error": "went away"}}
-    decider = cohere.Decider(serve([START, _piece("Do"), failed]).client(), "command-a")
+    decider = cohere.Decider(serve([START, _piece("Do"), failed]).connect(), "command-a")
 
     with pytest.raises(RequestFailed, match="went away"):
         _stream(decider)

@@ -87,7 +87,7 @@ class Whole:
 
 
 def _decider(server: Any, **changes: Any) -> openai_chat.Decider:
-    return openai_chat.Decider(server.client(), "m", **changes)
+    return openai_chat.Decider(server.connect(), "m", **changes)
 
 
 def _input(*tools: ToolDefinition) -> loop.Input:
@@ -258,7 +258,7 @@ def test_a_cancelled_run_leaves_a_whole_session(serve: Serve) -> None:
     server, store = serve({}), MemoryStore()
 
     async def main() -> None:
-        async with server.client() as client:
+        async with server.connect() as client:
             runner = loop.Runner(openai_chat.Decider(client, "m"), store=store)
             run = asyncio.create_task(runner.run("hi"))
             await asyncio.to_thread(server.asked.wait, 10)
@@ -332,7 +332,7 @@ def test_a_call_that_was_cut_off_is_no_call(
 
 def test_its_name_and_its_limits(serve: Serve) -> None:
     """The catalog's, unless others are given."""
-    client, given = serve(_reply()).client(), ModelLimits(1000, 100)
+    client, given = serve(_reply()).connect(), ModelLimits(1000, 100)
 
     assert openai_chat.Decider(client, "gpt-4o").name == "openai_chat:gpt-4o"
     assert openai_chat.Decider(client, "gpt-4o").limits().context_window == 128_000
@@ -365,7 +365,7 @@ def test_a_prompt_that_the_server_cut_silently_is_an_overflow(
 ) -> None:
     """What was counted and what was sent give it away, where the window is known."""
     server = serve({**_reply(), "usage": {"prompt_tokens": counted, "completion_tokens": 9}})
-    decider = openai_chat.Decider(server.client(), "tiny", limits=ModelLimits(4_096, 0))
+    decider = openai_chat.Decider(server.connect(), "tiny", limits=ModelLimits(4_096, 0))
 
     with pytest.raises(ContextOverflow) as caught:
         asyncio.run(decider.decide(_asked(letters)))
@@ -387,6 +387,6 @@ def test_what_may_have_been_served_whole_is_no_overflow(
     """A reply is not thrown away on a guess."""
     server = serve({**_reply(), "usage": {"prompt_tokens": counted, "completion_tokens": 9}})
 
-    decision = asyncio.run(openai_chat.Decider(server.client(), model).decide(_asked(40_000)))
+    decision = asyncio.run(openai_chat.Decider(server.connect(), model).decide(_asked(40_000)))
 
     assert decision.reply == "Done."
