@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any, TypeAlias
 
 import attrs
@@ -48,42 +48,18 @@ async def _stream(request: web.Request, pieces: list[Any]) -> web.StreamResponse
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[..., Server]]:
+def serve(
+    serving_apart: Callable[..., AbstractContextManager[str]],
+) -> Iterator[Callable[..., Server]]:
     """Start a server in a thread of its own, so that a test may run event loops as it likes."""
-    stops: list[Callable[[], None]] = []
+    with ExitStack() as stack:
 
-    def start(*answers: Answer) -> Server:
-        server, ready = Server(list(answers)), threading.Event()
-        loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=_run, args=(server, loop, ready), daemon=True)
-        thread.start()
-        assert ready.wait(10)
-        stops.append(lambda: (loop.call_soon_threadsafe(loop.stop), thread.join(10))[1])
-        return server
+        def start(*answers: Answer) -> Server:
+            server = Server(list(answers))
+            server.url = stack.enter_context(serving_apart(server.handle))
+            return server
 
-    yield start
-    for stop in stops:
-        stop()
-
-
-def _run(server: Server, loop: asyncio.AbstractEventLoop, ready: threading.Event) -> None:
-    asyncio.set_event_loop(loop)
-
-    async def open_() -> web.AppRunner:
-        app = web.Application()
-        app.router.add_post("/api/chat", server.handle)
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        ready.set()
-        return runner
-
-    runner = loop.run_until_complete(open_())
-    loop.run_forever()
-    loop.run_until_complete(runner.cleanup())
-    loop.close()
+        yield start
 
 
 @pytest.fixture
