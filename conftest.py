@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Generator, Iterator
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,45 @@ QUICK_EXAMPLES = 10
 settings.register_profile("full", settings(), deadline=None)  # a busy machine is no failure
 settings.register_profile("quick", settings.get_profile("full"), max_examples=QUICK_EXAMPLES)
 settings.load_profile("quick")
+
+
+_FRAMEWORKS = {
+    "langchain": "langchain",
+    "litellm": "litellm",
+    "mcp": "mcp",
+    "openai_agents": "openai-agents",
+    "otel": "opentelemetry-api",
+    "pydantic_ai": "pydantic-ai-slim",
+}
+"""The bridges, and the package that each needs."""
+
+
+def _is_missing(package: str) -> bool:
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return True
+    return False
+
+
+_MISSING = [name for name, package in _FRAMEWORKS.items() if _is_missing(package)]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which bridges were left out, and why."""
+    for name in _MISSING:
+        package = _FRAMEWORKS[name]
+        terminalreporter.write_line(f"SKIPPED bridges.{name}: {package} is not installed")
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out the code, the tests and the page of a bridge without its framework."""
+    path = collection_path.relative_to(Path(__file__).parent).as_posix()
+    for name in _MISSING:
+        page = f"docs/how-to/use-with-{name.replace('_', '-')}.md"
+        if path == page or path.startswith((f"agentic/bridges/{name}", f"tests/bridges/{name}")):
+            return True
+    return None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

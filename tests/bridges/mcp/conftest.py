@@ -16,8 +16,6 @@ from typing import Any
 import attrs
 import pytest
 
-pytest.importorskip("mcp", reason="the MCP SDK is not installed")
-
 from agentic.bridges.mcp import McpServer, McpTools
 from agentic.messages import ToolCall, ToolResult
 

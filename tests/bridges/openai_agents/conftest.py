@@ -4,12 +4,9 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-
-agents = pytest.importorskip("agents", reason="openai-agents is not installed")
-
-from agents import ModelResponse, Usage  # noqa: E402
-from agents.models.interface import Model  # noqa: E402
-from openai.types.responses import Response, ResponseCompletedEvent  # noqa: E402
+from agents import ModelResponse, Usage, set_tracing_disabled
+from agents.models.interface import Model
+from openai.types.responses import Response, ResponseCompletedEvent
 
 
 class OldScriptedModel(Model):  # type: ignore[misc]
@@ -78,4 +75,4 @@ def script() -> Callable[..., Scripted]:
 @pytest.fixture(autouse=True)
 def _no_traces() -> None:
     """Send no trace anywhere."""
-    agents.set_tracing_disabled(disabled=True)
+    set_tracing_disabled(disabled=True)

@@ -1,4 +1,4 @@
-"""What the tests of this bridge share; a test file skips itself where the framework is missing."""
+"""What the tests of this bridge share."""
 
 import importlib.util
 import sys

@@ -8,10 +8,6 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import attrs
-import pytest
-
-pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
-
 from pydantic_ai import Agent, RunContext
 from pydantic_ai.messages import (
     CompactionPart,

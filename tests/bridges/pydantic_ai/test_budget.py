@@ -4,10 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
-
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
 

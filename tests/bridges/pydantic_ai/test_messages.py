@@ -6,9 +6,6 @@ from typing import Any
 
 import attrs
 import pytest
-
-pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
-
 from pydantic_ai import PydanticAIDeprecationWarning
 from pydantic_ai.messages import (
     BinaryContent,

@@ -6,9 +6,6 @@ from typing import Any
 import attrs
 import pydantic
 import pytest
-
-pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
-
 from pydantic_ai import Agent, NativeOutput
 from pydantic_ai.exceptions import ModelContextWindowExceededError, ModelHTTPError
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart

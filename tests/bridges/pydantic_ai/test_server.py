@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import pytest
 
-pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
 pytest.importorskip("openai", reason="the SDK of OpenAI is not installed")
 pytest.importorskip("anthropic", reason="the SDK of Anthropic is not installed")
 

@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
-
 from agentic.bridges.pydantic_ai import to_messages, to_model_messages
 from agentic.messages import Message
 

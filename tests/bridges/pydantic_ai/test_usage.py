@@ -1,9 +1,5 @@
 """Usage means the same in both directions."""
 
-import pytest
-
-pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
-
 from pydantic_ai.usage import RequestUsage, RunUsage
 
 from agentic.bridges.pydantic_ai import request_usage, usage
