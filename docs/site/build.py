@@ -1,11 +1,12 @@
 """Build the docs as a site in build/site, or in the folder that is given: `make docs`.
 
 The pages link to each other, to the decisions and to the examples as they lie in the checkout, so
-all of them are gathered as they lie, with a page of reference for every room. A link that leads
-nowhere fails the build.
+all of them are gathered as they lie, with a page of reference for every room, and a page for every
+file of code that a page links to. A link that leads nowhere fails the build.
 """
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -30,6 +31,39 @@ def gather(pages: Path) -> None:
             shutil.copytree(here, there, ignore=shutil.ignore_patterns("__pycache__", "site"))
         else:
             shutil.copy(here, there)
+
+
+_LINK = re.compile(r"(?<=\]\()(?!https?:|#)([^)\s#]+)")
+_SHOWN_BY_BROWSERS = {".html", ".md", ".png", ".svg"}
+
+
+def show_code(pages: Path) -> None:
+    """Write a page for every file or folder of code that a page links to, and link to that page."""
+    for page in list(pages.rglob("*.md")):
+        folder = page.parent.relative_to(pages)
+
+        def led(link: re.Match[str], folder: Path = folder) -> str:
+            path = Path(os.path.normpath(folder / link[1]))
+            if path.suffix in _SHOWN_BY_BROWSERS or not (ROOT / path).exists():
+                return link[1]
+            if (ROOT / path / "README.md").exists():
+                return link[1]
+            _write_code(pages, path)
+            return f"{link[1].rstrip('/')}.md"
+
+        text = page.read_text(encoding="utf-8")
+        page.write_text(_LINK.sub(led, text), encoding="utf-8")
+
+
+def _write_code(pages: Path, path: Path) -> None:
+    source, page = ROOT / path, pages / f"{path}.md"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shown = "\n".join(f"- `{each.name}`" for each in sorted(source.glob("*.py")))
+    else:
+        kind = "python" if path.suffix == ".py" else "text"
+        shown = f"~~~~~~{kind}\n{source.read_text(encoding='utf-8')}\n~~~~~~"
+    page.write_text(f"# {path}\n\n{shown}\n", encoding="utf-8")
 
 
 def rooms() -> list[str]:
@@ -97,6 +131,7 @@ def main() -> None:
     """Gather, configure, build."""
     build = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build").absolute()
     gather(build / "site-pages")
+    show_code(build / "site-pages")
     config = configure(build, write_reference(build / "site-pages" / "reference"))
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
     done = subprocess.run([*command, "--config-file", str(config)], cwd=build, check=False)

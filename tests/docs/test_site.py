@@ -3,7 +3,9 @@
 import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -63,3 +65,35 @@ def test_no_page_fetches_anything_from_elsewhere(site: Path) -> None:
     fetched = re.compile(r'<(?:script|img|iframe|link rel="?(?:stylesheet|preload))[^>]*"https?://')
 
     assert [path.name for path in site.rglob("*.html") if fetched.search(path.read_text())] == []
+
+
+class _Page(HTMLParser):
+    """The links of a page, and the places in it that a link can lead to."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.places: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note what a tag links to, and its name."""
+        given = dict(attrs)
+        self.links += [link for name in ("href", "src") if (link := given.get(name))]
+        self.places |= {place for name in ("id", "name") if (place := given.get(name))}
+
+
+def test_every_link_leads_somewhere(site: Path) -> None:
+    """To a file that is there, and to a place in it; the page for errors has a server's links."""
+    pages = {path: _Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
+    lost = []
+    for path, page in pages.items():
+        for link in map(urlsplit, page.links):
+            if link.scheme or link.netloc:
+                continue
+            target = (path.parent / unquote(link.path)).resolve() if link.path else path
+            named = pages[target].places if target in pages else set()
+            if not target.is_file() or (link.fragment and unquote(link.fragment) not in named):
+                lost.append((path.name, link.geturl()))
+
+    assert lost == []
