@@ -13,11 +13,22 @@ MODEL := .venv-model/ready
 
 .PHONY: demo quick test test-all test-model test-bridges lint unit bench picture docs messages mutants format
 
-demo: $(READY)
-	$(BIN)/python examples/mono-like --window 8000 "read agentic/loop/_run.py \
-then run cat agentic/*/*.py then find close_open_rounds in agentic \
-then read agentic/messages/_rounds.py then read agentic/loop/_run.py from line 150 \
-then run $(BIN)/python -m pydoc agentic.loop then find CancelledError in agentic"
+# Only what it needs, in an environment of its own: the core, click, rich, PyYAML, cattrs, msgspec.
+DEMO := .venv-demo/bin
+
+.venv-demo/ready: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-demo
+	$(DEMO)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli]'
+	touch $@
+
+demo: .venv-demo/ready
+	rm -rf build/demo
+	mkdir -p build/demo
+	$(DEMO)/python examples/mono-like --window 16000 --session build/demo/session.jsonl \
+		"$(foreach file,$(wildcard agentic/[hlm]*/*.py),read $(file) then) \
+run cat agentic/*/*.py then find close_open_rounds in agentic then find CancelledError in agentic"
+	$(DEMO)/agentic replay build/demo/session.jsonl --window 16000 --html build/demo/report.html \
+		--policy none --policy keep_last --policy fit_window --policy digest
 
 test: $(READY) lint unit
 
@@ -66,6 +77,8 @@ bench: $(READY)
 
 picture: $(READY)
 	$(BIN)/python docs/pictures/context_size.py
+	$(BIN)/python docs/pictures/policy.py
+	$(BIN)/python docs/pictures/badges.py
 
 docs: $(READY)
 	$(BIN)/python docs/site/build.py

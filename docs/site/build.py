@@ -106,17 +106,26 @@ def handed_on(title: str) -> list[str]:
     return [each.name for node in imports for each in node.names if each.asname == each.name]
 
 
-def how_tos() -> dict[str, str]:
-    """Return the how-to pages in the order in which the index of the docs names them."""
+def how_tos() -> dict[str, dict[str, str]]:
+    """Return the how-to pages by their groups, in the order of the index of the docs."""
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    named = re.findall(r"^- \[(.+?)\]\((how-to/.+?\.md)\)", index, re.MULTILINE)
-    return {title: f"docs/{page}" for title, page in named}
+    groups = re.split(
+        r"^### ", index.partition("\n## How to\n")[2].partition("\n## ")[0], flags=re.MULTILINE
+    )
+    return {
+        group.partition("\n")[0]: {
+            title: f"docs/{page}"
+            for title, page in re.findall(r"^- \[(.+?)\]\((how-to/.+?\.md)\)", group, re.MULTILINE)
+        }
+        for group in groups[1:]
+    }
 
 
 def configure(build: Path, reference: dict[str, str]) -> Path:
     """Complete the configuration by what is only known here."""
     text = (Path(__file__).parent / "zensical.toml").read_text(encoding="utf-8")
-    for word, known in [("HOW-TO", _entries(how_tos())), ("REFERENCE", _entries(reference))]:
+    groups = ", ".join(f'{{ "{group}" = {_entries(pages)} }}' for group, pages in how_tos().items())
+    for word, known in [("HOW-TO", f"[{groups}]"), ("REFERENCE", _entries(reference))]:
         text = text.replace(f'"{word}"', known)
     path = build / "zensical.toml"
     path.write_text(text.replace("CHECKOUT", str(ROOT)), encoding="utf-8")
