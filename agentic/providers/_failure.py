@@ -1,9 +1,14 @@
 """Translate SDK exceptions and provider errors into errors that a decider's caller can handle."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import difflib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
+import attrs
+
+from agentic._lazy import asyncio
 from agentic.errors import ContextOverflow, IncompleteReply, ProviderError, RequestFailed
 from agentic.limits import ModelLimits
 from agentic.providers.kit import at, plain
@@ -16,16 +21,26 @@ _SDKS = {"openai", "anthropic", "google", "boto3", "botocore", "cohere"}
 _TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "urllib3", "requests"}
 """Packages whose exceptions concern the provider or the connection to it. Exceptions from elsewhere
 are mistakes in the call and are not translated."""
+_NOT_FOUND = 404
+_LISTED = 20
+"""The most models that an error names."""
+_LISTING_SECONDS = 5.0
+"""How long an error may be delayed by asking for the models that exist."""
 
 
-@contextmanager
-def provider_errors(
-    provider: str, model: str, window: int | None, received: Callable[[], str] = str
-) -> Iterator[None]:
+@asynccontextmanager
+async def provider_errors(
+    provider: str,
+    model: str,
+    window: int | None,
+    received: Callable[[], str] = str,
+    list_models: Callable[[], Awaitable[Sequence[str]]] | None = None,
+) -> AsyncIterator[None]:
     """Translate exceptions that an SDK raises inside the block into a `ProviderError`.
 
     `window` is the model's context window in tokens, if the caller knows it. `received` returns the
-    text that a stream has delivered so far.
+    text that a stream has delivered so far. `list_models` is asked what exists if the provider does
+    not know the model.
 
     Raises:
         ContextOverflow: the request does not fit the model's window.
@@ -35,9 +50,13 @@ def provider_errors(
     try:
         yield
     except Exception as error:
-        if not _speaks_of_the_provider(error):
+        failure: Exception = error
+        if _speaks_of_the_provider(error):
+            failure = _translated(error, provider, model, window, received())
+        failure = await _with_models(failure, model, list_models)
+        if failure is error:
             raise
-        raise _translated(error, provider, model, window, received()) from error
+        raise failure from error
 
 
 def reported_error(
@@ -103,4 +122,39 @@ def _translated(
     if received and status is None and read_overflow(error) is None:
         return IncompleteReply(received)
     problem = str(error) or repr(error)
+    if status is None and (address := _address(error)):
+        problem = f"{problem.rstrip('.')} at {address}"
     return reported_error(error, provider, model, status, problem, window=window)
+
+
+def _address(error: BaseException | None) -> str:
+    """Return the address that was asked, without credentials; "" if the exception has none."""
+    while error is not None:
+        # httpx raises if its property is read before it is set.
+        request = vars(error).get("_request") or vars(error).get("request")
+        parts = urlsplit(str(getattr(request, "url", "")))
+        if parts.hostname:
+            return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+async def _with_models(
+    error: Exception, model: str, list_models: Callable[[], Awaitable[Sequence[str]]] | None
+) -> Exception:
+    """Return the error, with the models that exist if it says that this one does not."""
+    if list_models is None or not isinstance(error, RequestFailed):
+        return error
+    if error.status != _NOT_FOUND:
+        return error
+    try:
+        names = await asyncio.wait_for(list_models(), _LISTING_SECONDS)
+    except Exception:  # noqa: BLE001  a server need not list its models
+        return error
+    if not names or model in names:
+        return error
+    near = difflib.get_close_matches(model, names, 1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    listed = ", ".join(sorted(names)[:_LISTED])
+    return attrs.evolve(error, problem=f"{error.problem}{hint}; there are {listed}{more}")

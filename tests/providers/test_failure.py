@@ -16,13 +16,27 @@ REQUEST = httpx2.Request("POST", "http://127.0.0.1/v1")
 TOO_LONG = {"error": {"message": "prompt is too long: 12 tokens > 8 maximum"}}
 
 
-def _translated(error: BaseException, *, window: int | None = None, received: str = "") -> object:
-    with (
-        pytest.raises(BaseException) as caught,  # noqa: PT011  which one is what is asked for
-        provider_errors("acme", "m-1", window, lambda: received),
-    ):
-        raise error
-    return caught.value
+def _translated(
+    error: BaseException,
+    *,
+    window: int | None = None,
+    received: str = "",
+    models: list[str] | None = None,
+) -> object:
+    async def list_models() -> list[str]:
+        if models is None:
+            raise TypeError("this server lists none")
+        return models
+
+    async def run() -> None:
+        async with provider_errors("acme", "m-1", window, lambda: received, list_models):
+            raise error
+
+    try:
+        asyncio.run(run())
+    except BaseException as caught:  # noqa: BLE001  which one is what is asked for
+        return caught
+    return None
 
 
 def _openai(status: int, body: object) -> openai.APIStatusError:
@@ -109,8 +123,40 @@ def test_what_is_no_failure_of_the_provider_passes(error: BaseException) -> None
 
 def test_a_block_that_succeeds_raises_nothing() -> None:
     """The translation costs nothing where nothing is raised."""
-    with provider_errors("acme", "m-1", None):
-        assert issubclass(RequestFailed, ProviderError)
+
+    async def run() -> bool:
+        async with provider_errors("acme", "m-1", None):
+            return issubclass(RequestFailed, ProviderError)
+
+    assert asyncio.run(run())
+
+
+def test_a_lost_connection_names_the_address() -> None:
+    """Of the server that was asked, without the user's name and password."""
+    request = httpx2.Request("POST", "http://me:secret@127.0.0.1:9/v1/chat?key=secret")
+
+    got = _translated(openai.APIConnectionError(request=request))
+
+    assert isinstance(got, RequestFailed)
+    assert got.problem == "Connection error at http://127.0.0.1:9/v1/chat"
+
+
+def test_an_unknown_model_lists_those_that_exist() -> None:
+    """The nearest one is suggested; a server that lists none changes nothing."""
+    missing = _openai(404, {"error": {"message": "The model m-1 does not exist"}})
+
+    got = _translated(missing, models=["zeta", "m-10"])
+
+    assert isinstance(got, RequestFailed)
+    assert got.problem == "Error code: 404 (did you mean 'm-10'?); there are m-10, zeta"
+    assert getattr(_translated(missing), "problem", "") == "Error code: 404"
+
+
+def test_only_the_first_of_many_models_are_listed() -> None:
+    """An error is a sentence, and a router has hundreds."""
+    got = _translated(RequestFailed("acme", 404, "no such model"), models=[*map(str, range(30))])
+
+    assert str(got).endswith("and 10 more")
 
 
 @pytest.mark.parametrize("answer", [None, {}, {"input_tokens": None}, {"input_tokens": True}])

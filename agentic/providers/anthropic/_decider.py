@@ -1,7 +1,7 @@
 """A decider that calls a model through Anthropic's Messages API."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -117,7 +117,7 @@ class Decider:
             *_, decision = [item async for item in self.stream(request)]
             return cast("Decision", decision)
         responses: list[Any] = []
-        with self._errors():
+        async with self._errors():
             while _goes_on(responses):
                 sent = _resumed(body, responses)
                 responses.append(plain(await self.client.messages.create(**sent)))
@@ -135,7 +135,7 @@ class Decider:
         responses: list[Any] = []
         while _goes_on(responses):
             streamed = StreamedResponse(model=self.model)
-            with self._errors(partial(getattr, streamed, "text")):
+            async with self._errors(partial(getattr, streamed, "text")):
                 sent = _resumed(body, responses)
                 async with await self.client.messages.create(**sent, stream=True) as events:
                     with _error_events(self.model, known_window(self.limits())):
@@ -154,12 +154,22 @@ class Decider:
         body = self._body(request)
         known = {"model", "messages", "tools", *_COUNTED}
         counted = {key: value for key, value in body.items() if key in known}
-        with self._errors():
+        async with self._errors():
             answer = await self.client.messages.count_tokens(**counted)
         return counted_tokens(answer, "input_tokens", NAME)
 
-    def _errors(self, received: Callable[[], str] = str) -> AbstractContextManager[None]:
-        return provider_errors(NAME, self.model, known_window(self.limits()), received)
+    async def list_models(self) -> list[str]:
+        """Return the names of the models that the provider offers.
+
+        Raises:
+            Exception: what the SDK raises; Bedrock's and Vertex's clients list none.
+        """
+        client: Any = self.client
+        return [model.id async for model in client.models.list()]
+
+    def _errors(self, received: Callable[[], str] = str) -> AbstractAsyncContextManager[None]:
+        window = known_window(self.limits())
+        return provider_errors(NAME, self.model, window, received, self.list_models)
 
     def _body(self, request: Input) -> dict[str, Any]:
         """Return the arguments for the SDK's method."""

@@ -79,7 +79,7 @@ class Decider:
             ContextOverflow: the request does not fit the model's window.
             RequestFailed: the provider refused the request for another reason, or did not answer.
         """
-        with self._errors():
+        async with self._errors():
             response = await self._ask(self.client.converse, request)
         return self._decision(response, request)
 
@@ -92,7 +92,7 @@ class Decider:
             RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         streamed = StreamedResponse(self.model)
-        with self._errors(lambda: streamed.text):
+        async with self._errors(lambda: streamed.text):
             answer = await self._ask(self.client.converse_stream, request)
             async with contextlib.aclosing(_told(events(answer["stream"]))) as told:
                 async for event in told:
@@ -115,7 +115,7 @@ class Decider:
         counting = partial(
             self.client.count_tokens, modelId=self.model, input={"converse": converse}
         )
-        with self._errors():
+        async with self._errors():
             answer = await call(counting)
         return counted_tokens(answer, "inputTokens", NAME)
 
@@ -157,7 +157,9 @@ class Decider:
         decision = TOOL_NAMES.restore(decode_response(response), request.tools)
         return attrs.evolve(decision, request_model=self.model)
 
-    def _errors(self, received: Callable[[], str] = str) -> contextlib.AbstractContextManager[None]:
+    def _errors(
+        self, received: Callable[[], str] = str
+    ) -> contextlib.AbstractAsyncContextManager[None]:
         return provider_errors(NAME, self.model, known_window(self.limits()), received)
 
 

@@ -1,7 +1,7 @@
 """A decider that calls a model through Cohere's Chat API."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -51,7 +51,7 @@ class Decider:
             RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         chat: Any = self.client.chat
-        with self._errors():
+        async with self._errors():
             body = plain(await chat(**self._call(request)))
         if not isinstance(at(body, "message"), dict):
             problem = text_at(body, "message") or f"an answer without a message: {body!r:.500}"
@@ -71,13 +71,24 @@ class Decider:
         """
         chat_stream: Any = self.client.chat_stream
         streamed = StreamedResponse(self.model, known_window(self.limits()))
-        with self._errors(lambda: streamed.text):
+        async with (
+            self._errors(lambda: streamed.text),
             # The SDK's generator closes its connection only when it is closed itself.
-            async with aclosing(chat_stream(**self._call(request))) as events:
-                async for event in events:
-                    if piece := streamed.feed(event):
-                        yield piece
+            aclosing(chat_stream(**self._call(request))) as events,
+        ):
+            async for event in events:
+                if piece := streamed.feed(event):
+                    yield piece
         yield self._decision(streamed.response(), request)
+
+    async def list_models(self) -> list[str]:
+        """Return the names of the models that the provider offers.
+
+        Raises:
+            Exception: what the SDK raises.
+        """
+        answer: Any = await self.client.models.list(page_size=1000, endpoint="chat")
+        return [str(model.name) for model in answer.models]
 
     def _call(self, request: Input) -> dict[str, Any]:
         said = encode_request(
@@ -91,5 +102,6 @@ class Decider:
         decision = TOOL_NAMES.restore(decode_response(body), request.tools)
         return attrs.evolve(decision, request_model=self.model)
 
-    def _errors(self, received: Callable[[], str] = str) -> AbstractContextManager[None]:
-        return provider_errors(NAME, self.model, known_window(self.limits()), received)
+    def _errors(self, received: Callable[[], str] = str) -> AbstractAsyncContextManager[None]:
+        window = known_window(self.limits())
+        return provider_errors(NAME, self.model, window, received, self.list_models)

@@ -62,7 +62,7 @@ class Decider:
             RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         call = self._call(request, should_return_http_response=True)
-        with self._errors():
+        async with self._errors():
             response = await self.client.aio.models.generate_content(**call)
         return self._decision(self._whole(response), request)
 
@@ -75,7 +75,7 @@ class Decider:
             RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         streamed = StreamedResponse(model=self.model)
-        with self._errors(lambda: streamed.text):
+        async with self._errors(lambda: streamed.text):
             chunks: Any = await self.client.aio.models.generate_content_stream(
                 **self._call(request)
             )
@@ -96,18 +96,30 @@ class Decider:
             name = self.model if "/" in self.model else f"models/{self.model}"
             body = {"contents": [], "generateContentRequest": {"model": name, **body}}
         config: Any = {"http_options": self._http_options(body)}
-        with self._errors():
+        async with self._errors():
             response = await self.client.aio.models.count_tokens(
                 model=self.model, contents=_PLACEHOLDER, config=config
             )
         return counted_tokens(response, "totalTokens", NAME)
 
+    async def list_models(self) -> list[str]:
+        """Return the names of the models that the provider offers.
+
+        Raises:
+            Exception: what the SDK raises.
+        """
+        pages = await self.client.aio.models.list()
+        return [(model.name or "").removeprefix("models/") async for model in pages]
+
     def _decision(self, response: Any, request: Input) -> Decision:
         decision = TOOL_NAMES.restore(decode_response(response), request.tools)
         return attrs.evolve(decision, request_model=self.model)
 
-    def _errors(self, received: Callable[[], str] = str) -> contextlib.AbstractContextManager[None]:
-        return provider_errors(NAME, self.model, known_window(self.limits()), received)
+    def _errors(
+        self, received: Callable[[], str] = str
+    ) -> contextlib.AbstractAsyncContextManager[None]:
+        window = known_window(self.limits())
+        return provider_errors(NAME, self.model, window, received, self.list_models)
 
     def _call(self, request: Input, **config: Any) -> dict[str, Any]:
         """Return the arguments for the SDK's method."""

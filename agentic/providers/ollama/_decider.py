@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -73,9 +73,10 @@ class Decider:
                 silently, this is detected from the usage where possible.
             RequestFailed: the server refused the request for another reason, or did not answer.
         """
-        with self._errors():
+        async with self._errors():
             answer = await self.client.post(_PATH, json=self._body(request, stream=False))
-        return self._decision(self._checked(answer.status_code, answer.content), request)
+            body = self._checked(answer.status_code, answer.content)
+        return self._decision(body, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
         """Yield the reply's text as it arrives, then the complete Decision.
@@ -87,14 +88,27 @@ class Decider:
         """
         streamed = StreamedResponse(self.model)
         body = self._body(request, stream=True)
-        with self._errors(lambda: streamed.text):
-            async with self.client.stream("POST", _PATH, json=body) as answer:
-                if answer.status_code != _OK:
-                    self._checked(answer.status_code, await answer.aread())
-                async for line in _lines(answer.aiter_bytes()):
-                    if piece := streamed.feed(line):
-                        yield piece
+        async with (
+            self._errors(lambda: streamed.text),
+            self.client.stream("POST", _PATH, json=body) as answer,
+        ):
+            if answer.status_code != _OK:
+                self._checked(answer.status_code, await answer.aread())
+            async for line in _lines(answer.aiter_bytes()):
+                if piece := streamed.feed(line):
+                    yield piece
         yield self._decision(streamed.response(), request)
+
+    async def list_models(self) -> list[str]:
+        """Return the names of the models that the server has.
+
+        https://docs.ollama.com/api/tags
+
+        Raises:
+            Exception: what httpx raises, or the answer is no list of models.
+        """
+        answer = await self.client.get("/api/tags")
+        return [str(model["name"]) for model in answer.json()["models"]]
 
     def _body(self, request: Input, *, stream: bool) -> dict[str, Any]:
         said = encode_request(
@@ -137,8 +151,9 @@ class Decider:
             raise RequestFailed(NAME, status if status != _OK else None, problem)
         return body
 
-    def _errors(self, received: Callable[[], str] = str) -> AbstractContextManager[None]:
-        return provider_errors(NAME, self.model, known_window(self.limits()), received)
+    def _errors(self, received: Callable[[], str] = str) -> AbstractAsyncContextManager[None]:
+        window = known_window(self.limits())
+        return provider_errors(NAME, self.model, window, received, self.list_models)
 
     def _decision(self, body: Any, request: Input) -> Decision:
         decision = decode_response(body)

@@ -1,7 +1,7 @@
 """A decider that calls a model through the Chat Completions API, of OpenAI or another server."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -60,7 +60,7 @@ class Decider:
             RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         create: Any = self.client.chat.completions.create
-        with self._errors():
+        async with self._errors():
             body = plain(await create(**self._call(request)))
         if not items_at(body, "choices"):
             nothing = RequestFailed(NAME, None, f"a response without choices: {body!r:.500}")
@@ -79,12 +79,22 @@ class Decider:
         usage = self.options.get("stream_options", {"include_usage": True})
         options = {"stream": True, **({} if usage is None else {"stream_options": usage})}
         streamed = StreamedResponse()
-        with self._errors(lambda: streamed.text):
-            async with await create(**self._call(request), **options) as events:
-                async for event in events:
-                    if piece := streamed.feed(event):
-                        yield piece
+        async with (
+            self._errors(lambda: streamed.text),
+            await create(**self._call(request), **options) as events,
+        ):
+            async for event in events:
+                if piece := streamed.feed(event):
+                    yield piece
         yield self._decision(streamed.response(), request)
+
+    async def list_models(self) -> list[str]:
+        """Return the names of the models that the server offers.
+
+        Raises:
+            Exception: what the SDK raises; many servers do not list their models.
+        """
+        return [model.id async for model in self.client.models.list()]
 
     def _call(self, request: Input) -> dict[str, Any]:
         """Return the arguments for the SDK's method, except those for streaming."""
@@ -95,8 +105,9 @@ class Decider:
         options = {key: value for key, value in self.options.items() if key not in _OURS}
         return {"model": self.model, **options, **said, **({"tools": tools} if tools else {})}
 
-    def _errors(self, received: Callable[[], str] = str) -> AbstractContextManager[None]:
-        return provider_errors(NAME, self.model, known_window(self.limits()), received)
+    def _errors(self, received: Callable[[], str] = str) -> AbstractAsyncContextManager[None]:
+        window = known_window(self.limits())
+        return provider_errors(NAME, self.model, window, received, self.list_models)
 
     def _decision(self, body: Any, request: Input) -> Decision:
         decision = TOOL_NAMES.restore(decode_response(body), request.tools)

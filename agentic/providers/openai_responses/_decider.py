@@ -1,7 +1,7 @@
 """A decider that calls a model through the Responses API, of OpenAI or another server."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -83,7 +83,7 @@ class Decider:
             ContextOverflow: the request does not fit the model's window.
             RequestFailed: the provider refused the request for another reason, or did not answer.
         """
-        with self._errors():
+        async with self._errors():
             response = plain(await self._create(request))
         if at(response, "status") == "failed":
             raise_failure({"response": response}, self.model)
@@ -98,11 +98,13 @@ class Decider:
             RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         streamed = StreamedResponse(self.model)
-        with self._errors(lambda: streamed.text):
-            async with await self._create(request, stream=True) as events:
-                async for event in events:
-                    if piece := streamed.feed(event):
-                        yield piece
+        async with (
+            self._errors(lambda: streamed.text),
+            await self._create(request, stream=True) as events,
+        ):
+            async for event in events:
+                if piece := streamed.feed(event):
+                    yield piece
         yield self._decision(streamed.response(), request)
 
     async def count_tokens(self, request: Input, /) -> int:
@@ -115,9 +117,17 @@ class Decider:
         """
         said = self._call(request)
         asked: dict[str, Any] = {key: said[key] for key in _COUNTED if key in said}
-        with self._errors():
+        async with self._errors():
             answer = await self.client.responses.input_tokens.count(**asked, model=self.model)
         return counted_tokens(answer, "input_tokens", NAME)
+
+    async def list_models(self) -> list[str]:
+        """Return the names of the models that the server offers.
+
+        Raises:
+            Exception: what the SDK raises; many servers do not list their models.
+        """
+        return [model.id async for model in self.client.models.list()]
 
     def _call(self, request: Input) -> dict[str, Any]:
         """Return the arguments for the SDK's method."""
@@ -153,5 +163,6 @@ class Decider:
         decision = TOOL_NAMES.restore(decode_response(response), request.tools)
         return attrs.evolve(decision, request_model=self.model)
 
-    def _errors(self, received: Callable[[], str] = str) -> AbstractContextManager[None]:
-        return provider_errors(NAME, self.model, known_window(self.limits()), received)
+    def _errors(self, received: Callable[[], str] = str) -> AbstractAsyncContextManager[None]:
+        window = known_window(self.limits())
+        return provider_errors(NAME, self.model, window, received, self.list_models)
