@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import attrs
 
 from agentic.config._agent import AgentConfig
-from agentic.config._problems import ConfigProblems, Origin, Problem, did_you_mean
+from agentic.config._problems import ConfigProblems, Fault, Origin, Problem, did_you_mean
+from agentic.config._reference import Reference
 from agentic.errors import ConfigError
 
 __all__ = ["find", "list_agents", "load", "loads"]
@@ -119,15 +120,32 @@ def _make(text: str, origin: Origin, name: str, environ: Mapping[str, str] | Non
         problem = Problem(origin.file, error.line, "", "", message=error.message)
         raise ConfigProblems([problem]) from error
     origin = attrs.evolve(origin, lines=read.lines)
-    made = structure.structure(read.data, origin.folder, os.environ if environ is None else environ)
+    variables = os.environ if environ is None else environ
+    made: AgentConfig | list[Fault] = structure.structure(read.data, origin.folder, variables)
     faults = [*read.faults, *structure.contradictions(read.data)]
-    if not isinstance(made, AgentConfig):
-        raise origin.problems([*faults, *made])
-    if faults:
-        raise origin.problems(faults)
+    if not isinstance(made, AgentConfig) or faults:
+        faults += [] if isinstance(made, AgentConfig) else made
+        raise origin.problems([*faults, *_missing_names(read.data, origin.folder)])
     # Do not compare the value: the file may contain exactly the default.
     called = made.name if origin.has("name") else _name(name)
     return attrs.evolve(made, name=called, origin=origin)
+
+
+def _missing_names(data: Any, folder: Path) -> Iterator[Fault]:
+    """Yield what a file with mistakes names that does not exist, to report all at once.
+
+    Without other mistakes this is reported when the tools are needed: listing sessions needs none.
+    """
+    tools = data.get("tools") if isinstance(data, dict) else None
+    for index, text in enumerate(tools if isinstance(tools, list) else ()):
+        try:
+            reference = Reference.read(text, folder)
+        except (ConfigError, TypeError):
+            continue  # reported already, or the session's own tool
+        try:
+            reference.check_name()
+        except ConfigError as error:
+            yield Fault.of(error, ("tools", index))
 
 
 def _name(given: str) -> str:

@@ -85,7 +85,10 @@ def connect(
         if ".py:" in model:
             raise
         # A misspelt provider looks like the name of a module.
-        message = f"{error.message or error}; providers are {', '.join(providers.PROVIDERS)}"
+        provider, known = model.partition(":")[0], ", ".join(providers.PROVIDERS)
+        hint = did_you_mean(provider, providers.PROVIDERS, "")
+        remedy = f"{hint} Providers are {known}" if hint else f"providers are {known}"
+        message = f"{error.message or error}; {remedy}"
         raise attrs.evolve(error, message=message) from error
     if isinstance(found, type) or not hasattr(found, "decide"):
         found = _made(model, found, options)

@@ -5,13 +5,14 @@ file is imported once per process, however many references name it. The folder t
 are relative to is added to the end of `sys.path`, so that the file can import modules next to it.
 """
 
+import ast
 import hashlib
 import importlib
 import importlib.util
 import operator
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -61,6 +62,17 @@ class Reference:
             raise _wrong(text, _ALLOWED)
         return cls(text, place, name, folder)
 
+    def check_name(self) -> None:
+        """Raise if the module or the name certainly does not exist; nothing is imported.
+
+        Raises:
+            ConfigError: there is no such module, or it has no such name.
+        """
+        if isinstance(self.module, Path):
+            _check_name(self.text, self.module, self.name)
+        else:
+            _check_module(self.text, self.module, self.name, self.folder)
+
     def resolve(self) -> Any:
         """Import the module and return the object of that name.
 
@@ -75,10 +87,7 @@ class Reference:
         try:
             return operator.attrgetter(self.name)(module)
         except AttributeError as error:
-            names = [name for name in vars(module) if not name.startswith("_")]
-            hint = did_you_mean(self.name, names, "define it there")
-            message = f"{self.module} has no '{self.name}'; {hint}"
-            raise _wrong(self.text, f"a name that {self.module} has", message) from error
+            raise _absent(self.text, self.module, self.name, vars(module)) from error
 
     def _import(self) -> ModuleType:
         folder = str(self.folder)
@@ -89,6 +98,55 @@ class Reference:
         if isinstance(self.module, str):
             return importlib.import_module(self.module)
         return _import_file(self.module.resolve())
+
+
+def _check_module(text: str, place: str, name: str, folder: Path) -> None:
+    """Raise if the first part of a module's name is neither next to the file nor installed."""
+    # Only the first part: finding the others would import it.
+    top, _, rest = place.partition(".")
+    beside = folder / f"{top}.py"
+    if not rest and beside.is_file():
+        _check_name(text, beside, name)
+    elif not (folder / top).is_dir() and importlib.util.find_spec(top) is None:
+        message = f"cannot import {text}: there is no module '{top}'"
+        raise _wrong(text, "a module that can be imported", message)
+
+
+def _check_name(text: str, path: Path, name: str) -> None:
+    """Raise if a file certainly does not define a name at its top level."""
+    try:
+        names = _top_names(ast.parse(path.read_bytes()))
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return  # importing it says what is wrong
+    if names is not None and name.partition(".")[0] not in names:
+        raise _absent(text, path, name, names)
+
+
+def _top_names(module: ast.Module) -> set[str] | None:
+    """Return the names that a module defines; None if only running it can tell."""
+    names: set[str] = set()
+    for node in ast.walk(module):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names.add(name)
+            case ast.ClassDef(name=name) | ast.Name(id=name, ctx=ast.Store()):
+                names.add(name)
+            case ast.Import(names=found) | ast.ImportFrom(names=found):
+                names |= {(each.asname or each.name).partition(".")[0] for each in found}
+    # A star, a __getattr__ and a write to globals() can define anything.
+    return None if names & {"*", "__getattr__"} or "globals" in _called(module) else names
+
+
+def _called(module: ast.Module) -> set[str]:
+    calls = (node.func for node in ast.walk(module) if isinstance(node, ast.Call))
+    return {called.id for called in calls if isinstance(called, ast.Name)}
+
+
+def _absent(text: str, module: str | Path, name: str, names: Iterable[str]) -> ConfigError:
+    public = [each for each in names if not each.startswith("_")]
+    hint = did_you_mean(name, public, "define it there")
+    message = f"{module} has no '{name}'; {hint}"
+    return _wrong(text, f"a name that {module} has", message)
 
 
 def _import_file(path: Path) -> ModuleType:

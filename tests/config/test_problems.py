@@ -380,6 +380,33 @@ def test_what_is_no_document_is_told_in_one_problem(text: str, line: int, said: 
     assert time.perf_counter() - started < 2
 
 
+def test_missing_functions_are_told_with_other_mistakes(tmp_path: Path) -> None:
+    """Without running the file: what only running it can tell is left to its import."""
+    (tmp_path / "tools.py").write_text("import json as js\nread = 1\nraise SystemExit\n")
+    (tmp_path / "any.py").write_text("from tools import *\n")
+    text = (
+        "max_turn: 3\n"
+        "tools:\n"
+        "  - tools.py:raed\n"
+        "  - tools.py:js.dumps\n"
+        "  - any.py:whatever\n"
+        "  - tools:write\n"
+        "  - no_such_package.tools:read\n"
+        "  - json:dumps\n"
+    )
+
+    with pytest.raises(config.ConfigProblems) as caught:
+        config.loads(text, folder=tmp_path)
+
+    assert [problem.key for problem in caught.value.problems] == [
+        "max_turn",
+        "tools[0]",
+        "tools[3]",
+        "tools[4]",
+    ]
+    assert "did you mean 'read'?" in str(caught.value)
+
+
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_lines() -> None:
     """Of every section, and several of one; numbers that contradict each other are among them."""
     problems = _problems(
