@@ -21,11 +21,11 @@ from agentic.context.budget import Compactor, Policy
 from agentic.errors import ConfigError
 from agentic.history import Archive, Sessions
 from agentic.limits import ModelLimits
-from agentic.loop import Decider, Runner
+from agentic.loop import Decider, Executor, Runner
 from agentic.messages import ToolCall, ToolResult
 from agentic.session import Session
 from agentic.tokens import ModelCounter
-from agentic.tools import Registry, ToolDefinition
+from agentic.tools import Approver, Registry, RequireApproval, ToolDefinition
 
 __all__ = ["AgentConfig"]
 _logger = logging.getLogger(__name__)
@@ -111,14 +111,23 @@ class AgentConfig(AgentSettings):
         """
         return self._parts.registry(session)
 
-    def runner(self, session: Session, decider: Decider | None = None) -> Runner:
+    def runner(
+        self, session: Session, decider: Decider | None = None, *, approver: Approver | None = None
+    ) -> Runner:
         """Return the Runner for a session; `decider` takes the place of the model.
 
+        Args:
+            session: The conversation.
+            decider: Decides in place of the model.
+            approver: Is asked before a call of a tool that is not annotated as read-only, unless
+                the file says `approve: never`. Without an approver, nothing asks.
+
         Raises:
-            ConfigProblems: something that the file names cannot be used.
+            ConfigProblems: something that the file names cannot be used, or the file says
+                `approve: ask` and there is no approver.
             ImportError: the provider's SDK is not installed.
         """
-        return self._parts.runner(session, decider)
+        return self._parts.runner(session, decider, approver)
 
 
 @attrs.frozen(eq=False)
@@ -212,18 +221,32 @@ class Parts:
             raise self.origin.problems(faults)
         return registry if self.config.tools else None
 
-    def runner(self, session: Session, decider: Decider | None) -> Runner:
+    def runner(
+        self, session: Session, decider: Decider | None, approver: Approver | None
+    ) -> Runner:
         """Return the Runner for a session."""
         truncation = self.config.truncation
         return session.runner(
             self.decider() if decider is None else decider,
-            self.registry(session),
+            self._executor(session, approver),
             truncation=None if truncation is None else truncation.options(),
             system_prompt=self.config.system_prompt,
             max_turns=self.config.max_turns,
             tool_timeout_seconds=self.config.tool_timeout_seconds,
             turn_output_bytes=self.config.turn_output_bytes,
         )
+
+    def _executor(self, session: Session, approver: Approver | None) -> Executor | None:
+        """Return the tools of a session, with the approval that they need."""
+        registry = self.registry(session)
+        if registry is None or self.config.approve == "never":
+            return registry
+        if approver is not None:
+            return RequireApproval(registry, approver)
+        if self.origin.has("approve"):  # the default must not stop a program that asks nobody
+            message = "approve: ask, but nobody can be asked; pass an approver to runner()"
+            raise self.origin.problems([Fault(("approve",), "", message=message)])
+        return registry
 
     def _strategies(self, counter: ModelCounter) -> list[Any]:
         made = []

@@ -193,6 +193,13 @@ class AgentSettings:
             "longer in the conversation."
         },
     )
+    approve: str = choice(
+        "Whether calls of tools that are not annotated as read-only need approval: ask (chat asks "
+        "you; a program passes an approver to runner), or never.",
+        "ask",
+        "never",
+        default="ask",
+    )
     context: ContextSettings = attrs.field(
         factory=ContextSettings,
         metadata={DESCRIPTION: "When the conversation is summarized, and by which model."},
@@ -217,7 +224,7 @@ class AgentSettings:
     )
     max_turns: int = number("The most model replies that one request may take.", 50, least=1)
     tool_timeout_seconds: float | None = seconds(
-        "How many seconds the tools of one turn may take; null for no limit.", 120.0
+        "How many seconds each call of a tool may take; null for no limit.", 120.0
     )
     turn_output_bytes: int | None = number(
         "The most bytes that the outputs of one turn may take together; null means four times "

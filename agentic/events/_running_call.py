@@ -6,7 +6,8 @@ several calls share, keeps the `RunningCall` that the tool obtained.
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
 import attrs
@@ -17,6 +18,10 @@ from agentic.messages import ToolCall
 __all__ = ["RunningCall", "current_call", "run_call"]
 
 
+def _keep_running(_: bool) -> AbstractContextManager[None]:
+    return contextlib.nullcontext()
+
+
 @attrs.frozen(kw_only=True)
 class RunningCall:
     """A call that a Runner is executing."""
@@ -25,6 +30,21 @@ class RunningCall:
     run_id: str
     sender: object
     """The Runner."""
+    _clock: Callable[[bool], AbstractContextManager[None]] = attrs.field(
+        default=_keep_running, eq=False, repr=False
+    )
+
+    def pause(self, *, started: bool = True) -> AbstractContextManager[None]:
+        """Stop the clocks inside the block: somebody is awaited, and not the tool.
+
+        That time counts neither towards the call's timeout nor, unless other calls go on, towards
+        the run's seconds.
+
+        Args:
+            started: Whether the call may have taken effect already. With False, a call that is
+                cancelled inside the block reads as not run.
+        """
+        return self._clock(started)
 
     async def report_progress(
         self, progress: float, total: float | None = None, message: str = ""

@@ -1,9 +1,10 @@
 """Running the tool calls of one turn, so that each call gets exactly one result."""
 
+import contextlib
+import functools
 import hashlib
 import logging
-import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import count
 
 import attrs
@@ -12,6 +13,7 @@ from agentic import events
 from agentic._lazy import asyncio
 from agentic._protocols import Executor
 from agentic.loop._conversation import EventSender
+from agentic.loop._limits import LimitWatch, Stopwatch
 from agentic.messages import ToolCall, ToolError, ToolResult
 
 __all__ = ["CallOutcome", "ToolBatch", "describe_error", "make_unique", "refuse"]
@@ -19,6 +21,17 @@ __all__ = ["CallOutcome", "ToolBatch", "describe_error", "make_unique", "refuse"
 _log = logging.getLogger(__name__)
 
 _MAX_FAILURE_CHARS = 2_000
+_UNKNOWN_EFFECT = "Whether it took effect is unknown: look before you call again"
+_CANCELLED = ToolError(
+    f"the run was cancelled before this call ended. {_UNKNOWN_EFFECT}", "interrupted"
+)
+_CANCELLED_WITHIN = ToolError("the tool was cancelled from within")
+_OUT_OF_TIME = ToolError(
+    f"the limit of seconds was reached before this call ended. {_UNKNOWN_EFFECT}", "timeout"
+)
+_NOT_STARTED = ToolError(
+    "the run ended while this call waited for approval, so it was not run", "not_run"
+)
 
 
 @attrs.frozen
@@ -75,83 +88,172 @@ def refuse(calls: Iterable[ToolCall], reason: str, *, announced: int = 0) -> lis
 
 
 @attrs.define(eq=False)
+class _Execution:
+    """A call that is being run."""
+
+    call: ToolCall
+    stopwatch: Stopwatch = attrs.field(init=False, factory=Stopwatch)
+    """Measures the tool, without the waiting for a person."""
+    pauses: list[bool] = attrs.field(init=False, factory=list)
+    """For each pause that the call is in, whether it may have taken effect before."""
+    task: "asyncio.Task[ToolResult]" = attrs.field(init=False)
+    outcome: CallOutcome | None = attrs.field(init=False, default=None)
+
+    def end(self, unfinished: ToolError) -> CallOutcome:
+        """Return the outcome; a call without a result is stopped, and fails with `unfinished`.
+
+        It is not awaited after its cancellation: a tool that ignores the cancellation would block
+        the run forever.
+        """
+        if self.outcome is None:
+            result = self._result(unfinished if all(self.pauses) else _NOT_STARTED)
+            self.task.cancel()
+            self.outcome = CallOutcome(self.call, result, self.stopwatch.seconds)
+        return self.outcome
+
+    def _result(self, unfinished: ToolError) -> ToolResult:
+        task, failure = self.task, unfinished
+        if task.done() and not task.cancelled():
+            error = task.exception()
+            if error is None:
+                return task.result()
+            failure = ToolError(describe_error(error))
+        return ToolResult(self.call.id, self.call.name, error=failure)
+
+
+@attrs.define(eq=False)
 class ToolBatch:
     """The calls of one turn, run concurrently."""
 
     calls: Sequence[ToolCall]
     event_sender: EventSender
+    watch: LimitWatch
+    """The limits of the run. Its stopwatch is paused while every open call waits for a person."""
     announced: int = attrs.field(init=False, default=0)
     """How many of the calls have been announced by an event."""
-    _tasks: "list[asyncio.Task[CallOutcome]]" = attrs.field(init=False, factory=list)
-    _started: float = attrs.field(init=False, default=0.0)
+    _executions: list[_Execution] = attrs.field(init=False, factory=list)
+    _loop: "asyncio.AbstractEventLoop" = attrs.field(init=False)
+    _changed: "asyncio.Event" = attrs.field(init=False)
+    """Set when a call ends, and when it begins or ends a pause."""
+    _outer: events.RunningCall | None = attrs.field(init=False, factory=events.current_call)
+    """The call that this run is a part of: that of a tool which runs an agent."""
+    _pause: contextlib.ExitStack = attrs.field(init=False, factory=contextlib.ExitStack)
 
     @property
     def began(self) -> bool:
         """Whether any tool may have run."""
-        return bool(self._tasks)
+        return bool(self._executions)
 
     def start(self, executor: Executor, offered: Collection[str]) -> None:
         """Start all calls; a call to a tool that was not offered never reaches the executor."""
-        self._started = time.monotonic()
-        self._tasks = [
-            asyncio.create_task(self._execute(executor, call, offered)) for call in self.calls
-        ]
+        self._loop, self._changed = asyncio.get_running_loop(), asyncio.Event()
+        for execution in [_Execution(call) for call in self.calls]:
+            execution.task = asyncio.create_task(self._execute(executor, execution, offered))
+            execution.task.add_done_callback(functools.partial(self._note_end, execution))
+            self._executions.append(execution)
 
     async def wait(self, timeout_seconds: float | None) -> None:
-        """Wait until all calls have ended or the timeout has passed."""
-        await asyncio.wait(self._tasks, timeout=timeout_seconds)
+        """Wait until all calls have ended, or have been stopped because their time was over.
 
-    def collect(self, unfinished: ToolError) -> list[CallOutcome]:
+        Each call may take `timeout_seconds`, and all of them what is left of the run.
+        """
+        try:
+            while opened := self._open():
+                self._set_clock(opened)
+                timeout = self._time_left(opened, timeout_seconds)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(timeout):
+                        await self._changed.wait()
+                self._changed.clear()
+                self._end_calls(timeout_seconds)
+        finally:
+            self._pause.close()
+
+    def collect(self) -> list[CallOutcome]:
         """Stop the calls that are still running, and return the outcomes in the order of the calls.
 
-        A call that has not ended, or that was cancelled from elsewhere, fails with `unfinished`. It
-        is not awaited after its cancellation: a tool that ignores the cancellation would block the
-        run forever.
+        A call that has not ended, or that was cancelled from elsewhere, fails as interrupted.
         """
-        return [
-            self._answer(call, task, unfinished)
-            for call, task in zip(self.calls, self._tasks, strict=True)
-        ]
+        return [execution.end(_CANCELLED) for execution in self._executions]
+
+    def _open(self) -> list[_Execution]:
+        return [each for each in self._executions if each.outcome is None]
+
+    def _set_clock(self, opened: list[_Execution]) -> None:
+        """Pause the clock of the run, and of the run around it, if everybody waits."""
+        self._pause.close()
+        if all(each.pauses for each in opened):
+            self.watch.stopwatch.pause()
+            self._pause.callback(self.watch.stopwatch.go_on)
+            if self._outer is not None:
+                self._pause.enter_context(self._outer.pause())
+
+    def _time_left(self, opened: list[_Execution], allowed: float | None) -> float | None:
+        """Return the seconds until the next call must be stopped; None if none must be."""
+        running = [each for each in opened if not each.pauses]
+        left = [] if allowed is None else [allowed - each.stopwatch.seconds for each in running]
+        if running and self.watch.seconds_left is not None:
+            left.append(self.watch.seconds_left)
+        return max(0.0, min(left)) if left else None
+
+    def _end_calls(self, allowed: float | None) -> None:
+        """Take the results of the calls that are done, and stop those whose time is over."""
+        is_over = self.watch.seconds_left == 0
+        for each in self._open():
+            if each.task.done():
+                each.end(_CANCELLED_WITHIN)
+            elif is_over:
+                each.end(_OUT_OF_TIME)
+            elif allowed is not None and each.stopwatch.seconds >= allowed:
+                each.end(_too_long(allowed))
+
+    def _note_end(self, execution: _Execution, _: "asyncio.Task[ToolResult]") -> None:
+        execution.stopwatch.pause()
+        self._changed.set()
+
+    @contextlib.contextmanager
+    def _paused(self, execution: _Execution, *, started: bool) -> Iterator[None]:
+        execution.pauses.append(started)
+        execution.stopwatch.pause()
+        self._wake()
+        try:
+            yield
+        finally:
+            execution.pauses.remove(started)
+            if not execution.pauses:
+                execution.stopwatch.go_on()
+            self._wake()
+
+    def _wake(self) -> None:
+        # From any thread: a sync tool may run an agent, in a loop of its own, that asks a person.
+        with contextlib.suppress(RuntimeError):  # the loop is closed, so nothing is waiting
+            self._loop.call_soon_threadsafe(self._changed.set)
 
     async def _execute(
-        self, executor: Executor, call: ToolCall, offered: Collection[str]
-    ) -> CallOutcome:
-        started = time.monotonic()
+        self, executor: Executor, execution: _Execution, offered: Collection[str]
+    ) -> ToolResult:
+        call, sender = execution.call, self.event_sender
         unfit = _unfit(call, offered)
         if unfit:
-            return CallOutcome(call, ToolResult(call.id, call.name, error=unfit))
-        sender = self.event_sender
+            return ToolResult(call.id, call.name, error=unfit)
+        running = events.RunningCall(
+            call=call,
+            run_id=sender.run_id,
+            sender=sender.sender,
+            clock=lambda started: self._paused(execution, started=started),
+        )
         try:
-            with events.run_call(
-                events.RunningCall(call=call, run_id=sender.run_id, sender=sender.sender)
-            ):
-                result = _result(call, await executor.execute(call))
+            with events.run_call(running):
+                return _result(call, await executor.execute(call))
         # SystemExit, too: a tool that calls a script's main() must not end the agent.
         except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
             _log.info("tool %s raised, call %s", call.name, call.id, exc_info=True)
-            result = ToolResult(call.id, call.name, error=ToolError(describe_error(error)))
-        return CallOutcome(call, result, time.monotonic() - started)
-
-    def _answer(
-        self, call: ToolCall, task: "asyncio.Task[CallOutcome]", unfinished: ToolError
-    ) -> CallOutcome:
-        failure = _failure(task, unfinished) if task.done() else unfinished
-        if failure is None:
-            return task.result()
-        # Told to stop, but not waited for: see `collect`.
-        task.cancel()
-        seconds = time.monotonic() - self._started
-        return CallOutcome(call, ToolResult(call.id, call.name, error=failure), seconds)
+            return ToolResult(call.id, call.name, error=ToolError(describe_error(error)))
 
 
-def _failure(task: "asyncio.Task[CallOutcome]", unfinished: ToolError) -> ToolError | None:
-    """Return why a task that ended has no result, or None if it has one."""
-    if task.cancelled():
-        # Whatever cancelled the run may have cancelled its tools as well.
-        from_within = ToolError("the tool was cancelled from within")
-        return unfinished if unfinished.kind == "interrupted" else from_within
-    error = task.exception()
-    return None if error is None else ToolError(describe_error(error))
+def _too_long(seconds: float) -> ToolError:
+    told = f"it took longer than {seconds} s and was stopped. {_UNKNOWN_EFFECT}"
+    return ToolError(f"{told}, with less at a time", "timeout")
 
 
 def _unfit(call: ToolCall, offered: Collection[str]) -> ToolError | None:

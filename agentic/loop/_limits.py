@@ -17,7 +17,7 @@ from agentic.errors import ConfigError
 from agentic.messages import ToolCall
 from agentic.usage import Usage, cost, normalize
 
-__all__ = ["LimitWatch", "RunLimit", "RunLimits", "limit_text"]
+__all__ = ["LimitWatch", "RunLimit", "RunLimits", "Stopwatch", "limit_text"]
 
 
 class RunLimit(StrEnum):
@@ -75,7 +75,8 @@ class RunLimits:
     calls: int | None = attrs.field(default=None, validator=whole(0, optional=True))
     """Tool calls. A turn whose calls would exceed the limit runs none of them."""
     seconds: float | None = attrs.field(default=None, validator=seconds)
-    """The time from the start of the run, by the wall clock."""
+    """The time from the start of the run, by the wall clock, without the time in which all calls
+    wait for a person."""
     repeated_turns: int | None = attrs.field(default=None, validator=whole(2, optional=True))
     """How many turns in a row may ask for the same calls: the last of them is not run."""
     price: Price | None = attrs.field(default=None, validator=_callable)
@@ -103,6 +104,34 @@ class RunLimits:
 
 
 @attrs.define
+class Stopwatch:
+    """Measures time, except while it is paused."""
+
+    _before: float = attrs.field(default=0.0, init=False)
+    """The seconds that were measured before the latest pause."""
+    _since: float | None = attrs.field(factory=time.monotonic, init=False)
+    """When it last began to run; None while it is paused."""
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds that were measured so far."""
+        return self._before + (0.0 if self._since is None else time.monotonic() - self._since)
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether it stands still."""
+        return self._since is None
+
+    def pause(self) -> None:
+        """Stand still, until `go_on`."""
+        self._before, self._since = self.seconds, None
+
+    def go_on(self) -> None:
+        """Run again after a pause."""
+        self._since = time.monotonic() if self._since is None else self._since
+
+
+@attrs.define
 class LimitWatch:
     """Compares what a run has used with its limits."""
 
@@ -110,7 +139,8 @@ class LimitWatch:
     max_turns: int
     provider: str
     model: str
-    _started: float = attrs.field(factory=time.monotonic, init=False)
+    stopwatch: Stopwatch = attrs.field(factory=Stopwatch, init=False)
+    """Measures the run."""
     _dollars: float = attrs.field(default=0.0, init=False)
     _calls: int = attrs.field(default=0, init=False)
     _latest: list[tuple[str, str]] = attrs.field(factory=list, init=False)
@@ -123,7 +153,7 @@ class LimitWatch:
         """Return how long the run may go on; None if there is no limit."""
         if self.limits.seconds is None:
             return None
-        return max(0.0, self._started + self.limits.seconds - time.monotonic())
+        return max(0.0, self.limits.seconds - self.stopwatch.seconds)
 
     def reached(self, decision: Decision, used: Usage, turn: int) -> RunLimit | None:
         """Return the limit that a decision has reached, if any. Call this once per decision.

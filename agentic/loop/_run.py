@@ -25,21 +25,14 @@ from agentic.loop._limits import LimitWatch, RunLimit, RunLimits, limit_text
 from agentic.loop._model_connection import ModelConnection
 from agentic.loop._protocols import Result
 from agentic.loop._truncation import Shortened, keep_whole, shorten
-from agentic.messages import Message, ToolError
+from agentic.messages import Message
 from agentic.usage import StopReason, Usage, normalize
 
 __all__ = ["Run", "Setup"]
 
 _log = logging.getLogger(__name__)
 
-_UNKNOWN_EFFECT = "Whether it took effect is unknown: look before you call again"
 _CANCELLED_BEFORE = "the run was cancelled, so this call was not run"
-_CANCELLED = ToolError(
-    f"the run was cancelled before this call ended. {_UNKNOWN_EFFECT}", "interrupted"
-)
-_OUT_OF_TIME = ToolError(
-    f"the limit of seconds was reached before this call ended. {_UNKNOWN_EFFECT}", "timeout"
-)
 _CUT_OFF = (
     "the reply was cut off before it was complete, so this call was not run: call it again, with "
     "less in one reply"
@@ -260,15 +253,13 @@ class Run:
     async def _settle(self, reply: Message) -> list[CallOutcome]:
         """Store the reply and then a result for each of its calls, whatever happens."""
         calls, refusal = reply.tool_calls, self._refusal()
-        batch, unfinished = ToolBatch(calls, self.event_sender), _CANCELLED
+        batch = ToolBatch(calls, self.event_sender, self.watch)
         answers: list[CallOutcome] = []
         try:
             await self.conversation.append(reply, started=True)
             if calls and self.setup.executor is not None and not refusal:
                 await self._start(batch, self.setup.executor)
-                timeout, too_late = self._tool_timeout()
-                await batch.wait(timeout)
-                unfinished = too_late
+                await batch.wait(self.setup.tool_timeout_seconds)
         finally:
             # Where the reply itself was not stored there is nothing to answer, and the error goes
             # on. Otherwise every call gets a result, or no provider would accept this history
@@ -276,18 +267,11 @@ class Run:
             if calls and self.conversation.history[-1] is reply:
                 refusal = refusal or _CANCELLED_BEFORE
                 answers = await self._store(
-                    batch.collect(unfinished)
+                    batch.collect()
                     if batch.began
                     else refuse(calls, refusal, announced=batch.announced)
                 )
         return answers
-
-    def _tool_timeout(self) -> tuple[float | None, ToolError]:
-        """Return how long the tools may take, and the result of one that takes longer."""
-        allowed, left = self.setup.tool_timeout_seconds, self.watch.seconds_left
-        if left is None or (allowed is not None and allowed <= left):
-            return allowed, _too_long(allowed)
-        return left, _OUT_OF_TIME
 
     def _refusal(self) -> str:
         """Return why no call of this turn may run; empty if they may."""
@@ -386,8 +370,3 @@ class Run:
 
 def _user_message(text: str) -> Message:
     return Message("user", text, timestamp=now())
-
-
-def _too_long(seconds: float | None) -> ToolError:
-    told = f"it took longer than {seconds} s and was stopped. {_UNKNOWN_EFFECT}"
-    return ToolError(f"{told}, with less at a time", "timeout")

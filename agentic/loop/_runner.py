@@ -76,7 +76,8 @@ class Runner:
     limits: RunLimits = attrs.field(factory=RunLimits, kw_only=True, validator=must_be(RunLimits))
     """What a run may use besides turns: tokens, dollars, calls, seconds, repeated turns."""
     tool_timeout_seconds: float | None = attrs.field(default=120.0, validator=seconds)
-    """How long the tools of a turn may take together; None means no limit."""
+    """How long each call may take, without the time in which it waits for a person; None means no
+    limit. The calls of a turn start together."""
     turn_output_bytes: int | None = attrs.field(default=None, validator=whole(1, optional=True))
     """The most bytes that the outputs of a turn may take together. The default is four times
     `truncation.max_bytes`, if that is set."""

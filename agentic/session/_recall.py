@@ -98,7 +98,9 @@ class RecallTool:
     """
 
     name: ClassVar[str] = RECALL
-    definition: ClassVar[ToolDefinition] = ToolDefinition(RECALL, _DESCRIPTION, _PARAMETERS)
+    definition: ClassVar[ToolDefinition] = ToolDefinition(
+        RECALL, _DESCRIPTION, _PARAMETERS, annotations={"readOnlyHint": True}
+    )
 
     store: Archive = attrs.field()
     seen: Callable[[], Awaitable[list[Message]]] | None = None

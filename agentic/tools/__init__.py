@@ -1,24 +1,28 @@
 """Tools: what a model may call, the schemas that it sees, and the registry that runs the calls.
 
-Start with `tool`, `Registry` and `AllowlistPolicy`.
+Start with `tool`, `Registry` and `RequireApproval`.
 
 Whatever a model writes, `Registry.execute` returns a result that the model can read. Only `tool`,
 which reads a function's signature, needs the extra: pip install 'agentic-weave[tools]'.
 """
 
 from agentic._tool_definition import ToolDefinition
-from agentic.tools._compose import AllowlistPolicy, CompositeExecutor, FilteredExecutor
+from agentic.tools._approval import Approval as Approval
+from agentic.tools._approval import Approver as Approver
+from agentic.tools._approval import RequireApproval
+from agentic.tools._compose import AllowlistPolicy as AllowlistPolicy
 from agentic.tools._compose import AnyPolicy as AnyPolicy
+from agentic.tools._compose import CompositeExecutor, FilteredExecutor
 from agentic.tools._compose import ToolPolicy as ToolPolicy
 from agentic.tools._function import FunctionTool as FunctionTool
 from agentic.tools._function import tool
 from agentic.tools._registry import Registry, Tool
 
 __all__ = [
-    "AllowlistPolicy",
     "CompositeExecutor",
     "FilteredExecutor",
     "Registry",
+    "RequireApproval",
     "Tool",
     "ToolDefinition",
     "tool",

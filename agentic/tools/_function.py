@@ -29,6 +29,7 @@ __all__ = ["FunctionTool", "tool"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_NONE: Mapping[str, Any] = {}
 
 
 @attrs.define(slots=False, eq=False)
@@ -71,6 +72,7 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     allowed_callers: Iterable[str] = (DIRECT,),
+    annotations: Mapping[str, Any] = _NONE,
 ) -> FunctionTool[P, R]: ...
 
 
@@ -80,6 +82,7 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     allowed_callers: Iterable[str] = (DIRECT,),
+    annotations: Mapping[str, Any] = _NONE,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 
 
@@ -90,6 +93,7 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     allowed_callers: Iterable[str] = (DIRECT,),
+    annotations: Mapping[str, Any] = _NONE,
 ) -> Any:
     """Make a tool from a function or a bound method, as a decorator or by a call.
 
@@ -111,6 +115,7 @@ def tool(
         name: The name that the model uses; by default the function's own name.
         description: What the model is told; by default the docstring up to its first section.
         allowed_callers: See `ToolDefinition`.
+        annotations: See `ToolDefinition`; `{"readOnlyHint": True}` says that it changes nothing.
 
     Raises:
         ConfigError: `function` is not a function, or JSON cannot supply its parameters.
@@ -118,7 +123,11 @@ def tool(
     """
     if function is None:
         return functools.partial(
-            tool, name=name, description=description, allowed_callers=allowed_callers
+            tool,
+            name=name,
+            description=description,
+            allowed_callers=allowed_callers,
+            annotations=annotations,
         )
     _check_function(function)
     signature = _read_signature(function)
@@ -127,6 +136,7 @@ def tool(
         signature.description if description is None else description,
         signature.schema,
         allowed_callers=allowed_callers,
+        annotations=annotations,
     )
     return FunctionTool(definition, function, signature)
 

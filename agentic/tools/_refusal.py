@@ -17,9 +17,11 @@ __all__ = [
     "bad_arguments",
     "bounded",
     "not_allowed",
+    "not_asked",
     "not_found",
     "parse_arguments",
     "raised",
+    "refused",
     "schema_changed",
     "suggest",
     "unreadable_result",
@@ -65,6 +67,23 @@ def not_allowed(name: str, available: Iterable[str]) -> ToolError:
     """Return the error for a call to a tool that this caller may not use."""
     problem = f"{_quoted(name)} may not be called here; calling it again will not help"
     return ToolError(bounded(f"{problem}. {_tools(available)}"), "not_allowed")
+
+
+def refused(name: str, reason: str) -> ToolError:
+    """Return the error for a call that somebody was asked to approve, and refused.
+
+    >>> refused("push", "").message
+    'push was not run, because approval was refused; do not call it again in the same way'
+    """
+    more = f": {reason.strip()}" if reason.strip() else "; do not call it again in the same way"
+    message = f"{name} was not run, because approval was refused{more}"
+    return ToolError(bounded(message), "not_allowed")
+
+
+def not_asked(name: str, error: Exception) -> ToolError:
+    """Return the error for a call that needed approval, where asking for it failed."""
+    problem = f"{name} was not run, because asking for approval failed: {raised(error).message}"
+    return ToolError(bounded(problem), "not_run")
 
 
 def schema_changed(name: str, parameters: object) -> ToolError:

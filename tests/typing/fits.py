@@ -88,6 +88,10 @@ def executors(registry: tools.Registry) -> list[loop.Executor]:
     return [registry, filtered, tools.CompositeExecutor(registry, filtered), traced, servers]
 
 
+def approved(registry: tools.Registry, approver: tools.Approver) -> loop.Executor:
+    return tools.RequireApproval(registry, approver)
+
+
 def policies() -> list[tools.ToolPolicy]:
     return [tools.AllowlistPolicy(["read"])]
 

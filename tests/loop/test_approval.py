@@ -1,0 +1,145 @@
+"""A run that waits for a person: the wait costs it nothing, and cancelling it is safe."""
+
+import asyncio
+from typing import Any
+
+import attrs
+import pytest
+
+from agentic.history import MemoryStore
+from agentic.loop import Decision, Result, RunLimit, RunLimits, Runner
+from agentic.messages import ToolCall, close_open_rounds
+from agentic.testing import ScriptedDecider, ScriptedExecutor
+from agentic.tools import Approval, Registry, RequireApproval, ToolDefinition, tool
+
+_CALLS = [ToolCall("c0", "act"), ToolCall("c1", "look")]
+
+
+@attrs.define
+class Slow:
+    """Approves after a while."""
+
+    seconds: float = 0.15
+    asked: asyncio.Event = attrs.field(factory=asyncio.Event)
+
+    async def approve(self, call: ToolCall, tool: ToolDefinition, /) -> Approval:
+        """Wait, then allow."""
+        self.asked.set()
+        await asyncio.sleep(self.seconds)
+        return Approval(allowed=True)
+
+
+def _runner(answers: dict[str, Any], approver: Any, *, store: Any = None, **options: Any) -> Runner:
+    decider = ScriptedDecider(Decision("", [c for c in _CALLS if c.name in answers]), "Done.")
+    executor = RequireApproval(ScriptedExecutor(answers), approver, needs=["act"])
+    return Runner(decider, executor, store, **options)
+
+
+async def _pause(_: ToolCall) -> str:
+    await asyncio.sleep(0.02)
+    return "done"
+
+
+async def _hang(_: ToolCall) -> str:
+    await asyncio.Event().wait()
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"tool_timeout_seconds": 0.1}, {"limits": RunLimits(seconds=0.1)}],
+    ids=["timeout", "limit"],
+)
+def test_waiting_counts_towards_no_limit(options: dict[str, Any]) -> None:
+    """Neither towards the timeout of the tools nor towards the seconds of the run."""
+    result = _runner({"act": _pause}, Slow(), **options).run_sync("hi")
+
+    assert result.tool_results[0].output == "done"
+    assert not result.exhausted
+
+
+def test_tool_is_timed_after_its_approval() -> None:
+    """The clock goes on where it stopped."""
+    runner = _runner({"act": _hang}, Slow(0.05), tool_timeout_seconds=0.05)
+
+    error = runner.run_sync("hi").tool_results[0].error
+
+    assert error is not None
+    assert error.kind == "timeout"
+
+
+def test_other_calls_go_on_meanwhile() -> None:
+    """They keep their own timeout, and the waiting call runs afterwards."""
+    order: list[str] = []
+    answers = {"act": lambda _: order.append("act") or "acted", "look": _hang}
+    runner = _runner(answers, Slow(0.15), tool_timeout_seconds=0.05)
+
+    acted, looked = runner.run_sync("hi").tool_results
+
+    assert (acted.output, order) == ("acted", ["act"])
+    assert looked.error is not None
+    assert looked.error.kind == "timeout"
+
+
+def test_limit_of_seconds_ends_a_waiting_call() -> None:
+    """While another call uses up the seconds; the waiting call was never run."""
+    runner = _runner({"act": _pause, "look": _hang}, Slow(3600), limits=RunLimits(seconds=0.05))
+
+    result = runner.run_sync("hi")
+
+    kinds = [each.error.kind for each in result.tool_results if each.error]
+    assert kinds == ["not_run", "timeout"]
+    assert result.limit is RunLimit.SECONDS
+
+
+async def _cancel(store: MemoryStore) -> None:
+    approver = Slow(3600)
+    run = asyncio.create_task(
+        _runner({"act": _pause, "look": _pause}, approver, store=store).run("hi")
+    )
+    await approver.asked.wait()
+    run.cancel()
+    await asyncio.wait({run})
+    assert run.cancelled()
+
+
+def test_cancelling_a_waiting_run_leaves_a_valid_history() -> None:
+    """The call that was never approved reads as not run; the other one's effect is unknown."""
+    store = MemoryStore()
+
+    asyncio.run(_cancel(store))
+
+    history = asyncio.run(store.load())
+    assert close_open_rounds(history) is history
+    kinds = [result.error.kind for result in history[-1].tool_results if result.error]
+    assert kinds == ["not_run", "interrupted"]
+
+
+def test_waiting_of_an_inner_agent_counts_towards_no_limit() -> None:
+    """A tool that runs an agent waits as long as that agent waits for a person."""
+
+    @tool
+    async def delegate() -> str:
+        """Let another agent do it."""
+        return (await _runner({"act": _pause}, Slow()).run("hi")).reply
+
+    decider = ScriptedDecider(Decision("", [ToolCall("d", "delegate")]), "Done.")
+    runner = Runner(
+        decider, Registry(delegate), tool_timeout_seconds=0.1, limits=RunLimits(seconds=0.1)
+    )
+
+    assert runner.run_sync("hi").tool_results[0].output == "Done."
+
+
+def test_waiting_of_an_agent_in_a_thread_counts_towards_no_limit() -> None:
+    """A sync tool has an event loop of its own."""
+
+    @tool
+    def delegate() -> str:
+        """Let another agent do it."""
+        return _runner({"act": _pause}, Slow()).run_sync("hi").reply
+
+    decider = ScriptedDecider(Decision("", [ToolCall("d", "delegate")]), "Done.")
+    result: Result = Runner(decider, Registry(delegate), tool_timeout_seconds=0.1).run_sync("hi")
+
+    assert result.tool_results[0].output == "Done."
