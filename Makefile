@@ -11,7 +11,7 @@ PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 FULL := --hypothesis-profile=full
 MODEL := .venv-model/ready
 
-.PHONY: demo quick test test-all test-model test-bridges lint unit bench picture docs messages mutants format
+.PHONY: demo quick test test-all test-model test-bridges lint unit bench picture docs package messages mutants format
 
 # Only what it needs, in an environment of its own: the core, click, rich, PyYAML, cattrs, msgspec.
 DEMO := .venv-demo/bin
@@ -82,6 +82,14 @@ picture: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/site/build.py
+
+# What would be published, in dist/: built in an environment of its own, and checked.
+package:
+	$(PYTHON) -m venv --clear .venv-package
+	.venv-package/bin/python -m pip install --quiet --disable-pip-version-check build twine
+	rm -rf dist
+	.venv-package/bin/python -m build
+	.venv-package/bin/twine check --strict dist/*
 
 messages: $(READY)
 	$(BIN)/python tests/test_messages.py
