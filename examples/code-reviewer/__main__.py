@@ -79,6 +79,8 @@ class Offline:
         if path == DONE:
             found = found_in(request.history)
             return loop.Decision("\n".join([f"{len(found)} findings:", *found]))
+        if request.tool_results[0].notice:  # a long file is cut: read up to its last whole part
+            text = text[: text.rfind("\n\n\n")]
         said = [f"{path} line {line}: it {what}." for line, what in problems(text)]
         return self.go_on(path, "\n".join(said))
 
@@ -150,11 +152,18 @@ async def review(given: argparse.Namespace, screen: Screen) -> None:
     async with store:
         reviewer = make_reviewer(decider, store, given.folder, given.window)
         result = await reviewer.run("Review every file.")
-        said, kept = len(await store.full()), len(result.history)
+        said = await store.full()
     print(result.reply)
     print(f"{screen.files} files, {screen.compactions} compactions, ", end="")
     print(f"at most {screen.largest:,} of {given.window:,} tokens in a request.")
-    print(f"{said} messages were said; {kept} are in the history now.")
+    print(f"{len(said)} messages were said; {len(result.history)} are in the history now.")
+    found, reported = found_in(said[:-1]), set(found_in(said[-1:]))
+    seen = set(found_in(message for message in result.history[:-1] if not message.summary))
+    print(
+        f"{len(found)} findings: {len(seen)} were in messages that it still saw at the end, ",
+        end="",
+    )
+    print(f"{len(reported - seen)} only in the summary, and {len(set(found) - reported)} are lost.")
 
 
 def main() -> None:

@@ -98,6 +98,22 @@ def test_the_history_ends_shorter_than_what_was_said(
     assert summaries[0].generation >= 5
 
 
+def test_the_report_says_what_the_summaries_kept(
+    reviewed: tuple[str, list[Message], list[Message]],
+) -> None:
+    """All but the newest findings were out of sight when the report was made."""
+    told = re.search(
+        r"(\d+) findings: (\d+) were in messages .* (\d+) only in the summary, and (\d+) are lost",
+        reviewed[0],
+    )
+
+    assert told is not None
+    found, seen, kept, lost = map(int, told.groups())
+    assert (found, lost) == (FILES, 0)
+    assert seen + kept == found
+    assert kept > 0.8 * found
+
+
 def test_no_request_is_over_the_window(
     reviewed: tuple[str, list[Message], list[Message]],
 ) -> None:
