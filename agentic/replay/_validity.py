@@ -21,7 +21,15 @@ from agentic.messages import Message, close_open_rounds
 
 __all__ = ["ADAPTERS", "Validity", "adapters_of", "refusal_of"]
 
-ADAPTERS = ("anthropic", "openai_chat", "openai_responses", "gemini", "bedrock", "cohere")
+ADAPTERS = (
+    "anthropic",
+    "openai_chat",
+    "openai_responses",
+    "gemini",
+    "bedrock",
+    "cohere",
+    "ollama",
+)
 _BESIDE = 2
 """How many rounds before and after the new ones are checked with them."""
 _OTHERS = Message("user", "And so on.")

@@ -269,7 +269,7 @@ def test_nothing_in_a_transcript_becomes_markup(opened: Open) -> None:
     made = report([attrs.evolve(replayed(NASTY, [90, 90], [cut]))], names=[NASTY])
     transcript, policies = made.replays[0]
     noted = attrs.evolve(transcript, notes=(NASTY,))
-    browser = opened(attrs.evolve(made, replays=((noted, policies),), told=(NASTY,)))
+    browser = opened(attrs.evolve(made, replays=((noted, policies),), descriptions=(NASTY,)))
 
     browser.point(*middle(browser, ".mark .knob"))
 
@@ -278,20 +278,6 @@ def test_nothing_in_a_transcript_becomes_markup(opened: Open) -> None:
     assert browser.evaluate("document.querySelectorAll('img').length") == 0
     assert "<script>alert(1)</script>" in (card(browser) or "")
     assert "<img src=x" in browser.evaluate("document.querySelector('h1').innerText")
-
-
-def test_the_card_keeps_a_digests_notes_to_itself(opened: Open) -> None:
-    """A comment in a digest is for the next digest."""
-    digest = "# Digest\n- Mended a.py\n<!-- ranks z0\nA3 -->\n- and b.py\n<!-- ranks A1 -->"
-    cut = Cut(turn=2, before=500, after=90, summary=digest)
-    browser = opened(report([replayed("digest", [90, 90], [cut])]))
-
-    browser.point(*middle(browser, ".mark .knob"))
-
-    said = card(browser) or ""
-    assert "- Mended a.py\n- and b.py" in said
-    assert "ranks" not in said
-    assert "<!--" not in said
 
 
 def test_the_policy_of_the_page_forbids_everything_else() -> None:
