@@ -128,17 +128,17 @@ def restore_command(*, name: str, session_id: str | None, as_json: bool) -> None
 def describe_compaction(done: Compaction) -> str:
     """Return the outcome of a compaction as a sentence.
 
-    >>> describe_compaction(Compaction(messages=[]))
-    'There is nothing to summarize yet.'
+    >>> describe_compaction(Compaction(messages=[], tokens_before=40))
+    'There is nothing to summarize yet: 40 tokens, as before.'
     """
+    size = f"{done.tokens_before:,} tokens, as before."
     if isinstance(done.error, CompactionRefused):
-        return end_sentence(f"Nothing was summarized: {done.error.problem}")
+        return f"{end_sentence(f'Nothing was summarized: {done.error.problem}')} {size}"
     if done.error is not None:
-        return end_sentence(
-            f"Nothing was summarized: {str(done.error) or type(done.error).__name__}"
-        )
+        why = str(done.error) or type(done.error).__name__
+        return f"{end_sentence(f'Nothing was summarized: {why}')} {size}"
     if not done.changed:
-        return "There is nothing to summarize yet."
+        return f"There is nothing to summarize yet: {size}"
     sizes = f"{done.tokens_before:,} → {done.tokens_after:,} tokens"
     return f"{_count(done.dropped)} summarized, {sizes}."
 

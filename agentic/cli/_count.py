@@ -1,12 +1,13 @@
 """`agentic count`: the number of tokens in texts, by the best counter installed for a model."""
 
 import codecs
+import difflib
 from io import BufferedReader
 
 import attrs
 import click
 
-from agentic import tokens
+from agentic import limits, tokens
 from agentic.cli._output import describe_problem, json_line, printable
 from agentic.cli._stdio import open_input
 
@@ -14,6 +15,9 @@ __all__ = ["count_command"]
 
 _BLOCK = 1_048_576
 """The number of bytes read at a time. A larger text is counted in parts that end with a line."""
+_NO_MODEL = "default"
+_ESTIMATE = "o200k_base itself is estimated, within 10 % on the texts of agents"
+"""`benchmarks/estimate/check.py` measures it, on texts that the weights were not fitted to."""
 _decoder = codecs.getincrementaldecoder("utf-8")
 
 
@@ -34,14 +38,15 @@ class _Counted:
 @click.command("count")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option(
-    "-m", "--model", default="default", help="The model whose tokens are counted, such as gpt-5."
+    "-m", "--model", default=_NO_MODEL, help="The model whose tokens are counted, such as gpt-5."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def count_command(*, files: tuple[str, ...], model: str, as_json: bool) -> int:
     """Count the tokens of each FILE, or of stdin, and of all of them.
 
-    The counts go to stdout, one a line with the name after it as wc(1) prints them; by which
-    counter, and how exact that is, to stderr. A byte that is no UTF-8 counts as U+FFFD.
+    The counts go to stdout, one a line with the name after it as wc(1) prints them. Which counter
+    it was, how exact that is, and whether the model's name is unknown, is on stderr. A byte that is
+    no UTF-8 counts as U+FFFD.
 
     Example: agentic count --model claude-sonnet-4-5 *.md
     """
@@ -66,8 +71,9 @@ def _sum_up(counted: list[_Counted], counter: tokens.ModelCounter, *, as_json: b
     if as_json:
         plain = {
             "model": counter.model,
+            "known": is_known(counter),
             "counter": counter.description,
-            "exact": counter.is_exact,
+            "exact": counter.is_exact and counter.model != _NO_MODEL,
             "tokens": total.tokens,
             "files": [attrs.asdict(each) for each in counted],
         }
@@ -76,7 +82,36 @@ def _sum_up(counted: list[_Counted], counter: tokens.ModelCounter, *, as_json: b
     if len(counted) > 1:
         click.echo(total.line())
     if counted:
-        click.echo(printable(f"agentic: {counter.description}"), err=True)
+        click.echo(printable(f"agentic: {describe_counter(counter)}"), err=True)
+
+
+def describe_counter(counter: tokens.ModelCounter) -> str:
+    """Return which counter it is, how exact, and whether the model's name is unknown.
+
+    >>> describe_counter(tokens.for_model("gpt-4o"))
+    'exact: o200k_base by quicktok'
+    >>> describe_counter(tokens.for_model("clod-opus-4-5")).partition(": ")[0]
+    "unknown model 'clod-opus-4-5' (did you mean 'claude-opus-4-5'?)"
+    """
+    told = counter.description
+    if counter.model == _NO_MODEL:
+        by = told.removeprefix("exact: ")
+        return f"{by}; no model was named: with --model NAME it is counted for that model"
+    if not counter.is_exact and told.startswith("estimated: "):
+        told = f"{told}; {_ESTIMATE}"
+    return (
+        told if is_known(counter) else f"unknown model {_name_and_nearest(counter.model)}: {told}"
+    )
+
+
+def is_known(counter: tokens.ModelCounter) -> bool:
+    """Return whether the name is that of a model in the catalog, or of a known vocabulary."""
+    return counter.is_exact or limits.lookup(counter.model).known
+
+
+def _name_and_nearest(model: str) -> str:
+    near = difflib.get_close_matches(model.lower(), limits.CONTEXT_LIMITS, 1)
+    return f"{model!r} (did you mean {near[0]!r}?)" if near else repr(model)
 
 
 def _count(file: str, counter: tokens.Counter) -> _Counted:

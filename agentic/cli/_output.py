@@ -3,6 +3,7 @@
 import contextlib
 import json
 import logging
+import os
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,18 +13,25 @@ import click
 from agentic.errors import AgenticError, NothingToRestore
 
 __all__ = [
+    "FOLDER_GONE",
     "clip",
     "describe_problem",
     "end_sentence",
     "escape",
+    "is_folder_gone",
     "json_line",
     "print_warnings",
     "print_warnings_on_stderr",
     "printable",
 ]
 
-_BIDI = "\u202a-\u202e\u2066-\u2069"
-"""Characters that reverse the order of text, so that a line shows something else than it says."""
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""The Bidi_Control characters: they change the order in which text is shown, so that a line can
+show something else than it says (https://www.unicode.org/reports/tr9/, revision 50). Letters of
+right-to-left scripts stay: the terminal orders them."""
+FOLDER_GONE = "the working directory no longer exists: change to another one"
+_NO_HOME = "Could not determine home directory."
+"""What `Path.expanduser` raises as a RuntimeError, in CPython 3.11 to 3.14."""
 _CONTROLS = re.compile(rf"\x1b\[[0-?]*[ -/]*[@-~]|\r(?=\n)|[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]")
 _ESCAPED = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
 
@@ -83,6 +91,8 @@ def describe_problem(problem: BaseException) -> str:
     >>> describe_problem(KeyError("turn"))
     ''
     """
+    if found := _describe_surroundings(problem):
+        return found
     if isinstance(problem, OSError) and problem.strerror:
         told = problem.strerror[:1].lower() + problem.strerror[1:]
         return told if problem.filename is None else f"{_name(problem.filename)}: {told}"
@@ -94,6 +104,24 @@ def describe_problem(problem: BaseException) -> str:
         told = str(problem) or type(problem).__name__
         return end_sentence(told) if told.endswith((".", "?")) else told
     return ""
+
+
+def _describe_surroundings(problem: BaseException) -> str:
+    """Return what is missing around the process, if that is the problem; otherwise ""."""
+    if isinstance(problem, FileNotFoundError) and is_folder_gone():
+        return FOLDER_GONE
+    if isinstance(problem, RuntimeError) and str(problem) == _NO_HOME:
+        return "the home directory that a path with ~ needs is not known: set HOME"
+    return ""
+
+
+def is_folder_gone() -> bool:
+    """Return whether the working directory was deleted, so that no relative path exists."""
+    try:
+        os.getcwd()  # noqa: PTH109  Path.cwd() is the same call
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _name(filename: object) -> str:

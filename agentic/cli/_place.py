@@ -15,6 +15,7 @@ import attrs
 import click
 
 from agentic import config
+from agentic.cli._output import FOLDER_GONE, is_folder_gone
 from agentic.errors import ConfigError
 
 __all__ = ["SessionPlace", "find_agent", "place_argument", "session_option"]
@@ -116,6 +117,8 @@ def find_agent(name: str) -> config.AgentConfig:
             f"{name} is neither an agent's file, whose name ends with .yaml, nor sessions, which "
             "are in a folder, a .jsonl file or a .db file"
         )
+    if is_folder_gone() and not Path(name).is_absolute():
+        raise click.ClickException(FOLDER_GONE)
     return config.find(name)
 
 

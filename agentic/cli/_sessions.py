@@ -19,7 +19,7 @@ import click
 
 from agentic.cli._output import clip, escape, json_line, printable
 from agentic.cli._place import SessionPlace, place_argument, session_option
-from agentic.cli._stdio import open_input
+from agentic.cli._stdio import is_asked, open_input
 from agentic.errors import MessageNotFound
 from agentic.history import JsonlSessions, SessionInfo
 
@@ -91,7 +91,7 @@ def redact_command(
     """
     place = SessionPlace.at(name)
     secret = None if secret_file is None else _read_secret(secret_file)
-    if not yes and not sys.stdin.isatty():
+    if not yes and not is_asked():
         raise click.UsageError("redact asks for confirmation, which needs a terminal: add --yes")
     found = asyncio.run(place.find(session_id))
     asked = printable(f"Replace message {message} of session {found} for good?")
@@ -172,7 +172,7 @@ def _is_meant(session_id: str, *, yes: bool) -> bool:
     """Ask for confirmation of what cannot be undone."""
     if yes:
         return True
-    if not sys.stdin.isatty():
+    if not is_asked():
         raise click.UsageError("--delete asks for confirmation, which needs a terminal: add --yes")
     return click.confirm(printable(f"Delete session {session_id} with everything in it?"), err=True)
 

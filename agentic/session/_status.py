@@ -29,7 +29,8 @@ class Status:
     """The size of the view, with the system prompt and the tools: as the provider counted it if
     replies carry their usage, otherwise by the counter."""
     max_tokens: int | None
-    """The limit on tokens; None if only the window triggers."""
+    """The size that triggers a summary: `Policy.max_tokens`, or the window less its reserve if that
+    is less. None if neither is set."""
     will_trigger: bool
     """Whether the next exchange, one user message and one reply, is certain to trigger a summary:
     during the exchange, or at its end by `Session.compact_if_due`."""
@@ -66,15 +67,22 @@ def make_status(
         messages=messages - (summary.messages_kept if summary else 0),
         max_messages=policy.max_messages,
         tokens=tokens,
-        max_tokens=policy.max_tokens,
+        max_tokens=_lowest_limit(policy),
         will_trigger=will_trigger,
         ignored_summary=ignored,
         auto_summarize=automatic,
     )
 
 
-def render_context(status: Status) -> str:
-    """Return the text of the `/context` screen.
+def _lowest_limit(policy: Policy) -> int | None:
+    """Return the limit on tokens that a growing context reaches first."""
+    window = policy.available_tokens if policy.context_window else None
+    limits = [limit for limit in (policy.max_tokens, window) if limit is not None]
+    return min(limits, default=None)
+
+
+def render_context(status: Status, *, bars: bool = True) -> str:
+    """Return the text of the `/context` screen; without `bars`, numbers only.
 
     >>> print(render_context(Status(
     ...     summary=None, messages=28, max_messages=30, tokens=95_000, max_tokens=128_000,
@@ -96,11 +104,12 @@ def render_context(status: Status) -> str:
         *_summary_lines(status.summary),
         "",
         "Summarization Triggers (N messages OR K tokens)",
-        *_trigger_lines("Messages: ", status.messages, status.max_messages),
-        *_trigger_lines("Tokens:   ", status.tokens, status.max_tokens),
+        *_trigger_lines("Messages: ", status.messages, status.max_messages, bars=bars),
+        *_trigger_lines("Tokens:   ", status.tokens, status.max_tokens, bars=bars),
     ]
     if status.will_trigger:
-        lines += ["", "  ⚡ Summarization will trigger on next message"]
+        sign = "⚡ " if bars else ""
+        lines += ["", f"  {sign}Summarization will trigger on next message"]
     if not status.auto_summarize:
         lines += ["", "  Automatic summaries are off: /summarize makes one"]
     return "\n".join(lines)
@@ -113,13 +122,13 @@ def _summary_lines(summary: ContextSummary | None) -> list[str]:
     return [f"  Last summary: {size}", f"  Created: {summary.created_at:%Y-%m-%d %H:%M}"]
 
 
-def _trigger_lines(label: str, value: int, limit: int | None) -> list[str]:
+def _trigger_lines(label: str, value: int, limit: int | None, *, bars: bool) -> list[str]:
     percent = _percent(value, limit)
     # Rounded down: a full bar must mean that the limit is reached.
     filled = min(_CELLS, int(percent / _PERCENT_A_CELL))
     share = "no limit" if limit is None else f"{limit:,} ({percent:.0f}%)"
     bar = "█" * filled + "░" * (_CELLS - filled)
-    return [f"  {label}{value:,} / {share}", f"           [{bar}]"]
+    return [f"  {label}{value:,} / {share}", *([f"           [{bar}]"] if bars else [])]
 
 
 def _percent(value: int, limit: int | None) -> float:

@@ -33,6 +33,31 @@ def test_stdin_is_a_number_alone_and_the_counter_is_named_beside_it(agentic: Any
     assert done.err.startswith("agentic: estimated: ")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "cl100k_base by quicktok; no model was named: with --model NAME it is counted for"),
+        (["-m", "gpt-4o"], "exact: o200k_base by quicktok\n"),
+        (["-m", "gpt-4x"], "unknown model 'gpt-4x' (did you mean 'gpt-4'?): "),
+        (["-m", "acme-1"], "unknown model 'acme-1': estimated: "),
+        (["-m", "claude-sonnet-4-5"], "times 1.3; o200k_base itself is estimated, within 10 %"),
+    ],
+)
+def test_how_exact_and_whether_the_name_is_known_is_told(
+    agentic: Any, arguments: list[str], said: str
+) -> None:
+    """A number alone looks exact."""
+    assert said in agentic("count", *arguments, stdin=TEXT.encode()).err
+
+
+def test_json_does_not_call_an_unnamed_model_exact(agentic: Any) -> None:
+    """Another model has another vocabulary."""
+    unnamed = json.loads(agentic("count", "--json", stdin=b"text").out)
+    unknown = json.loads(agentic("count", "--json", "-m", "acme-1", stdin=b"text").out)
+
+    assert (unnamed["exact"], unknown["known"]) == (False, False)
+
+
 def test_json_says_which_counter_and_how_exact(agentic: Any, tmp_path: Path) -> None:
     """One object with everything."""
     (tmp_path / "a.txt").write_text(TEXT)

@@ -64,7 +64,7 @@ def test_two_agents_of_one_folder_have_two_thresholds(tmp_path: Path) -> None:
     (tmp_path / "agents").mkdir()
     for name, most, tokens in [("quick", 15, 32_000), ("researcher", 50, 180_000)]:
         (tmp_path / "agents" / f"{name}.yaml").write_text(
-            "context:\n"
+            "context_window: 200000\ncontext:\n"
             f"  max_messages_before_summary: {most}\n"
             f"  max_tokens_before_summary: {tokens}\n"
         )

@@ -104,6 +104,44 @@ def test_a_trigger_that_is_off_shows_what_there_is() -> None:
     assert lines[lines.index("  Messages: 8 / no limit") + 1].strip() == f"[{'░' * 20}]"
 
 
+@pytest.mark.parametrize(
+    ("policy", "limit"),
+    [
+        (Policy(16_000, max_tokens=128_000), 12_000),
+        (Policy(200_000, max_tokens=128_000), 128_000),
+        (Policy(16_000), 12_000),
+        (Policy(0, max_tokens=128_000), 128_000),
+        (Policy(0), None),
+    ],
+)
+def test_tokens_are_shown_of_what_triggers_first(policy: Policy, limit: int | None) -> None:
+    """A window of 16,000 keeps 4,000 for the reply: K of 128,000 is never reached there."""
+    status = asyncio.run(_session(_talk(2), policy).status())
+
+    assert status.max_tokens == limit
+
+
+def test_the_limit_shown_is_the_one_that_triggers() -> None:
+    """One token below it nothing is due; the exchange that passes it summarizes."""
+    policy = Policy(4_000, max_tokens=128_000, min_recent_messages=2)
+    session = _session(_talk(30, "w" * 280), policy)
+    before = asyncio.run(session.status())
+
+    asyncio.run(session.append(Message("user", "w" * 4 * (3_000 - before.tokens))))
+    after = asyncio.run(session.status())
+
+    assert before.tokens < (before.max_tokens or 0) == 3_000 < after.tokens
+    assert (before.will_trigger, after.will_trigger) == (False, True)
+
+
+def test_a_screen_without_bars_has_numbers_only() -> None:
+    """A screen reader would spell out every cell."""
+    screen = render_context(_status(will_trigger=True), bars=False)
+
+    assert screen.isascii()
+    assert "  Tokens:   45,000 / 128,000 (35%)" in screen
+
+
 @pytest.mark.parametrize(("length", "soon"), [(27, False), (28, True), (29, True), (31, True)])
 def test_28_messages_of_30_say_that_the_next_exchange_triggers(length: int, *, soon: bool) -> None:
     """A user's message and a reply are two messages."""

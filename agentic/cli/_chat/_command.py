@@ -80,6 +80,8 @@ def _door(stack: contextlib.ExitStack) -> tuple[Screen, Iterator[str]]:
     """Return a screen and the incoming lines, for a terminal or for a pipe."""
     if sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
         return Screen(is_terminal=True), read_prompt(SLASHES)
+    if sys.stdin is None:
+        raise click.UsageError("stdin is closed: there is nothing to read requests from")
     captured = stack.enter_context(captured_stdio())
     return Screen(is_terminal=False, stdout=captured.out), read_pipe(captured.source)
 
