@@ -18,9 +18,18 @@ from agentic.replay._records import Replayed as Replayed
 from agentic.replay._records import cost_of as cost_of
 from agentic.replay._replay import replay
 from agentic.replay._report import Report
+from agentic.replay._sessions_here import FoundSession as FoundSession
+from agentic.replay._sessions_here import find_sessions as find_sessions
 from agentic.replay._transcripts import Transcript as Transcript
 from agentic.replay._transcripts import TranscriptUnreadable as TranscriptUnreadable
 from agentic.replay._transcripts import read_transcripts
 from agentic.replay._validity import ADAPTERS as ADAPTERS
 
-__all__ = ["ContextLimits", "ReplayPolicy", "Report", "make_policy", "read_transcripts", "replay"]
+__all__ = [
+    "ContextLimits",
+    "ReplayPolicy",
+    "Report",
+    "make_policy",
+    "read_transcripts",
+    "replay",
+]

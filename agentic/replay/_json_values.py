@@ -15,7 +15,7 @@ import attrs
 __all__ = ["Damage", "Value", "Values", "read_values"]
 
 _MAGIC = {
-    b"SQLite format 3\x00": "a SQLite database; `agentic export` writes its sessions as JSON lines",
+    b"SQLite format 3\x00": "a SQLite database, which is read from a file only",
     b"\x1f\x8b": "a file that gzip compressed; unpack it first",
     b"PK\x03\x04": "a zip archive; unpack it first",
     b"\xff\xfe": "UTF-16 text; convert it to UTF-8 first",

@@ -1,6 +1,9 @@
 """Transcripts in many formats: from a file to its conversations, recognized by their objects."""
 
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -8,14 +11,23 @@ import attrs
 
 from agentic.errors import AgenticError, ConfigError
 from agentic.messages import Message, close_open_rounds, split_rounds
-from agentic.replay import _claude_code, _message_formats, _pi
+from agentic.replay import (
+    _claude_code,
+    _codex,
+    _gemini_cli,
+    _kimi,
+    _message_formats,
+    _opencode,
+    _pi,
+)
 from agentic.replay._json_values import Damage, Value, Values, read_values
 
 __all__ = ["Transcript", "TranscriptUnreadable", "read_transcripts"]
 
 _UNDERSTOOD = (
-    "sessions of agentic (JsonlStore, to_plain), chat completions, Anthropic messages, "
-    "Claude Code sessions, pi sessions; one JSON object a line, or one JSON array or object"
+    "sessions of agentic, Claude Code, Codex, Gemini CLI, Kimi, mini-swe-agent, OpenCode and pi; "
+    "chat completions, Anthropic messages, items of OpenAI's Responses API; one JSON object a "
+    "line, or one JSON array or object"
 )
 """The formats in words, for an error message."""
 
@@ -34,6 +46,11 @@ class TranscriptUnreadable(AgenticError):
     def __str__(self) -> str:
         where = self.name if self.line is None else f"{self.name}, line {self.line}"
         return f"{where}: {self.found}. What is understood: {_UNDERSTOOD}"
+
+
+_SQLITE = b"SQLite format 3\x00"
+"""How every SQLite database begins."""
+_OWN_TABLES = {"sessions", "entries"}
 
 
 @attrs.frozen
@@ -81,8 +98,9 @@ class Transcript:
 def read_transcripts(path: str | Path, *, file: BinaryIO | None = None) -> list[Transcript]:
     """Read the conversations of a file: one, or one for each `{"messages": [...]}` in it.
 
-    Nothing in them is repaired; see `Transcript.mended`. If `file` is passed, it is read instead,
-    and `path` is only its name.
+    A database of agentic or of OpenCode has one for each of its sessions. Nothing in them is
+    repaired; see `Transcript.mended`. If `file` is passed, it is read instead, and `path` is only
+    its name.
 
     Raises:
         TranscriptUnreadable: says which line, what was found, and which formats are understood.
@@ -94,6 +112,11 @@ def read_transcripts(path: str | Path, *, file: BinaryIO | None = None) -> list[
         if file is not None:
             return _read(read_values(file), stem)
         with Path(path).open("rb") as opened:
+            if opened.read(len(_SQLITE)) == _SQLITE:
+                return _read_database(Path(path))
+            opened.seek(0)
+            if _opencode.is_session_file(Path(path)):
+                return [_conversation(_opencode.read_files(Path(path)), stem, [])]
             return _read(read_values(opened), stem)
     except Damage as problem:
         raise TranscriptUnreadable(str(path), problem.line, problem.found) from problem
@@ -116,12 +139,48 @@ class _Format:
 _FORMATS = [
     _Format("agentic store", _message_formats.is_store_entry, _message_formats.read_store_entries),
     _Format("agentic messages", _message_formats.is_plain, _message_formats.read_plain),
+    _Format("Codex session", _codex.is_entry, _codex.read),
+    _Format("Kimi CLI session", _kimi.is_context_line, _kimi.read_context),
+    _Format("Kimi Code session", _kimi.is_wire_event, _kimi.read_wire),
+    _Format("OpenCode session", _opencode.is_message, _opencode.read),
     _Format("pi session", _pi.is_entry, _pi.read),
     _Format("Claude Code session", _claude_code.is_entry, _claude_code.read),
+    _Format("Gemini CLI session", _gemini_cli.is_entry, _gemini_cli.read),
+    _Format("Responses API items", _codex.is_item, _codex.read_items),
     _Format("Anthropic messages", _message_formats.is_anthropic, _message_formats.read_anthropic),
     _Format("chat completions", _message_formats.is_chat, _message_formats.read_chat),
 ]
 """The first format that recognizes any object of a file reads all of them."""
+
+
+def _read_database(path: Path) -> list[Transcript]:
+    """Read every session of a database, without writing to it."""
+    try:
+        # Not `immutable`: what is not yet in the main file but in its log would be missed.
+        address = f"{path.resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True)) as database:
+            find = "SELECT name FROM sqlite_master WHERE type = 'table'"
+            tables = {name for (name,) in database.execute(find)}
+            if tables >= _OWN_TABLES:
+                sessions = list(_own_sessions(database))
+            elif tables >= _opencode.TABLES:
+                sessions = list(_opencode.read_rows(database))
+            else:
+                told = "a SQLite database that is neither agentic's nor OpenCode's"
+                raise Damage(None, f"found {told}")
+    except (sqlite3.Error, ValueError) as problem:
+        raise Damage(None, f"found a SQLite database that cannot be read ({problem})") from problem
+    if not sessions:
+        raise Damage(None, "found a database with no session in it")
+    return [_conversation(values, name, []) for name, values in sessions]
+
+
+def _own_sessions(database: sqlite3.Connection) -> Iterator[tuple[str, list[Value]]]:
+    for number, name in database.execute("SELECT number, id FROM sessions ORDER BY id").fetchall():
+        find = "SELECT text FROM entries WHERE session = ? ORDER BY seq"
+        lines = [text for (text,) in database.execute(find, (number,))]
+        if lines:
+            yield name, read_values(BytesIO(b"\n".join([*lines, b""]))).values
 
 
 def _read(found: Values, name: str) -> list[Transcript]:
@@ -149,6 +208,7 @@ def _messages_of(data: dict[str, Any]) -> list[Any] | None:
 def _inner(value: Value) -> Iterator[Value]:
     """Yield the messages of one conversation, beginning with its system prompt."""
     system = value.data.get("system")
+    ending = {"exit"} if "trajectory_format" in value.data else set()
     if system:
         yield Value(value.line, {"role": "system", "content": system})
     for message in value.data["messages"]:
@@ -157,7 +217,9 @@ def _inner(value: Value) -> Iterator[Value]:
                 value.line,
                 f"found {type(message).__name__} among `messages`, which is not an object",
             )
-        yield Value(value.line, message)
+        # mini-swe-agent ends a run with a message of its own, which is never sent.
+        if message.get("role") not in ending:
+            yield Value(value.line, message)
 
 
 def _conversation(values: Sequence[Value], name: str, notes: list[str]) -> Transcript:
