@@ -1,4 +1,4 @@
-"""What a model is told about a tool: its name, its purpose, its parameters, and who may call it."""
+"""What is known about a tool: what the model is told, who may call it, whether it may run twice."""
 
 import hashlib
 import json
@@ -45,7 +45,7 @@ class ToolDefinition:
 
     Raises:
         ConfigError: no provider accepts the name, the parameters are not a JSON Schema of an
-            object, or there are no callers.
+            object, there are no callers, or `retry` is neither `always` nor `never`.
     """
 
     name: str = attrs.field()
@@ -63,6 +63,10 @@ class ToolDefinition:
     names of MCP, `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint` and `title`.
     A claim, not a guarantee: rely on it only if you trust the author.
     https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations (2026-11)"""
+
+    retry: str = attrs.field(default="always", kw_only=True)
+    """What a durable run does with a call whose result was lost when its process died. `always`
+    makes the call again. `never` does not: the model reads that the outcome is unknown."""
 
     @name.validator
     def _check_name(self, _: object, name: object) -> None:
@@ -101,6 +105,12 @@ class ToolDefinition:
                 f"one caller or more, such as {DIRECT!r} for the model itself",
                 "to withhold a tool from everybody, do not register it",
             )
+
+    @retry.validator
+    def _check_retry(self, _: object, retry: object) -> None:
+        if retry not in ("always", "never"):
+            remedy = "write never for a tool that must not act twice"
+            raise ConfigError("ToolDefinition.retry", retry, "always or never", remedy)
 
     @property
     def schema_hash(self) -> str:

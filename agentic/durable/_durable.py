@@ -1,9 +1,10 @@
 """Wrappers that make each decision, each tool call and each summary one recorded step."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import attrs
 
@@ -11,14 +12,16 @@ from agentic._clock import use_clock
 from agentic._lazy import asyncio
 from agentic._validate import seconds, whole
 from agentic.durable import _records
-from agentic.errors import IncompleteReply
+from agentic.errors import ConfigError, IncompleteReply
 from agentic.history import OutputStore
 from agentic.loop import Decider, Decision, Executor, Input
 from agentic.loop._calls import describe_error
 from agentic.messages import Message, ToolCall, ToolError, ToolResult
-from agentic.tools import ToolDefinition
+from agentic.tools import Approval, Approver, RequireApproval, ToolDefinition
 
 __all__ = ["Durable", "Steps"]
+
+_T = TypeVar("_T")
 
 
 class Steps(Protocol):
@@ -28,10 +31,19 @@ class Steps(Protocol):
         """Return what `await function(*args)` returned: JSON data, which is recorded.
 
         If the run is replayed, return the record of this step without calling the function. Steps
-        are told apart by their order in the run. The function never raises an Exception: failures
-        are outcomes.
+        are told apart by the order in which they are called, before they wait for anything. The
+        function never raises an Exception: failures are outcomes. It may wait for a person, so the
+        engine must not limit its time, and for another step that was called before it, so the
+        engine must run steps side by side.
         """
         ...
+
+
+_LOST = ToolError(
+    "the process that ran this call ended before its result was recorded. It is not run again. "
+    "Whether it took effect is unknown: look before you call again",
+    "interrupted",
+)
 
 
 class _Summarizes(Protocol):
@@ -80,13 +92,28 @@ class Durable:
         kind = _StreamingDecider if callable(getattr(decider, "stream", None)) else _Decider
         return kind(self, decider)
 
-    def executor(self, executor: Executor) -> Executor:
+    def executor(self, executor: Executor) -> "_Executor":
         """Return an executor whose calls are steps, and so is the list of tools.
 
         A call runs at least once: if the process dies between the end of a call and its record, the
-        call is made again.
+        call is made again. A call of a tool with `retry="never"` runs at most once: an intent is
+        recorded before it, and if its result is lost, the model reads that the outcome is unknown.
+
+        A `RequireApproval` is asked outside the tool's timeout, so wrap it as it is: as
+        `durable.executor(RequireApproval(executor, durable.approver(approver)))`.
         """
+        if isinstance(executor, RequireApproval):
+            return _Executor(self, executor.executor, executor)
         return _Executor(self, executor)
+
+    def approver(self, approver: Approver) -> Approver:
+        """Return an approver whose answers are steps: after a restart, nobody is asked again.
+
+        Nobody is asked again about an answered call, that is: an open question is put anew. An
+        approver that waits for a message of the engine, which the engine records itself, needs no
+        wrapping.
+        """
+        return _Approver(self, approver)
 
     def compactor(self, compactor: _Summarizes) -> "_Compactor":
         """Return a compactor whose summaries are steps."""
@@ -155,35 +182,120 @@ class _StreamingDecider(_Decider):
 
 
 @attrs.frozen
+class _Approver:
+    durable: Durable
+    inner: Approver
+
+    async def approve(self, call: ToolCall, tool: ToolDefinition, /) -> Approval:
+        """Ask in a step, which lasts until there is an answer."""
+        outcome = await self.durable.record(f"approve {call.name}", self._approve, call, tool)
+        return _records.decode_approval(outcome)
+
+    async def _approve(self, call: ToolCall, tool: ToolDefinition) -> dict[str, Any]:
+        return _records.encode_approval(await self.inner.approve(call, tool))
+
+
+@attrs.define(eq=False)
 class _Executor:
+    """Runs each call as one step; its approval and its intent are steps of their own before it.
+
+    All of them are called at once, in the order of the calls: the engine tells steps apart by their
+    order, and must find the same one in a replay, whoever answers first.
+    """
+
     durable: Durable
     inner: Executor
+    approval: RequireApproval | None = None
+    _tools: dict[str, ToolDefinition] = attrs.field(init=False, factory=dict)
+    """The tools of the latest listing."""
+    _asks: frozenset[str] = attrs.field(init=False, default=frozenset())
+    """The tools whose calls need approval."""
+    _never: frozenset[str] = attrs.field(init=False, default=frozenset())
+    """The tools with `retry="never"`."""
+    _tokens: set[str] = attrs.field(init=False, factory=set)
+    """Of the intents that were drawn here, and not in an earlier attempt or another process."""
 
     async def list_tools(self) -> Sequence[ToolDefinition]:
         """Return the tools that the run was offered when it first came here."""
         live = {tool.name: tool for tool in await self.inner.list_tools()}
 
-        async def names() -> dict[str, Any]:
-            return {"tools": list(live)}
+        async def listing() -> dict[str, Any]:
+            asks = [] if self.approval is None else filter(self.approval.needs, live.values())
+            never = [tool.name for tool in live.values() if tool.retry == "never"]
+            return {"tools": list(live), "ask": [tool.name for tool in asks], "never": never}
 
-        outcome = await self.durable.record("list_tools", names)
-        return [live.get(name) or ToolDefinition(name) for name in outcome["tools"]]
+        outcome = await self.durable.record("list_tools", listing)
+        self._tools = {name: live.get(name) or ToolDefinition(name) for name in outcome["tools"]}
+        # From the record: other steps than those of the first attempt would not fit its log.
+        self._asks = frozenset(outcome.get("ask", ()))
+        self._never = frozenset(outcome.get("never", ()))
+        if self._asks and self.approval is None:
+            raise ConfigError(
+                "executor",
+                self.inner,
+                "a RequireApproval, as it was when the run was started",
+                "wrap it as it was: its calls must not run without approval",
+            )
+        return list(self._tools.values())
 
     async def execute(self, call: ToolCall, /) -> ToolResult:
         """Run the call in a step."""
-        outcome = await self.durable.record(f"tool {call.name}", self._execute, call)
+        if call.name not in self._tools:
+            await self.list_tools()
+        approval = self.approval if call.name in self._asks else None
+        asked = None if approval is None else _start(approval.ask(call, self._tools[call.name]))
+        intent = _start(self._intend(call, asked)) if call.name in self._never else None
+        try:
+            if asked is not None or intent is not None:
+                await asyncio.sleep(0)  # they are called first, as they are done first
+            name = f"tool {call.name}"
+            outcome = await self.durable.record(name, self._execute, call, asked, intent)
+        finally:
+            for task in (asked, intent):
+                if task is not None:
+                    task.cancel()
         result = _records.decode_result(outcome)
         ref, outputs = outcome.get("output_ref"), self.durable.outputs
         if ref is None or outputs is None:
             return result
         return attrs.evolve(result, output=await outputs.get(ref))
 
-    async def _execute(self, call: ToolCall) -> dict[str, Any]:
+    async def _intend(self, call: ToolCall, asked: "asyncio.Task[ToolError | None] | None") -> str:
+        """Record that the call will run, and return the token of the attempt that recorded it."""
+        outcome = await self.durable.record(f"intend {call.name}", self._draw_token, asked)
+        return str(outcome["token"])
+
+    async def _draw_token(self, asked: "asyncio.Task[ToolError | None] | None") -> dict[str, Any]:
+        # Not before the answer, which may take days: until then it is known that nothing was done.
+        if asked is not None and await asked is not None:
+            return {"token": ""}
+        token = os.urandom(16).hex()
+        self._tokens.add(token)
+        return {"token": token}
+
+    async def _execute(
+        self,
+        call: ToolCall,
+        asked: "asyncio.Task[ToolError | None] | None",
+        intent: "asyncio.Task[str] | None",
+    ) -> dict[str, Any]:
+        refusal = None if asked is None else await asked
+        if refusal is None and intent is not None:
+            refusal = self._claim(await intent)
+        if refusal is not None:
+            return _records.encode_result(ToolResult(call.id, call.name, error=refusal))
         result = await self._bounded(call)
         outputs = self.durable.outputs
         if outputs is None or len(result.output.encode()) <= self.durable.inline_bytes:
             return _records.encode_result(result)
         return _records.encode_result(result, await outputs.put(result.output))
+
+    def _claim(self, token: str) -> ToolError | None:
+        """Allow one run for an intent of this attempt, and none for an earlier attempt's."""
+        if token not in self._tokens:
+            return _LOST
+        self._tokens.remove(token)
+        return None
 
     async def _bounded(self, call: ToolCall) -> ToolResult:
         allowed = self.durable.tool_timeout_seconds
@@ -196,6 +308,13 @@ class _Executor:
                 return ToolResult(call.id, call.name, error=failure)
         told = f"it took longer than {allowed} s and was stopped. Whether it took effect is unknown"
         return ToolResult(call.id, call.name, error=ToolError(told, "timeout"))
+
+
+def _start(work: Coroutine[Any, Any, _T]) -> "asyncio.Task[_T]":
+    task = asyncio.create_task(work)
+    # Where the result of the call is on record, nobody may ask what became of this.
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task
 
 
 @attrs.frozen

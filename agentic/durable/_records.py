@@ -21,12 +21,15 @@ from agentic.errors import (
 )
 from agentic.loop import Decision
 from agentic.messages import Message, SummaryText, ToolResult, from_plain, to_plain
+from agentic.tools import Approval
 
 __all__ = [
     "StepFailed",
+    "decode_approval",
     "decode_decision",
     "decode_result",
     "decode_summary",
+    "encode_approval",
     "encode_decision",
     "encode_error",
     "encode_result",
@@ -144,6 +147,16 @@ def decode_result(outcome: Mapping[str, Any]) -> ToolResult:
     """Return the result in an outcome, as far as the record has it."""
     message = from_plain({"v": 1, "role": "tool", "tool_results": [outcome["result"]]})
     return message.tool_results[0]
+
+
+def encode_approval(approval: Approval) -> dict[str, Any]:
+    """Return the outcome of asking for approval."""
+    return {"allowed": approval.allowed, "reason": approval.reason}
+
+
+def decode_approval(outcome: Mapping[str, Any]) -> Approval:
+    """Return the answer in an outcome."""
+    return Approval(outcome["allowed"], outcome["reason"])
 
 
 def encode_summary(text: str) -> dict[str, Any]:

@@ -30,6 +30,10 @@ class RunningCall:
     run_id: str
     sender: object
     """The Runner."""
+    key: str = ""
+    """The call's idempotency key, 32 hexadecimal digits: derived from the run's id, the turn and
+    the index of the call, so it is the same when the run is replayed. Another service that is given
+    the key can tell a repeated call from a new one."""
     _clock: Callable[[bool], AbstractContextManager[None]] = attrs.field(
         default=_keep_running, eq=False, repr=False
     )

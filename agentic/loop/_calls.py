@@ -16,7 +16,7 @@ from agentic.loop._conversation import EventSender
 from agentic.loop._limits import LimitWatch, Stopwatch
 from agentic.messages import ToolCall, ToolError, ToolResult
 
-__all__ = ["CallOutcome", "ToolBatch", "describe_error", "make_unique", "refuse"]
+__all__ = ["CallOutcome", "ToolBatch", "call_key", "describe_error", "make_unique", "refuse"]
 
 _log = logging.getLogger(__name__)
 
@@ -62,17 +62,22 @@ def make_unique(
         fresh = call
         # Some servers send no id, and some the same one in every reply.
         if not call.id or call.id in used:
-            place = f"{run_id}/{turn}/{index}"
-            made = (_call_id(place if n == 0 else f"{place}/{n}") for n in count())
+            # OpenAI accepts at most 40 characters.
+            made = (f"call_{call_key(run_id, turn, index, n)}" for n in count())
             fresh = attrs.evolve(call, id=next(call_id for call_id in made if call_id not in used))
         used.add(fresh.id)
         unique.append(fresh)
     return tuple(unique)
 
 
-def _call_id(place: str) -> str:
-    # OpenAI accepts at most 40 characters.
-    return f"call_{hashlib.sha256(place.encode()).hexdigest()[:32]}"
+def call_key(run_id: str, turn: int, index: int, number: int = 0) -> str:
+    """Return 32 hexadecimal digits that stand for one call of a run.
+
+    >>> call_key("run-1", 1, 1)
+    '4247dda74d6e21ee2984fb3a09121fb6'
+    """
+    place = f"{run_id}/{turn}/{index}" + (f"/{number}" if number else "")
+    return hashlib.sha256(place.encode()).hexdigest()[:32]
 
 
 def refuse(calls: Iterable[ToolCall], reason: str, *, announced: int = 0) -> list[CallOutcome]:
@@ -92,6 +97,7 @@ class _Execution:
     """A call that is being run."""
 
     call: ToolCall
+    key: str
     stopwatch: Stopwatch = attrs.field(init=False, factory=Stopwatch)
     """Measures the tool, without the waiting for a person."""
     pauses: list[bool] = attrs.field(init=False, factory=list)
@@ -126,6 +132,8 @@ class ToolBatch:
     """The calls of one turn, run concurrently."""
 
     calls: Sequence[ToolCall]
+    keys: Sequence[str]
+    """The idempotency keys of the calls."""
     event_sender: EventSender
     watch: LimitWatch
     """The limits of the run. Its stopwatch is paused while every open call waits for a person."""
@@ -147,7 +155,7 @@ class ToolBatch:
     def start(self, executor: Executor, offered: Collection[str]) -> None:
         """Start all calls; a call to a tool that was not offered never reaches the executor."""
         self._loop, self._changed = asyncio.get_running_loop(), asyncio.Event()
-        for execution in [_Execution(call) for call in self.calls]:
+        for execution in map(_Execution, self.calls, self.keys):
             execution.task = asyncio.create_task(self._execute(executor, execution, offered))
             execution.task.add_done_callback(functools.partial(self._note_end, execution))
             self._executions.append(execution)
@@ -240,6 +248,7 @@ class ToolBatch:
             call=call,
             run_id=sender.run_id,
             sender=sender.sender,
+            key=execution.key,
             clock=lambda started: self._paused(execution, started=started),
         )
         try:

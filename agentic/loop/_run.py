@@ -1,5 +1,7 @@
 """One run, from the user's message to the final reply."""
 
+import hashlib
+import json
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,7 +15,7 @@ from agentic._lazy import asyncio
 from agentic._protocols import Executor
 from agentic._tool_definition import ToolDefinition
 from agentic.errors import ContextOverflow
-from agentic.loop._calls import CallOutcome, ToolBatch, make_unique, refuse
+from agentic.loop._calls import CallOutcome, ToolBatch, call_key, make_unique, refuse
 from agentic.loop._conversation import (
     EventSender,
     RunContext,
@@ -25,7 +27,7 @@ from agentic.loop._limits import LimitWatch, RunLimit, RunLimits, limit_text
 from agentic.loop._model_connection import ModelConnection
 from agentic.loop._protocols import Result
 from agentic.loop._truncation import Shortened, keep_whole, shorten
-from agentic.messages import Message
+from agentic.messages import Message, to_plain
 from agentic.usage import StopReason, Usage, normalize
 
 __all__ = ["Run", "Setup"]
@@ -94,7 +96,13 @@ class Run:
     """Messages that enter before the next decision."""
     is_over: bool = attrs.field(init=False, default=False)
     """Whether no further decision will be made, so that no message can enter."""
+    origin: str = attrs.field(init=False)
+    """What ids and keys are derived from, with the turn and the index of a call."""
     watch: LimitWatch = attrs.field(init=False)
+
+    @origin.default
+    def _start_origin(self) -> str:
+        return self.event_sender.run_id
 
     @watch.default
     def _start_watch(self) -> LimitWatch:
@@ -119,6 +127,8 @@ class Run:
         if self.resumes:
             await self.conversation.open(self.given)
             self.user_message = find_unfinished_request(self.conversation.history)
+            # Turns count from 1 again, and the former run may have had the same id.
+            self.origin += f"/{_digest(self.conversation.history[-1])}"
         await self.event_sender.send(
             events.agent_start,
             events.AgentStart,
@@ -237,8 +247,7 @@ class Run:
         )
 
     def _reply(self, decision: Decision) -> Message:
-        run_id = self.event_sender.run_id
-        calls = make_unique(decision.tool_calls, self.used_ids, run_id, self.turn)
+        calls = make_unique(decision.tool_calls, self.used_ids, self.origin, self.turn)
         return Message(
             "assistant",
             decision.reply,
@@ -253,7 +262,8 @@ class Run:
     async def _settle(self, reply: Message) -> list[CallOutcome]:
         """Store the reply and then a result for each of its calls, whatever happens."""
         calls, refusal = reply.tool_calls, self._refusal()
-        batch = ToolBatch(calls, self.event_sender, self.watch)
+        keys = [call_key(self.origin, self.turn, index) for index in range(len(calls))]
+        batch = ToolBatch(calls, keys, self.event_sender, self.watch)
         answers: list[CallOutcome] = []
         try:
             await self.conversation.append(reply, started=True)
@@ -366,6 +376,11 @@ class Run:
     def _limit(self) -> RunLimit | None:
         """The limit that ended the run: a reply may also end it as a limit is reached."""
         return self.limit if self.exhausted else None
+
+
+def _digest(message: Message) -> str:
+    plain = json.dumps(to_plain(message), sort_keys=True)
+    return hashlib.sha256(plain.encode()).hexdigest()
 
 
 def _user_message(text: str) -> Message:

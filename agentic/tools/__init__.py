@@ -14,6 +14,7 @@ from agentic.tools._compose import AllowlistPolicy as AllowlistPolicy
 from agentic.tools._compose import AnyPolicy as AnyPolicy
 from agentic.tools._compose import CompositeExecutor, FilteredExecutor
 from agentic.tools._compose import ToolPolicy as ToolPolicy
+from agentic.tools._function import CallKey as CallKey
 from agentic.tools._function import FunctionTool as FunctionTool
 from agentic.tools._function import tool
 from agentic.tools._registry import Registry, Tool

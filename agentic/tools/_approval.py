@@ -114,14 +114,14 @@ class RequireApproval:
         elif not self.needs(tool):
             return await self.executor.execute(call)
         else:
-            found = await self._ask(call, tool)
+            found = await self.ask(call, tool)
             if found is None:
                 return await self.executor.execute(call)
             refusal = found
         return ToolResult(call.id, call.name, error=refusal)
 
-    async def _ask(self, call: ToolCall, tool: ToolDefinition) -> ToolError | None:
-        """Return why a call may not run; None if it may."""
+    async def ask(self, call: ToolCall, tool: ToolDefinition, /) -> ToolError | None:
+        """Ask about a call, whether it needs it or not. Return why it may not run, or None."""
         running = events.current_call()
         pause = contextlib.nullcontext() if running is None else running.pause(started=False)
         try:

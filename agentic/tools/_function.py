@@ -9,13 +9,25 @@ import contextlib
 import contextvars
 import functools
 import inspect
+import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 from weakref import WeakKeyDictionary
 
 import attrs
 
+from agentic import events
 from agentic._lazy import asyncio
 from agentic._tool_definition import DIRECT, ToolDefinition
 from agentic.errors import ConfigError
@@ -25,7 +37,13 @@ from agentic.tools import _refusal
 if TYPE_CHECKING:
     from agentic.tools._signature import Signature
 
-__all__ = ["FunctionTool", "tool"]
+__all__ = ["KEY", "CallKey", "FunctionTool", "tool"]
+
+KEY = object()
+"""Marks the annotation `CallKey`."""
+CallKey: TypeAlias = Annotated[str, KEY]
+"""The annotation of a parameter that receives the idempotency key of the call, which the model does
+not see: `RunningCall.key`, or 32 random hexadecimal digits outside a Runner."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -54,6 +72,7 @@ class FunctionTool(Generic[P, R]):
             bound = self._signature.bind(arguments)
         except _refusal.InvalidArguments as misfit:
             return _refusal.bad_arguments(self.definition.name, misfit.args)
+        bound |= {name: _current_key() for name in self._signature.key_names}
         value = await _call(self.function, bound)
         # msgspec would make a dict of a record, and a copy of a text.
         if isinstance(value, str | Media | ToolResult | ToolError):
@@ -73,6 +92,7 @@ def tool(
     description: str | None = None,
     allowed_callers: Iterable[str] = (DIRECT,),
     annotations: Mapping[str, Any] = _NONE,
+    retry: Literal["always", "never"] = "always",
 ) -> FunctionTool[P, R]: ...
 
 
@@ -83,6 +103,7 @@ def tool(
     description: str | None = None,
     allowed_callers: Iterable[str] = (DIRECT,),
     annotations: Mapping[str, Any] = _NONE,
+    retry: Literal["always", "never"] = "always",
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 
 
@@ -94,12 +115,14 @@ def tool(
     description: str | None = None,
     allowed_callers: Iterable[str] = (DIRECT,),
     annotations: Mapping[str, Any] = _NONE,
+    retry: Literal["always", "never"] = "always",
 ) -> Any:
     """Make a tool from a function or a bound method, as a decorator or by a call.
 
     The description of a parameter comes from `Annotated[..., msgspec.Meta(description=...)]`, or
     else from the Args section of the docstring. The function may return whatever `Tool.run` may,
-    and anything else that msgspec can convert to JSON.
+    and anything else that msgspec can convert to JSON. A parameter of type `CallKey` receives the
+    idempotency key of the call, and the model does not see it.
 
     >>> @tool
     ... def find(pattern: str, limit: int = 10) -> list[str]:
@@ -116,6 +139,7 @@ def tool(
         description: What the model is told; by default the docstring up to its first section.
         allowed_callers: See `ToolDefinition`.
         annotations: See `ToolDefinition`; `{"readOnlyHint": True}` says that it changes nothing.
+        retry: See `ToolDefinition`.
 
     Raises:
         ConfigError: `function` is not a function, or JSON cannot supply its parameters.
@@ -128,6 +152,7 @@ def tool(
             description=description,
             allowed_callers=allowed_callers,
             annotations=annotations,
+            retry=retry,
         )
     _check_function(function)
     signature = _read_signature(function)
@@ -137,6 +162,7 @@ def tool(
         signature.schema,
         allowed_callers=allowed_callers,
         annotations=annotations,
+        retry=retry,
     )
     return FunctionTool(definition, function, signature)
 
@@ -163,6 +189,11 @@ def _read_signature(function: Callable[..., Any]) -> "Signature":
             "agentic.tools.tool needs msgspec: pip install 'agentic-weave[tools]'"
         ) from absent
     return read_signature(function)
+
+
+def _current_key() -> str:
+    running = events.current_call()
+    return (running.key if running else "") or os.urandom(16).hex()
 
 
 async def _call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> object:

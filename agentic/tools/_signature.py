@@ -26,6 +26,7 @@ import msgspec
 
 from agentic.errors import ConfigError
 from agentic.tools import _refusal
+from agentic.tools._function import KEY
 from agentic.tools._refusal import InvalidArguments
 
 __all__ = ["Signature", "read_signature", "to_plain"]
@@ -80,6 +81,8 @@ class Signature:
     schema: Mapping[str, Any]
     description: str
     """The text of the docstring before its sections."""
+    key_names: tuple[str, ...] = ()
+    """The parameters that receive the idempotency key of the call."""
 
     def bind(self, arguments: Mapping[str, object]) -> dict[str, Any]:
         """Convert a JSON object to keyword arguments; absent ones are left to their defaults.
@@ -120,7 +123,9 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     Raises:
         ConfigError: a JSON object cannot supply a parameter, or JSON cannot express its type.
     """
-    found = [_resolved(function, parameter) for parameter in _named_parameters(function)]
+    named = _named_parameters(function)
+    key_names = tuple([each.name for each in named if _is_key(function, each)])
+    found = [_resolved(function, each) for each in named if each.name not in key_names]
     schemas, definitions = _make_schemas([parameter.annotation for parameter in found])
     docstring = inspect.getdoc(function) or ""
     described = _describe_arguments(docstring)
@@ -138,7 +143,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         for parameter in found
     )
     schema = _object(parameters, properties, definitions)
-    return Signature(parameters, schema, _describe_function(docstring))
+    return Signature(parameters, schema, _describe_function(docstring), key_names)
 
 
 def _named_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -157,6 +162,12 @@ def _named_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
                 "name each argument, or take one list or dict",
             )
     return found
+
+
+def _is_key(function: Callable[..., Any], parameter: inspect.Parameter) -> bool:
+    if parameter.annotation is parameter.empty:
+        return False
+    return KEY in getattr(_evaluated(function, parameter), "__metadata__", ())
 
 
 def _resolved(function: Callable[..., Any], parameter: inspect.Parameter) -> inspect.Parameter:

@@ -46,8 +46,12 @@ class Attempt:
             result = await function(*args)
             engine.names.append(name)
             self._die(when=engine.dies_at == step)
-            engine.log[step] = json.dumps(result)
+            engine.log.setdefault(step, json.dumps(result))  # the first record counts
         return json.loads(engine.log[step])
+
+    def die(self) -> None:
+        """End the process here."""
+        self._die(when=True)
 
     def _die(self, *, when: bool) -> None:
         """Let nothing of this attempt be done or recorded any more."""

@@ -50,6 +50,7 @@ def test_options_replace_what_the_function_says() -> None:
         "parameters": None,
         "allowed_callers": ("programmatic",),
         "annotations": {},
+        "retry": "always",
     }
 
 

@@ -157,6 +157,7 @@ PROMISED: tuple[object, ...] = (
     tools.AllowlistPolicy,
     tools.Approval,
     tools.Approver,
+    tools.CallKey,
     tools.CompositeExecutor,
     tools.FilteredExecutor,
     tools.Registry,
