@@ -21,6 +21,7 @@ __all__ = [
     "score",
     "seconds",
     "share",
+    "suggest",
     "whole",
 ]
 
@@ -43,6 +44,18 @@ def must_be(kind: type[Any], *, optional: bool = False, remedy: str = "") -> _Va
         raise ConfigError(f"{type(record).__name__}.{attribute.name}", value, allowed, remedy)
 
     return check
+
+
+def suggest(given: object, known: Iterable[str], otherwise: str = "") -> str:
+    """Return a remedy that names the most similar known word, if there is one.
+
+    >>> suggest("sumarization", ["truncation", "summarization"])
+    "did you mean 'summarization'?"
+    """
+    import difflib  # noqa: PLC0415  only an error needs it
+
+    near = difflib.get_close_matches(str(given)[:_LONGEST_NAME], list(known), 1)
+    return f"did you mean {near[0]!r}?" if near else otherwise
 
 
 def whole(least: int, *, optional: bool = False, remedy: str = "") -> _Validator:

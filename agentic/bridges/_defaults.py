@@ -1,6 +1,7 @@
 """What a bridge uses where its caller gave nothing: the policy of a window, a counter, a digest."""
 
 from agentic import limits, tokens
+from agentic._validate import suggest
 from agentic.context.budget import Policy
 from agentic.context.compactors import Digest
 from agentic.errors import ConfigError
@@ -33,7 +34,7 @@ def policy_for(window: Policy | int | str) -> Policy:
             "window",
             window,
             "a model whose context window is known",
-            "pass the window in tokens instead, such as 128_000",
+            suggest(window, limits.CONTEXT_LIMITS, "pass the window in tokens, such as 128_000"),
         )
     return Policy(known.context_window)
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import attrs
 
 from agentic import events
-from agentic._validate import must_be, must_count, whole
+from agentic._validate import must_be, must_count, suggest, whole
 from agentic.context.budget import (
     Backoff,
     Compaction,
@@ -145,7 +145,8 @@ class ContextConfig:
     @strategy.validator
     def _check_strategy(self, _: object, value: object) -> None:
         if value not in _CHOICES:
-            raise ConfigError("strategy", value, f"one of {', '.join(_CHOICES)}")
+            allowed = f"one of {', '.join(_CHOICES)}"
+            raise ConfigError("strategy", value, allowed, suggest(value, _CHOICES))
 
     @token_counter.validator
     def _check_counter(self, _: object, value: object) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from agentic._validate import suggest
 from agentic.bridges._defaults import counter_for, digest_for, policy_for
 from agentic.bridges.dicts._items import ItemReader, SystemSummary
 from agentic.bridges.dicts._requests import FORMS, Opened, RequestForm, describe_tools
@@ -76,7 +77,8 @@ class Conversation:
     def _check_wire(self, _: object, wire: object) -> None:
         if getattr(wire, "NAME", None) not in FORMS:
             names = ", ".join(sorted(FORMS))
-            raise ConfigError("wire", wire, f"an adapter: {names}", "import it from providers")
+            remedy = suggest(wire, FORMS, "import it from providers")
+            raise ConfigError("wire", wire, f"an adapter: {names}", remedy)
 
     def __attrs_post_init__(self) -> None:
         name = self.wire.NAME
