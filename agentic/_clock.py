@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
-__all__ = ["now", "use_clock"]
+__all__ = ["is_replayable", "now", "use_clock"]
 
 _clock: ContextVar[Callable[[], datetime] | None] = ContextVar("clock", default=None)
 
@@ -14,6 +14,15 @@ def now() -> datetime:
     """Return the current time, in UTC, by the clock in use."""
     clock = _clock.get()
     return datetime.now(UTC) if clock is None else clock()
+
+
+def is_replayable() -> bool:
+    """Return whether an engine records this run, so that its history must not depend on chance.
+
+    >>> is_replayable()
+    False
+    """
+    return _clock.get() is not None
 
 
 @contextlib.contextmanager

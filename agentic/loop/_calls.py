@@ -4,6 +4,7 @@ import contextlib
 import functools
 import hashlib
 import logging
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import count
 
@@ -104,6 +105,9 @@ class _Execution:
     """For each pause that the call is in, whether it may have taken effect before."""
     task: "asyncio.Task[ToolResult]" = attrs.field(init=False)
     outcome: CallOutcome | None = attrs.field(init=False, default=None)
+    ended_at: float = attrs.field(init=False, default=0.0)
+    """When it ended, by the monotonic clock."""
+    was_returned: bool = attrs.field(init=False, default=False)
 
     def end(self, unfinished: ToolError) -> CallOutcome:
         """Return the outcome; a call without a result is stopped, and fails with `unfinished`.
@@ -115,6 +119,7 @@ class _Execution:
             result = self._result(unfinished if all(self.pauses) else _NOT_STARTED)
             self.task.cancel()
             self.outcome = CallOutcome(self.call, result, self.stopwatch.seconds)
+            self.ended_at = time.monotonic()
         return self.outcome
 
     def _result(self, unfinished: ToolError) -> ToolResult:
@@ -160,22 +165,33 @@ class ToolBatch:
             execution.task.add_done_callback(functools.partial(self._note_end, execution))
             self._executions.append(execution)
 
-    async def wait(self, timeout_seconds: float | None) -> None:
-        """Wait until all calls have ended, or have been stopped because their time was over.
+    async def wait(
+        self, timeout_seconds: float | None, gather_seconds: float | None = None
+    ) -> list[CallOutcome]:
+        """Wait for calls to end, and return their outcomes in the order of the calls.
 
-        Each call may take `timeout_seconds`, and all of them what is left of the run.
+        Each call may take `timeout_seconds`, and all of them what is left of the run. Those whose
+        time is over are stopped. Return as soon as all calls have ended, or `gather_seconds` after
+        the first of them. Outcomes that were returned before are left out; an empty list means that
+        there are no more.
         """
         try:
             while opened := self._open():
+                left = self._gather_left(gather_seconds)
+                if left == 0:
+                    break
                 self._set_clock(opened)
-                timeout = self._time_left(opened, timeout_seconds)
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(timeout):
+                    async with asyncio.timeout(self._time_left(opened, timeout_seconds, left)):
                         await self._changed.wait()
                 self._changed.clear()
                 self._end_calls(timeout_seconds)
         finally:
             self._pause.close()
+        fresh = [each for each in self._executions if each.outcome and not each.was_returned]
+        for each in fresh:
+            each.was_returned = True
+        return [each.outcome for each in fresh if each.outcome is not None]
 
     def collect(self) -> list[CallOutcome]:
         """Stop the calls that are still running, and return the outcomes in the order of the calls.
@@ -196,10 +212,21 @@ class ToolBatch:
             if self._outer is not None:
                 self._pause.enter_context(self._outer.pause())
 
-    def _time_left(self, opened: list[_Execution], allowed: float | None) -> float | None:
-        """Return the seconds until the next call must be stopped; None if none must be."""
+    def _gather_left(self, gather_seconds: float | None) -> float | None:
+        """Return how long the results that are there may wait for others; None without limit."""
+        fresh = [e.ended_at for e in self._executions if e.outcome and not e.was_returned]
+        if gather_seconds is None or not fresh:
+            return None
+        return max(0.0, min(fresh) + gather_seconds - time.monotonic())
+
+    def _time_left(
+        self, opened: list[_Execution], allowed: float | None, gather_left: float | None
+    ) -> float | None:
+        """Return the seconds until something is due; None if nothing is."""
         running = [each for each in opened if not each.pauses]
         left = [] if allowed is None else [allowed - each.stopwatch.seconds for each in running]
+        if gather_left is not None:
+            left.append(gather_left)
         if running and self.watch.seconds_left is not None:
             left.append(self.watch.seconds_left)
         return max(0.0, min(left)) if left else None

@@ -81,6 +81,10 @@ class StoredHistory:
         if self._revision is not None and self._revision != await self._find_revision():
             await self._load()
 
+    def ends_with(self, message: Message, more: int) -> bool:
+        """Return whether `message` is in the history, with `more` messages after it."""
+        return len(self.history) > more and self.history[-1 - more] is message
+
     async def append(self, message: Message, *, started: bool = False) -> None:
         """Append a message. `started` means that `message_start` was already sent for it.
 

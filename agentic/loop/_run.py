@@ -4,12 +4,12 @@ import hashlib
 import json
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 import attrs
 
-from agentic import events, truncate
-from agentic._clock import now
+from agentic import events
+from agentic._clock import is_replayable, now
 from agentic._decision import Decision, Input
 from agentic._lazy import asyncio
 from agentic._protocols import Executor
@@ -21,12 +21,11 @@ from agentic.loop._conversation import (
     RunContext,
     StoredHistory,
     find_unfinished_request,
-    shield,
 )
 from agentic.loop._limits import LimitWatch, RunLimit, RunLimits, limit_text
 from agentic.loop._model_connection import ModelConnection
 from agentic.loop._protocols import Result
-from agentic.loop._truncation import Shortened, keep_whole, shorten
+from agentic.loop._turn_results import OutputLimits, TurnResults
 from agentic.messages import Message, to_plain
 from agentic.usage import StopReason, Usage, normalize
 
@@ -34,6 +33,9 @@ __all__ = ["Run", "Setup"]
 
 _log = logging.getLogger(__name__)
 
+_GATHER_SECONDS = 0.1
+"""How long a result waits for others of its turn before it is stored. Most turns end sooner, and
+then have one message of results, in the order of the calls. A kill loses no more than this."""
 _CANCELLED_BEFORE = "the run was cancelled, so this call was not run"
 _CUT_OFF = (
     "the reply was cut off before it was complete, so this call was not run: call it again, with "
@@ -53,14 +55,11 @@ class Setup:
     model: ModelConnection
     executor: Executor | None
     system_prompt: str
-    truncation: truncate.Options | None
-    output_bytes: int | None
-    """The most bytes that the outputs of a turn may take together; None for no limit."""
+    output_limits: OutputLimits
     max_turns: int
     limits: RunLimits
     tool_timeout_seconds: float | None
-    put_output: Callable[[str], Awaitable[str]] | None
-    """Stores the whole of an output that was cut, and returns a reference to it."""
+    has_store: bool
 
 
 @attrs.define(eq=False)
@@ -264,24 +263,35 @@ class Run:
         calls, refusal = reply.tool_calls, self._refusal()
         keys = [call_key(self.origin, self.turn, index) for index in range(len(calls))]
         batch = ToolBatch(calls, keys, self.event_sender, self.watch)
-        answers: list[CallOutcome] = []
+        results = TurnResults(self.conversation, self.setup.output_limits, calls)
         try:
             await self.conversation.append(reply, started=True)
             if calls and self.setup.executor is not None and not refusal:
                 await self._start(batch, self.setup.executor)
-                await batch.wait(self.setup.tool_timeout_seconds)
+                while ended := await batch.wait(
+                    self.setup.tool_timeout_seconds, self._gather_seconds
+                ):
+                    await results.store(ended)
         finally:
             # Where the reply itself was not stored there is nothing to answer, and the error goes
             # on. Otherwise every call gets a result, or no provider would accept this history
             # again.
-            if calls and self.conversation.history[-1] is reply:
+            if calls and self.conversation.ends_with(reply, results.number_of_messages):
                 refusal = refusal or _CANCELLED_BEFORE
-                answers = await self._store(
+                await results.store(
                     batch.collect()
                     if batch.began
                     else refuse(calls, refusal, announced=batch.announced)
                 )
-        return answers
+        return results.outcomes
+
+    @property
+    def _gather_seconds(self) -> float | None:
+        """How long a result may wait for others before it is stored; None for all of them."""
+        # An engine keeps the result of each call by itself, and a replay must store the same
+        # messages, whichever call ends first.
+        is_kept = self.setup.has_store and not is_replayable()
+        return _GATHER_SECONDS if is_kept else None
 
     def _refusal(self) -> str:
         """Return why no call of this turn may run; empty if they may."""
@@ -303,48 +313,6 @@ class Run:
                 events.tool_execution_start, events.ToolExecutionStart, call=call
             )
         batch.start(executor, [tool.name for tool in self.tools])
-
-    async def _store(self, answers: list[CallOutcome]) -> list[CallOutcome]:
-        """Store the results, cut to their limits, and report them."""
-        given = [answer.result for answer in answers]
-        shortened = shorten(given, self.setup.truncation, self.setup.output_bytes)
-        cancelled = None
-        if self.setup.put_output is not None:
-            # Done before the message is stored, so that no reference points to something missing,
-            # and shielded, so that a cancellation leaves no call without a result.
-            cancelled = await shield(keep_whole(shortened, self.setup.put_output))
-        answers = [
-            attrs.evolve(answer, result=one.result)
-            for answer, one in zip(answers, shortened, strict=True)
-        ]
-        results = [answer.result for answer in answers]
-        message = Message("tool", tool_results=results, timestamp=now())
-        try:
-            await self.conversation.append(message)
-        finally:
-            if self.conversation.history[-1] is message:
-                await self._tell(answers, shortened)
-        if cancelled is not None:
-            raise cancelled
-        return answers
-
-    async def _tell(self, answers: list[CallOutcome], shortened: list[Shortened]) -> None:
-        for answer, one in zip(answers, shortened, strict=True):
-            if one.truncation:
-                await self.event_sender.send(
-                    events.tool_output_truncated,
-                    events.ToolOutputTruncated,
-                    call=answer.call,
-                    truncation=one.truncation,
-                )
-            if answer.announced:
-                await self.event_sender.send(
-                    events.tool_execution_end,
-                    events.ToolExecutionEnd,
-                    call=answer.call,
-                    result=answer.result,
-                    seconds=answer.seconds,
-                )
 
     async def _end(self, stop_reason: StopReason, error: BaseException | None) -> None:
         await self.event_sender.send(

@@ -19,6 +19,7 @@ from agentic.loop._limits import RunLimits
 from agentic.loop._model_connection import ModelConnection
 from agentic.loop._protocols import Decider, Request, Result
 from agentic.loop._run import Run, Setup
+from agentic.loop._turn_results import OutputLimits
 from agentic.messages import Message
 
 __all__ = ["Runner", "ViewMaker"]
@@ -259,12 +260,15 @@ class Runner:
             ),
             executor=self.executor,
             system_prompt=system_prompt,
-            truncation=self.truncation,
-            output_bytes=self.output_budget,
+            output_limits=OutputLimits(
+                truncation=self.truncation,
+                turn_bytes=self.output_budget,
+                put=put if callable(put) else None,
+            ),
             max_turns=self.max_turns,
             limits=self.limits,
             tool_timeout_seconds=self.tool_timeout_seconds,
-            put_output=put if callable(put) else None,
+            has_store=self.store is not None,
         )
         context = RunContext(conversation, view)
         return Run(

@@ -42,6 +42,11 @@ class Shortened:
         return attrs.evolve(self.given, notice="").text
 
     @property
+    def size(self) -> int:
+        """The bytes that the output and the error take."""
+        return self.output.output_bytes + self.failure.output_bytes
+
+    @property
     def result(self) -> ToolResult:
         """The shorter result. Its notice states what is missing and, if it was kept, where."""
         if self.truncation is None:
@@ -85,7 +90,7 @@ def shorten(
     # The limits of a single output apply whether or not the turn has one.
     if turn_output_bytes is None:
         return shortened
-    sizes = [_bytes_of(one.result) for one in shortened]
+    sizes = [one.size for one in shortened]
     share = _fair_share(sizes, turn_output_bytes)
     if share is None:
         return shortened
@@ -128,11 +133,6 @@ def _shorten_one(result: ToolResult, options: truncate.Options) -> Shortened:
         if share is not None:
             output, failure = map(attrs.evolve(options, max_bytes=max(1, share)).apply, texts)
     return Shortened(result, output, failure, result.ref)
-
-
-def _bytes_of(result: ToolResult) -> int:
-    failure = result.error.message if result.error else ""
-    return sum(_NO_LIMITS.apply(text).total_bytes for text in (result.output, failure))
 
 
 def _fair_share(sizes: Sequence[int], budget: int) -> int | None:
