@@ -1,54 +1,73 @@
 """`agentic replay`: real transcripts under policies, as a table, as JSON, or as a page."""
 
-import asyncio
-import contextlib
-import sys
-from collections.abc import Callable, Iterator, Sequence
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import attrs
 import click
 
 from agentic import limits, tokens
-from agentic.cli._output import describe_problem, json_line, print_warnings_on_stderr, printable
-from agentic.context import budget, compactors
-from agentic.errors import ConfigError
+from agentic.cli._output import json_line, print_warnings_on_stderr, printable
+from agentic.cli._replay_files import ReplaySettings, replay_files
+from agentic.cli._replay_sessions import ask_for_sessions
 from agentic.replay import (
     ADAPTERS,
     POLICIES,
-    ContextLimits,
+    Price,
     Replayed,
-    ReplayPolicy,
     Report,
     Transcript,
-    TranscriptUnreadable,
-    make_policy,
-    read_transcripts,
+    price_of,
     render_page,
-    replay,
 )
 
 __all__ = ["replay_command"]
 
 _BY_DEFAULT = ("none", "fit_window", "tiers", "digest")
 _CHECKED = ("anthropic", "openai_chat")
-_SUFFIXES = (".jsonl", ".json")
-_AGENTS = (".yaml", ".yml")
+_SUFFIXES = (".jsonl", ".json", ".db")
+
+
+class TokenSize(click.ParamType[int]):
+    """A number of tokens: 128000, 128_000, 128k or 1m, where k is a thousand and m a million."""
+
+    name = "tokens"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """Return the number, or fail with a sentence that says how to write one."""
+        text = str(value).strip().lower().replace(",", "").replace("_", "")
+        factor = {"k": 1_000, "m": 1_000_000}.get(text[-1:], 1)
+        digits = text[:-1] if factor > 1 else text
+        try:
+            number = int(float(digits) * factor)
+        except (ValueError, OverflowError):
+            self.fail(
+                f"{str(value)!r} is no number of tokens; write 128000, 128k or 1m", param, ctx
+            )
+        if number < 0:
+            self.fail(f"{value} is below 0", param, ctx)
+        return number
 
 
 @click.command("replay")
-@click.argument("transcripts", nargs=-1, required=True, metavar="TRANSCRIPT...")
-@click.option("-w", "--window", type=click.IntRange(1), help="The model's window, in tokens.")
+@click.argument("transcripts", nargs=-1, metavar="[TRANSCRIPT]...")
+@click.option("-w", "--window", type=TokenSize(), help="The model's window, such as 16k or 1m.")
 @click.option(
     "-r",
     "--reserve",
-    type=click.IntRange(0),
+    type=TokenSize(),
     help="Tokens of the window to keep free for the reply.",
 )
 @click.option(
     "-m",
     "--model",
-    help="The model whose tokens are counted, and whose window applies without --window.",
+    help="The model whose tokens are counted and priced, and whose window applies without "
+    "--window.",
 )
 @click.option(
     "-p",
@@ -70,8 +89,9 @@ _AGENTS = (".yaml", ".yml")
 @click.option(
     "--html",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the report to this HTML file.",
+    help="Write the report to this HTML file, in which every session can be stepped through.",
 )
+@click.option("--force", is_flag=True, help="Overwrite the HTML file if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def replay_command(
     *,
@@ -82,31 +102,46 @@ def replay_command(
     specs: tuple[str, ...],
     providers: tuple[str, ...],
     html: Path | None,
+    force: bool,
     as_json: bool,
 ) -> int:
-    """Send each TRANSCRIPT anew, turn by turn, under several policies, and compare them.
+    """Replay each TRANSCRIPT under several policies, and compare what is sent and lost.
 
-    A transcript is a session of agentic, of Claude Code or of pi, or messages in the form of
-    OpenAI or Anthropic; a folder is all of its files, and - is stdin. No model is asked.
+    A transcript is a session of agentic, Claude Code, Codex, Gemini CLI, Kimi, mini-swe-agent,
+    OpenCode or pi, or messages in the form of OpenAI or Anthropic; a folder is all of its files,
+    and - is stdin. Without any, the sessions on this machine are listed. No model is asked.
 
-    Example: agentic replay session.jsonl --window 32000 -p none -p digest --html report.html
+    Example: agentic replay session.jsonl --window 32k -p none -p digest --html report.html
     """
     click.get_current_context().with_resource(print_warnings_on_stderr())
-    counter = tokens.for_model(model or "default")
-    context_limits = ContextLimits(_limits(window, reserve, model), counter)
-    policies = [_policy(spec, context_limits) for spec in dict.fromkeys(specs)]
-    read, unread = _read(transcripts)
-    if not read:
-        return 1
+    if not transcripts:
+        transcripts = ask_for_sessions()
+        if not transcripts:
+            return 0
+        if window is None and model is None:
+            window, model = _ask_for_window()
+    settings = ReplaySettings(
+        window=_window(window, model),
+        reserve=reserve,
+        model=model,
+        specs=tuple(dict.fromkeys(specs)),
+        providers=providers,
+        keeps_views=html is not None,
+    )
+    policies, context_limits = settings.policies(), settings.limits()
     if html is not None:
-        html.touch()  # so that a missing folder is reported before the work, not after it
+        _refuse_unwritable(html, force=force)
+    replays, unread = replay_files(list(_files(transcripts)), settings)
+    if not replays:
+        return 1
     report = Report(
-        replays=tuple(_replays(read, policies, context_limits, providers)),
+        replays=tuple(replays),
         descriptions=tuple(policy.description for policy in policies),
         window=context_limits.limits.context_window,
         reserve=context_limits.limits.reserve_tokens,
-        counter=counter.description,
+        counter=tokens.for_model(model or "default").description,
         providers=tuple(dict.fromkeys(providers)),
+        price=None if model is None else _price(model),
     )
     if html is not None:
         html.write_text(render_page(report), encoding="utf-8")
@@ -116,60 +151,51 @@ def replay_command(
     return 1 if unread else 0
 
 
-def _limits(window: int | None, reserve: int | None, model: str | None) -> budget.Policy:
-    if window is None:
-        if model is None:
-            raise click.UsageError("How large is the window? Pass --window 32000, or --model gpt-5")
-        known = limits.lookup(model)
-        if not known.known:
-            raise click.UsageError(f"The window of {model!r} is not known: pass --window as well")
-        window = known.context_window
-    return budget.Policy(window, reserve_tokens=reserve)
+def _window(window: int | None, model: str | None) -> int:
+    if window is not None:
+        if not window:
+            raise click.UsageError("The window is 0 tokens: pass --window 32k, or --model gpt-5")
+        return window
+    if model is None:
+        raise click.UsageError("How large is the window? Pass --window 32k, or --model gpt-5")
+    known = limits.lookup(model)
+    if not known.known:
+        raise click.UsageError(f"The window of {model!r} is not known: pass --window as well")
+    return known.context_window
 
 
-def _policy(spec: str, context_limits: ContextLimits) -> ReplayPolicy:
-    """Return a policy by its name and options, or that of an agent's file."""
-    if spec.endswith(_AGENTS):
-        return _policy_of_agent(Path(spec))
-    name = spec.partition(":")[0]
-    if name not in POLICIES:
-        allowed = f"one of {', '.join(POLICIES)}, or an agent's YAML file"
-        raise ConfigError("policy", name, allowed, "options follow as :option=value")
-    return make_policy(spec, context_limits)
+def _ask_for_window() -> tuple[int | None, str | None]:
+    """Ask for the window, or for the model that has it."""
+    told = str(click.prompt("A window in tokens, or a model", default="200k", err=True)).strip()
+    if told[:1].isdigit():
+        return TokenSize().convert(told, None, None), None
+    return None, told
 
 
-def _policy_of_agent(path: Path) -> ReplayPolicy:
-    """Return an agent's strategies and budget as a policy; a digest summarizes, not a model."""
-    from agentic import config  # noqa: PLC0415  requires an extra
-
-    agent = config.load(path)
-    counter = agent.counter()
-    session = agent.session("replay")
-    manager = budget.Manager(counter, compactors.Digest(counter=counter), agent.policy())
-    return ReplayPolicy(
-        path.stem,
-        (session.strategies,),
-        manager if agent.context.auto_summarize else None,
-        f"The strategies and the budget of {path.name}; a digest summarizes.",
-    )
+def _price(model: str) -> Price | None:
+    """Return the price of a model, or say on stderr why costs are in tokens."""
+    try:
+        price = price_of(model, datetime.now(UTC))
+    except ImportError:
+        remedy = "pip install 'agentic-weave[prices]'"
+        click.echo(f"agentic: costs are in tokens; dollars need {remedy}", err=True)
+        return None
+    if price is None:
+        told = f"costs are in tokens: the price list does not have {model!r}"
+        click.echo(printable(f"agentic: {told}"), err=True)
+    return price
 
 
-def _read(paths: Sequence[str]) -> tuple[list[Transcript], int]:
-    """Read all readable files, report the others, and count those that were named explicitly."""
-    read: list[Transcript] = []
-    unread = 0
-    for path, is_named in _files(paths):
-        try:
-            if path == "-":
-                found = read_transcripts("stdin", file=sys.stdin.buffer)
-            else:
-                found = read_transcripts(path)
-        except (TranscriptUnreadable, OSError) as problem:
-            click.echo(printable(f"agentic: {describe_problem(problem)}"), err=True)
-            unread += is_named
-            continue
-        read += [transcript.mended() for transcript in found]
-    return _named_apart(read), unread
+def _refuse_unwritable(html: Path, *, force: bool) -> None:
+    """Raise if the page could not be written, before the work and not after it."""
+    if html.exists() and not force:
+        raise click.UsageError(f"{html} exists: pass --force to overwrite it")
+    for problem, refuses in (
+        (errno.ENOENT, not html.parent.is_dir()),
+        (errno.EACCES, not os.access(html if html.exists() else html.parent, os.W_OK)),
+    ):
+        if refuses:
+            raise OSError(problem, os.strerror(problem), str(html))
 
 
 def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
@@ -182,53 +208,8 @@ def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
             continue
         found = sorted(each for each in Path(path).iterdir() if each.suffix in _SUFFIXES)
         if not found:
-            raise click.UsageError(f"The folder {path} contains no .jsonl or .json file")
+            raise click.UsageError(f"The folder {path} contains no .jsonl, .json or .db file")
         yield from ((str(each), False) for each in found)
-
-
-def _named_apart(transcripts: list[Transcript]) -> list[Transcript]:
-    """Number the transcripts that have the same name."""
-    seen: dict[str, int] = {}
-    apart = []
-    for transcript in transcripts:
-        number = seen[transcript.name] = seen.get(transcript.name, 0) + 1
-        name = transcript.name if number == 1 else f"{transcript.name} ({number})"
-        apart.append(attrs.evolve(transcript, name=name))
-    return apart
-
-
-def _replays(
-    transcripts: Sequence[Transcript],
-    policies: Sequence[ReplayPolicy],
-    context_limits: ContextLimits,
-    providers: Sequence[str],
-) -> Iterator[tuple[Transcript, tuple[Replayed, ...]]]:
-    with _progress(sum(len(each.messages) for each in transcripts)) as passed:
-        for transcript in transcripts:
-            done = asyncio.run(
-                replay(transcript, policies, context_limits, providers=providers, progress=passed)
-            )
-            yield transcript, tuple(done)
-
-
-@contextlib.contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None] | None]:
-    """Show progress if stderr is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich import progress  # noqa: PLC0415  only if it is shown
-    from rich.console import Console  # noqa: PLC0415
-
-    columns = (
-        progress.TextColumn("replaying"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeRemainingColumn(),
-    )
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("replay", total=total)
-        yield lambda messages: shown.advance(task, messages)
 
 
 def _print(report: Report, *, as_json: bool) -> None:
@@ -237,7 +218,11 @@ def _print(report: Report, *, as_json: bool) -> None:
         return
     click.echo(_printable(report).to_text(lambda cell: click.style(cell, bold=True)))
     click.echo(f"\nwindow {report.window:,}, reserve {report.reserve:,}; {report.counter}")
-    click.echo("* the best among policies whose requests could all be sent; --json has more")
+    if report.price is None:
+        click.echo("cost: input in tokens at the full price; --model NAME shows dollars")
+    else:
+        click.echo(f"cost: {report.price.description}")
+    click.echo("* the best policy that can be sent and keeps half; --json has more")
 
 
 def _printable(report: Report) -> Report:

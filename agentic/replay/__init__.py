@@ -1,4 +1,4 @@
-"""Recorded conversations under policies, turn by turn: what is sent, what it costs, what is lost.
+"""Recorded conversations under policies: what each request sends, what it costs, what is lost.
 
 Start with `read_transcripts`, `make_policy`, `replay` and `Report`.
 
@@ -13,6 +13,8 @@ Start with `read_transcripts`, `make_policy`, `replay` and `Report`.
 from agentic.replay._page import render_page as render_page
 from agentic.replay._policies import POLICIES as POLICIES
 from agentic.replay._policies import ContextLimits, ReplayPolicy, make_policy
+from agentic.replay._prices import Price as Price
+from agentic.replay._prices import price_of as price_of
 from agentic.replay._records import PromptCache as PromptCache
 from agentic.replay._records import Replayed as Replayed
 from agentic.replay._records import cost_of as cost_of

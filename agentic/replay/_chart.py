@@ -1,6 +1,6 @@
-"""A chart of context sizes over turns: of one policy with its compactions, or of all policies.
+"""A chart of the sizes of requests: of one policy with its compactions, or of all policies.
 
-The axes map a turn and a size to a position, and draw what is behind the lines.
+The axes map a request and a size to a position, and draw what is behind the lines.
 """
 
 import math
@@ -13,7 +13,9 @@ from agentic.replay._records import Cut, Replayed
 
 __all__ = ["ChartSubject", "Frame", "draw_all", "draw_one", "group_cuts"]
 
-_LABEL = 17
+_TEXT = 18
+"""The height of the largest text, that of a narrow page: labels this far apart do not touch."""
+_LABEL = _TEXT + 6
 """The least height of a band that contains a label."""
 _HEADROOM, _WHOLE, _HIGHEST = 1.12, 2.0, 1.5
 """The height of a chart, in windows: the least; the most if it shows all sizes; and the height if
@@ -28,24 +30,24 @@ _MANY = 60
 
 @attrs.frozen(kw_only=True)
 class Scale:
-    """Maps turns (1 to `turns`) and tokens (0 to `top`) to the chart's units."""
+    """Maps requests (1 to `requests`) and tokens (0 to `top`) to the chart's units."""
 
-    turns: int
+    requests: int
     top: float
     left: float
     right: float
     upper: float
     lower: float
 
-    def x(self, turn: float) -> float:
-        """Return the position of a turn; a single turn is in the middle.
+    def x(self, request: float) -> float:
+        """Return the position of a request; a single one is in the middle.
 
-        >>> Scale(turns=11, top=100, left=0, right=100, upper=0, lower=50).x(6)
+        >>> Scale(requests=11, top=100, left=0, right=100, upper=0, lower=50).x(6)
         50.0
         """
-        if self.turns < 2:  # noqa: PLR2004  one point has no distance
+        if self.requests < 2:  # noqa: PLR2004  one point has no distance
             return (self.left + self.right) / 2
-        share = (turn - 1) / (self.turns - 1)
+        share = (request - 1) / (self.requests - 1)
         return round(self.left + (self.right - self.left) * share, 1)
 
     def y(self, tokens: float) -> float:
@@ -68,11 +70,14 @@ class Frame:
     upper: int = 16
     lower: int = 28
     buckets: int = 240
+    sizes: int = 4
+    numbers: int = 6
+    """About how many sizes and request numbers stand at the axes."""
 
-    def scale(self, turns: int, top: float) -> Scale:
+    def scale(self, requests: int, top: float) -> Scale:
         """Return the scale of the area inside the margins."""
         return Scale(
-            turns=turns,
+            requests=requests,
             top=top,
             left=self.left,
             right=self.width - self.right,
@@ -104,9 +109,9 @@ class ChartSubject:
 
 
 def draw_axes(scale: Scale, subject: ChartSubject, frame: Frame) -> Iterator[Markup]:
-    """Draw what is behind the lines: sizes, turns, the window and its reserve."""
+    """Draw what is behind the lines: sizes, requests, the window and its reserve."""
     left, right = scale.left, scale.right
-    for size in _ticks(scale.top, 4):
+    for size in _ticks(scale.top, frame.sizes):
         y = scale.y(size)
         yield tag("line", class_="grid", x1=left, x2=right, y1=y, y2=y)
         yield tag("text", _short(size), class_="tick", x=left - 8, y=y + 4, text_anchor="end")
@@ -118,20 +123,25 @@ def draw_axes(scale: Scale, subject: ChartSubject, frame: Frame) -> Iterator[Mar
         )  # fmt: skip
         if available - window >= _LABEL:
             yield tag(
-                "text", "reserve", class_="told", x=right - 4, y=window + 13, text_anchor="end"
+                "text",
+                "reserve",
+                class_="told",
+                x=right - 4,
+                y=window + _TEXT + 1,
+                text_anchor="end",
             )
     yield tag("line", class_="window", x1=left, x2=right, y1=window, y2=window)
     yield tag(
         "text", f"window {subject.window:,}", class_="told strong", x=right - 4, y=window - 5,
         text_anchor="end",
     )  # fmt: skip
-    yield from _turns(scale, frame)
+    yield from _numbers(scale, frame)
 
 
 def envelope(values: Sequence[float], buckets: int) -> Iterator[tuple[int, float]]:
     """Reduce the points of a line without losing a peak: keep each bucket's minimum and maximum.
 
-    Turns are counted from 1. A short line is returned unchanged.
+    Requests are counted from 1. A short line is returned unchanged.
 
     >>> list(envelope([1, 5, 2, 3], 8))
     [(1, 1), (2, 5), (3, 2), (4, 3)]
@@ -149,11 +159,11 @@ def envelope(values: Sequence[float], buckets: int) -> Iterator[tuple[int, float
             yield at + 1, values[at]
 
 
-def _turns(scale: Scale, frame: Frame) -> Iterator[Markup]:
+def _numbers(scale: Scale, frame: Frame) -> Iterator[Markup]:
     y = frame.height - frame.lower + 22
-    numbers = [number or 1 for number in _ticks(scale.turns, 5)]
+    numbers = [number or 1 for number in _ticks(scale.requests, frame.numbers)]
     for number in dict.fromkeys(numbers):
-        told = f"turn {number}" if number == 1 else f"{number:,}"
+        told = f"request {number}" if number == 1 else f"{number:,}"
         yield tag("text", told, class_="tick", x=scale.x(number), y=y, text_anchor="middle")
 
 
@@ -200,7 +210,7 @@ def group_cuts(cuts: Sequence[Cut], scale: Scale) -> list[Group]:
     """Group cuts that are too close together."""
     groups: list[list[Cut]] = []
     for cut in cuts:
-        if groups and scale.x(cut.turn) - scale.x(groups[-1][0].turn) < _APART:
+        if groups and scale.x(cut.request) - scale.x(groups[-1][0].request) < _APART:
             groups[-1].append(cut)
         else:
             groups.append([cut])
@@ -211,14 +221,14 @@ def draw_one(
     replayed: Replayed, subject: ChartSubject, top: float, frame: Frame, colour: str
 ) -> Markup:
     """Draw one policy: its line, everything said so far behind it, and a mark per compaction."""
-    scale = frame.scale(replayed.turns, top)
+    scale = frame.scale(len(replayed.requests), top)
     groups = group_cuts(replayed.cuts, scale)
     sizes = [request.tokens for request in replayed.requests]
     said = [request.said for request in replayed.requests]
     line = _points(sizes, scale, frame.buckets)
     clip = f"clip-{subject.ident}"
     base = scale.y(0)
-    area = f"{scale.x(1)},{base} {line} {scale.x(replayed.turns)},{base}"
+    area = f"{scale.x(1)},{base} {line} {scale.x(len(replayed.requests))},{base}"
     return _svg(
         frame,
         _label(replayed, subject),
@@ -253,13 +263,10 @@ def draw_all(
     named: bool = True,
 ) -> Markup:
     """Draw the lines of all policies in one chart, optionally with each name at the line's end."""
-    scale = frame.scale(replayed[0].turns, top)
+    scale = frame.scale(len(replayed[0].requests), top)
     clip = f"clip-{subject.ident}"
-    lines = [
-        _line([request.tokens for request in each.requests], scale, frame, at)
-        for at, each in enumerate(replayed)
-    ]
-    label = f"{subject.name}: the size of the context at each turn, {len(replayed)} policies"
+    lines = [_line(each, scale, frame, at) for at, each in enumerate(replayed)]
+    label = f"{subject.name}: the size of each request, {len(replayed)} policies"
     return _svg(
         frame,
         label,
@@ -267,21 +274,34 @@ def draw_all(
         *draw_axes(scale, subject, frame),
         tag("g", *lines, clip_path=f"url(#{clip})"),
         *(_names(replayed, scale) if named else ()),
+        tag("line", class_="cursor", y1=scale.upper, y2=scale.lower),
+        overview=(subject.ident.partition("-")[0], scale.left, scale.right),
     )
 
 
-def _line(sizes: Sequence[int], scale: Scale, frame: Frame, at: int) -> Markup:
-    """Draw the line of one policy among others; a session with a single turn is a dot."""
+def _line(replayed: Replayed, scale: Scale, frame: Frame, at: int) -> Markup:
+    """Draw the line of one policy among others; a session with a single request is a dot."""
+    sizes = [request.tokens for request in replayed.requests]
     points = _points(sizes, scale, frame.buckets)
+    told = f"{replayed.policy}: at most {replayed.peak:,} tokens, {len(replayed.cuts)} compactions"
     line = tag("polyline", class_="line", points=points)
-    return tag("g", line, _dot(sizes, scale), class_=_colour(at), data_policy=at)
+    hover = tag("title", told)
+    return tag("g", hover, line, _dot(sizes, scale), class_=_colour(at), data_policy=at)
 
 
 def _colour(at: int) -> str:
     return f"p{at % 8}"
 
 
-def _svg(frame: Frame, label: str, *content: Markup, colour: str | None = None) -> Markup:
+def _svg(
+    frame: Frame,
+    label: str,
+    *content: Markup,
+    colour: str | None = None,
+    overview: tuple[str, float, float] | None = None,
+) -> Markup:
+    """Draw a chart; that of all policies tells the script whose it is, and where its lines end."""
+    subject, left, right = overview or (None, None, None)
     return tag(
         "svg",
         *content,
@@ -289,12 +309,15 @@ def _svg(frame: Frame, label: str, *content: Markup, colour: str | None = None) 
         viewBox=f"0 0 {frame.width} {frame.height}",
         role="group",
         aria_label=label,
+        data_overview=subject,
+        data_left=left,
+        data_right=right,
     )
 
 
 def _label(replayed: Replayed, subject: ChartSubject) -> str:
     return (
-        f"{subject.name} under {replayed.policy}: {replayed.turns} turns, at most "
+        f"{subject.name} under {replayed.policy}: {len(replayed.requests)} requests, at most "
         f"{replayed.peak:,} tokens in a window of {subject.window:,}, "
         f"{len(replayed.cuts)} compactions"
     )
@@ -303,7 +326,7 @@ def _label(replayed: Replayed, subject: ChartSubject) -> str:
 def _points(values: Sequence[int], scale: Scale, buckets: int) -> str:
     """Return the points of a line as an attribute."""
     return " ".join(
-        f"{scale.x(turn)},{scale.y(value)}" for turn, value in envelope(values, buckets)
+        f"{scale.x(number)},{scale.y(value)}" for number, value in envelope(values, buckets)
     )
 
 
@@ -320,7 +343,7 @@ def _clips(clip: str, scale: Scale, window: int) -> Markup:
 
 
 def _dot(sizes: Sequence[int], scale: Scale) -> Markup:
-    """Draw a dot for a session with a single turn, which makes no line."""
+    """Draw a dot for a session with a single request, which makes no line."""
     if len(sizes) != 1:
         return Markup("")
     return tag("circle", class_="dot", cx=scale.x(1), cy=scale.within(sizes[0]), r=_DOT)
@@ -330,7 +353,7 @@ def _beyond(sizes: Sequence[int], scale: Scale) -> Iterator[Markup]:
     """Yield labels that say how far a line goes beyond the chart."""
     if not sizes or max(sizes) <= scale.top:
         return
-    leaves = next(turn for turn, size in enumerate(sizes, 1) if size > scale.top)
+    leaves = next(number for number, size in enumerate(sizes, 1) if size > scale.top)
     early = scale.x(leaves) < (scale.left + scale.right) / 2
     yield tag(
         "text",
@@ -348,7 +371,7 @@ def _befores(cuts: Sequence[Cut], scale: Scale) -> Iterator[Markup]:
     A size above the chart ends at its top, in an arrow.
     """
     for cut in cuts if len(cuts) <= _MANY else ():
-        x, high, low = scale.x(cut.turn), scale.within(cut.before), scale.within(cut.after)
+        x, high, low = scale.x(cut.request), scale.within(cut.before), scale.within(cut.after)
         yield tag("line", class_="before", x1=x, x2=x, y1=high, y2=low)
         if cut.before > scale.top:
             tip, foot = high - 12, high - 6
@@ -362,7 +385,7 @@ def _marks(groups: Sequence[Group], scale: Scale) -> Iterator[Markup]:
     many = sum(len(group.cuts) for group in groups) > _MANY
     for at, group in enumerate(groups):
         first = group.cuts[0]
-        x = scale.x(first.turn)
+        x = scale.x(first.request)
         y = scale.lower + 5 if many else scale.within(group.before)
         shape = (
             tag("line", class_="dash", x1=x, x2=x, y1=scale.lower + 1, y2=scale.lower + 9)
@@ -378,7 +401,7 @@ def _marks(groups: Sequence[Group], scale: Scale) -> Iterator[Markup]:
             role="button",
             aria_label=_told(group),
             data_group=at,
-            data_turn=first.turn,
+            data_request=first.request,
             data_before=group.before,
             data_after=first.after,
             data_count=len(group.cuts),
@@ -388,8 +411,8 @@ def _marks(groups: Sequence[Group], scale: Scale) -> Iterator[Markup]:
 def _told(group: Group) -> str:
     first, last = group.cuts[0], group.cuts[-1]
     if first is last:
-        return f"turn {first.turn}: {first.before:,} to {first.after:,} tokens"
-    return f"turns {first.turn} to {last.turn}: {len(group.cuts)} compactions"
+        return f"request {first.request}: {first.before:,} to {first.after:,} tokens"
+    return f"requests {first.request} to {last.request}: {len(group.cuts)} compactions"
 
 
 def _names(replayed: Sequence[Replayed], scale: Scale) -> Iterator[Markup]:
@@ -401,7 +424,7 @@ def _names(replayed: Sequence[Replayed], scale: Scale) -> Iterator[Markup]:
     lowest = -1e9
     places = []
     for y, at, name in ends:
-        lowest = max(y + 4, lowest + 16)
+        lowest = max(y + 4, lowest + _TEXT)
         places.append((lowest, at, name))
     excess = max(0.0, lowest - scale.lower - 4)
     for y, at, name in places:

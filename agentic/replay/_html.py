@@ -7,7 +7,7 @@ __all__ = ["Markup", "tag", "text"]
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 """What a page may not contain: control characters, and halves of surrogate pairs."""
-_VOID = {"meta", "br", "hr", "circle", "line", "path", "polyline", "polygon", "rect"}
+_VOID = {"meta", "br", "hr", "input", "circle", "line", "path", "polyline", "polygon", "rect"}
 
 
 class Markup(str):

@@ -1,9 +1,11 @@
-"""The judge of a cut: how many of the identifiers that the agent later used it kept.
+"""The judge of a cut: how much of what the agent later used it kept.
 
 A term is a path or an identifier in the tool calls of the next messages that the past also
-contained. It is *known* if the kept text contains it anywhere. It is *evident* if a line of the
-kept text contains a whole line of the past with the term in it, or at least 40 characters of one
-around the term.
+contained. It is kept if a line of the request contains a whole line of the past with the term in
+it, or at least 40 characters of one around the term: its name alone would not help anybody.
+
+What is a term is decided here by other means than in the digest, and with no pattern of its own: a
+digest could otherwise keep just what the judge looks for (design/0049).
 """
 
 import re
@@ -14,22 +16,16 @@ import attrs
 
 from agentic.messages import Message, ToolCall, split_rounds
 
-__all__ = ["POINTS", "Judgement", "Point", "argument_texts", "points_of", "text_of"]
+__all__ = ["POINTS", "Point", "argument_texts", "points_of", "text_of"]
 
 POINTS = 12
 """The number of places in a session at which cuts are judged."""
 _FUTURE, _WINDOW = 40, 40
-_WORD = re.compile(r"[\w./~-]+")
-_NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9]|[^\W0-9][0-9]|[0-9]{4}")
+_BETWEEN = str.maketrans(dict.fromkeys("\"'`()[]{}<>,;:=|*!?&%$#@^\\+", " "))
+"""What separates words besides white space: quotes, brackets and operators."""
+_SHORTEST, _LONGEST = 4, 120
+"""The lengths of terms: shorter ones name little, and longer ones are data."""
 _FENCED = re.compile(r"```\w*\n(.*?)(?:```|\Z)", re.DOTALL)
-
-
-@attrs.frozen
-class Judgement:
-    """What a cut kept, as shares from 0 to 1."""
-
-    evidence: float
-    known: float
 
 
 @attrs.define(slots=False)
@@ -45,17 +41,16 @@ class Point:
         """The past as a text."""
         return text_of(self.past)
 
-    def judge(self, kept: str) -> Judgement:
-        """Return how much of what will be needed a text keeps.
+    def judge(self, kept: str) -> float:
+        """Return the share of the terms whose lines a text keeps, from 0 to 1.
 
-        >>> task = Message("user", "Mend src/parser.py.")
-        >>> Point([task], ["src/parser.py"]).judge("It was about src/parser.py")
-        Judgement(evidence=0.0, known=1.0)
+        >>> point = Point([Message("user", "Mend src/parser.py.")], ["src/parser.py"])
+        >>> point.judge("It was about src/parser.py"), point.judge("Asked: Mend src/parser.py.")
+        (0.0, 1.0)
         """
         lines = kept.split("\n")
-        known = [term for term in self.terms if term in kept]
-        evident = [term for term in known if self._is_evident(term, lines)]
-        return Judgement(len(evident) / len(self.terms), len(known) / len(self.terms))
+        found = [term for term in self.terms if term in kept and self._is_evident(term, lines)]
+        return len(found) / len(self.terms)
 
     def _is_evident(self, term: str, lines: list[str]) -> bool:
         with_term = [line.strip() for line in lines if term in line]
@@ -165,13 +160,24 @@ def argument_texts(call: ToolCall) -> list[str]:
 def _terms_in(text: str) -> Iterator[str]:
     """Yield the paths and identifiers in a text.
 
-    >>> list(_terms_in("Mend ./src/a.py, not B."))
-    ['./src/a.py']
+    >>> list(_terms_in("Mend ./src/a.py, not B; see parseLine() and HTTP, of 2026-11."))
+    ['./src/a.py', 'parseLine', '2026-11']
     """
-    for word in _WORD.findall(text):
-        term = word.strip("./~-") if not word.startswith(("/", "~", ".")) else word.rstrip("./~-")
-        if 4 <= len(term) <= 120 and _NAMED.search(term):  # noqa: PLR2004  others name little
+    for word in text.translate(_BETWEEN).split():
+        term = word.rstrip("./~-")
+        if _SHORTEST <= len(term) <= _LONGEST and _is_name(term):
             yield term
+
+
+def _is_name(word: str) -> bool:
+    """Return whether a word is no word of a language: it has a sign, a digit or a capital inside.
+
+    >>> [_is_name(word) for word in ("parser", "Parser", "HTTP", "_parse", "parseLine", "9876")]
+    [False, False, False, True, True, True]
+    """
+    if word.isalpha():
+        return word not in (word.lower(), word.upper(), word.title())
+    return any(character.isalnum() for character in word)
 
 
 def _parts(message: Message) -> Iterator[str]:

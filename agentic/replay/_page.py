@@ -1,7 +1,8 @@
 """The report as a single page that needs no network and no library.
 
-It has the figures of all transcripts, then a section for each transcript: a chart of all policies,
-and for each policy a panel and its compactions. The texts of a chart's marks are embedded as data.
+It opens with the verdict and the figures of all transcripts. Then a section for each transcript has
+a chart of all policies, for each policy a panel with its compactions, and a way to step through it.
+The texts of a chart's marks and the messages to step through are embedded as data.
 """
 
 import base64
@@ -17,19 +18,22 @@ import agentic
 from agentic.replay._chart import ChartSubject, Frame, draw_all, draw_one, group_cuts
 from agentic.replay._html import Markup, tag, text
 from agentic.replay._records import Cut, Replayed
-from agentic.replay._report import COLUMNS, Column, PolicyRow, Report, best_of, row_of
+from agentic.replay._report import Column, PolicyRow, Report, best_of, row_of, verdict_of
+from agentic.replay._steps import StepBudget, draw_steps, step_data
 
 __all__ = ["render_page"]
 
 _PANEL = Frame(560, 236)
-_WHOLE = Frame(1120, 300, right=220, buckets=480)
-_NARROW = Frame(560, 340, buckets=120)
+_WHOLE = Frame(1120, 320, right=220, buckets=480, sizes=6, numbers=12)
+_NARROW = Frame(560, 340, buckets=120, sizes=5, numbers=4)
 """The frames of one policy and of all policies, on a wide page and on a narrow one."""
 _SHOWN = 25
 _SUMMARY_CHARS = 1_500
 """How much of a summary is shown."""
 _DETAILED = 6
 """The most compactions that one mark describes in full."""
+_SECTIONS = 40
+"""The most transcripts that have a section; of more, those with the largest context have one."""
 
 
 def render_page(report: Report) -> str:
@@ -48,18 +52,22 @@ def render_page(report: Report) -> str:
         tag("title", f"Replay: {_subject(report)}"),
         tag("style", Markup(style)),
     )
-    data = json.dumps(
-        _tell_marks([replayed for _, replayed in report.replays], _PANEL),
-        ensure_ascii=True,
-        separators=(",", ":"),
-    )
+    shown = _sections(report)
+    steps = _steps(report, shown)
+    told = {
+        "marks": _tell_marks(report, shown, _PANEL),
+        "sizes": {at: _sizes(report.replays[at][1]) for at in shown},
+        "steps": steps,
+        "policies": [replayed.policy for replayed in report.replays[0][1]],
+    }
+    data = json.dumps(told, ensure_ascii=True, separators=(",", ":"))
     body = tag(
         "body",
         tag("a", "To the figures", class_="skip", href="#figures"),
         _header(report),
-        tag("main", *_main(report)),
+        tag("main", *_main(report, shown, set(steps))),
         _footer(),
-        tag("div", id="card", role="dialog", aria_label="Compaction", hidden="hidden"),
+        tag("div", id="card", role="dialog", aria_label="Details", hidden="hidden"),
         tag("script", Markup(data.replace("<", "\\u003c")), type="application/json", id="data"),
         tag("script", Markup(script)),
     )
@@ -89,6 +97,7 @@ def _header(report: Report) -> Markup:
         ("reserve", f"{report.reserve:,} tokens"),
         ("counted", report.counter),
         ("checked by", ", ".join(report.providers) or "nobody"),
+        ("cost", report.price.description if report.price else "tokens at the full price"),
     ]
     listed = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts]
     theme = tag("button", "Theme: auto", id="theme", type="button")
@@ -96,21 +105,39 @@ def _header(report: Report) -> Markup:
         "header",
         tag("div", tag("p", "agentic replay", class_="brand"), theme, class_="bar"),
         tag("h1", _subject(report)),
+        tag("p", f"{report.verdict}.", class_="verdict"),
         tag("p", f"Replayed under {policies}.", class_="lead"),
         tag("dl", *listed, class_="facts"),
     )
 
 
-def _main(report: Report) -> Iterator[Markup]:
-    rows = report.rows
+def _sections(report: Report) -> list[int]:
+    """Return the positions of the transcripts that have a section of their own, in order."""
+    positions = range(len(report.replays))
+    largest = sorted(positions, key=lambda at: -report.replays[at][1][0].said)[:_SECTIONS]
+    return sorted(largest)
+
+
+def _steps(report: Report, shown: Sequence[int]) -> dict[int, object]:
+    """Return what is needed to step through transcripts, as long as the page has room for it."""
+    budget = StepBudget()
+    return {at: step_data(*report.replays[at]) for at in shown if budget.take(*report.replays[at])}
+
+
+def _sizes(replayed: Sequence[Replayed]) -> list[list[int]]:
+    return [[request.tokens for request in each.requests] for each in replayed]
+
+
+def _main(report: Report, shown: Sequence[int], steps: set[int]) -> Iterator[Markup]:
     several = len(report.replays) > 1
     caption = f"All {len(report.replays)} transcripts" if several else "The policies side by side"
-    yield tag("section", _figures_table(rows, caption), _how_to_read(), id="figures")
+    table = _figures_table(report.rows, report.columns, caption)
+    yield tag("section", table, _how_to_read(report.columns), id="figures")
     yield _controls(report)
     if several:
-        yield _contents(report)
-    for at in range(len(report.replays)):
-        yield _section(report, at)
+        yield _contents(report, shown)
+    for at in shown:
+        yield _section(report, shown, at, can_step=at in steps)
 
 
 def _controls(report: Report) -> Markup:
@@ -130,7 +157,8 @@ def _controls(report: Report) -> Markup:
     return tag("div", label, *toggles, class_="controls", role="group", aria_label="Policies shown")
 
 
-def _contents(report: Report) -> Markup:
+def _contents(report: Report, shown: Sequence[int]) -> Markup:
+    sections = set(shown)
     names = [replayed.policy for replayed in report.replays[0][1]]
     heads = [
         tag("th", tag("i", class_=f"chip p{at % 8}"), name, scope="col", data_policy=at)
@@ -139,25 +167,37 @@ def _contents(report: Report) -> Markup:
     rows = [
         tag(
             "tr",
-            tag("th", tag("a", transcript.name, href=f"#t{at}"), scope="row"),
-            tag("td", f"{replayed[0].turns:,}"),
+            tag(
+                "th",
+                tag("a", transcript.name, href=f"#t{at}") if at in sections else transcript.name,
+                scope="row",
+            ),
+            tag("td", f"{len(replayed[0].requests):,}"),
             tag("td", f"{replayed[0].said:,}"),
-            *(tag("td", _brief(each), data_policy=n) for n, each in enumerate(replayed)),
+            *(tag("td", _brief(report, each), data_policy=n) for n, each in enumerate(replayed)),
         )
         for at, (transcript, replayed) in enumerate(report.replays)
     ]
     head = tag(
-        "tr", *(tag("th", each, scope="col") for each in ("transcript", "turns", "said")), *heads
+        "tr",
+        *(tag("th", each, scope="col") for each in ("transcript", "requests", "tokens said")),
+        *heads,
     )
-    caption = tag("caption", "Each transcript: cost, and the evidence kept")
+    left = len(report.replays) - len(shown)
+    more = f"; the {left} smallest have no section of their own" if left else ""
+    said = f"Each transcript: cost, and what it keeps of what was needed later{more}"
+    caption = tag("caption", said)
     table = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="contents")
     return tag("nav", tag("div", table, class_="wide"), aria_label="Transcripts", id="contents")
 
 
-def _brief(replayed: Replayed) -> Markup:
-    evidence = "-" if replayed.evidence is None else f"{replayed.evidence:.0%}"
-    over = tag("span", f" {replayed.over} over", class_="bad") if replayed.over else Markup("")
-    return Markup(f"{text(f'{replayed.cost / 1000:,.0f} k · {evidence}')}{over}")
+def _brief(report: Report, replayed: Replayed) -> Markup:
+    row = row_of([replayed], report.price)
+    cost = next(each for each in report.columns if each.key in {"cost", "dollars"})
+    recall = "-" if row.recall is None else f"{row.recall:.0%}"
+    over = tag("span", f" {row.over} over", class_="bad") if row.over else Markup("")
+    told = f"{cost.show(getattr(row, cost.key))} \u00b7 {recall}"
+    return Markup(f"{text(told)}{over}")
 
 
 def _footer() -> Markup:
@@ -171,27 +211,32 @@ def _footer() -> Markup:
     return tag("footer", tag("p", shown), tag("p", made))
 
 
-def _section(report: Report, at: int) -> Markup:
+def _section(report: Report, shown: Sequence[int], at: int, *, can_step: bool) -> Markup:
     """Return the section of one transcript, by its position."""
     transcript, replayed = report.replays[at]
     sizes = f"{len(transcript.messages):,} messages, {replayed[0].said:,} tokens"
     notes = [tag("li", note) for note in transcript.notes]
     body: list[Markup] = [
-        tag("h2", transcript.name, *_links(report, at)),
+        tag("h2", transcript.name, *_links(shown, at)),
         tag("p", f"{sizes}, {transcript.format}", class_="quiet"),
         tag("ul", *notes, class_="notes") if notes else Markup(""),
     ]
-    if not replayed[0].turns:
+    if not replayed[0].requests:
         body.append(tag("p", "No reply of an agent: there was nothing to send.", class_="quiet"))
         return tag("section", *body, class_="transcript", id=f"t{at}")
+    rows = [row_of([each], report.price) for each in replayed]
+    if len(report.replays) > 1:
+        body.append(tag("p", f"{verdict_of(rows)}."))
     subject = ChartSubject(report.window, report.reserve, f"{at}", transcript.name)
     befores = [cut.before for each in replayed for cut in each.cuts]
     top = subject.top([each.peak for each in replayed], befores)
     if len(replayed) > 1:
         body += _overviews(replayed, subject, top)
     if len(report.replays) > 1:
-        rows = [row_of([each]) for each in replayed]
-        body.append(_figures_table(rows, f"Figures of {transcript.name}"))
+        body.append(_figures_table(rows, report.columns, f"Figures of {transcript.name}"))
+    if can_step:
+        names = [each.policy for each in replayed]
+        body.append(draw_steps(f"{at}", names, len(replayed[0].requests)))
     panels = [_panel(report, at, number, top) for number in range(len(replayed))]
     body.append(tag("div", *panels, class_="panels"))
     return tag("section", *body, class_="transcript", id=f"t{at}")
@@ -199,6 +244,8 @@ def _section(report: Report, at: int) -> Markup:
 
 def _overviews(replayed: Sequence[Replayed], subject: ChartSubject, top: float) -> Iterator[Markup]:
     """Draw all policies in one chart; a narrow page has no room for names next to the lines."""
+    headline = "The size of each request, in tokens"
+    yield tag("h3", headline)
     yield tag("div", draw_all(replayed, subject, top, _WHOLE), class_="all")
     small = attrs.evolve(subject, ident=f"{subject.ident}-narrow")
     names = [
@@ -209,13 +256,13 @@ def _overviews(replayed: Sequence[Replayed], subject: ChartSubject, top: float) 
     yield tag("div", chart, tag("ul", *names, class_="names"), class_="all narrow")
 
 
-def _links(report: Report, at: int) -> Iterator[Markup]:
-    if len(report.replays) == 1:
+def _links(shown: Sequence[int], at: int) -> Iterator[Markup]:
+    if len(shown) == 1:
         return
-    last = len(report.replays) - 1
-    places = [("\u2039 previous", at - 1), ("next \u203a", at + 1)]
-    links = [tag("a", name, href=f"#t{to}") for name, to in places if 0 <= to <= last]
-    yield tag("span", *links, tag("a", "↑ all", href="#contents"), class_="links")
+    place = list(shown).index(at)
+    places = [("\u2039 previous", place - 1), ("next \u203a", place + 1)]
+    links = [tag("a", name, href=f"#t{shown[to]}") for name, to in places if 0 <= to < len(shown)]
+    yield tag("span", *links, tag("a", "\u2191 all", href="#contents"), class_="links")
 
 
 def _panel(report: Report, at: int, number: int, top: float) -> Markup:
@@ -238,18 +285,18 @@ def _panel(report: Report, at: int, number: int, top: float) -> Markup:
     )
 
 
-def _figures_table(rows: Sequence[PolicyRow], caption: str) -> Markup:
+def _figures_table(rows: Sequence[PolicyRow], columns: Sequence[Column], caption: str) -> Markup:
     """Return the figures of every policy, with the best of each column marked."""
-    best = {column.key: best_of(rows, column) for column in COLUMNS}
+    best = {column.key: best_of(rows, column) for column in columns}
     head = [
         tag("th", tag("span", column.title, title=column.meaning), scope="col")
-        for column in COLUMNS
+        for column in columns
     ]
     body = [
         tag(
             "tr",
             tag("th", tag("i", class_=f"chip p{at % 8}"), row.policy, scope="row"),
-            *(_figure(row, column, best[column.key]) for column in COLUMNS),
+            *(_figure(row, column, best[column.key]) for column in columns),
             data_policy=at,
         )
         for at, row in enumerate(rows)
@@ -283,14 +330,16 @@ def _cuts_table(cuts: Sequence[Cut]) -> Markup:
     rows = [
         tag(
             "tr",
-            tag("td", f"{cut.turn:,}"),
+            tag("td", f"{cut.request:,}"),
             tag("td", f"{cut.before:,}"),
             tag("td", f"{cut.after:,}"),
             tag("td", ", ".join(cut.what) or "-", class_="words"),
         )
         for cut in cuts[:_SHOWN]
     ]
-    head = (tag("th", title, scope="col") for title in ("turn", "before", "after", "what is gone"))
+    head = (
+        tag("th", title, scope="col") for title in ("request", "before", "after", "what is gone")
+    )
     table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows), class_="cuts")
     more = len(cuts) - _SHOWN
     rest = tag("p", f"and {more:,} more", class_="quiet") if more > 0 else ""
@@ -299,10 +348,13 @@ def _cuts_table(cuts: Sequence[Cut]) -> Markup:
     return tag("details", summary, tag("div", table, class_="wide"), rest)
 
 
-def _how_to_read() -> Markup:
+def _how_to_read(columns: Sequence[Column]) -> Markup:
     """Explain every column."""
-    terms = [part for c in COLUMNS for part in (tag("dt", c.title), tag("dd", c.meaning))]
-    marked = "Bold with a dot: the best figure of a policy whose requests could all be sent."
+    terms = [part for c in columns for part in (tag("dt", c.title), tag("dd", c.meaning))]
+    marked = (
+        "Bold with a dot: the best figure of the policies whose requests could all be sent, and "
+        "that keep at least half of what was needed later."
+    )
     return tag(
         "details",
         tag("summary", "What the figures mean"),
@@ -313,13 +365,13 @@ def _how_to_read() -> Markup:
 
 
 def _tell_marks(
-    replays: Sequence[Sequence[Replayed]], frame: Frame
+    report: Report, shown: Sequence[int], frame: Frame
 ) -> dict[str, list[list[dict[str, object]]]]:
     """Return the texts of the marks: by panel, by mark, by compaction."""
     told: dict[str, list[list[dict[str, object]]]] = {}
-    for at, policies in enumerate(replays):
-        for number, replayed in enumerate(policies):
-            groups = group_cuts(replayed.cuts, frame.scale(replayed.turns, 1.0))
+    for at in shown:
+        for number, replayed in enumerate(report.replays[at][1]):
+            groups = group_cuts(replayed.cuts, frame.scale(len(replayed.requests), 1.0))
             told[f"{at}-{number}"] = [_tell(group.cuts) for group in groups]
     return told
 
@@ -327,7 +379,7 @@ def _tell_marks(
 def _tell(cuts: Sequence[Cut]) -> list[dict[str, object]]:
     return [
         {
-            "turn": cut.turn,
+            "request": cut.request,
             "before": cut.before,
             "after": cut.after,
             "dropped": cut.dropped,

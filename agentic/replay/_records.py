@@ -1,7 +1,7 @@
 """What a replay reports: each request, each cut, and their totals. Sizes are in tokens.
 
-The whole context is sent again at every turn. If the provider has a prompt cache, the part that a
-request shares with the one before it costs less.
+The whole context is sent again with every request. If the provider has a prompt cache, the part
+that a request shares with the one before it costs less.
 """
 
 import statistics
@@ -11,12 +11,12 @@ import attrs
 
 from agentic.messages import Message
 
-__all__ = ["Cut", "PromptCache", "Replayed", "SentRequest", "cost_of"]
+__all__ = ["Cut", "PromptCache", "Replayed", "SentRequest", "Series", "cost_of"]
 
 
 @attrs.frozen(kw_only=True)
 class SentRequest:
-    """One turn: what is sent to the model."""
+    """What is sent to the model before one of its replies."""
 
     said: int
     """The size of everything said so far."""
@@ -32,7 +32,7 @@ class SentRequest:
 class Cut:
     """A request that does not begin with the previous one: something was removed from it."""
 
-    turn: int
+    request: int
     """The number of the request, counted from 1."""
     before: int
     """The size that it would have had without the cut."""
@@ -48,6 +48,18 @@ class Cut:
 
 
 @attrs.frozen(kw_only=True)
+class Series:
+    """Requests of which each begins with the whole one before: from one cut to the next."""
+
+    first: int
+    """The number of the first request, counted from 1."""
+    items: tuple[int | Message, ...]
+    """What the last request sent: positions in the transcript, or messages that replace some."""
+    lengths: tuple[int, ...]
+    """How many of the items each request sent."""
+
+
+@attrs.frozen(kw_only=True)
 class Replayed:
     """One transcript under one policy."""
 
@@ -55,18 +67,12 @@ class Replayed:
     window: int
     requests: tuple[SentRequest, ...]
     cuts: tuple[Cut, ...]
-    evidences: tuple[float, ...] = ()
-    """At each point of the session: the share of the terms used later that are evident in the
-    request."""
-    terms: tuple[float, ...] = ()
-    """The same for the terms that are known."""
+    recalls: tuple[float, ...] = ()
+    """At each point of the session: the share of what is used later that the request still has."""
     problems: tuple[str, ...] = ()
     """Why compactions that were due changed nothing: a sentence for each reason, with a count."""
-
-    @property
-    def turns(self) -> int:
-        """The number of requests."""
-        return len(self.requests)
+    series: tuple[Series, ...] = ()
+    """What each request sent; empty unless it was asked for."""
 
     @property
     def said(self) -> int:
@@ -105,18 +111,9 @@ class Replayed:
         return reused / self.sent if self.sent else None
 
     @property
-    def evidence(self) -> float | None:
-        """The mean of `evidences`; None if there are no points."""
-        return _mean(self.evidences)
-
-    @property
-    def term(self) -> float | None:
-        """The mean of `terms`; None if there are no points."""
-        return _mean(self.terms)
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return statistics.fmean(values) if values else None
+    def recall(self) -> float | None:
+        """The mean of `recalls`; None if there are no points."""
+        return statistics.fmean(self.recalls) if self.recalls else None
 
 
 _READ, _WRITE = 0.1, 1.25

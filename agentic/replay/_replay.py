@@ -1,7 +1,7 @@
-"""The replay: one pass over a transcript, turn by turn, with all policies side by side."""
+"""The replay: one pass over a transcript, request by request, all policies side by side."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 
@@ -9,7 +9,7 @@ from agentic.context.view import View
 from agentic.messages import Message, split_rounds
 from agentic.replay._judge import POINTS, Point, points_of, text_of
 from agentic.replay._policies import ContextLimits, ReplayPolicy
-from agentic.replay._records import Cut, PromptCache, Replayed, SentRequest
+from agentic.replay._records import Cut, PromptCache, Replayed, SentRequest, Series
 from agentic.replay._transcripts import Transcript
 from agentic.replay._validity import Validity, adapters_of
 from agentic.tokens import TokenCache
@@ -27,9 +27,10 @@ async def replay(
     *,
     providers: Sequence[str] = (),
     points: int = POINTS,
+    keep_views: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[Replayed]:
-    """Replay a conversation turn by turn, with the requests that each policy would have sent.
+    """Replay a conversation with the requests that each policy would have sent.
 
     There is one request before each of the transcript's replies. What the model would have answered
     to a shorter request is unknown, so the conversation continues with the transcript's own reply.
@@ -40,6 +41,7 @@ async def replay(
         context_limits: the counter, and the window that requests are compared with.
         providers: the names, from `ADAPTERS`, whose rules every request is checked by.
         points: the number of places at which what is kept is judged.
+        keep_views: whether `Replayed.series` tells what each request sent.
         progress: called with the number of messages processed since the last call.
 
     Raises:
@@ -47,7 +49,7 @@ async def replay(
     """
     size = _Sizes(TokenCache(context_limits.counter))
     adapters = adapters_of(providers)
-    runs = [_Run(policy, size, Validity(adapters)) for policy in policies]
+    runs = [_Run(policy, size, Validity(adapters), keep_views) for policy in policies]
     # By the length of what came before: a point is judged at the request of that moment.
     judged = {len(point.past): point for point in points_of(transcript.messages, points)}
     starts = {found.positions[0] for found in split_rounds(transcript.messages)}
@@ -56,7 +58,7 @@ async def replay(
         if message.role == "assistant" and position in starts and position:
             point = judged.pop(position, None)
             for run in runs:
-                await run.turn(said, point)
+                await run.send(said, point)
         for run in runs:
             run.history.append(message)
         said += size.of(message)
@@ -86,16 +88,17 @@ class _Sizes:
 
 @attrs.define(eq=False)
 class _Run:
-    """One session under one policy, up to the current turn."""
+    """One session under one policy, up to the current request."""
 
     policy: ReplayPolicy
     size: _Sizes
     validity: Validity
+    keep_views: bool = False
     decides: View = attrs.field(
         default=attrs.Factory(lambda self: self.policy.make_view(), takes_self=True)
     )
     history: list[Message] = attrs.field(factory=list)
-    """The transcript up to the current turn; only appended to."""
+    """The transcript up to the current request; only appended to."""
     view: list[Message] = attrs.field(factory=list)
     """The latest request."""
     seen: int = 0
@@ -105,11 +108,12 @@ class _Run:
     )
     requests: list[SentRequest] = attrs.field(factory=list)
     cuts: list[Cut] = attrs.field(factory=list)
-    evidences: list[float] = attrs.field(factory=list)
-    terms: list[float] = attrs.field(factory=list)
+    recalls: list[float] = attrs.field(factory=list)
+    series: list[tuple[list[Message], list[int]]] = attrs.field(factory=list)
+    """The last request of each series, and how many of its messages each request had."""
     problems: Counter[str] = attrs.field(factory=Counter)
 
-    async def turn(self, said: int, point: Point | None) -> None:
+    async def send(self, said: int, point: Point | None) -> None:
         """Make the next request."""
         fresh = self.history[self.seen :]
         prepared = await self.decides.prepare(self.history)
@@ -125,9 +129,7 @@ class _Run:
             summary = made.summary.content if made is not None and made.summary else ""
             self.cuts.append(self._cut([*self.view, *fresh], prepared.messages, summary))
         if point is not None:
-            judgement = point.judge(text_of(prepared.messages))
-            self.evidences.append(judgement.evidence)
-            self.terms.append(judgement.known)
+            self.recalls.append(point.judge(text_of(prepared.messages)))
         self.validity.note(len(prepared.messages))
         self._remember(prepared.messages, breaks=sent.breaks)
 
@@ -141,8 +143,8 @@ class _Run:
             window=window,
             requests=tuple(self.requests),
             cuts=tuple(self.cuts),
-            evidences=tuple(self.evidences),
-            terms=tuple(self.terms),
+            recalls=tuple(self.recalls),
+            series=tuple(self._told_series()),
             problems=tuple(
                 f"{number} compaction{'s' * (number > 1)} failed: {problem}"
                 for problem, number in self.problems.items()
@@ -152,7 +154,7 @@ class _Run:
     def _cut(self, before: list[Message], view: list[Message], summary: str) -> Cut:
         change = describe_change(before, view)
         return Cut(
-            turn=len(self.requests),
+            request=len(self.requests),
             before=sum(map(self.size.of, before)),
             after=self.requests[-1].tokens,
             dropped=change.dropped,
@@ -161,12 +163,24 @@ class _Run:
             summary=summary,
         )
 
+    def _told_series(self) -> Iterator[Series]:
+        positions = {id(message): at for at, message in enumerate(self.history)}
+        first = 1
+        for view, lengths in self.series:
+            items = tuple(positions.get(id(message), message) for message in view)
+            yield Series(first=first, items=items, lengths=tuple(lengths))
+            first += len(lengths)
+
     def _remember(self, view: list[Message], *, breaks: bool) -> None:
         """Keep what was sent; a view that only grew is extended."""
         if breaks:
             self.view = list(view)
         else:
             self.view += view[len(self.view) :]
+        if self.keep_views:
+            if breaks or not self.series:
+                self.series.append((self.view, []))
+            self.series[-1][1].append(len(view))
         self.seen = len(self.history)
 
 

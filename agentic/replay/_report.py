@@ -1,17 +1,24 @@
-"""The report: the figures of policies side by side, as text and as JSON."""
+"""The report: a verdict, and the figures of policies side by side, as text and as JSON."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import attrs
 
-from agentic.replay._records import Replayed
+from agentic.replay._prices import Price
+from agentic.replay._records import Replayed, cost_of
 from agentic.replay._transcripts import Transcript
 
-__all__ = ["COLUMNS", "Column", "PolicyRow", "Report", "best_of", "row_of"]
+__all__ = ["Column", "PolicyRow", "Report", "best_of", "columns_of", "row_of", "verdict_of"]
 
 _GAP = "  "
+_REMEMBERS = 0.5
+"""A policy that keeps less than this of what is needed later is the best at nothing."""
+_NEAR = 0.1
+"""Policies whose recall is at most this much below the highest are told apart by their cost."""
+_DETAILS = 20
+"""The most transcripts that are printed one by one."""
 
 
 @attrs.frozen(kw_only=True)
@@ -19,20 +26,29 @@ class PolicyRow:
     """One policy over one transcript or several. Sizes are in tokens, shares from 0 to 1."""
 
     policy: str
-    turns: int
+    requests: int
     peak: int
     compactions: int
     over: int
     invalid: int
     cost: float
+    """In tokens at the full price."""
+    dollars: float | None = None
+    """In USD; None without a price."""
+    saved: float | None
+    """The share of the cost of sending everything that it saves; negative if it costs more."""
     reused: float | None
-    term: float | None
-    evidence: float | None
+    recall: float | None
 
     @property
     def can_be_sent(self) -> bool:
         """Whether every request could be sent."""
         return not (self.over or self.invalid)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it keeps at least half of what is needed later, as far as that is known."""
+        return self.recall is None or self.recall >= _REMEMBERS
 
 
 @attrs.frozen(kw_only=True)
@@ -48,47 +64,69 @@ class Report:
     counter: str
     """Which counter was used, and how exact it is."""
     providers: tuple[str, ...]
+    price: Price | None = None
+    """What the model's input costs; without it, costs are in tokens."""
 
     @property
     def rows(self) -> list[PolicyRow]:
         """The totals of every policy over the transcripts."""
         by_policy = zip(*(replayed for _, replayed in self.replays), strict=True)
-        return [row_of(each) for each in by_policy]
+        return [row_of(each, self.price) for each in by_policy]
+
+    @property
+    def verdict(self) -> str:
+        """Which policy to take, and what it gives, in one sentence."""
+        return verdict_of(self.rows)
+
+    @property
+    def columns(self) -> tuple["Column", ...]:
+        """The figures of a row, with the cost in USD if there is a price."""
+        return columns_of(priced=self.price is not None)
 
     def to_text(self, bold: Callable[[str], str] = str) -> str:
-        """Return a table for each transcript, and one for all if there are several.
+        """Return the verdict, a table for all transcripts, and one for each of several.
 
         The best figures have an asterisk, and are passed through `bold`. Names are not changed:
         before printing to a terminal, remove control characters from them.
         """
-        tables = []
-        for transcript, replayed in self.replays:
+        parts = [bold(self.verdict)]
+        several = len(self.replays) > 1
+        if several:
+            head = f"all {len(self.replays)} transcripts"
+            parts.append(f"{head}\n{_table(self.rows, self.columns, bold)}")
+        for transcript, replayed in self.replays[:_DETAILS]:
+            rows = [row_of([each], self.price) for each in replayed]
             problems = [f"{each.policy}: {what}" for each in replayed for what in each.problems]
             notes = "".join(f"  note: {note}\n" for note in (*transcript.notes, *problems))
-            head = f"{transcript.name} ({len(transcript.messages):,} messages, {transcript.format})"
-            tables.append(f"{head}\n{notes}{_table([row_of([each]) for each in replayed], bold)}")
-        if len(self.replays) > 1:
-            tables.append(f"all {len(self.replays)} transcripts\n{_table(self.rows, bold)}")
-        return "\n\n".join(tables)
+            told = f"  {verdict_of(rows)}\n" if several else ""
+            number = len(transcript.messages)
+            messages = f"{number:,} message{'' if number == 1 else 's'}"
+            head = f"{transcript.name} ({messages}, {transcript.format})"
+            parts.append(f"{head}\n{notes}{told}{_table(rows, self.columns, bold)}")
+        if (more := len(self.replays) - _DETAILS) > 0:
+            parts.append(f"and {more:,} more transcripts: --json has the figures of each")
+        return "\n\n".join(parts)
 
     def to_plain(self) -> dict[str, Any]:
         """Return the JSON form: sizes and costs in tokens, shares from 0 to 1."""
         return {
+            "verdict": self.verdict,
             "window": self.window,
             "reserve": self.reserve,
             "counter": self.counter,
+            "price": None if self.price is None else self.price.description,
             "providers": list(self.providers),
+            "policies": [attrs.asdict(row) for row in self.rows],
             "transcripts": [
                 {
                     "name": transcript.name,
                     "format": transcript.format,
                     "messages": len(transcript.messages),
                     "notes": list(transcript.notes),
-                    "policies": [_plain(each) for each in replayed],
+                    "policies": [_plain(each, self.price) for each in replayed],
                 }
                 for transcript, replayed in self.replays
             ],
-            "policies": [attrs.asdict(row) for row in self.rows],
         }
 
 
@@ -125,81 +163,152 @@ def _thousands(value: float) -> str:
     return f"{value:.0f}"
 
 
-COLUMNS = (
-    Column("turns", "turns", _whole, None, "Requests: one before each of the agent's replies."),
-    Column("peak", "peak tokens", _whole, min, "The largest request."),
-    Column(
-        "compactions",
-        "compactions",
-        _whole,
-        min,
-        "Requests that do not begin with the whole one before: something was dropped, cleared or "
-        "summarized, and the prompt cache is lost from there on.",
-    ),
-    Column("over", "over window", _whole, min, "Requests larger than the window: refused."),
-    Column(
-        "invalid",
-        "invalid",
-        _whole,
-        min,
-        "Requests that a provider refuses for their shape, such as a result without its call.",
-    ),
-    Column(
-        "cost",
-        "cost",
-        _thousands,
-        min,
-        "Input with prompt caching, in tokens at the full price: read from the cache at 0.1, "
-        "written to it at 1.25.",
-    ),
-    Column("reused", "prefix reused", _percent, max, "The share of all input that the cache had."),
-    Column(
-        "term",
-        "term recall",
-        _percent,
-        max,
-        "Of the paths and identifiers that the agent used in its next 40 messages and had met "
-        "before: the share that the request still names. The mean over 12 places.",
-    ),
-    Column(
-        "evidence",
-        "evidence",
-        _percent,
-        max,
-        "The same, with the line in which the name stood, or 40 characters of it.",
-    ),
+def _dollars(value: float) -> str:
+    """Return an amount with enough digits to compare small ones.
+
+    >>> _dollars(1234.5), _dollars(1.5), _dollars(0.0437)
+    ('$1,234.50', '$1.50', '$0.0437')
+    """
+    return f"${value:,.2f}" if value >= 1 else f"${value:.3g}"
+
+
+_IN_TOKENS = Column(
+    "cost",
+    "cost in tokens",
+    _thousands,
+    min,
+    "Input with prompt caching, in tokens at the full price: read from the cache at 0.1, "
+    "written to it at 1.25.",
+)
+_IN_DOLLARS = Column(
+    "dollars",
+    "cost",
+    _dollars,
+    min,
+    "Input with prompt caching, in USD. Replies cost the same under every policy and are left out.",
 )
 
 
-def row_of(replayed: Sequence[Replayed]) -> PolicyRow:
+def columns_of(*, priced: bool) -> tuple[Column, ...]:
+    """Return the figures of a row, with the cost in USD or in tokens."""
+    return (
+        Column("requests", "requests", _whole, None, "One before each of the agent's replies."),
+        Column("peak", "peak tokens", _whole, min, "The largest request."),
+        Column(
+            "compactions",
+            "compactions",
+            _whole,
+            min,
+            "Requests that do not begin with the whole one before: something was dropped, cleared "
+            "or summarized, and the prompt cache is lost from there on.",
+        ),
+        Column("over", "over window", _whole, min, "Requests larger than the window: refused."),
+        Column(
+            "invalid",
+            "invalid",
+            _whole,
+            min,
+            "Requests that a provider refuses for their shape, such as a result without its call.",
+        ),
+        _IN_DOLLARS if priced else _IN_TOKENS,
+        Column(
+            "reused", "prefix reused", _percent, max, "The share of all input that the cache had."
+        ),
+        Column(
+            "recall",
+            "keeps of what was needed later",
+            _percent,
+            max,
+            "Of the paths and identifiers that the agent used in its next 40 messages and had met "
+            "before: the share whose line, or 40 characters of it, is still in the request. The "
+            "mean over 12 places.",
+        ),
+    )
+
+
+def row_of(replayed: Sequence[Replayed], price: Price | None = None) -> PolicyRow:
     """Return the totals of one policy: sums, the highest peak, and means over transcripts."""
     sent = sum(each.sent for each in replayed)
     reused = sum(each.sent * (each.reused or 0) for each in replayed)
+    requests = [(one.tokens, one.reused) for each in replayed for one in each.requests]
+    everything = [one for each in replayed for one in _everything(each)]
+    cost = sum(each.cost for each in replayed)
+    dollars = None if price is None else price.of(requests)
+    whole = sum(cost_of(*one) for one in everything) if price is None else price.of(everything)
     return PolicyRow(
         policy=replayed[0].policy,
-        turns=sum(each.turns for each in replayed),
+        requests=len(requests),
         peak=max(each.peak for each in replayed),
         compactions=sum(len(each.cuts) for each in replayed),
         over=sum(each.over for each in replayed),
         invalid=sum(each.invalid for each in replayed),
-        cost=sum(each.cost for each in replayed),
+        cost=cost,
+        dollars=dollars,
+        saved=1 - (cost if dollars is None else dollars) / whole if whole else None,
         reused=reused / sent if sent else None,
-        term=_mean([each.term for each in replayed]),
-        evidence=_mean([each.evidence for each in replayed]),
+        recall=_mean([each.recall for each in replayed]),
     )
 
 
-def best_of(rows: Sequence[PolicyRow], column: Column) -> set[str]:
-    """Return the policies with the best figure, among those whose requests could all be sent.
+def _everything(replayed: Replayed) -> Iterable[tuple[int, int]]:
+    """Yield the size of each request if everything were sent, and how much the cache had of it."""
+    before = 0
+    for request in replayed.requests:
+        yield request.said, before
+        before = request.said
 
-    None is best if all are equal, or if no policy could have been used at all.
+
+def verdict_of(rows: Sequence[PolicyRow]) -> str:
+    """Return in one sentence which policy to take: the cheapest of those that keep nearly the most.
+
+    >>> cheap = PolicyRow(policy="last", requests=9, peak=9, compactions=8, over=0, invalid=0,
+    ...                   cost=4, saved=0.9, reused=None, recall=0.2)
+    >>> digest = attrs.evolve(cheap, policy="digest", saved=0.56, recall=0.87)
+    >>> verdict_of([cheap, digest])
+    'digest: every request fits, 56 % cheaper than sending all, keeps 87 % of what was needed later'
+    >>> verdict_of([attrs.evolve(cheap, over=3)])
+    'No policy makes every request fit: last comes closest, with 3 of 9 refused'
+    """
+    if not any(row.requests for row in rows):
+        return "No reply of an agent: there was nothing to send"
+    usable = [row for row in rows if row.can_be_sent]
+    if not usable:
+        row = min(rows, key=lambda each: each.over + each.invalid)
+        return (
+            f"No policy makes every request fit: {row.policy} comes closest, with "
+            f"{row.over + row.invalid:,} of {row.requests:,} refused"
+        )
+    most = max(row.recall or 0 for row in usable)
+    near = [row for row in usable if row.recall is None or row.recall >= most - _NEAR]
+    row = min(near, key=lambda each: -(each.saved or 0))
+    parts = [f"{row.policy}: every request fits", _saving(row.saved)]
+    if row.recall is not None:
+        parts.append(f"keeps {100 * row.recall:.0f} % of what was needed later")
+    return ", ".join(filter(None, parts))
+
+
+def _saving(saved: float | None) -> str:
+    if saved is None:
+        return ""
+    percent = round(100 * abs(saved))
+    if not percent:
+        return "costs as much as sending all"
+    return f"{percent} % {'cheaper' if saved > 0 else 'more expensive'} than sending all"
+
+
+def best_of(rows: Sequence[PolicyRow], column: Column) -> set[str]:
+    """Return the policies with the best figure, among those that could be used.
+
+    These are the policies whose requests could all be sent, and that keep at least half of what is
+    needed later. None is best if all are equal, or if no policy could have been used.
     """
     valued = [(row, getattr(row, column.key)) for row in rows]
-    values = [value for row, value in valued if row.can_be_sent and value is not None]
+    usable = [(row, value) for row, value in valued if row.can_be_sent and row.remembers]
+    values = [value for _, value in usable if value is not None]
     if column.better is None or not values or len({value for _, value in valued}) == 1:
         return set()
     best = column.better(values)
-    return {row.policy for row, value in valued if row.can_be_sent and value == best}
+    return {row.policy for row, value in usable if value == best}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -207,11 +316,11 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return statistics.fmean(known) if known else None
 
 
-def _plain(replayed: Replayed) -> dict[str, Any]:
+def _plain(replayed: Replayed, price: Price | None) -> dict[str, Any]:
     refused = next((each.refused for each in replayed.requests if each.refused), None)
     cuts = [
         {
-            "turn": cut.turn,
+            "request": cut.request,
             "before": cut.before,
             "after": cut.after,
             "dropped": cut.dropped,
@@ -221,22 +330,46 @@ def _plain(replayed: Replayed) -> dict[str, Any]:
         for cut in replayed.cuts
     ]
     return {
-        **attrs.asdict(row_of([replayed])),
+        **attrs.asdict(row_of([replayed], price)),
         "refused": refused,
         "problems": [*replayed.problems],
         "cuts": cuts,
     }
 
 
-def _table(rows: Sequence[PolicyRow], bold: Callable[[str], str]) -> str:
-    best = [best_of(rows, column) for column in COLUMNS]
-    heads = ["policy", *(column.title for column in COLUMNS)]
-    cells = [[row.policy, *(_cell(getattr(row, c.key), c.show) for c in COLUMNS)] for row in rows]
+def _table(rows: Sequence[PolicyRow], columns: Sequence[Column], bold: Callable[[str], str]) -> str:
+    best = [best_of(rows, column) for column in columns]
+    heads = [_wrapped(column.title) for column in columns]
+    cells = [[row.policy, *(_cell(getattr(row, c.key), c.show) for c in columns)] for row in rows]
     marked = [[False, *(row.policy in names for names in best)] for row in rows]
-    widths = [max(len(line[at]) for line in [heads, *cells]) + 1 for at in range(len(heads))]
-    lines = [_line(heads, widths, [False] * len(heads), bold)]
+    height = max(map(len, heads))
+    above = [["", *(_from_below(head, height, at) for head in heads)] for at in range(height)]
+    above[-1][0] = "policy"
+    widths = [max(len(line[at]) for line in [*above, *cells]) + 1 for at in range(len(above[0]))]
+    lines = [_line(line, widths, [False] * len(widths), bold) for line in above]
     lines += [_line(row, widths, which, bold) for row, which in zip(cells, marked, strict=True)]
     return "\n".join(lines)
+
+
+def _wrapped(title: str, width: int = 12) -> list[str]:
+    """Return a heading in lines of at most this width, if no word is longer.
+
+    >>> _wrapped("keeps of what was needed later"), _wrapped("peak tokens")
+    (['keeps of', 'what was', 'needed later'], ['peak tokens'])
+    """
+    lines: list[str] = []
+    for word in title.split():
+        if lines and len(lines[-1]) + len(word) < width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def _from_below(lines: Sequence[str], height: int, at: int) -> str:
+    """Return a line of a heading that stands on the bottom of the highest."""
+    first = height - len(lines)
+    return lines[at - first] if at >= first else ""
 
 
 def _cell(value: float | None, show: Callable[[float], str]) -> str:

@@ -1,6 +1,7 @@
 "use strict";
 (() => {
-  const told = JSON.parse(document.getElementById("data").textContent);
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const told = data.marks;
   const card = document.getElementById("card");
   const number = new Intl.NumberFormat("en-US");
   let shown = null;
@@ -14,7 +15,7 @@
   };
 
   const tell = (cut) => {
-    const parts = [element("h4", `Turn ${number.format(cut.turn)}`)];
+    const parts = [element("h4", `Request ${number.format(cut.request)}`)];
     const share = cut.before ? Math.round(100 * (1 - cut.after / cut.before)) : 0;
     const sizes = `${number.format(cut.before)} → ${number.format(cut.after)} tokens`;
     parts.push(element("p", `${sizes}  (${share >= 0 ? "−" : "+"}${Math.abs(share)} %)`, "sizes"));
@@ -118,6 +119,99 @@
     target.focus();
   });
   window.addEventListener("resize", hide);
+
+  const place_at = (x, y) => {
+    const room = document.documentElement.clientWidth;
+    const left = Math.max(12, Math.min(x + 14, room - card.offsetWidth - 12));
+    card.style.left = `${left + window.scrollX}px`;
+    card.style.top = `${y + 18 + window.scrollY}px`;
+  };
+  for (const chart of document.querySelectorAll("[data-overview]")) {
+    const sizes = data.sizes[chart.dataset.overview];
+    const left = Number(chart.dataset.left);
+    const right = Number(chart.dataset.right);
+    const cursor = chart.querySelector(".cursor");
+    const leave = () => { chart.classList.remove("hovered"); if (!shown) card.hidden = true; };
+    chart.addEventListener("pointermove", (event) => {
+      const box = chart.getBoundingClientRect();
+      const x = (event.clientX - box.left) * chart.viewBox.baseVal.width / box.width;
+      if (pinned || x < left - 8 || x > right + 8) { leave(); return; }
+      const last = sizes[0].length - 1;
+      const at = Math.max(0, Math.min(last, Math.round(((x - left) / (right - left)) * last)));
+      const line = last ? left + ((right - left) * at) / last : (left + right) / 2;
+      cursor.setAttribute("x1", line);
+      cursor.setAttribute("x2", line);
+      chart.classList.add("hovered");
+      card.replaceChildren(element("h4", `Request ${number.format(at + 1)}`));
+      const list = element("ul", undefined, "sizes-of");
+      sizes.forEach((of, policy) => {
+        const item = element("li", undefined, `p${policy % 8}`);
+        item.append(element("i", undefined, "chip"));
+        item.append(element("span", data.policies[policy]));
+        item.append(element("b", number.format(of[at])));
+        list.append(item);
+      });
+      card.append(list);
+      card.hidden = false;
+      place_at(event.clientX, event.clientY);
+    });
+    chart.addEventListener("pointerleave", leave);
+  }
+
+  const says = ([role, text, more], className) => {
+    const item = element("li", undefined, className);
+    const whole = element("details");
+    const first = text.split("\n", 1)[0];
+    const head = element("summary");
+    head.append(element("b", role), element("span", first || "(no text)"));
+    whole.append(head, element("pre", text + (more ? `\n… ${number.format(more)} more characters` : "")));
+    item.append(whole);
+    return item;
+  };
+  const gap = (count) => element("li", `${number.format(count)} not sent`, "gap");
+
+  const step = (steps) => {
+    const session = data.steps[steps.dataset.steps];
+    const policy = session.policies[Number(steps.querySelector("select").value)];
+    const request = Number(steps.querySelector("input").value);
+    const series = policy.series.findLast((each) => each.first <= request);
+    const length = series.lengths[request - series.first];
+    const list = steps.querySelector("ol");
+    const items = [];
+    let sent = 0;
+    let next = 0;
+    for (const part of series.items) {
+      if (sent >= length) break;
+      if (typeof part === "number") {
+        const made = policy.made[part];
+        items.push(says(made, "made"));
+        if (made[0] === "tool" || made[0] === "assistant") next += 1;
+        sent += 1;
+        continue;
+      }
+      const end = Math.min(part[1], part[0] + length - sent);
+      if (part[0] > next) items.push(gap(part[0] - next));
+      for (let at = part[0]; at < end; at += 1) items.push(says(session.messages[at], "sent"));
+      sent += end - part[0];
+      next = end;
+    }
+    list.replaceChildren(...items);
+    const size = number.format(policy.sizes[request - 1]);
+    const all = number.format(policy.sizes.length);
+    steps.querySelector(".told").textContent =
+      `Request ${number.format(request)} of ${all}: ${number.format(sent)} messages, ${size} tokens`;
+  };
+  for (const steps of document.querySelectorAll("[data-steps]")) {
+    const slider = steps.querySelector("input");
+    steps.addEventListener("toggle", () => { if (steps.open) step(steps); });
+    steps.addEventListener("input", () => step(steps));
+    for (const button of steps.querySelectorAll("[data-step]")) {
+      button.addEventListener("click", () => {
+        slider.value = Number(slider.value) + Number(button.dataset.step);
+        step(steps);
+      });
+    }
+  }
 
   for (const button of document.querySelectorAll("[data-toggle]")) {
     button.addEventListener("click", () => {

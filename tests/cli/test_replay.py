@@ -4,9 +4,12 @@ import asyncio
 import json
 import os
 import pty
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,7 @@ import pytest
 from agentic.history import JsonlStore
 from agentic.messages import Message, ToolCall, ToolResult, to_plain
 from agentic.replay import ADAPTERS, POLICIES
-from agentic.replay._report import COLUMNS
+from agentic.replay._report import columns_of
 
 pytestmark = pytest.mark.slow
 
@@ -34,10 +37,12 @@ def test_a_table_shows_every_figure(agentic: Agentic, session: Path) -> None:
     """A line a policy, the best marked, and what counted."""
     done = agentic("replay", session, "--window", "4000", "-p", "none", "-p", "digest")
 
-    head, columns, none, digest = done.out.split("\n")[:4]
+    verdict, _, head, *rows = done.out.split("\n")
+    columns, none, digest = " ".join(rows[:3]).split(), rows[3], rows[4]
     assert done.status == 0
+    assert verdict.startswith("digest: every request fits, ")
     assert head == "long (63 messages, agentic messages)"
-    assert all(column.title in columns for column in COLUMNS)
+    assert all({*column.title.split()} <= {*columns} for column in columns_of(priced=False))
     assert none.split()[:2] == ["none", "31"]
     assert digest.split()[:2] == ["digest", "31"]
     assert "*" in digest
@@ -56,7 +61,7 @@ def test_json_is_for_programs(agentic: Agentic, session: Path) -> None:
     assert fit["compactions"] == len(fit["cuts"]) > 0
     assert fit["peak"] <= 3000
     assert fit["cuts"][0]["before"] > fit["cuts"][0]["after"]
-    assert told["policies"][0]["turns"] == 2 * fit["turns"] == 62
+    assert told["policies"][0]["requests"] == 2 * fit["requests"] == 62
 
 
 @pytest.mark.parametrize("option", ["--json", "--html"])
@@ -105,7 +110,7 @@ def test_a_name_is_nothing_that_a_terminal_obeys(
     table = agentic("replay", evil, "-w", "4000", "-p", "none").out
     told = agentic("replay", evil, "-w", "4000", "-p", "none", "--json").out
 
-    assert table.startswith("abc (63 messages")
+    assert "\nabc (63 messages" in table
     assert not {"\x1b", "\u202e"} & {*table, *told}
     assert json.loads(told)["transcripts"][0]["name"] == "a\x1b[2Jb\u202ec"
 
@@ -115,7 +120,7 @@ def test_an_empty_folder_is_told(agentic: Agentic, tmp_path: Path) -> None:
     done = agentic("replay", tmp_path, "-w", "4000")
 
     assert done.status == 2
-    assert "contains no .jsonl or .json file" in done.err
+    assert "contains no .jsonl, .json or .db file" in done.err
 
 
 def test_a_session_without_a_reply_is_shown_as_one(
@@ -126,7 +131,8 @@ def test_a_session_without_a_reply_is_shown_as_one(
 
     done = agentic("replay", asked, "-w", "4000", "-p", "none", "--html", tmp_path / "a.html")
 
-    assert done.out.split("\n")[2].split()[:2] == ["none", "0"]
+    assert "\nsession (1 message, chat completions)\n" in done.out
+    assert re.search(r"^  none +0 ", done.out, re.MULTILINE)
     assert "there was nothing to send" in (tmp_path / "a.html").read_text()
 
 
@@ -138,7 +144,7 @@ def test_a_page_is_written(agentic: Agentic, session: Path, tmp_path: Path) -> N
 
     assert page.read_text().startswith("<!doctype html>")
     assert done.err == f"agentic: the page is in {page}\n"
-    assert done.out.startswith("long (63 messages")
+    assert "\nlong (63 messages" in done.out
 
 
 def test_a_model_brings_its_window(agentic: Agentic, session: Path) -> None:
@@ -156,14 +162,14 @@ def test_a_folder_is_all_of_its_files(agentic: Agentic, session: Path) -> None:
 
     assert done.status == 0
     assert "index.json, line 1: found an object with 'files'" in done.err
-    assert done.out.startswith("long (63 messages")
+    assert "\nlong (63 messages" in done.out
 
 
 def test_stdin_is_a_transcript(agentic: Agentic, session: Path) -> None:
     """As `-`."""
     done = agentic("replay", "-", "-w", "4000", "-p", "none", stdin=session.read_bytes())
 
-    assert done.out.startswith("stdin (63 messages")
+    assert "\nstdin (63 messages" in done.out
 
 
 def test_one_bad_file_does_not_stop_the_others(agentic: Agentic, session: Path) -> None:
@@ -177,14 +183,19 @@ def test_one_bad_file_does_not_stop_the_others(agentic: Agentic, session: Path) 
     assert done.status == 1
     assert told[0].startswith(f"agentic: {bad}, line 2: found the role 'boss'")
     assert told[1] == "agentic: absent.jsonl: no such file or directory"
-    assert done.out.startswith("long (63 messages")
+    assert "\nlong (63 messages" in done.out
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [
-        ([], 2, "Pass --window 32000, or --model gpt-5"),
+        ([], 2, "Pass --window 32k, or --model gpt-5"),
         (["--model", "my-own"], 2, "The window of 'my-own' is not known: pass --window"),
+        (["-w", "0"], 2, "The window is 0 tokens"),
+        (["-w", "-5"], 2, "-5 is below 0"),
+        (["-w", "16q"], 2, "'16q' is no number of tokens; write 128000, 128k or 1m"),
+        (["-w", "1e999k"], 2, "no number of tokens"),
+        (["-w", "4000", "--model", "my-own"], 0, "the price list does not have 'my-own'"),
         (["-w", "4000", "-p", "forget"], 1, ", ".join(POLICIES)),
         (["-w", "4000", "-p", "keep_last:last=3"], 1, "its options: keep_recent"),
         (["-w", "4000", "-r", "4000"], 1, "less than context_window (4000)"),
@@ -240,3 +251,148 @@ def test_progress_is_shown_to_a_terminal_alone(session: Path) -> None:
     assert json.loads(out)["window"] == 4000
     assert b"replaying" in shown
     assert b"63" in shown
+
+
+@pytest.mark.parametrize(
+    ("written", "window"),
+    [("16k", 16_000), ("1m", 1_000_000), ("128_000", 128_000), ("12,000", 12_000), ("1.5K", 1_500)],
+)
+def test_a_window_is_written_as_people_write_it(
+    agentic: Agentic, session: Path, written: str, window: int
+) -> None:
+    """With k for a thousand, m for a million, and digits in groups."""
+    done = agentic("replay", session, "-w", written, "-r", "0.5k", "-p", "none", "--json")
+
+    told = json.loads(done.out)
+    assert (told["window"], told["reserve"]) == (window, 500)
+
+
+def test_a_page_is_not_overwritten_by_accident(
+    agentic: Agentic, session: Path, tmp_path: Path
+) -> None:
+    """A file that exists stays as it is, unless told otherwise."""
+    page = tmp_path / "notes.html"
+    page.write_text("mine")
+
+    refused = agentic("replay", session, "-w", "4000", "-p", "none", "--html", page)
+    kept = page.read_text()
+    forced = agentic("replay", session, "-w", "4000", "-p", "none", "--html", page, "--force")
+
+    assert (refused.status, kept, forced.status) == (2, "mine", 0)
+    assert f"{page} exists: pass --force to overwrite it" in refused.err
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_a_model_prices_its_input(agentic: Agentic, session: Path) -> None:
+    """In dollars, with the day of the price."""
+    pytest.importorskip("genai_prices", reason="dollars need a price list")
+    table = agentic("replay", session, "--model", "gpt-4o", "-w", "4000", "-p", "none").out
+    told = agentic("replay", session, "--model", "gpt-4o", "-w", "4k", "-p", "none", "--json").out
+
+    today = datetime.now(UTC).strftime("%Y-%m-%d")
+    assert re.search(r" \$0\.\d+ ", table)
+    assert f"input at the prices of gpt-4o (openai) on {today}, by genai-prices" in table
+    assert 0 < json.loads(told)["policies"][0]["dollars"] < 1
+
+
+def test_the_summary_comes_before_the_details(agentic: Agentic, session: Path) -> None:
+    """The verdict, all transcripts, then each; of very many only the first ones."""
+    (session.parent / "more").mkdir()
+    (session.parent / "more/0.jsonl").write_bytes(session.read_bytes())
+    for number in range(1, 23):
+        (session.parent / f"more/{number}.jsonl").write_bytes(b'{"role": "user", "content": "?"}')
+
+    done = agentic("replay", session.parent / "more", "-w", "4000", "-p", "fit_window")
+
+    first, _, second = done.out.split("\n")[:3]
+    assert first.startswith("fit_window: every request fits")
+    assert second == "all 23 transcripts"
+    assert "and 3 more transcripts: --json has the figures of each" in done.out
+
+
+@pytest.fixture
+def home(tmp_path: Path, talk: Talk, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a home folder in which pi has left two sessions, and go there."""
+    for age, name in enumerate(["new", "old"]):
+        path = tmp_path / f".pi/agent/sessions/--src--/{name}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{json.dumps(to_plain(each))}\n" for each in talk(3)))
+        os.utime(path, (2_000_000_000 - age, 2_000_000_000 - age))
+    for variable in [name for name in os.environ if name.endswith(("_DIR", "_HOME"))]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_without_a_transcript_the_machines_are_listed(agentic: Agentic, home: Path) -> None:
+    """In a pipe nobody is asked: the list has whole paths, and stderr says what to pass."""
+    done = agentic("replay")
+
+    latest, older = done.out.splitlines()
+    path = home / ".pi/agent/sessions/--src--/new.jsonl"
+    assert done.status == 0
+    assert latest.startswith("  1  2033-05-")
+    assert latest.endswith(f" pi              {path}")
+    assert older.endswith("old.jsonl")
+    assert f"such as: agentic replay {path} --window 200k" in done.err
+
+
+def test_a_machine_without_sessions_is_told(agentic: Agentic, home: Path) -> None:
+    """With what to do."""
+    shutil.rmtree(home / ".pi")
+
+    done = agentic("replay")
+
+    assert done.status == 2
+    assert "is on this machine: name a file or a folder of transcripts" in done.err
+
+
+def in_terminal(typed: list[str], *arguments: str, cwd: Path) -> str:
+    """Run the command in a terminal, answer each of its questions, and return what it showed."""
+    main, other = pty.openpty()
+    command = [sys.executable, "-m", "agentic", "replay", *arguments]
+    streams = {"stdin": other, "stdout": other, "stderr": other}
+    shown = b""
+    with subprocess.Popen(command, cwd=cwd, **streams) as process:
+        os.close(other)
+        try:
+            while part := os.read(main, 65_536):
+                shown += part
+                if typed and shown.rstrip().endswith(b"]:"):
+                    os.write(main, f"{typed.pop(0)}\n".encode())
+        except OSError:  # how a terminal tells that the other side is closed
+            pass
+        process.wait(60)
+    os.close(main)
+    return shown.decode()
+
+
+def test_in_a_terminal_the_sessions_are_asked_for(home: Path) -> None:
+    """And the window; a mistake is asked for again."""
+    shown = in_terminal(["7", "2", "4k"], "-p", "none", cwd=home)
+
+    assert "7 is not in the list, which has 1 to 2" in shown
+    assert "~/.pi/agent/sessions/--src--/new.jsonl" in shown
+    assert "old (9 messages, agentic messages)" in shown
+    assert "window 4,000" in shown
+
+
+def test_many_files_are_replayed_on_all_cores(home: Path, talk: Talk, tmp_path: Path) -> None:
+    """In the order of their names, with progress by file, and the same figures as alone."""
+    lines = "".join(f"{json.dumps(to_plain(each))}\n" for each in talk(40, words=4_000))
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(5):
+        (folder / f"{number}.jsonl").write_text(lines)
+    (folder / "torn.jsonl").write_text("no")
+
+    shown = in_terminal([], str(folder), "-w", "16k", "-p", "keep_last", cwd=home)
+    alone = in_terminal([], str(folder / "3.jsonl"), "-w", "16k", "-p", "keep_last", cwd=home)
+
+    rows = [line for line in shown.splitlines() if line.startswith("  keep_last")]
+    assert "6/6" in shown
+    assert "torn.jsonl, line 1: 'no' is not JSON" in shown
+    assert re.findall(r"^(\d) \(\d+ messages", shown, re.MULTILINE) == [*"01234"]
+    assert len(rows) == 6
+    assert rows[4] in alone

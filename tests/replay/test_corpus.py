@@ -46,12 +46,12 @@ def test_a_long_session_under_four_policies_takes_seconds(corpus: Path) -> None:
     none, fit, tiers, digest = run(transcript.mended(), SPECS, 32_000)
 
     assert time.process_time() - start < 30
-    assert [each.turns for each in (none, fit, tiers, digest)] == [453] * 4
+    assert [len(each.requests) for each in (none, fit, tiers, digest)] == [453] * 4
     assert none.over > 400
     assert (fit.over, tiers.over, digest.over) == (0, 0, 0)
     assert min(fit.cost, tiers.cost, digest.cost) < none.cost / 2
-    assert none.evidence == 1.0
-    assert all(0.5 < (each.evidence or 0) < 1 for each in (fit, tiers, digest))
+    assert none.recall == 1.0
+    assert all(0.5 < (each.recall or 0) < 1 for each in (fit, tiers, digest))
 
 
 @pytest.mark.long

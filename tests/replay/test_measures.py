@@ -1,7 +1,9 @@
 """The judge, the prompt cache and the validators, each by itself."""
 
 import asyncio
+from datetime import UTC, datetime
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,9 +11,9 @@ from hypothesis import strategies as st
 from agentic.context.compactors import Digest
 from agentic.errors import ConfigError
 from agentic.messages import Message, ToolCall, ToolResult
-from agentic.replay import ADAPTERS, PromptCache
-from agentic.replay._judge import Judgement, Point, argument_texts, points_of, text_of
-from agentic.replay._report import COLUMNS, PolicyRow, best_of
+from agentic.replay import ADAPTERS, PromptCache, price_of
+from agentic.replay._judge import Point, _terms_in, argument_texts, points_of, text_of
+from agentic.replay._report import PolicyRow, best_of, columns_of, verdict_of
 from agentic.replay._validity import Validity, adapters_of
 from agentic.tokens import CharCounter
 
@@ -40,14 +42,14 @@ def test_the_cache_has_what_two_requests_begin_with(views: list[list[str]]) -> N
         before = texts
 
 
-def test_evidence_is_the_line_and_knowledge_the_name() -> None:
-    """A bare name is known; its line, or 40 characters around it, is evidence."""
+def test_what_is_kept_is_the_line() -> None:
+    """Not a bare name, but its line, or 40 characters around it."""
     line = "src/a.py:12: def first_thing(text, options):  # the one to change"
     point = Point([Message("user", f"Mind this.\n{line}\n")], ["first_thing"])
 
     judged = [point.judge(kept) for kept in ("", "- first_thing", line, f">{line[10:60]}<")]
 
-    assert [(each.known, each.evidence) for each in judged] == [(0, 0), (1, 0), (1, 1), (1, 1)]
+    assert judged == [0, 0, 1, 1]
 
 
 def test_a_digest_is_judged_by_what_it_quotes() -> None:
@@ -64,7 +66,7 @@ def test_a_digest_is_judged_by_what_it_quotes() -> None:
     note = asyncio.run(Digest(max_tokens=500, counter=CharCounter()).compact(past))
 
     assert "\\- keep src/old_parser.py" in str(note)
-    assert Point(past, terms).judge(str(note)) == Judgement(evidence=0.75, known=0.75)
+    assert Point(past, terms).judge(str(note)) == 0.75
 
 
 def test_points_look_at_what_the_future_takes_from_the_past() -> None:
@@ -123,28 +125,71 @@ def test_a_provider_that_is_none_is_told() -> None:
         adapters_of(["anthropic", "antropic"])
 
 
-def row(policy: str, *, cost: float, over: int = 0) -> PolicyRow:
+def row(policy: str, *, cost: float, over: int = 0, recall: float | None = None) -> PolicyRow:
     """Make a row."""
     return PolicyRow(
         policy=policy,
-        turns=3,
+        requests=3,
         peak=100,
         compactions=0,
         over=over,
         invalid=0,
         cost=cost,
+        saved=None,
         reused=None,
-        term=None,
-        evidence=None,
+        recall=recall,
     )
 
 
 def test_the_best_is_one_that_could_be_sent() -> None:
     """A policy whose requests are refused wins nothing; where all are equal nobody does."""
-    cost = next(column for column in COLUMNS if column.key == "cost")
-    peak = next(column for column in COLUMNS if column.key == "peak")
+    cost = next(column for column in columns_of(priced=False) if column.key == "cost")
+    peak = next(column for column in columns_of(priced=False) if column.key == "peak")
     rows = [row("none", cost=1, over=2), row("fit", cost=5), row("digest", cost=5)]
 
     assert best_of(rows, cost) == {"fit", "digest"}
     assert best_of(rows, peak) == set()
     assert best_of(rows[:1], cost) == set()
+
+
+def test_the_cheapest_is_not_the_best_if_it_forgets_half() -> None:
+    """Neither for its cost nor for its size; if all forget half, none is."""
+    cost = next(column for column in columns_of(priced=False) if column.key == "cost")
+    rows = [row("last", cost=1, recall=0.49), row("digest", cost=5, recall=0.8)]
+
+    assert best_of(rows, cost) == {"digest"}
+    assert best_of([rows[0], row("worse", cost=2, recall=0.1)], cost) == set()
+
+
+def test_the_verdict_weighs_cost_against_memory() -> None:
+    """Among policies that keep nearly the most, the cheapest; one that cannot be sent is none."""
+    rows = [
+        attrs.evolve(row("none", cost=9, over=2, recall=1.0), saved=0.0),
+        attrs.evolve(row("last", cost=1, recall=0.4), saved=0.9),
+        attrs.evolve(row("digest", cost=4, recall=0.87), saved=0.56),
+        attrs.evolve(row("fit", cost=5, recall=0.9), saved=0.5),
+    ]
+
+    said = verdict_of(rows)
+
+    assert said.startswith("digest: every request fits, 56 % cheaper than sending all, keeps 87 %")
+    assert verdict_of(rows[:2]).startswith("last: every request fits, 90 % cheaper")
+    assert verdict_of(rows[:1]).endswith("none comes closest, with 2 of 3 refused")
+
+
+def test_the_price_depends_on_the_size_of_a_request() -> None:
+    """Above 200,000 tokens a request of Gemini 2.5 Pro costs twice as much."""
+    price = price_of("gemini-2.5-pro", datetime(2026, 11, 1, tzinfo=UTC))
+
+    assert price is not None
+    small, large = price.of([(200_000, 0)]), price.of([(200_001, 0)])
+    assert (small, large) == pytest.approx((0.25, 0.50), rel=1e-3)
+    assert price.of([(100_000, 100_000)]) < price.of([(100_000, 0)]) / 2
+    assert "gemini-2.5-pro (google) on 2026-11-01, by genai-prices " in price.description
+
+
+def test_a_judge_takes_no_name_for_a_word() -> None:
+    """Frames, bullets and plain words are no terms; paths, signs and inner capitals are."""
+    text = "\u2502 Parser \u2500\u2500 parse_line | `src/a.py`; HTTP (camelCase) ---- 2026-11-23"
+
+    assert [*_terms_in(text)] == ["parse_line", "src/a.py", "camelCase", "2026-11-23"]

@@ -12,7 +12,7 @@ import pytest
 from agentic.messages import Message
 from agentic.replay import Replayed, Report, Transcript, render_page
 from agentic.replay._records import Cut, SentRequest
-from agentic.replay._report import COLUMNS
+from agentic.replay._report import columns_of
 
 Open: TypeAlias = Callable[..., Any]
 WINDOW, RESERVE = 1_000, 200
@@ -32,7 +32,7 @@ def sawtooth(turns: int, every: int = 8) -> Replayed:
     """Make a replay that climbs and is cut."""
     sizes = [200 + 90 * (at % every) for at in range(turns)]
     cuts = [
-        Cut(turn=at + 1, before=900, after=200, dropped=3, what=("3 replies",), summary=f"S{at}")
+        Cut(request=at + 1, before=900, after=200, dropped=3, what=("3 replies",), summary=f"S{at}")
         for at in range(every, turns, every)
     ]
     return replayed("digest", sizes, cuts)
@@ -107,7 +107,7 @@ def test_the_page_opens_without_a_complaint(opened: Open, dark: bool) -> None:
 
 
 def test_marks_lie_where_the_data_says(opened: Open) -> None:
-    """Turn and size of every mark, as the browser places it, against the axes' own labels."""
+    """Request and size of every mark, as the browser places it, against the axes' own labels."""
     made = sawtooth(40)
     browser = opened(report([made]))
 
@@ -119,7 +119,7 @@ def test_marks_lie_where_the_data_says(opened: Open) -> None:
             const grid = [...svg.querySelectorAll(".grid")].map((e) => box(e)[1]);
             const ticks = [...svg.querySelectorAll("text.tick")].map((e) =>
                 [e.textContent, ...box(e)]);
-            const mark = (e) => [e.dataset.turn, e.dataset.before].map(Number)
+            const mark = (e) => [e.dataset.request, e.dataset.before].map(Number)
                 .concat(box(e.querySelector(".knob")));
             const marks = [...svg.querySelectorAll(".mark")].map(mark);
             return {grid, ticks, marks, window: box(svg.querySelector(".window"))[1]};
@@ -129,7 +129,7 @@ def test_marks_lie_where_the_data_says(opened: Open) -> None:
     step = (turns[-1][1] - turns[0][1]) / (turns[-1][0] - turns[0][0])
     token = (drawn["window"] - drawn["grid"][0]) / WINDOW
 
-    assert [mark[0] for mark in drawn["marks"]] == [cut.turn for cut in made.cuts]
+    assert [mark[0] for mark in drawn["marks"]] == [cut.request for cut in made.cuts]
     for turn, before, x, y in drawn["marks"]:
         assert x == pytest.approx(turns[0][1] + (turn - turns[0][0]) * step, abs=1)
         assert y == pytest.approx(drawn["grid"][0] + before * token, abs=1)
@@ -152,7 +152,7 @@ def test_the_line_goes_through_every_turn(opened: Open) -> None:
 
 def uncut(*befores: int) -> Replayed:
     """Make a replay that would have sent these sizes, and cut each of them."""
-    cuts = [Cut(turn=4 * at, before=size, after=300) for at, size in enumerate(befores, 1)]
+    cuts = [Cut(request=4 * at, before=size, after=300) for at, size in enumerate(befores, 1)]
     return replayed("digest", [300, 500, 700] * (2 * len(befores)), cuts)
 
 
@@ -203,7 +203,7 @@ def test_pointing_at_a_mark_tells_what_was_cut(opened: Open) -> None:
     browser.point(5, 5)
 
     assert said is not None
-    for part in ("Turn 17", "900 → 200 tokens", "78 %", "3 replies", "S16"):
+    for part in ("Request 17", "900 → 200 tokens", "78 %", "3 replies", "S16"):
         assert part in said
     assert card(browser) is None
 
@@ -234,7 +234,7 @@ def test_marks_are_reached_by_keys(opened: Open) -> None:
         browser.press(key)
         said.append((card(browser) or "").partition("\n")[0])
 
-    assert said == ["Turn 17", "Turn 33", "Turn 9"]
+    assert said == ["Request 17", "Request 33", "Request 9"]
 
 
 def test_a_policy_can_be_hidden(opened: Open) -> None:
@@ -265,7 +265,7 @@ def test_the_theme_can_be_chosen(opened: Open) -> None:
 
 def test_nothing_in_a_transcript_becomes_markup(opened: Open) -> None:
     """Names, notes, policies and summaries are shown as they are, and run nothing."""
-    cut = Cut(turn=2, before=500, after=90, dropped=1, what=(NASTY,), summary=NASTY * 3)
+    cut = Cut(request=2, before=500, after=90, dropped=1, what=(NASTY,), summary=NASTY * 3)
     made = report([attrs.evolve(replayed(NASTY, [90, 90], [cut]))], names=[NASTY])
     transcript, policies = made.replays[0]
     noted = attrs.evolve(transcript, notes=(NASTY,))
@@ -332,15 +332,15 @@ def test_a_narrow_page_compares_the_policies(opened: Open) -> None:
 
     assert (shown["charts"], shown["lines"]) == (1, 2)
     assert shown["names"] == ["none", "digest"]
-    assert shown["figures"] == 2 * len(COLUMNS)
-    assert shown["titles"] == 2 * [f'"{column.title}"' for column in COLUMNS]
+    assert shown["figures"] == 2 * len(columns_of(priced=False))
+    assert shown["titles"] == 2 * [f'"{column.title}"' for column in columns_of(priced=False)]
 
 
 def test_five_thousand_turns_keep_their_peaks(opened: Open) -> None:
     """A long line is thinned out; its highest point and all of its compactions are still there."""
     sizes = [300 + at % 50 for at in range(5_000)]
     sizes[3_333] = 990
-    cuts = [Cut(turn=at, before=900, after=300, what=("1 reply",)) for at in range(2, 5_000, 7)]
+    cuts = [Cut(request=at, before=900, after=300, what=("1 reply",)) for at in range(2, 5_000, 7)]
     browser = opened(report([replayed("keep_last", sizes, cuts)]))
 
     ys, top = browser.evaluate(

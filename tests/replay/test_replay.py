@@ -51,7 +51,7 @@ def test_without_a_policy_everything_is_sent_every_time(talk: Talk) -> None:
     assert [request.said for request in none.requests] == sizes
     assert [request.reused for request in none.requests] == [0, *sizes[:-1]]
     assert none.cost == cost_of(sum(sizes), sum(sizes[:-1]))
-    assert (none.cuts, none.evidence, none.term) == ((), 1.0, 1.0)
+    assert (none.cuts, none.recall) == ((), 1.0)
     assert none.over == sum(size > 4_000 for size in sizes) > 0
 
 
@@ -77,7 +77,7 @@ def test_a_cut_tells_what_is_gone(talk: Talk) -> None:
     [fit] = run(talk(12), "fit_window")
 
     first = fit.cuts[0]
-    request = fit.requests[first.turn - 1]
+    request = fit.requests[first.request - 1]
     assert first.after == request.tokens < first.before == request.said
     replies = first.dropped // 2
     assert first.what == (f"{replies} replies", f"{replies} read outputs")
@@ -101,8 +101,8 @@ def test_a_digest_compacts_the_history_and_says_what_it_kept(talk: Talk) -> None
     assert len(digest.cuts) >= 2
     assert all(cut.summary.startswith("# Digest of the conversation") for cut in digest.cuts)
     assert digest.peak <= 4_000
-    assert digest.evidence is not None
-    assert digest.evidence > 0.9
+    assert digest.recall is not None
+    assert digest.recall > 0.9
 
 
 class Broken:
@@ -147,9 +147,9 @@ def test_keeping_the_newest_loses_what_was_named_before() -> None:
 
     none, last = run(messages, "none", "keep_last:keep_recent=2")
 
-    assert (none.evidence, none.term) == (1.0, 1.0)
-    assert last.evidence is not None
-    assert last.evidence < 0.5
+    assert none.recall == 1.0
+    assert last.recall is not None
+    assert last.recall < 0.5
     assert len(last.cuts) > 5
 
 
@@ -157,7 +157,13 @@ def test_a_session_without_a_reply_has_no_turn() -> None:
     """There was nothing to send."""
     [none] = run([Message("user", "Hello?")], "none")
 
-    assert (none.turns, none.peak, none.cost, none.reused, none.evidence) == (0, 0, 0, None, None)
+    assert (len(none.requests), none.peak, none.cost, none.reused, none.recall) == (
+        0,
+        0,
+        0,
+        None,
+        None,
+    )
 
 
 @given(messages=conversations(max_rounds=8))

@@ -1,0 +1,93 @@
+"""The sessions on this machine, as a list to choose from."""
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from agentic.cli._output import clip, printable
+from agentic.replay import FoundSession, find_sessions
+
+__all__ = ["ask_for_sessions"]
+
+_LISTED = 20
+"""The most sessions that are listed, the latest ones."""
+
+
+def ask_for_sessions() -> tuple[str, ...]:
+    """List the sessions on this machine, and return the files that the user chooses.
+
+    Without a terminal nobody can be asked: the list says what to pass, and nothing is returned.
+
+    Raises:
+        UsageError: there is no session.
+    """
+    found = find_sessions()
+    if not found:
+        raise click.UsageError(
+            "No session of agentic, Claude Code, Codex, Gemini CLI, Kimi, mini-swe-agent, OpenCode "
+            "or pi is on this machine: name a file or a folder of transcripts"
+        )
+    asks = sys.stdin.isatty() and sys.stdout.isatty()
+    for number, session in enumerate(found[:_LISTED], 1):
+        click.echo(_line(number, session, asks=asks))
+    if (more := len(found) - _LISTED) > 0:
+        click.echo(f"and {more:,} older")
+    if not asks:
+        click.echo(
+            "agentic: pass the sessions to replay, such as: "
+            f"agentic replay {printable(_quoted(found[0].path))} --window 200k",
+            err=True,
+        )
+        return ()
+    chosen = click.prompt(
+        "Which? (such as 1 or 1,3-5, or all)",
+        default="1",
+        value_proc=lambda told: _chosen(str(told), len(found)),
+    )
+    return tuple(str(found[at].path) for at in chosen)
+
+
+def _line(number: int, session: FoundSession, *, asks: bool) -> str:
+    changed = datetime.fromtimestamp(session.changed).astimezone().strftime("%Y-%m-%d %H:%M")
+    # A list that is piped on has whole paths; one that is looked at fits the screen.
+    path = clip(_short(session.path), 72) if asks else printable(str(session.path))
+    size = f"{session.size / 1_000:,.0f} KB"
+    return f"{number:3}  {changed}  {size:>9}  {session.agent:<14}  {path}"
+
+
+def _short(path: Path) -> str:
+    """Return a path from the home folder on, without its middle if it is long."""
+    home = str(Path.home())
+    text = str(path)
+    text = f"~{text[len(home) :]}" if text.startswith(home + "/") else text
+    return text if len(text) <= 72 else f"{text[:20]}…{text[-51:]}"  # noqa: PLR2004  as wide as it may be
+
+
+def _quoted(path: Path) -> str:
+    text = str(path)
+    return f"'{text}'" if " " in text else text
+
+
+def _chosen(told: str, number: int) -> Sequence[int]:
+    """Return the positions that a user chose.
+
+    >>> _chosen("1,3-5", 9), _chosen("all", 2)
+    ([0, 2, 3, 4], [0, 1])
+    """
+    if told.strip().lower() == "all":
+        return list(range(number))
+    chosen: dict[int, None] = {}
+    for part in filter(None, told.replace(" ", ",").split(",")):
+        first, _, last = part.partition("-")
+        if not first.isdecimal() or not (last or first).isdecimal():
+            raise click.UsageError(f"{part!r} is no number: write 1 or 1,3-5, or all")
+        span = range(int(first), int(last or first) + 1)
+        if not span or span[0] < 1 or span[-1] > number:
+            raise click.UsageError(f"{part} is not in the list, which has 1 to {number}")
+        chosen |= dict.fromkeys(at - 1 for at in span)
+    if not chosen:
+        raise click.UsageError("choose one: write 1 or 1,3-5, or all")
+    return list(chosen)

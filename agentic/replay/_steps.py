@@ -1,0 +1,110 @@
+"""What a page needs to step through a session: its messages, and what each request sent of them.
+
+A request is told as runs of the transcript, `[first, end)`, and as numbers of messages that a
+policy put in the place of others, such as a summary. Of each text the page has the beginning.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from agentic.messages import Message
+from agentic.replay._html import Markup, tag
+from agentic.replay._judge import text_of
+from agentic.replay._records import Replayed, Series
+from agentic.replay._transcripts import Transcript
+
+__all__ = ["StepBudget", "draw_steps", "step_data"]
+
+_SHOWN = 800
+"""How many characters of a message are shown."""
+_MOST = 6_000_000
+"""How many characters of messages a page has at most, so that a browser opens it at once."""
+
+
+class StepBudget:
+    """How many characters of messages still go into a page."""
+
+    def __init__(self, most: int = _MOST) -> None:
+        self._left = most
+
+    def take(self, transcript: Transcript, replayed: Sequence[Replayed]) -> bool:
+        """Return whether a session can be stepped through, and reserve the room for it."""
+        if not all(each.series for each in replayed):
+            return False
+        made = [item for each in replayed for one in each.series for item in one.items]
+        messages = [*transcript.messages, *(item for item in made if isinstance(item, Message))]
+        size = sum(min(_SHOWN, len(text_of([message]))) for message in messages)
+        if size > self._left:
+            return False
+        self._left -= size
+        return True
+
+
+def draw_steps(ident: str, policies: Sequence[str], requests: int) -> Markup:
+    """Draw the controls; the page's script fills in what the model would have seen."""
+    options = [tag("option", name, value=at) for at, name in enumerate(policies)]
+    slider = {"type": "range", "min": 1, "max": requests, "value": 1, "step": 1}
+    return tag(
+        "details",
+        tag("summary", "Step through it: what the model would have seen, request by request"),
+        tag(
+            "div",
+            tag("label", "Policy ", tag("select", *options)),
+            tag("button", "\u2039", type="button", data_step=-1, aria_label="Previous request"),
+            tag("input", aria_label="Request", **slider),
+            tag("button", "\u203a", type="button", data_step=1, aria_label="Next request"),
+            class_="stepper",
+        ),
+        tag("p", class_="told quiet", aria_live="polite"),
+        tag("ol", class_="seen"),
+        class_="steps",
+        data_steps=ident,
+    )
+
+
+def step_data(transcript: Transcript, replayed: Sequence[Replayed]) -> dict[str, Any]:
+    """Return the messages of a session, and for every policy what each request sent."""
+    return {
+        "messages": [_told(message) for message in transcript.messages],
+        "policies": [_policy(each) for each in replayed],
+    }
+
+
+def _policy(replayed: Replayed) -> dict[str, Any]:
+    made: list[Message] = []
+    series = [
+        {"first": one.first, "lengths": one.lengths, "items": list(_runs(one, made))}
+        for one in replayed.series
+    ]
+    return {
+        "series": series,
+        "made": [_told(message) for message in made],
+        "sizes": [request.tokens for request in replayed.requests],
+    }
+
+
+def _runs(series: Series, made: list[Message]) -> Iterator[list[int] | int]:
+    """Yield runs of the transcript, and the numbers of made messages, which are added to a list."""
+    run: list[int] = []
+    for item in series.items:
+        if isinstance(item, Message):
+            if run:
+                yield run
+            run = []
+            yield len(made)
+            made.append(item)
+        elif run and run[1] == item:
+            run[1] = item + 1
+        else:
+            if run:
+                yield run
+            run = [item, item + 1]
+    if run:
+        yield run
+
+
+def _told(message: Message) -> list[Any]:
+    """Return who speaks, the beginning of the text, and how many characters are left out."""
+    text = text_of([message]).strip()
+    role = "summary" if message.summary is not None else message.role
+    return [role, text[:_SHOWN], max(0, len(text) - _SHOWN)]
