@@ -6,6 +6,9 @@ An entry is a JSON object on one line, which ends with `\n`:
     {"v":1,"type":"replace","messages":[...]}    these messages replaced the history
     {"v":1,"type":"restore","messages":[...]}    a replace was undone, resulting in these messages
 
+The entry of a message may have a `"key"`, by which a repeated append finds it, and then
+`"redacted": true` once a redaction has changed it.
+
 Messages have the form of `messages.to_plain`. Every entry contains the version, so that a reader
 that starts at the end needs no header. An entry of another version or type is skipped if it
 contains `"optional": true`, and otherwise refused. Blank lines are skipped.
@@ -43,7 +46,7 @@ __all__ = [
 Kind: TypeAlias = Literal["message", "replace", "restore"]
 _KINDS: tuple[str, ...] = get_args(Kind)
 _VERSION = 1
-_FIELDS = {"v", "type", "message", "messages", "optional", "must_understand"}
+_FIELDS = {"v", "type", "key", "message", "messages", "redacted", "optional", "must_understand"}
 BEGINNING = b'{"v":'
 """The beginning of every entry, or of a torn one as far as it goes."""
 
@@ -58,9 +61,13 @@ class Entry:
     kind: Kind
     messages: tuple[Message, ...]
     """The message that was appended, or the complete history from this entry on."""
+    key: str | None = None
+    """The key that a message was appended with."""
+    redacted: bool = False
+    """Whether a message with a key is no longer what was appended."""
 
 
-def encode_message(message: Message) -> bytes:
+def encode_message(message: Message, key: str | None = None) -> bytes:
     r"""Return the line that appends a message.
 
     >>> encode_message(Message("user", "hello"))
@@ -69,7 +76,8 @@ def encode_message(message: Message) -> bytes:
     Raises:
         ConfigError: `message` is not a Message, or could not be read back.
     """
-    return _encode({"type": "message", "message": _readable(message)})
+    keyed = {} if key is None else {"key": key}
+    return _encode({"type": "message", **keyed, "message": _readable(message)})
 
 
 def encode_view(kind: Literal["replace", "restore"], messages: Iterable[Message]) -> bytes:
@@ -170,7 +178,13 @@ def _read_known(plain: dict[str, Any]) -> Entry:
     found = [plain.get("message")] if kind == "message" else plain.get("messages")
     if not isinstance(found, list):
         raise ValueError(f"an entry of type {kind!r} without messages")  # noqa: TRY004  as above
-    return Entry(kind, tuple(map(_read_message, found)))
+    key = plain.get("key")
+    return Entry(
+        kind,
+        tuple(map(_read_message, found)),
+        key if isinstance(key, str) else None,
+        plain.get("redacted") is True,
+    )
 
 
 def _read_message(plain: Any) -> Message:

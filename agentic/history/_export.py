@@ -42,6 +42,8 @@ class ExportedEntry:
     """The line, without its newline."""
     state: State
     """The state of the session after the entry."""
+    key: str | None = None
+    """The key that a message was appended with."""
 
 
 @attrs.define
@@ -68,7 +70,8 @@ class Exported:
             self.created_at = in_utc(said) if said else None
         undone = self._states[self.state.standing - 1] if self.state.standing else None
         self._states.append(self.state.follow(entry, undone))
-        self.entries.append(ExportedEntry(entry.kind if entry else "optional", text, self.state))
+        kind, key = (entry.kind, entry.key) if entry else ("optional", None)
+        self.entries.append(ExportedEntry(kind, text, self.state, key))
 
 
 def encode_title_line(title: str) -> bytes:

@@ -20,7 +20,8 @@ import attrs
 from agentic._lazy import asyncio
 from agentic.errors import MessageNotFound, NothingToRestore
 from agentic.history._disk import reporting, sync_folders, write_private
-from agentic.history._entries import encode_message, encode_view
+from agentic.history._entries import decode, encode_message, encode_view
+from agentic.history._keys import check_repeated
 from agentic.history._log import Log
 from agentic.history._outputs import outputs_beside
 from agentic.history._redaction import Redacted, RedactionRequest, log_redaction, redact_lines
@@ -30,11 +31,12 @@ from agentic.history._session_file import (
     read_diff,
     read_forwards,
     read_full,
+    read_keys,
     read_placed,
     read_restored,
     read_view,
 )
-from agentic.history._validate import absolute, check_messages
+from agentic.history._validate import absolute, check_key, check_messages
 from agentic.history._waiting import finish, in_thread
 from agentic.messages import Message, close_open_rounds, reopen_rounds
 
@@ -91,15 +93,26 @@ class JsonlStore:
     def _make_log(self) -> Log:
         return Log(self.path, self.fsync)
 
-    async def append(self, message: Message) -> None:
-        """Store a message after all others.
+    async def append(self, message: Message, *, key: str | None = None) -> None:
+        """Store a message after all others, unless the session has one with this key.
+
+        The first append with a key reads the whole file.
 
         Raises:
-            ConfigError: `message` is not a Message, or is not JSON data.
-            HistoryConflict: another store is writing this session.
+            ConfigError: `message` is not a Message, or is not JSON data, or the key is invalid.
+            HistoryConflict: another store is writing this session, or the message with this key
+                says something else.
             HistoryNotWritten: the message is not stored; the session is unchanged.
         """
-        await self._do(self._append, encode_message(message))
+        await self._do(self._append, message, encode_message(message, check_key(key)), key)
+
+    async def has_key(self, key: str) -> bool:
+        """Return whether a message was appended with this key. Reads the whole file.
+
+        Raises:
+            OSError: the file exists but cannot be opened.
+        """
+        return key in await asyncio.to_thread(self._read, read_keys, frozenset())
 
     async def load(self) -> list[Message]:
         """Return the history in a form that a provider accepts; empty if there is no file.
@@ -224,10 +237,21 @@ class JsonlStore:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def _append(self, line: bytes) -> None:
-        end = self._write(line)
+    def _append(self, message: Message, line: bytes, key: str | None) -> None:
+        if key is not None and self._is_repeated(message, key):
+            return
+        end = self._write(line, key)
         begin = end - len(line)
         self._knowledge.append(begin, begin, end)
+
+    def _is_repeated(self, message: Message, key: str) -> bool:
+        found = self._log.find_key(key)
+        entry = decode(found.text, str(self.path), found.offset) if found else None
+        if found is None or entry is None:
+            return False
+        check_repeated(entry, message, str(self.path))
+        self._knowledge.repeat(found.offset)
+        return True
 
     def _replace(self, line: bytes) -> None:
         if self._knowledge.seen is not None:  # otherwise claiming the file would be pointless
@@ -255,8 +279,8 @@ class JsonlStore:
     def _write_view(self, line: bytes) -> None:
         self._knowledge.replace(self._write(line))
 
-    def _write(self, line: bytes) -> int:
-        end = self._log.append(line)
+    def _write(self, line: bytes, key: str | None = None) -> int:
+        end = self._log.append(line, key)
         others = self._revised not in (None, end - len(line))
         # What others have written since counts once, however many entries it is.
         self._revision, self._revised = self._revision + 1 + others, end

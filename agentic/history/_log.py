@@ -24,7 +24,8 @@ from agentic.history._disk import (
     staged,
     sync_folders,
 )
-from agentic.history._session_file import find_end, is_session
+from agentic.history._keys import read_key
+from agentic.history._session_file import FileLine, find_end, is_session, read_forwards
 
 __all__ = ["Log"]
 
@@ -44,6 +45,11 @@ class Log:
     """Where the last complete line ends."""
     _unfinished: bool = attrs.field(default=False, init=False)
     """Whether bytes of ours may follow the end: they are cut off before anything is written."""
+    _keys: dict[str, int] = attrs.field(factory=dict, init=False)
+    """Where the first line with each key begins, as far as the lines were searched. Known while the
+    lock is held."""
+    _searched: int = attrs.field(default=0, init=False)
+    """Where the lines begin that were not searched for keys."""
 
     def claim(self) -> int:
         """Become the only writer, inspect the file, and return where its last line ends.
@@ -63,7 +69,26 @@ class Log:
                 self._open()
         return self._end
 
-    def append(self, line: bytes) -> int:
+    def find_key(self, key: str) -> FileLine | None:
+        """Return the line that was appended with a key; the first call reads the whole file.
+
+        Raises:
+            HistoryConflict: another process is the writer.
+            HistoryNotWritten: the file cannot be created, opened, repaired or read.
+            ImportError: the platform has no `flock`.
+        """
+        end = self.claim()
+        if self._searched == end and key not in self._keys:
+            return None
+        with reporting(self.path), self.path.open("rb") as file:
+            for line in read_forwards(file, self._searched):
+                if (found := read_key(line.text)) is not None:
+                    self._keys.setdefault(found, line.offset)
+            self._searched = end
+            begin = self._keys.get(key)
+            return None if begin is None else next(read_forwards(file, begin))
+
+    def append(self, line: bytes, key: str | None = None) -> int:
         """Write a line, completely or not at all, and return where it ends.
 
         Raises:
@@ -85,6 +110,10 @@ class Log:
                     self._cut(file)
                 raise
         self._unfinished = False
+        if self._searched == self._end:
+            self._searched += len(line)
+            if key is not None:
+                self._keys[key] = self._end
         self._end += len(line)
         return self._end
 
@@ -114,6 +143,8 @@ class Log:
     def close(self) -> None:
         """Release the lock. The next claim takes it again."""
         file, self._file = self._file, None
+        self._keys.clear()
+        self._searched = 0
         if file:
             with file, contextlib.suppress(OSError):
                 if self._unfinished:

@@ -6,11 +6,12 @@ from typing import Self
 import attrs
 
 from agentic.errors import HistoryConflict, NothingToRestore, OutputNotFound
-from agentic.history._entries import decode, encode_message, encode_view
+from agentic.history._entries import Entry, decode, encode_message, encode_view
+from agentic.history._keys import check_repeated
 from agentic.history._outputs import check_ref, decode_output, encode_output, make_ref
 from agentic.history._redaction import RedactionRequest, log_redaction, redact_lines
 from agentic.history._replace import Diff, Known, check_replaces, compare, merge
-from agentic.history._validate import check_message, check_messages
+from agentic.history._validate import check_key, check_message, check_messages
 from agentic.messages import Message, close_open_rounds, reopen_rounds
 
 __all__ = ["MemoryStore"]
@@ -42,7 +43,9 @@ class MemoryStore:
     ['The build is red.', 'Mend it.']
     """
 
-    _appended: list[Message] = attrs.field(factory=list, init=False)
+    _appended: list[Entry] = attrs.field(factory=list, init=False)
+    _keyed: dict[str, Entry] = attrs.field(factory=dict, init=False)
+    """Those of them that have a key."""
     _layers: list[_Layer] = attrs.field(factory=lambda: [_Layer([], 0)], init=False)
     _outputs: dict[str, bytes] = attrs.field(factory=dict, init=False)
     _outdated: bool = attrs.field(default=False, init=False)
@@ -51,14 +54,30 @@ class MemoryStore:
     """What `replaces` counts in; None from a replace or restore until the next load."""
     _revision: int = attrs.field(default=0, init=False)
 
-    async def append(self, message: Message) -> None:
-        """Store a message after all others."""
-        self._appended.append(check_message(message))
+    async def append(self, message: Message, *, key: str | None = None) -> None:
+        """Store a message after all others, unless there is one with this key.
+
+        Raises:
+            ConfigError: `message` is not a Message, or the key is invalid.
+            HistoryConflict: the message with this key says something else.
+        """
+        entry = Entry("message", (check_message(message),), check_key(key))
         history = self._layers[-1].messages
+        if stored := self._keyed.get(key or ""):
+            check_repeated(stored, message, _NAME)
+            self._repeat(stored.messages[0], history)
+            return
+        self._appended.append(entry)
+        if key is not None:
+            self._keyed[key] = entry
         history.append(message)
         if self._known:
             self._known.note(len(history) - 1)
         self._revision += 1
+
+    async def has_key(self, key: str) -> bool:
+        """Return whether a message was appended with this key."""
+        return key in self._keyed
 
     async def load(self) -> list[Message]:
         """Return the history in a form that a provider accepts."""
@@ -96,7 +115,7 @@ class MemoryStore:
 
     async def full(self) -> list[Message]:
         """Return every message ever appended, unrepaired and in order."""
-        return self._appended.copy()
+        return [entry.messages[0] for entry in self._appended]
 
     async def restore(self) -> None:
         """Undo the latest replace that was not undone yet.
@@ -160,21 +179,26 @@ class MemoryStore:
             message_id=message_id, replacement=replacement, secret=secret, by=by
         )
         count = len(self._appended)
-        lines = [encode_message(message)[:-1] for message in self._appended]
+        lines = [encode_message(entry.messages[0], entry.key)[:-1] for entry in self._appended]
         lines += [encode_view("replace", layer.messages)[:-1] for layer in self._layers]
         # Through the lines that a file would hold, so that all stores remove the same.
         redacted = redact_lines(lines, request, _NAME)
-        entries = [decode(line, _NAME) for line in redacted.lines]
-        found = [list(entry.messages) if entry else [] for entry in entries]
-        self._appended = [message for each in found[:count] for message in each]
-        for layer, messages in zip(self._layers, found[count:], strict=True):
-            layer.messages = messages
+        entries = [entry for line in redacted.lines if (entry := decode(line, _NAME))]
+        self._appended = entries[:count]
+        self._keyed = {entry.key: entry for entry in self._appended if entry.key is not None}
+        for layer, entry in zip(self._layers, entries[count:], strict=True):
+            layer.messages = list(entry.messages)
         gone = {ref for ref, kept in self._outputs.items() if redacted.must_go(ref, kept)}
         for ref in gone:
             del self._outputs[ref]
         self._outdated, self._known = True, None
         self._revision += 1
         log_redaction(request, _NAME)
+
+    def _repeat(self, stored: Message, history: list[Message]) -> None:
+        position = next((at for at, message in enumerate(history) if message is stored), None)
+        if self._known and position is not None and position not in self._known.appended:
+            self._known.note(position)
 
     async def aclose(self) -> None:
         """Do nothing: a store in memory holds nothing open."""

@@ -11,12 +11,13 @@ from typing import Protocol, runtime_checkable
 
 import attrs
 
-from agentic._protocols import Rewriter
+from agentic._protocols import Rewriter, Store
 from agentic.history._replace import Diff
 from agentic.messages import Message
 
 __all__ = [
     "Archive",
+    "KeyedStore",
     "OutputStore",
     "Redactor",
     "Revisioned",
@@ -35,6 +36,32 @@ class Revisioned(Protocol):
         An append, replace or restore by this store adds 1. What others have written since the last
         call, or since the last write by this store, adds at least 1.
         """
+        ...
+
+
+@runtime_checkable
+class KeyedStore(Store, Protocol):
+    """A store in which an append can be repeated, because the message has a key of its own.
+
+    A workflow that is replayed appends again what it may have appended before. With a key, the
+    message is stored once. The keys belong to the session: they outlive the store, a compaction, a
+    restore, a redaction, an export and an import.
+    """
+
+    async def append(self, message: Message, /, *, key: str | None = None) -> None:
+        """Store a message after all others, unless the archive has one with this key.
+
+        If it has, nothing is stored, and the append succeeds. The stored message stays as it is,
+        with its own timestamp, id and usage. It must say the same: a message with another role,
+        text, call or result raises `HistoryConflict`, unless the stored one was redacted.
+
+        A key is 1 to 200 characters of any text; any other raises `ConfigError`. It is stored with
+        the message, so it must not hold a secret. Without a key, every append stores a message.
+        """
+        ...
+
+    async def has_key(self, key: str, /) -> bool:
+        """Return whether the archive has a message that was appended with this key."""
         ...
 
 

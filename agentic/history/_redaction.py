@@ -213,6 +213,9 @@ class _EntryLine:
         # The line as it was, not as we would write it: another version may have written it.
         if before == after:
             return self.line
+        if self.kind == "message" and "key" in changed:
+            # Whoever repeats the append has the message as it was before.
+            after = redacted.request.hide(_dump({**changed, "redacted": True}), 1)
         line = after.encode("utf-8", "surrogatepass")
         try:
             # A secret such as "message" is also part of the format.

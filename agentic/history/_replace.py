@@ -28,6 +28,7 @@ __all__ = [
     "counts_replaced",
     "merge",
     "replace_known",
+    "say_the_same",
 ]
 Placed: TypeAlias = Sequence[tuple[int, Message]]
 """The stored history, unrepaired: the position of each message's entry, and the message."""
@@ -88,7 +89,7 @@ def begins_with(history: Sequence[Message], known: Sequence[Message]) -> bool:
     >>> begins_with([Message("user", "Why?"), Message("user", "How?")], [Message("user", "Why?")])
     True
     """
-    return len(history) >= len(known) and all(map(_say_the_same, known, history))
+    return len(history) >= len(known) and all(map(say_the_same, known, history))
 
 
 def counts_replaced(store: Rewriter) -> bool:
@@ -108,7 +109,12 @@ async def _load_after(store: Rewriter, known: Sequence[Message]) -> list[Message
     return history[len(known) :]
 
 
-def _say_the_same(one: Message, other: Message) -> bool:
+def say_the_same(one: Message, other: Message) -> bool:
+    """Return whether two messages have the same role, text, calls and results.
+
+    >>> say_the_same(Message("user", "hello", id="m1"), Message("user", "hello"))
+    True
+    """
     return one is other or _get_said(one) == _get_said(other)
 
 
@@ -170,6 +176,11 @@ class Knowledge:
         # Else somebody else has written in between, and the caller does not know that.
         if self.seen == before:
             self.seen = after
+
+    def repeat(self, position: int) -> None:
+        """Record that the caller knows an entry that it has just appended a second time."""
+        if self.known and position not in self.known.appended:
+            self.known.note(position)
 
     def replace(self, after: object) -> None:
         """Record that the caller knows the new history, but has not loaded it."""

@@ -16,6 +16,7 @@ import attrs
 
 from agentic.errors import HistoryCorrupt, NothingToRestore
 from agentic.history._entries import REDACTION, Entry, count_summarized, decode
+from agentic.history._keys import hash_key
 from agentic.history._redaction import RedactionRequest, redact_lines
 from agentic.history._replace import Diff, Placed, compare
 from agentic.messages import Message
@@ -171,6 +172,20 @@ class SessionRows:
         state = yield from self.state()
         return (yield from self.diff(state))
 
+    def keyed(self, key: str) -> Question[tuple[int, Entry] | None]:
+        """Return the entry that was appended with a key, and its number; None if there is none.
+
+        Raises:
+            HistoryCorrupt: the entry cannot be read.
+        """
+        find = f"{_TEXTS} AND key = ? ORDER BY seq"
+        found = yield Query(find, (self.session, hash_key(key)))
+        for seq, text in found:
+            entry = _decode(seq, text, self.name)
+            if entry and entry.key == key:
+                return seq, entry
+        return None
+
     def output(self, ref: str) -> Question[bytes | None]:
         """Return an encoded output; None if it was never stored here."""
         find = "SELECT content FROM outputs WHERE session = ? AND ref = ?"
@@ -240,11 +255,15 @@ class SessionRows:
 def _decode_rows(rows: Iterable[tuple[int, bytes]], name: str) -> Placed:
     found: list[tuple[int, Message]] = []
     for seq, text in rows:
-        try:
-            entry = decode(text, name)
-        except HistoryCorrupt as damage:
-            raise type(damage)(f"entry {seq} of {name}", 0, damage.problem) from damage
+        entry = _decode(seq, text, name)
         if text.startswith(REDACTION):  # a caller that loaded before it knows none of this
             found = [(seq, message) for _, message in found]
         found += [(seq, message) for message in (entry.messages if entry else ())]
     return found
+
+
+def _decode(seq: int, text: bytes, name: str) -> Entry | None:
+    try:
+        return decode(text, name)
+    except HistoryCorrupt as damage:
+        raise type(damage)(f"entry {seq} of {name}", 0, damage.problem) from damage

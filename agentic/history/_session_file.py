@@ -19,6 +19,7 @@ import attrs
 
 from agentic.errors import HistoryCorrupt
 from agentic.history._entries import BEGINNING, REDACTION, Entry, count_summarized, decode
+from agentic.history._keys import read_key
 from agentic.history._replace import Diff, compare
 from agentic.messages import Message
 
@@ -31,6 +32,7 @@ __all__ = [
     "read_diff",
     "read_forwards",
     "read_full",
+    "read_keys",
     "read_placed",
     "read_restored",
     "read_view",
@@ -69,14 +71,14 @@ def find_end(file: BinaryIO) -> int:
     return 0
 
 
-def read_forwards(file: BinaryIO) -> Iterator[FileLine]:
-    r"""Read the complete lines, first to last.
+def read_forwards(file: BinaryIO, begin: int = 0) -> Iterator[FileLine]:
+    r"""Read the complete lines from `begin` on, which is 0 or right after a newline.
 
     >>> import io
     >>> [line.text for line in read_forwards(io.BytesIO(b"one\ntwo\nthr"))]
     [b'one', b'two']
     """
-    offset = file.seek(0)
+    offset = file.seek(begin)
     for text in file:
         if text.endswith(b"\n"):
             yield FileLine(offset, text[:-1])
@@ -180,6 +182,12 @@ def read_full(file: BinaryIO, session: str) -> list[Message]:
         if entry.kind == "message"
         for message in entry.messages
     ]
+
+
+def read_keys(file: BinaryIO, _: str) -> frozenset[str]:
+    """Read the keys that messages were appended with; a damaged entry has none."""
+    found = (read_key(line.text) for line in read_forwards(file))
+    return frozenset(key for key in found if key is not None)
 
 
 def read_restored(file: BinaryIO, session: str) -> list[Message] | None:

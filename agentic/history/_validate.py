@@ -17,6 +17,7 @@ from agentic.messages import Message
 
 __all__ = [
     "absolute",
+    "check_key",
     "check_message",
     "check_messages",
     "check_session_id",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
+_KEY_CHARACTERS = 200
 _TITLE_CHARACTERS = 200
 _NO_LINE = {"Cc", "Cs", "Zl", "Zp"}
 """Unicode categories of characters that may not occur in a single line of valid text."""
@@ -52,6 +54,21 @@ def absolute(path: Any) -> Path:
         allowed = "a path without NUL and without characters that no file name has"
         raise ConfigError("path", path, allowed, "check where the name comes from")
     return Path(path).absolute()
+
+
+def check_key(given: object) -> str | None:
+    """Return the key of an append, or raise if it is not allowed; None means no key.
+
+    >>> check_key("run-7/turn-2/reply")
+    'run-7/turn-2/reply'
+
+    Raises:
+        ConfigError: not a str, empty, or longer than 200 characters.
+    """
+    if given is not None and not (isinstance(given, str) and 0 < len(given) <= _KEY_CHARACTERS):
+        allowed = f"a str of 1 to {_KEY_CHARACTERS} characters"
+        raise ConfigError("key", given, allowed, "shorten it, for instance to a hash of it")
+    return given
 
 
 def check_message(given: object) -> Message:

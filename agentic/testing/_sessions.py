@@ -16,7 +16,7 @@ from agentic.errors import (
     OutputNotFound,
     SessionNotFound,
 )
-from agentic.history import OutputStore, SessionInfo, Sessions
+from agentic.history import KeyedStore, OutputStore, SessionInfo, Sessions
 from agentic.testing._promises import (
     ANSWER,
     ASK,
@@ -77,6 +77,7 @@ def check_sessions(factory: SessionsFactory, *, other: SessionsFactory | None = 
     if other:
         for first, second in ((factory, other), (other, factory)):
             asyncio.run(_hold_to(_moves, first(), second()))
+            asyncio.run(_hold_to(_moves_keys, first(), second()))
 
 
 async def _hold_to(
@@ -213,6 +214,23 @@ async def _moves(place: Sessions, second: Sessions) -> None:
     expect_text((await second.list())[0].title, _TITLE)
 
 
+async def _moves_keys(place: Sessions, second: Sessions) -> None:
+    """What export() gives and import_() takes includes the keys of messages."""
+    first, third = place.open("a"), second.open("b")
+    if not isinstance(first, KeyedStore) or not isinstance(third, KeyedStore):
+        return
+    await _append_keyed(first)
+    await second.import_("b", place.export("a"))
+    await _append_keyed(third)
+    expect(await second.open("b").full(), [ASK, ANSWER], "A key is lost on the way:")
+
+
+async def _append_keyed(store: Any) -> None:
+    async with store:
+        await store.append(ASK, key="k1")
+        await store.append(ANSWER, key="k2")
+
+
 async def _redacts(place: Sessions, second: Sessions) -> None:
     """redact() takes what a message says out of a session, its title and its exports."""
     await _write(place, "a", [attrs.evolve(ASK, id="leak"), *TALK[1:]])
@@ -263,6 +281,7 @@ _PROMISES = [
     _deletes_nothing_that_is_being_written,
     _misses,
     _moves,
+    _moves_keys,
     _redacts,
     _imports_no_second,
     _imports_no_damage,

@@ -11,6 +11,7 @@ from typing import Any
 from agentic.errors import HistoryConflict, NothingToRestore
 from agentic.history import (
     Archive,
+    KeyedStore,
     OutputStore,
     Redactor,
     Revisioned,
@@ -37,6 +38,7 @@ from agentic.testing._promises import (
     expect_text,
 )
 from agentic.testing._store_abilities import (
+    KEYED_STORE_PROMISES,
     OUTPUT_STORE_PROMISES,
     REDACTOR_PROMISES,
     REVISIONED_PROMISES,
@@ -50,8 +52,8 @@ def check_store(
 ) -> None:
     """Check a store's promises, and those of each protocol whose methods it has.
 
-    These are `Rewriter`, `Archive`, `OutputStore`, `Redactor` and `Revisioned`. If `replace` does
-    not accept `replaces`, only the promises of a plain `replace` are checked.
+    These are `Rewriter`, `Archive`, `KeyedStore`, `OutputStore`, `Redactor` and `Revisioned`. If
+    `replace` does not accept `replaces`, only the promises of a plain `replace` are checked.
 
     Call it from sync code: it runs its own event loops.
 
@@ -92,11 +94,17 @@ async def _hold_to_memory(factory: Callable[[], Store], reopen: Callable[[Any], 
         await append_all(first, [*TALK, EVERYTHING])
         if isinstance(first, Rewriter):
             await first.replace([SUMMARY])
-        await first.append(MORE)
+        if isinstance(first, KeyedStore):
+            await first.append(MORE, key="k1")
+        else:
+            await first.append(MORE)
         expected = await first.load()
         ref = await first.put("red") if isinstance(first, OutputStore) else ""
     async with _opened(reopen(first)) as second:
         expect(await second.load(), expected, "load() changes when the session is opened again:")
+        if isinstance(second, KeyedStore):
+            await second.append(MORE, key="k1")
+            expect(await second.load(), expected, "A key is lost when it is opened again:")
         if isinstance(second, OutputStore):
             expect_text(await second.get(ref), "red")
         if isinstance(second, Archive):
@@ -416,6 +424,7 @@ _PROMISES: dict[type[Any], Sequence[Promise]] = {
         _says_that_nothing_was_dropped,
         _restores_what_came_later,
     ],
+    KeyedStore: KEYED_STORE_PROMISES,
     OutputStore: OUTPUT_STORE_PROMISES,
     Redactor: REDACTOR_PROMISES,
     Revisioned: REVISIONED_PROMISES,

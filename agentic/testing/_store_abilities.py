@@ -1,4 +1,4 @@
-"""The promises of a store's further abilities: outputs, redaction, counting its writes.
+"""The promises of a store's further abilities: keys, outputs, redaction, counting its writes.
 
 `check_store` runs the checks of the abilities that a store has.
 """
@@ -7,6 +7,7 @@ import contextlib
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import attrs
@@ -18,7 +19,7 @@ from agentic.errors import (
     NothingToRestore,
     OutputNotFound,
 )
-from agentic.history import Archive, OutputStore, Rewriter, counts_replaced
+from agentic.history import Archive, OutputStore, Redactor, Rewriter, counts_replaced
 from agentic.messages import (
     ContextSummary,
     Media,
@@ -41,7 +42,12 @@ from agentic.testing._promises import (
     expect_text,
 )
 
-__all__ = ["OUTPUT_STORE_PROMISES", "REDACTOR_PROMISES", "REVISIONED_PROMISES"]
+__all__ = [
+    "KEYED_STORE_PROMISES",
+    "OUTPUT_STORE_PROMISES",
+    "REDACTOR_PROMISES",
+    "REVISIONED_PROMISES",
+]
 
 _NEVER_KEPT = "out-0123456789abcdef"
 _SECRET = "sk-live-4f9c1a77"  # noqa: S105  made up
@@ -58,6 +64,99 @@ _LEAK = Message(
     extra={"nested": [_SECRET]},
 )
 _ECHO = Message("tool", tool_results=[ToolResult("c9", "login", "welcome")])
+
+
+_NO_KEYS: Sequence[Any] = ["", "k" * 201, 3, b"k1"]
+
+
+async def _stores_a_key_once(store: Any) -> None:
+    """append() with a key that the session has stores nothing, and succeeds."""
+    later = datetime(2026, 11, 23, tzinfo=UTC)
+    for key in ("k", "k" * 200, '\ud83d\ude00 "\\\n'):
+        await store.append(ASK, key=key)
+        await store.append(ANSWER)
+        await store.append(attrs.evolve(ASK, timestamp=later, id="again"), key=key)
+        if not await store.has_key(key) or await store.has_key(f"{key[1:]}x"):
+            raise AssertionError(f"has_key() is wrong about {key!r}.")
+    expect(await store.load(), [ASK, ANSWER] * 3)
+
+
+async def _keeps_equal_messages_apart(store: Any) -> None:
+    """Equal messages with different keys, or without a key, are all stored."""
+    for key in ("k1", None, "k2", None):
+        await store.append(ASK, key=key)
+    expect(await store.load(), [ASK] * 4)
+
+
+async def _refuses_a_second_message(store: Any) -> None:
+    """append() of a message that says something else than the one with its key raises an error."""
+    for number, message in enumerate(TALK):
+        await store.append(message, key=f"k{number}")
+        other = MORE if message is ASK else ASK
+        await expect_refusal(HistoryConflict, store.append(other, key=f"k{number}"), "append()")
+    expect(await store.load(), TALK)
+
+
+async def _refuses_no_keys(store: Any) -> None:
+    """A key that is not a str of 1 to 200 characters is a ConfigError, and nothing is stored."""
+    for key in _NO_KEYS:
+        await expect_refusal(ConfigError, store.append(ASK, key=key), f"The key {key!r}")
+    expect(await store.load(), [])
+
+
+async def _remembers_what_was_compacted(store: Any) -> None:
+    """A key outlives a replace() and a restore(): the repeated message is not in the view again."""
+    if not _is(store, Archive):
+        return
+    await store.append(ASK, key="k1")
+    await store.replace([SUMMARY])
+    await store.append(ASK, key="k1")
+    await store.append(MORE, key="k2")
+    expect(await store.load(), [SUMMARY, MORE])
+    await store.restore()
+    await store.append(ASK, key="k1")
+    await store.append(MORE, key="k2")
+    expect(await store.load(), [ASK, MORE])
+    expect(await store.full(), [ASK, MORE])
+
+
+async def _remembers_what_was_redacted(store: Any) -> None:
+    """A key outlives redact(): the message of before is neither stored again nor refused."""
+    if not _is(store, Redactor):
+        return
+    await store.append(_LEAK, key="k1")
+    await store.append(_ECHO, key="k2")
+    await store.redact("leak", _MARK)
+    await store.append(_LEAK, key="k1")
+    await store.append(_ECHO, key="k2")
+    await _expect_none(store, _SECRET)
+    expect_text((await store.full())[0].content, _MARK)
+    expect((await store.full())[1:], [_ECHO])
+    await expect_refusal(HistoryConflict, store.append(ASK, key="k2"), "append()")
+
+
+async def _counts_what_was_repeated(store: Any) -> None:
+    """A repeated append() counts among what `replaces` replaces, like the first."""
+    if not _is(store, Rewriter) or not counts_replaced(store):
+        return
+    await store.load()
+    for _ in range(2):
+        await store.append(ASK, key="k1")
+        await store.append(ANSWER, key="k2")
+    await store.append(MORE)
+    await store.replace([SUMMARY], replaces=2)
+    expect(await store.load(), [SUMMARY, MORE])
+
+
+KEYED_STORE_PROMISES: Sequence[Promise] = [
+    _stores_a_key_once,
+    _keeps_equal_messages_apart,
+    _refuses_a_second_message,
+    _refuses_no_keys,
+    _remembers_what_was_compacted,
+    _remembers_what_was_redacted,
+    _counts_what_was_repeated,
+]
 
 
 async def _keeps_outputs(store: OutputStore) -> None:

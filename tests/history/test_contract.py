@@ -3,6 +3,7 @@ import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -167,6 +168,39 @@ class _CountingNothing(MemoryStore):
         return 0
 
 
+class _AppendingTwice(MemoryStore):
+    async def append(self, message: Message, *, key: str | None = None) -> None:
+        await super().append(message, key=key if key not in self._keyed else None)
+
+
+class _LettingAnyMessageRepeat(MemoryStore):
+    async def append(self, message: Message, *, key: str | None = None) -> None:
+        stored = self._keyed.get(key or "")
+        await super().append(stored.messages[0] if stored else message, key=key)
+
+
+class _TakingAnyKey(MemoryStore):
+    async def append(self, message: Message, *, key: str | None = None) -> None:
+        await super().append(message, key=str(key)[:200] or "k" if key is not None else None)
+
+
+class _LosingKeysWithTheView(MemoryStore):
+    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
+        await super().replace(messages, replaces=replaces)
+        self._keyed.clear()
+
+
+class _LosingRedactedKeys(MemoryStore):
+    async def redact(self, *args: Any, **options: Any) -> None:
+        await super().redact(*args, **options)
+        self._keyed.clear()
+
+
+class _ForgettingRepeats(MemoryStore):
+    def _repeat(self, stored: Message, history: list[Message]) -> None:
+        self._known = None
+
+
 class _DroppingArchive(MemoryStore):
     async def full(self) -> list[Message]:
         return await self.load()
@@ -259,6 +293,12 @@ class _AppendingOutputs(MemoryStore):
         (_LettingTheLastSummaryWin, "Of two summaries of one history"),
         (_UndoingTheTailToo, "are right after a replace"),
         (_CountingNothing, "grows by 1 with each write"),
+        (_AppendingTwice, "a key that the session has stores nothing"),
+        (_LettingAnyMessageRepeat, "that says something else"),
+        (_TakingAnyKey, "not a str of 1 to 200 characters"),
+        (_LosingKeysWithTheView, "A key outlives a replace"),
+        (_LosingRedactedKeys, "A key outlives redact"),
+        (_ForgettingRepeats, "counts among what"),
         (_DroppingArchive, "every message ever appended"),
         (_RepairingArchive, "open rounds are open"),
         (_RestoringTheTopOnly, r"A second restore\(\) takes back"),

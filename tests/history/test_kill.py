@@ -84,3 +84,22 @@ def test_what_was_acknowledged_survives_kill_9(
         path = folder / f"{'fsync' if number % 2 else 'plain'}.{kind}"
         asyncio.run(_kill_and_compare(path, mode, chance))
         shutil.rmtree(folder)
+
+
+async def _kill_and_repeat(path: Path, chance: random.Random) -> None:
+    """Kill writers that all begin again at step 0."""
+    for _ in range(KILLS_A_SESSION):
+        acknowledged = _kill_a_writer(path, 0, "keyed", chance.uniform(0, 0.08))
+        full = await _writer["open_store"](str(path)).full()
+        assert len(full) >= acknowledged
+        assert full == [_writer["make_message"](number) for number in range(len(full))]
+
+
+@pytest.mark.parametrize("sessions", [1, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kind", ["jsonl", "db"])
+def test_repeated_appends_are_stored_once(tmp_path: Path, kind: str, sessions: int) -> None:
+    """Whatever a killed writer had stored but not acknowledged, a replay with keys adds nothing."""
+    chance = random.Random(20261123)  # noqa: S311  chance, not secrecy
+
+    for number in range(sessions):
+        asyncio.run(_kill_and_repeat(tmp_path / str(number) / f"session.{kind}", chance))

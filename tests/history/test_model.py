@@ -38,7 +38,10 @@ MESSAGES = st.one_of(
 
 @attrs.frozen
 class _Append:
+    """Append a message, or, if its key is known already, the message of that key once more."""
+
     message: Message
+    key: str | None = None
 
 
 @attrs.frozen
@@ -62,7 +65,7 @@ class _Reopen:
 STEPS = st.lists(
     st.one_of(
         st.builds(_Append, MESSAGES),
-        st.builds(_Append, MESSAGES),
+        st.builds(_Append, MESSAGES, st.sampled_from(["k1", "k2", "\ud83d"])),
         st.builds(_Compact, MESSAGES, st.integers(0, 3)),
         st.builds(_Restore),
         st.builds(_Reopen),
@@ -77,8 +80,13 @@ class _Oracle:
 
     standing: list[Message | list[Message]] = attrs.field(factory=list)
     appended: list[Message] = attrs.field(factory=list)
+    keyed: dict[str, Message] = attrs.field(factory=dict)
 
-    def append(self, message: Message) -> None:
+    def append(self, message: Message, key: str | None) -> None:
+        if key in self.keyed:
+            return
+        if key:
+            self.keyed[key] = message
         self.standing.append(message)
         self.appended.append(message)
 
@@ -106,11 +114,11 @@ def _fold(steps: list[Message | list[Message]]) -> list[Message]:
     return view
 
 
-async def _take(step: Any, store: Archive, oracle: _Oracle) -> None:
+async def _take(step: Any, store: Any, oracle: _Oracle) -> None:
     match step:
-        case _Append(message):
-            await store.append(message)
-            oracle.append(message)
+        case _Append(message, key):
+            await store.append(oracle.keyed.get(key or "", message), key=key)
+            oracle.append(message, key)
         case _Compact(summary, kept):
             history = oracle.load()
             view = [summary, *history[len(history) - kept :]] if kept else [summary]

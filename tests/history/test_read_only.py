@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -40,7 +41,7 @@ async def read():
     store = sessions.open("monday")
     loaded = [message.content for message in await store.load()]
     lines = [line async for line in sessions.export("monday")]
-    return [listed, loaded, len(lines)]
+    return [listed, loaded, len(lines), await store.has_key("k1")]
 
 asyncio.run(asyncio.to_thread(str))  # whatever it imports, now
 if os.geteuid() == 0:
@@ -91,7 +92,24 @@ def test_a_database_is_read_without_write_permission(
 
     found, _ = _read("sqlite", path)
 
-    assert found == [[["monday", 2]], ["Why is the build red?", "A test fails."], 2]
+    assert found == [[["monday", 2]], ["Why is the build red?", "A test fails."], 2, False]
+
+
+def test_an_older_database_is_read_without_write_permission(folder: Path) -> None:
+    """It cannot be migrated there, and everything in it can be read all the same."""
+    path = folder / "sessions.db"
+    store = SqliteStore(path, "monday")
+    asyncio.run(_write(store))
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "DROP INDEX entries_key; ALTER TABLE entries DROP COLUMN key; PRAGMA user_version = 1"
+        )
+    path.chmod(0o444)
+    folder.chmod(0o555)
+
+    found, _ = _read("sqlite", path)
+
+    assert found == [[["monday", 2]], ["Why is the build red?", "A test fails."], 2, False]
 
 
 def test_a_database_that_is_being_written_says_why_it_cannot_be_read(folder: Path) -> None:

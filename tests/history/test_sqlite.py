@@ -203,7 +203,7 @@ def test_who_writes_past_the_lock_interleaves_nothing(path: Path) -> None:
         async with SqliteStore(path) as store:
             await store.append(HELLO)
             copy = "INSERT INTO entries SELECT session, 2, view, standing, 2, summarized, kind"
-            _query(path, f"{copy}, text, written_at FROM entries")
+            _query(path, f"{copy}, text, written_at, key FROM entries")
             with pytest.raises(HistoryConflict, match="past its lock"):
                 await store.append(THERE)
             await store.append(THERE)
@@ -269,10 +269,10 @@ def test_a_database_of_a_newer_version_is_left_alone(path: Path) -> None:
     _query(path, "PRAGMA user_version = 99")
 
     for ask in (SqliteStore(path).load(), SqliteStore(path).append(HELLO)):
-        with pytest.raises(HistoryCorrupt, match=r"version 99, and this .* knows 1: a newer one"):
+        with pytest.raises(HistoryCorrupt, match=r"version 99, and this .* knows 2: a newer one"):
             asyncio.run(ask)  # type: ignore[arg-type]
 
-    _query(path, "PRAGMA user_version = 1")
+    _query(path, "PRAGMA user_version = 2")
     assert asyncio.run(_texts(SqliteStore(path))) == ["hello"]
 
 

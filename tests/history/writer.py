@@ -1,7 +1,8 @@
 """Write to a session without end, one acknowledgement a line: made to be killed.
 
 What step number N does follows from N and the mode alone, so that whoever killed it can do the same
-steps in memory and compare. The mode says what is done most: append, replace or keep.
+steps in memory and compare. The mode says what is done most: append, replace or keep. In the mode
+"keyed" each step appends a message with a key, so that any step may be repeated.
 """
 
 import asyncio
@@ -35,7 +36,9 @@ def make_output(number: int) -> str:
 
 async def take_step(store: Any, number: int, mode: str = "append") -> None:
     """Do mostly what the mode says, compact every 11th step, and take that back every 97th."""
-    if number % 97 == 96:
+    if mode == "keyed":
+        await store.append(make_message(number), key=f"run/{number}")
+    elif number % 97 == 96:
         try:
             await store.restore()
         except NothingToRestore:

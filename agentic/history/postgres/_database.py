@@ -16,6 +16,7 @@ import time
 
 import attrs
 import psycopg
+from psycopg import errors
 
 from agentic.errors import HistoryConflict, HistoryNotWritten, HistoryUnavailable
 from agentic.history.postgres._server import Connection, connect, is_over, without_limit
@@ -49,6 +50,10 @@ MIGRATIONS = [
         content bytea NOT NULL,
         PRIMARY KEY (session, ref)
     );
+    """,
+    """
+    ALTER TABLE agentic.entries ADD COLUMN key bigint;
+    CREATE INDEX entries_key ON agentic.entries (session, key) WHERE key IS NOT NULL;
     """,
 ]
 """The migrations from one version of the schema to the next; never edited, only added to. The
@@ -96,7 +101,11 @@ class Link:
         """
         connection = await self._connect()
         # Asked once for each connection: it costs a round trip, and tables do not go away.
-        self._ready = self._ready or await _is_there(connection, self.name)
+        try:
+            self._ready = self._ready or await _is_there(connection, self.name)
+        except (errors.InsufficientPrivilege, errors.ReadOnlySqlTransaction):
+            # What an older version wrote can be read without the right to migrate it.
+            return connection if await _find_version(connection) else None
         return connection if self._ready else None
 
     async def to_write(self) -> Connection:
@@ -177,7 +186,8 @@ async def _make_tables(connection: Connection) -> None:
     # wait
     await connection.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
     try:
-        async with connection.transaction():
+        # Without a limit, because an index of a large table takes long to build.
+        async with without_limit(connection), connection.transaction():
             await _migrate(connection, await _find_version(connection))
     finally:
         if not connection.closed:

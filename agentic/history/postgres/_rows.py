@@ -12,6 +12,7 @@ from psycopg import AsyncCursor
 from psycopg.errors import ProgramLimitExceeded
 from psycopg.rows import TupleRow
 
+from agentic.history._keys import hash_key
 from agentic.history._rows import Query, Question, SessionRows, State
 from agentic.history.postgres._server import Connection
 
@@ -22,8 +23,8 @@ _LIMIT_BYTES = 1_000_000_000
 """A value must be smaller than 1 GiB: https://www.postgresql.org/docs/current/limits.html"""
 _APPEND = """
     INSERT INTO agentic.entries
-        (session, seq, view, standing, messages, summarized, kind, text, writer)
-    VALUES (%s, %s, %s, %s, %s, %s, %s, %b, %s)
+        (session, seq, view, standing, messages, summarized, kind, text, writer, key)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %b, %s, %s)
 """
 _PUT = """
     INSERT INTO agentic.outputs VALUES (%s, %s, %b)
@@ -86,19 +87,23 @@ class PostgresRows(SessionRows):
         answer: T = step.value
         return answer
 
-    async def append(self, kind: str, text: bytes, state: State, writer: int) -> None:
+    async def append(
+        self, kind: str, text: bytes, state: State, writer: int, key: str | None = None
+    ) -> None:
         """Add an entry after which the session is in this state.
 
         Raises:
             psycopg.errors.ProgramLimitExceeded: the entry is too large.
             psycopg.errors.UniqueViolation: somebody else has added an entry.
         """
-        values = self._values(kind, _check_size(text), state, writer)
+        values = self._values(kind, _check_size(text), state, writer, key)
         await self._cursor.execute(_APPEND, values, prepare=True)
 
-    async def append_all(self, rows: Iterable[tuple[str, bytes, State]], writer: int) -> None:
-        """Add entries, in as few statements as possible."""
-        values = [self._values(*row, writer) for row in rows]
+    async def append_all(
+        self, rows: Iterable[tuple[str, bytes, State, str | None]], writer: int
+    ) -> None:
+        """Add entries, each with its key, in as few statements as possible."""
+        values = [self._values(kind, text, at, writer, key) for kind, text, at, key in rows]
         async with self.connection.cursor() as cursor:
             await cursor.executemany(_APPEND, values)
 
@@ -120,9 +125,12 @@ class PostgresRows(SessionRows):
             async for (text,) in cursor:
                 yield text
 
-    def _values(self, kind: str, text: bytes, state: State, writer: int) -> tuple[Any, ...]:
+    def _values(
+        self, kind: str, text: bytes, state: State, writer: int, key: str | None
+    ) -> tuple[Any, ...]:
         reached = (state.seq, state.view, state.standing, state.messages, state.summarized)
-        return (self.session, *reached, kind, text, writer)
+        hashed = None if key is None else hash_key(key)
+        return (self.session, *reached, kind, text, writer, hashed)
 
     async def _fetch(self, query: Query) -> list[TupleRow]:
         async with self.connection.cursor(binary=True) as cursor:

@@ -198,7 +198,7 @@ class PostgresSessions:
                 rows = await PostgresRows.add(
                     connection, session_id, name, title=found.title, created_at=found.created_at
                 )
-                entries = ((entry.kind, entry.text, entry.state) for entry in found.entries)
+                entries = ((each.kind, each.text, each.state, each.key) for each in found.entries)
                 await rows.append_all(entries, _NOBODY)
                 for ref, content in found.outputs.items():
                     await rows.put_output(ref, content)

@@ -24,7 +24,7 @@ from agentic.history._outputs import check_ref, encode_output, read_output
 from agentic.history._redaction import RedactionRequest
 from agentic.history._replace import Diff, Known, check_replaces
 from agentic.history._rows import NEW, NOWHERE, Question
-from agentic.history._validate import check_messages, check_session_id
+from agentic.history._validate import check_key, check_messages, check_session_id
 from agentic.history.postgres._database import Link
 from agentic.history.postgres._rows import PostgresRows
 from agentic.history.postgres._server import check_dsn, place, reading
@@ -78,18 +78,28 @@ class PostgresStore:
     def _make_writer(self) -> PostgresWriter:
         return PostgresWriter(self._link, self.session_id)
 
-    async def append(self, message: Message) -> None:
-        """Store a message after all others.
+    async def append(self, message: Message, *, key: str | None = None) -> None:
+        """Store a message after all others, unless the session has one with this key.
 
         Raises:
-            ConfigError: `message` is not a Message, or is not JSON data.
-            HistoryConflict: another store is writing this session.
+            ConfigError: `message` is not a Message, or is not JSON data, or the key is invalid.
+            HistoryConflict: another store is writing this session, or the message with this key
+                says something else.
             HistoryNotWritten: the message is not stored; the session is unchanged.
             HistoryUnavailable: the connection was lost, and it is unknown whether the message is
                 stored. If it is appended again, it is stored once.
         """
-        line = encode_message(message)
-        await self._do(partial(self._writer.append, message, line))
+        line = encode_message(message, check_key(key))
+        await self._do(partial(self._writer.append, message, line, key))
+
+    async def has_key(self, key: str) -> bool:
+        """Return whether a message was appended with this key.
+
+        Raises:
+            HistoryCorrupt: its entry cannot be read.
+            HistoryUnavailable: the server cannot be reached, or refuses the request.
+        """
+        return await self._do(partial(self._read, lambda rows: rows.keyed(key), None)) is not None
 
     async def load(self) -> list[Message]:
         """Return the history in a form that a provider accepts; empty if there is no session.

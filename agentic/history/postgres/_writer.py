@@ -17,6 +17,7 @@ from psycopg import errors
 
 from agentic.errors import HistoryConflict, HistoryUnavailable, MessageNotFound, NothingToRestore
 from agentic.history._entries import Entry, encode_view
+from agentic.history._keys import check_repeated
 from agentic.history._outputs import make_ref
 from agentic.history._redaction import RedactionRequest, log_redaction
 from agentic.history._replace import Knowledge, Known, Placed, merge
@@ -78,9 +79,9 @@ class PostgresWriter:
         """The number of the latest entry; None while others may have written."""
         return self._state.seq if self.is_ready else None
 
-    async def append(self, message: Message, line: bytes) -> None:
-        """Add a message."""
-        await self._take(partial(self._append, Entry("message", (message,)), line))
+    async def append(self, message: Message, line: bytes, key: str | None) -> None:
+        """Add a message, unless the session has one with this key."""
+        await self._take(partial(self._append, Entry("message", (message,), key), line))
 
     async def replace(self, messages: list[Message], line: bytes) -> None:
         """Add a view, unless it would hide messages that the caller does not know."""
@@ -171,9 +172,21 @@ class PostgresWriter:
             self._late, self._doubt = self._doubt if stored else None, None
 
     async def _append(self, entry: Entry, line: bytes) -> None:
+        is_late = self._late is not None and self._late.is_meant_by("message", line)
+        if entry.key and not is_late and await self._is_repeated(entry, entry.key):
+            return
         before = self._here(entry, line)
         after = await self._add(entry, line)
         self.knowledge.append(after[1], before, after)
+
+    async def _is_repeated(self, entry: Entry, key: str) -> bool:
+        found = await self._rows.ask(self._rows.keyed(key)) if self._rows else None
+        if found is None:
+            return False
+        seq, stored = found
+        check_repeated(stored, entry.messages[0], self.link.name)
+        self.knowledge.repeat(seq)
+        return True
 
     async def _replace(self, entry: Entry, line: bytes) -> None:
         self.knowledge.check_seen(self._here(entry, line), self.link.name)
@@ -258,7 +271,7 @@ class PostgresWriter:
         # From here until the server answers, nobody can know whether the entry is stored.
         self._doubt = _Sent(state.seq, entry.kind, line)
         try:
-            await self._insert(entry.kind, (text or line).removesuffix(b"\n"), state)
+            await self._insert(entry, (text or line).removesuffix(b"\n"), state)
         except psycopg.Error as problem:
             if not self.link.is_lost(problem):  # the server refused: nothing was stored
                 self._doubt = None
@@ -269,14 +282,14 @@ class PostgresWriter:
         self._doubt, self._state = None, state
         return self._locate(state.seq)
 
-    async def _insert(self, kind: str, text: bytes, state: State) -> None:
+    async def _insert(self, entry: Entry, text: bytes, state: State) -> None:
         if self._rows:
-            await self._rows.append(kind, text, state, self._id)
+            await self._rows.append(entry.kind, text, state, self._id, entry.key)
             return
         connection = await self.link.to_write()
         async with connection.transaction():
             rows = await self._make(connection)
-            await rows.append(kind, text, state, self._id)
+            await rows.append(entry.kind, text, state, self._id, entry.key)
         self._rows = rows
 
     async def _make(self, connection: Connection) -> PostgresRows:

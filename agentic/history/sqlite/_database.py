@@ -75,6 +75,10 @@ MIGRATIONS = [
         PRIMARY KEY (session, ref)
     );
     """,
+    """
+    ALTER TABLE entries ADD COLUMN key INTEGER;
+    CREATE INDEX entries_key ON entries (session, key) WHERE key IS NOT NULL;
+    """,
 ]
 """The migrations from one version of the schema to the next; never edited, only added to. The
 version, `PRAGMA user_version`, is the number of those that were applied."""
@@ -148,7 +152,7 @@ def connect_reader(path: Path) -> sqlite3.Connection | None:
         except sqlite3.OperationalError as problem:
             if _code(problem) not in _UNWRITABLE:
                 raise
-        return _open_reader(_connect_unwritable(path), path)
+        return _open_unwritable(path)
 
 
 def checkpoint(path: Path, last: Literal["FULL", "TRUNCATE"] = "FULL") -> None:
@@ -272,6 +276,20 @@ def _open_reader(connection: sqlite3.Connection, path: Path) -> sqlite3.Connecti
             if version < len(MIGRATIONS):
                 _migrate(connection, path)
             return connection
+    connection.close()
+    return None
+
+
+def _open_unwritable(path: Path) -> sqlite3.Connection | None:
+    connection = _connect_unwritable(path)
+    with _closing_on_error(connection):
+        version = _version(connection, path)
+        if version == 1:  # it cannot be migrated, but a view of it can have the columns
+            connection.execute(
+                "CREATE TEMP VIEW entries AS SELECT *, NULL AS key FROM main.entries"
+            )
+    if version:
+        return connection
     connection.close()
     return None
 

@@ -7,6 +7,7 @@ from typing import Self, TypeVar
 
 import attrs
 
+from agentic.history._keys import hash_key
 from agentic.history._rows import Question, SessionRows, State
 
 __all__ = ["SqliteRows"]
@@ -47,15 +48,16 @@ class SqliteRows(SessionRows):
             answer: T = answered.value
             return answer
 
-    def append(self, kind: str, text: bytes, state: State) -> None:
+    def append(self, kind: str, text: bytes, state: State, key: str | None = None) -> None:
         """Add an entry after which the session is in this state.
 
         Raises:
             sqlite3.IntegrityError: somebody else has added an entry.
         """
         until = (state.seq, state.view, state.standing, state.messages, state.summarized)
-        values = (self.session, *until, kind, text, time.time())
-        self.connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+        hashed = None if key is None else hash_key(key)
+        values = (self.session, *until, kind, text, time.time(), hashed)
+        self.connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def put_output(self, ref: str, content: bytes) -> None:
         """Store an encoded output."""

@@ -212,7 +212,7 @@ class SqliteSessions:
             rows = SqliteRows.add(connection, session_id, name, created_at)
             rows.ask(rows.set_title(found.title))
             for entry in found.entries:
-                rows.append(entry.kind, entry.text, entry.state)
+                rows.append(entry.kind, entry.text, entry.state, entry.key)
             for ref, content in found.outputs.items():
                 rows.put_output(ref, content)
 

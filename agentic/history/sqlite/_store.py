@@ -22,7 +22,7 @@ from agentic.history._outputs import check_ref, encode_output, read_output
 from agentic.history._redaction import RedactionRequest
 from agentic.history._replace import Diff, Known, check_replaces
 from agentic.history._rows import NEW, NOWHERE, Question
-from agentic.history._validate import absolute, check_messages, check_session_id
+from agentic.history._validate import absolute, check_key, check_messages, check_session_id
 from agentic.history._waiting import finish
 from agentic.history.sqlite._database import (
     BUSY_SECONDS,
@@ -84,18 +84,29 @@ class SqliteStore:
     def _make_writer(self) -> SqliteWriter:
         return SqliteWriter(self.path, self.session_id, self.fsync)
 
-    async def append(self, message: Message) -> None:
-        """Store a message after all others.
+    async def append(self, message: Message, *, key: str | None = None) -> None:
+        """Store a message after all others, unless the session has one with this key.
 
         Raises:
-            ConfigError: `message` is not a Message, or is not JSON data.
-            HistoryConflict: another store is writing this session.
+            ConfigError: `message` is not a Message, or is not JSON data, or the key is invalid.
+            HistoryConflict: another store is writing this session, or the message with this key
+                says something else.
             HistoryCorrupt: the file is not a database of sessions.
             HistoryNotWritten: the message is not stored; the session is unchanged.
         """
-        line = encode_message(message)
-        await self._do(partial(self._writer.append, message, line))
+        line = encode_message(message, check_key(key))
+        await self._do(partial(self._writer.append, message, line, key))
         self._count(len(line))
+
+    async def has_key(self, key: str) -> bool:
+        """Return whether a message was appended with this key.
+
+        Raises:
+            HistoryCorrupt: its entry cannot be read, or the file is not a database.
+            OSError: the file exists but cannot be opened.
+        """
+        found = await asyncio.to_thread(self._read, lambda rows: rows.keyed(key), None)
+        return found is not None
 
     async def load(self) -> list[Message]:
         """Return the history in a form that a provider accepts; empty if there is no session.

@@ -16,6 +16,7 @@ import attrs
 from agentic.errors import HistoryConflict, HistoryError
 from agentic.history._disk import LockedFile
 from agentic.history._entries import Entry, encode_view
+from agentic.history._keys import check_repeated
 from agentic.history._outputs import make_ref
 from agentic.history._redaction import RedactionRequest, log_redaction
 from agentic.history._replace import Knowledge, Known, merge
@@ -76,11 +77,12 @@ class SqliteWriter:
         """The number of the latest entry; None while others may have written."""
         return self._committed if self._connection and self._rows else None
 
-    def append(self, message: Message, line: bytes, wait_seconds: float) -> None:
-        """Add a message."""
-        entry = Entry("message", (message,))
-        before, after = self._take(lambda rows: self._add(rows, entry, line), wait_seconds)
-        self.knowledge.append(self._state.seq, before, after)
+    def append(self, message: Message, line: bytes, key: str | None, wait_seconds: float) -> None:
+        """Add a message, unless the session has one with this key."""
+        entry = Entry("message", (message,), key)
+        added = self._take(lambda rows: self._append(rows, entry, line), wait_seconds)
+        if added:
+            self.knowledge.append(self._state.seq, *added)
 
     def replace(self, messages: list[Message], line: bytes, wait_seconds: float) -> None:
         """Add a view, unless it would hide messages that the caller does not know."""
@@ -129,6 +131,18 @@ class SqliteWriter:
             if connection:
                 connection.close()
 
+    def _append(
+        self, rows: SqliteRows, entry: Entry, line: bytes
+    ) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """Add a message and return what `_add` returns; None if it was added before."""
+        found = rows.ask(rows.keyed(entry.key)) if entry.key is not None else None
+        if found is None:
+            return self._add(rows, entry, line)
+        seq, stored = found
+        check_repeated(stored, entry.messages[0], self.name)
+        self.knowledge.repeat(seq)
+        return None
+
     def _replace(self, rows: SqliteRows, messages: list[Message], line: bytes) -> tuple[int, int]:
         self.knowledge.check_seen(rows.locate(self._state.seq), self.name)
         _, after = self._add(rows, Entry("replace", tuple(messages)), line)
@@ -165,7 +179,7 @@ class SqliteWriter:
         """Add an entry; return what a caller knew with all before it, and knows with it."""
         before = rows.locate(self._state.seq)
         self._state = self._state.follow(entry, undone)
-        rows.append(entry.kind, line.removesuffix(b"\n"), self._state)
+        rows.append(entry.kind, line.removesuffix(b"\n"), self._state, entry.key)
         return before, rows.locate(self._state.seq)
 
     def _take(self, step: Callable[[SqliteRows], T], wait_seconds: float) -> T:

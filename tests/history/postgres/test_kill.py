@@ -94,6 +94,26 @@ def test_what_was_acknowledged_survives_kill_9(dsn: str, mode: str, sessions: in
         asyncio.run(_kill_and_compare(dsn, mode, chance))
 
 
+async def _kill_and_repeat(dsn: str, chance: random.Random) -> None:
+    """Kill writers that all begin again at step 0."""
+    for _ in range(KILLS_A_SESSION):
+        acknowledged = _kill_a_writer(dsn, 0, "keyed", chance.uniform(0, 0.15))
+        _wait_until_free(dsn)
+        full = await PostgresStore(dsn, "keyed").full()
+        assert len(full) >= acknowledged
+        assert full == [STEPS["make_message"](number) for number in range(len(full))]
+    await PostgresSessions(dsn).delete("keyed")
+
+
+@pytest.mark.parametrize("sessions", [1, pytest.param(40, marks=pytest.mark.long)])
+def test_repeated_appends_are_stored_once(dsn: str, sessions: int) -> None:
+    """Whatever a killed writer had stored but not acknowledged, a replay with keys adds nothing."""
+    chance = random.Random(20261123)  # noqa: S311  chance, not secrecy
+
+    for _ in range(sessions):
+        asyncio.run(_kill_and_repeat(dsn, chance))
+
+
 @pytest.mark.parametrize("writers", [4, pytest.param(16, marks=pytest.mark.long)])
 def test_processes_that_start_at_once_write_their_own_sessions(dsn: str, writers: int) -> None:
     """On an empty database, at the same moment: every session holds its own messages, in order."""

@@ -1,5 +1,6 @@
 import asyncio
 import secrets
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -11,6 +12,7 @@ from agentic.history.postgres import PostgresSessions, PostgresStore, _database
 from agentic.messages import Message
 
 HELLO = Message("user", "hello")
+COMPAT = Path(__file__).parents[1] / "compat"
 
 
 async def _append(dsn: str, session_id: str) -> None:
@@ -92,6 +94,18 @@ def test_a_user_without_rights_is_told_which_to_ask_for(server: Any, dsn: str) -
     asyncio.run(_append(theirs, "main"))
 
     assert asyncio.run(PostgresStore(theirs).load()) == [HELLO]
+
+
+def test_a_reader_without_rights_reads_what_is_older(server: Any, dsn: str) -> None:
+    """Who may only read cannot migrate the tables, and need not wait for somebody who can."""
+    role, theirs = _make_role(server, dsn)
+    _do(dsn, (COMPAT / "v1" / "postgres.sql").read_text())
+    _do(dsn, f"GRANT USAGE ON SCHEMA agentic TO {role}")
+    _do(dsn, f"GRANT SELECT ON ALL TABLES IN SCHEMA agentic TO {role}")
+
+    assert asyncio.run(PostgresStore(theirs, "undone").load())
+    with pytest.raises(HistoryNotWritten, match="must be owner"):
+        asyncio.run(_append(theirs, "undone"))
 
 
 def test_a_reader_without_rights_is_told(server: Any, dsn: str) -> None:
