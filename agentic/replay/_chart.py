@@ -24,6 +24,8 @@ _APART = 9.0
 """Marks closer than this, in the chart's units, are merged."""
 _DOT = 4
 """The radius of a dot; dots are complete even at the edges of a chart."""
+_NAME = 23
+"""How many characters of a policy's name fit next to the lines, in a wide font."""
 _MANY = 60
 """With more compactions than this, a chart shows ticks below the line instead of marks."""
 
@@ -68,7 +70,7 @@ class Frame:
     left: int = 58
     right: int = 14
     upper: int = 16
-    lower: int = 28
+    lower: int = 34
     buckets: int = 240
     sizes: int = 4
     numbers: int = 6
@@ -160,11 +162,15 @@ def envelope(values: Sequence[float], buckets: int) -> Iterator[tuple[int, float
 
 
 def _numbers(scale: Scale, frame: Frame) -> Iterator[Markup]:
-    y = frame.height - frame.lower + 22
+    y = frame.height - frame.lower + 28
     numbers = [number or 1 for number in _ticks(scale.requests, frame.numbers)]
     for number in dict.fromkeys(numbers):
         told = f"request {number}" if number == 1 else f"{number:,}"
-        yield tag("text", told, class_="tick", x=scale.x(number), y=y, text_anchor="middle")
+        x = scale.x(number)
+        # In the largest text a digit is 11 wide: what would stick out ends at the edge.
+        inside = x + 5.5 * len(told) < frame.width
+        place = (x, "middle") if inside else (frame.width, "end")
+        yield tag("text", told, class_="tick", x=place[0], y=y, text_anchor=place[1])
 
 
 def _ticks(top: float, number: int) -> list[int]:
@@ -418,7 +424,7 @@ def _told(group: Group) -> str:
 def _names(replayed: Sequence[Replayed], scale: Scale) -> Iterator[Markup]:
     """Write each policy's name next to the end of its line, without overlaps."""
     ends = sorted(
-        (scale.within(each.requests[-1].tokens), at, _clipped(each.policy) + _arrow(each, scale))
+        (scale.within(each.requests[-1].tokens), at, _named(each, scale))
         for at, each in enumerate(replayed)
     )
     lowest = -1e9
@@ -434,10 +440,10 @@ def _names(replayed: Sequence[Replayed], scale: Scale) -> Iterator[Markup]:
         )  # fmt: skip
 
 
-def _arrow(replayed: Replayed, scale: Scale) -> str:
+def _named(replayed: Replayed, scale: Scale) -> str:
+    """Return a name, with the last size if that is above the chart, as long as the margin is."""
     last = replayed.requests[-1].tokens
-    return f" ↑ {last:,}" if last > scale.top else ""
-
-
-def _clipped(name: str, most: int = 22) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+    arrow = f" ↑ {last:,}" if last > scale.top else ""
+    room = _NAME - len(arrow)
+    name = replayed.policy
+    return (name if len(name) <= room else f"{name[: room - 1]}…") + arrow

@@ -73,11 +73,19 @@ class Browser:
             self._process.wait(PATIENCE_SECONDS)
         self._folder.cleanup()
 
-    def open(self, page: Path, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
-        """Open a file in a window of a size."""
+    def open(
+        self,
+        page: Path,
+        *,
+        width: int = 1280,
+        height: int = 900,
+        dark: bool = False,
+        media: str = "screen",
+    ) -> None:
+        """Open a file in a window of a size, or as it would be printed."""
         self.complaints.clear()
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.send("Emulation.setEmulatedMedia", features=features)
+        self.send("Emulation.setEmulatedMedia", media=media, features=features)
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.send("Emulation.setDeviceMetricsOverride", **size)
         self._runner.run(self._open(page.resolve().as_uri()))

@@ -1,5 +1,6 @@
 """The report, opened in a real browser: what is drawn is where the data says, and answers."""
 
+import base64
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -145,7 +146,7 @@ def test_the_line_goes_through_every_turn(opened: Open) -> None:
             Number(document.querySelector("[data-panel] .window").getAttribute("y1"))]"""
     )
 
-    base = 236 - 28
+    base = 236 - 34
     sizes = [(base - y) / (base - window) * WINDOW for y in points]
     assert sizes == pytest.approx([request.tokens for request in made.requests], abs=5)
 
@@ -410,3 +411,133 @@ def contrast(one: str, other: str) -> float:
 
     dark, light = sorted((luminance(one), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
+
+
+LABELS = """(() => {
+    const box = (e) => { const b = e.getBoundingClientRect();
+                         return [e.textContent, b.left, b.top, b.right, b.bottom]; };
+    const seen = (e) => e.getClientRects().length > 0;
+    const charts = [...document.querySelectorAll("svg.chart")].filter(seen);
+    return charts.map((svg) => [box(svg), [...svg.querySelectorAll("text")].filter(seen).map(box)]);
+})()"""
+WAYS = [
+    {"dark": False},
+    {"dark": True},
+    {"width": 400, "height": 800},
+    {"media": "print"},
+]
+
+
+def overlap(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Return whether two boxes cover each other by more than a pixel."""
+    across = min(one[3], other[3]) - max(one[1], other[1])
+    down = min(one[4], other[4]) - max(one[2], other[2])
+    return across > 1 and down > 1
+
+
+@pytest.mark.parametrize("way", WAYS, ids=["light", "dark", "400 px", "print"])
+@pytest.mark.parametrize("height", [1.0, 2.5, 40.0])
+def test_no_label_covers_another(opened: Open, way: dict[str, Any], height: float) -> None:
+    """Sizes, numbers, names and levels, whether the lines stay in the window or leave it."""
+    sizes = [int(height * 10 * at) for at in range(1, 101)]
+    eight = [replayed(f"a policy with a name {at}", sizes) for at in range(7)]
+    browser = opened(report([*eight, sawtooth(100)]), **way)
+
+    for chart, labels in browser.evaluate(LABELS):
+        pairs = [(a, b) for at, a in enumerate(labels) for b in labels[at + 1 :] if overlap(a, b)]
+        outside = [each for each in labels if each[1] < chart[1] - 1 or each[3] > chart[3] + 1]
+        assert (pairs, outside) == ([], [])
+        assert len([each for each in labels if each[0].rstrip("kM").isdigit()]) >= 5
+
+
+@pytest.mark.parametrize("way", WAYS, ids=["light", "dark", "400 px", "print"])
+def test_the_headline_is_whole_wherever_it_is_read(opened: Open, way: dict[str, Any]) -> None:
+    """The name, the verdict and the chart's headline, also if they are long."""
+    name = "a-session-with-a-long-name-" * 4
+    browser = opened(report([climb(20), sawtooth(20)], names=[name]), **way)
+
+    shown = browser.evaluate(
+        """[...document.querySelectorAll("h1, .verdict, h2, h3")].map((e) => {
+            const b = e.getBoundingClientRect();
+            return [e.textContent, b.left >= 0, b.right <= document.documentElement.clientWidth + 1,
+                    e.scrollWidth <= e.clientWidth + 1]; })"""
+    )
+
+    texts = [text for text, *_ in shown]
+    assert texts[:2] == [name, "digest: every request fits, 47 % more expensive than sending all."]
+    assert "The size of each request, in tokens" in texts
+    assert all(whole for _, *inside in shown for whole in inside)
+
+
+def test_a_printed_page_is_ink_on_paper(opened: Open) -> None:
+    """Light also where the screen is dark, without controls, and as a PDF of a few pages."""
+    browser = opened(report([climb(40), sawtooth(40)]), dark=True, media="print")
+
+    ground = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+    controls = browser.evaluate(
+        """[...document.querySelectorAll(".controls, #theme, .steps, .links, .skip")]
+           .filter((e) => e.getClientRects().length).length"""
+    )
+    pdf = base64.b64decode(browser.send("Page.printToPDF", printBackground=True)["data"])
+
+    assert (ground, controls) == ("rgb(255, 255, 255)", 0)
+    assert pdf.startswith(b"%PDF-")
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 3
+
+
+def test_pointing_at_the_overview_tells_every_size(opened: Open) -> None:
+    """The request at the pointer, with the size under each policy; away from it nothing."""
+    made = report([climb(21), sawtooth(21)])
+    browser = opened(made)
+
+    x, y = middle(browser, ".all svg .grid")
+    browser.point(x, y)
+    said = (card(browser) or "").split()
+    browser.point(5, 5)
+
+    sizes = [str(each.requests[10].tokens) for each in made.replays[0][1]]
+    assert said == ["Request", "11", "none", f"{int(sizes[0]):,}", "digest", f"{int(sizes[1]):,}"]
+    assert card(browser) is None
+
+
+def test_lines_of_the_overview_have_names_to_hover(opened: Open) -> None:
+    """As titles, which need no script."""
+    browser = opened(report([climb(20), sawtooth(20)]))
+
+    titles = "[...document.querySelectorAll('.all title')].map((e) => e.textContent)"
+    assert browser.evaluate(titles)[:2] == [
+        "none: at most 2,000 tokens, 0 compactions",
+        "digest: at most 830 tokens, 2 compactions",
+    ]
+
+
+def test_no_green_for_a_policy_that_forgets_half(opened: Open) -> None:
+    """Though it is the cheapest."""
+    cheap = attrs.evolve(replayed("last", [100] * 9), recalls=(0.4,))
+    good = attrs.evolve(replayed("digest", [300] * 9), recalls=(0.9,))
+    browser = opened(report([cheap, good]))
+
+    best = browser.evaluate(
+        """[...document.querySelectorAll("#figures tbody tr")].map((row) =>
+            [row.querySelector("th").textContent, row.querySelectorAll(".best").length])"""
+    )
+
+    assert best[0] == ["last", 0]
+    assert best[1][1] >= 3
+
+
+def test_of_very_many_transcripts_the_largest_have_sections(opened: Open) -> None:
+    """All are in the summary, which comes first; a page of a thousand sections would not open."""
+    made = report(*([climb(2 + at)] for at in range(60)))
+    browser = opened(made)
+
+    listed, sections, first = browser.evaluate(
+        """[document.querySelectorAll("#contents tbody tr").length,
+            document.querySelectorAll("section.transcript").length,
+            document.querySelector("section.transcript").id]"""
+    )
+
+    assert (listed, sections, first) == (60, 40, "t20")
+    assert "the 20 smallest have no section" in browser.evaluate(
+        "document.querySelector('#contents caption').textContent"
+    )

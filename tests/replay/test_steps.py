@@ -1,0 +1,187 @@
+"""Stepping through a session: what the page shows is what the model would have seen."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentic.context import budget
+from agentic.messages import Message, ToolCall, ToolResult
+from agentic.replay import (
+    ContextLimits,
+    Replayed,
+    Report,
+    Transcript,
+    make_policy,
+    render_page,
+    replay,
+)
+from agentic.replay._judge import text_of
+from agentic.replay._records import Series
+from agentic.replay._steps import StepBudget
+from agentic.tokens import CharCounter
+
+SPECS = ["none", "keep_last:keep_recent=6", "clear_tool_outputs", "digest"]
+LIMITS = ContextLimits(budget.Policy(3_000), CharCounter())
+
+
+def talk(turns: int) -> Transcript:
+    """Make a session that reads a file in each turn."""
+    said = [Message("system", "Be brief."), Message("user", "Read all of src/.")]
+    for number in range(turns):
+        call = ToolCall(f"c{number}", "read", f'{{"path": "src/file_{number}.py"}}')
+        output = f"import file_{number + 1}\n" + f"def f{number}(): ...\n" * 30
+        said += [
+            Message("assistant", f"Next is {number}.", tool_calls=[call]),
+            Message("tool", tool_results=[ToolResult(call.id, "read", output)]),
+        ]
+    return Transcript("talk", "made", (*said, Message("assistant", "Done.")))
+
+
+def run(transcript: Transcript, *, keep_views: bool = True) -> list[Replayed]:
+    """Replay a session under every policy."""
+    policies = [make_policy(spec, LIMITS) for spec in SPECS]
+    return asyncio.run(replay(transcript, policies, LIMITS, keep_views=keep_views))
+
+
+def sent(transcript: Transcript, spec: str) -> list[list[Message]]:
+    """Return what a View prepares before each reply, each from the whole history."""
+    view = make_policy(spec, LIMITS).make_view()
+    history = list(transcript.messages)
+    replies = [at for at, message in enumerate(history) if message.role == "assistant"]
+    return [asyncio.run(view.prepare(history[:at])).messages for at in replies]
+
+
+def texts(messages: Sequence[Message]) -> list[str]:
+    """Return who says what."""
+    return [f"{message.role}: {text_of([message]).strip()}" for message in messages]
+
+
+def told(transcript: Transcript, series: Sequence[Series]) -> list[list[Message]]:
+    """Return the requests that series describe."""
+    return [
+        [
+            transcript.messages[item] if isinstance(item, int) else item
+            for item in one.items[:length]
+        ]
+        for one in series
+        for length in one.lengths
+    ]
+
+
+@pytest.mark.parametrize("at", range(len(SPECS)), ids=SPECS)
+def test_series_are_what_a_view_prepares(at: int) -> None:
+    """Request by request, and numbered without a gap."""
+    transcript = talk(30)
+
+    replayed = run(transcript)[at]
+
+    counts = [len(one.lengths) for one in replayed.series]
+    # By their texts: a summary has the time at which it was made.
+    described = list(map(texts, told(transcript, replayed.series)))
+    assert described == list(map(texts, sent(transcript, SPECS[at])))
+    assert [one.first for one in replayed.series] == [
+        1 + sum(counts[:number]) for number in range(len(counts))
+    ]
+
+
+def test_views_are_kept_only_if_asked_for() -> None:
+    """They take memory that most replays need not."""
+    assert all(replayed.series == () for replayed in run(talk(4), keep_views=False))
+
+
+def test_a_page_has_room_for_so_many_messages() -> None:
+    """A session that does not fit is left out, one that fits after it is not."""
+    large, small = talk(40), talk(3)
+    budget = StepBudget(4_000)
+
+    took = [budget.take(each, run(each)) for each in (large, small, small, small)]
+
+    assert took == [False, True, True, False]
+
+
+def write(transcript: Transcript, path: Path) -> Path:
+    """Write the page of a session."""
+    report = Report(
+        replays=((transcript, tuple(run(transcript))),),
+        descriptions=("",) * len(SPECS),
+        window=3_000,
+        reserve=750,
+        counter="four characters a token",
+        providers=(),
+    )
+    path.write_text(render_page(report), encoding="utf-8")
+    return path
+
+
+SHOWN = """(() => {
+    const shown = (item) => item.className === "gap" ? item.textContent
+        : [item.className, item.querySelector("b").textContent,
+           item.querySelector("pre").textContent];
+    return [document.querySelector(".steps .told").textContent,
+            [...document.querySelectorAll(".seen > li")].map(shown)];
+})()"""
+
+
+def go(browser: Any, policy: int, request: int) -> Any:
+    """Choose a policy and a request, and return what is shown."""
+    browser.evaluate(
+        f"""(() => {{
+            const steps = document.querySelector(".steps");
+            steps.open = true;
+            steps.querySelector("select").value = "{policy}";
+            const slider = steps.querySelector("input");
+            slider.value = "{request}";
+            slider.dispatchEvent(new Event("input", {{bubbles: true}}));
+        }})()"""
+    )
+    return browser.evaluate(SHOWN)
+
+
+@pytest.mark.parametrize("at", range(len(SPECS)), ids=SPECS)
+def test_the_page_shows_what_was_sent(browser: Any, tmp_path: Path, at: int) -> None:
+    """Every message of a request with the beginning of its text, in order."""
+    transcript = talk(20)
+    browser.open(write(transcript, tmp_path / "page.html"))
+    expected = sent(transcript, SPECS[at])
+
+    for request in (1, 9, 21):
+        head, items = go(browser, at, request)
+        messages = [each for each in items if isinstance(each, list)]
+        texts = [text_of([message]).strip() for message in expected[request - 1]]
+        assert head.startswith(f"Request {request} of 21: {len(texts)} messages, ")
+        assert [text.partition("\n\u2026 ")[0][:800] for _, _, text in messages] == [
+            text[:800] for text in texts
+        ]
+    assert browser.complaints == []
+
+
+def test_what_is_missing_is_told_where_it_was(browser: Any, tmp_path: Path) -> None:
+    """A gap says how many; a cleared output stands in its place and leaves none."""
+    browser.open(write(talk(20), tmp_path / "page.html"))
+
+    _, last = go(browser, 1, 21)
+    _, cleared = go(browser, 2, 21)
+    _, digest = go(browser, 3, 21)
+
+    # Of 42 messages the system prompt, the task and the six newest are sent.
+    assert [each for each in last if isinstance(each, str)] == ["34 not sent"]
+    assert {each for each in cleared if isinstance(each, str)} == set()
+    assert any(kind == "made" and role == "tool" for kind, role, _ in cleared)
+    assert any(each[:2] == ["made", "summary"] for each in digest if isinstance(each, list))
+
+
+def test_buttons_go_from_request_to_request(browser: Any, tmp_path: Path) -> None:
+    """Forth and back, and no further than the first."""
+    browser.open(write(talk(5), tmp_path / "page.html"))
+    go(browser, 0, 1)
+
+    heads = []
+    for name in ("Next request", "Next request", "Previous request", *["Previous request"] * 3):
+        browser.evaluate(f"document.querySelector('[aria-label=\"{name}\"]').click()")
+        heads.append(browser.evaluate(SHOWN)[0].split(":")[0])
+
+    assert heads[:3] == ["Request 2 of 6", "Request 3 of 6", "Request 2 of 6"]
+    assert heads[-1] == "Request 1 of 6"
