@@ -1,13 +1,22 @@
 """Bridges between a View and the owner of a conversation; each loads when it is first used.
 
 Start with `dicts` for a list of your own, or with the bridge to what you already use, such as
-`langchain` or `pydantic_ai`.
+`langchain` or `pydantic_ai`. `proxy` is for agents that are not in Python.
 """
 
 import importlib
 import types
 
-__all__ = ["dicts", "langchain", "litellm", "mcp", "openai_agents", "otel", "pydantic_ai"]
+__all__ = [
+    "dicts",
+    "langchain",
+    "litellm",
+    "mcp",
+    "openai_agents",
+    "otel",
+    "proxy",
+    "pydantic_ai",
+]
 
 
 def __getattr__(name: str) -> types.ModuleType:

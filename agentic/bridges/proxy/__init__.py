@@ -1,0 +1,23 @@
+"""A budget for any agent in any language: an HTTP server between the agent and its provider.
+
+Start with `Proxy`, or with the command `agentic proxy`. Needs the extra: pip install
+'agentic-weave[proxy]'.
+
+- `POST .../chat/completions` (OpenAI) and `POST .../v1/messages` (Anthropic) are kept within the
+  window by `bridges.dicts`. What need not be cut is sent on byte for byte. Every other path is
+  passed on unchanged, and so is a request that is not understood: the provider judges it.
+- Answers are passed on as they arrive: status, headers and bytes. If the provider refuses a request
+  as too large, one smaller request follows. If the client leaves, the request is cancelled.
+- Conversations are told apart by the hash of the credential and by the messages that they
+  continue. They are held in memory only, and the number of them is bounded.
+- Keys pass through; they are neither logged nor stored.
+"""
+
+from agentic.bridges._versions import require as _require
+
+_require("proxy", "starlette", "proxy", "0.40")
+_require("proxy", "httpx", "proxy", "0.27")
+
+from agentic.bridges.proxy._app import Proxy  # noqa: E402  after the check
+
+__all__ = ["Proxy"]

@@ -1,0 +1,86 @@
+"""Read a reply while it is passed on, to learn how large the request was."""
+
+import json
+import zlib
+from types import ModuleType
+from typing import Any
+
+import attrs
+
+__all__ = ["ReplyReader"]
+
+_MAX_BYTES = 16 * 2**20
+"""The size from which a reply is not read: no model writes as much."""
+_EITHER_ZLIB_OR_GZIP = 32 + zlib.MAX_WBITS
+
+
+@attrs.define(eq=False)
+class ReplyReader:
+    """Reads one reply, whole or streamed, compressed or not; never raises."""
+
+    _wire: ModuleType
+    _is_stream: bool
+    _encoding: str
+    """The Content-Encoding: gzip, deflate or empty. Others are not read."""
+    _length: int | None
+    """The Content-Length."""
+    response: Any = attrs.field(default=None, init=False)
+    """The response as JSON data, once it is complete."""
+    _received: int = attrs.field(default=0, init=False)
+    _buffer: bytearray = attrs.field(factory=bytearray, init=False)
+    _streamed: Any = attrs.field(init=False)
+    _inflate: Any = attrs.field(init=False)
+    _is_lost: bool = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._streamed = self._wire.StreamedResponse()
+        self._inflate = zlib.decompressobj(_EITHER_ZLIB_OR_GZIP) if self._encoding else None
+        self._is_lost = self._encoding not in {"", "identity", "gzip", "deflate"}
+        if self._encoding == "identity":
+            self._inflate = None
+
+    def feed(self, piece: bytes) -> None:
+        """Read the next bytes of the body as they were received."""
+        self._try(self._take, piece)
+
+    def finish(self) -> None:
+        """Read what is left at the end of the body."""
+        if self.response is None:
+            self._try(self._end)
+
+    def _try(self, read: Any, *args: Any) -> None:
+        if self._is_lost:
+            return
+        try:
+            read(*args)
+        except Exception:  # noqa: BLE001  a reply that cannot be read is passed on nevertheless
+            self._is_lost = True
+
+    def _take(self, piece: bytes) -> None:
+        self._received += len(piece)
+        self._buffer += self._inflate.decompress(piece) if self._inflate else piece
+        if len(self._buffer) > _MAX_BYTES:
+            raise ValueError("too large to be a reply")
+        if self._is_stream:
+            self._take_lines()
+        elif self._received == self._length:
+            self._end()
+
+    def _take_lines(self) -> None:
+        """Read complete lines of server-sent events; each `data` of both wires is one line."""
+        *lines, rest = bytes(self._buffer).split(b"\n")
+        self._buffer[:] = rest
+        for line in lines:
+            if not line.startswith(b"data:"):
+                continue
+            data = line[5:].strip()
+            event = None if data == b"[DONE]" else json.loads(data)
+            self._streamed.feed(event or "[DONE]")
+            if event is None or event.get("type") == "message_stop":
+                self._end()
+
+    def _end(self) -> None:
+        if self._is_stream:
+            self.response = self._streamed.response()
+        else:
+            self.response = json.loads(self._buffer)

@@ -1,0 +1,125 @@
+"""Which requests continue a conversation, how many are remembered, and how a body is rewritten."""
+
+import json
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.bridges.dicts import Conversation
+from agentic.bridges.proxy._body import RequestBody
+from agentic.bridges.proxy._pool import ConversationPool
+from agentic.providers import anthropic, openai_chat
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=4,
+)
+_OBJECTS = st.dictionaries(st.text(), _VALUES, max_size=3)
+
+
+def _make(wire: ModuleType, state: Mapping[str, Any] | None) -> Conversation:
+    return Conversation(wire, 2_000, state=state)
+
+
+def _items(*texts: str) -> list[Any]:
+    return [{"role": "user", "content": text} for text in texts]
+
+
+@pytest.fixture
+def pool() -> ConversationPool:
+    """Return a pool of few conversations."""
+    return ConversationPool(_make, max_conversations=3, max_bytes=1_000)
+
+
+def _ask(pool: ConversationPool, *texts: str, owner: str = "ann", size: int = 10) -> Conversation:
+    pooled = pool.take(owner, openai_chat, _items(*texts), size)
+    pool.release(pooled)
+    return pooled.conversation
+
+
+def test_longer_list_continues_the_conversation(pool: ConversationPool) -> None:
+    """Also an equal one, as a client that tries again sends it."""
+    first = _ask(pool, "a")
+
+    assert _ask(pool, "a", "b") is first
+    assert _ask(pool, "a", "b") is first
+
+
+def test_other_beginning_is_another_conversation(pool: ConversationPool) -> None:
+    """A rewound list, a changed one, another API and another credential as well."""
+    first = _ask(pool, "a", "b")
+
+    assert _ask(pool, "a") is not first
+    assert _ask(pool, "a", "c", "d") is not first
+    assert _ask(pool, "a", "b", owner="bob") is not first
+    other = pool.take("ann", anthropic, _items("a", "b"), 10)
+    assert other.conversation is not first
+
+
+def test_longest_beginning_wins(pool: ConversationPool) -> None:
+    """Of two conversations that a list could continue."""
+    _ask(pool, "a", "b")
+    short = pool.take("ann", openai_chat, _items("a"), 10)
+    pool.release(short)
+    longest = _ask(pool, "a", "b", "c")
+
+    assert _ask(pool, "a", "b", "c", "d") is longest
+
+
+def test_busy_conversation_is_not_shared(pool: ConversationPool) -> None:
+    """Two requests at once never have one View, even if they are equal."""
+    first = pool.take("ann", openai_chat, _items("a"), 10)
+    second = pool.take("ann", openai_chat, _items("a"), 10)
+    pool.release(first)
+
+    assert first.conversation is not second.conversation
+    assert _ask(pool, "a", "b") is first.conversation
+
+
+def test_pool_is_bounded_by_number(pool: ConversationPool) -> None:
+    """The one that was idle longest goes first; one that is being answered stays."""
+    busy = pool.take("ann", openai_chat, _items("busy"), 10)
+    kept = [_ask(pool, text) for text in "abcd"]
+
+    assert len(pool) == 3
+    assert _ask(pool, "d", "more") is kept[-1]
+    assert _ask(pool, "a", "more") is not kept[0]
+    pool.release(busy)
+    assert _ask(pool, "busy", "more") is busy.conversation
+
+
+def test_pool_is_bounded_by_bytes(pool: ConversationPool) -> None:
+    """Counted by the latest request of each."""
+    for size in (400, 500):
+        _ask(pool, "a", size=size)
+    _ask(pool, "b", size=600)
+
+    assert [one.size for one in pool._pooled] == [600]
+    _ask(pool, "c", size=2_000)
+    assert len(pool) == 0
+
+
+@given(
+    st.dictionaries(st.text(), _VALUES), st.lists(st.dictionaries(st.text(), _VALUES)), st.data()
+)
+def test_rewritten_body_has_the_new_values(
+    fields: dict[str, Any], messages: list[Any], data: st.DataObject
+) -> None:
+    """Whatever the white space, and whatever is left out, put in or added."""
+    fields["messages"] = messages
+    indent = data.draw(st.sampled_from([None, 0, 2]))
+    raw = json.dumps(fields, indent=indent, ensure_ascii=data.draw(st.booleans()))
+    try:
+        body = RequestBody.read(raw.encode())
+    except UnicodeEncodeError:
+        return  # a lone surrogate has no form in UTF-8
+    kept = [m for m in body.data["messages"] if data.draw(st.booleans())]
+    changed = {**body.data, "messages": [{"new": 1}, *kept], "system": "new"}
+
+    assert json.loads(body.write(changed)) == changed
+    assert body.write(body.data) == raw.encode()
