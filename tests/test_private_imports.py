@@ -24,6 +24,8 @@ PRIVATE = {
     "agentic.bridges.mcp._results": "every kind of content, of which servers send few",
     "agentic.bridges.otel._content": "a setting of the environment, before any span",
     "agentic.bridges.otel._run": FAULTS,
+    "agentic.bridges.proxy._body": "JSON of any form, which takes no request each",
+    "agentic.bridges.proxy._pool": COST,
     "agentic.cli._command_line": "all commands, whichever there are",
     "agentic.cli._sessions": "a time in every time zone",
     "agentic.cli._truncate": "the spelling of a size, before any file is read",
