@@ -44,6 +44,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Truncate a text, like head(1) and tail(1).",
     ),
     "count": ("agentic.cli._count:count_command", "Count the tokens in texts."),
+    "proxy": (
+        "agentic.cli._proxy:proxy_command",
+        "Keep any agent within the window, by its base URL.",
+    ),
 }
 """Every command: the location of its code, and what it does."""
 

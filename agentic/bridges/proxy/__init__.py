@@ -17,6 +17,7 @@ from agentic.bridges._versions import require as _require
 
 _require("proxy", "starlette", "proxy", "0.40")
 _require("proxy", "httpx", "proxy", "0.27")
+_require("proxy", "uvicorn", "proxy", "0.30")
 
 from agentic.bridges.proxy._app import Proxy  # noqa: E402  after the check
 

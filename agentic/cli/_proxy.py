@@ -1,0 +1,122 @@
+"""`agentic proxy`: a budget for any agent, by the base URL of its provider.
+
+The server is imported by the command, because it is an extra of its own.
+"""
+
+import errno
+import ipaddress
+import re
+import socket
+
+import click
+
+from agentic.cli._output import print_warnings_on_stderr, printable
+from agentic.errors import ConfigError
+
+__all__ = ["proxy_command"]
+
+_TOKENS = re.compile(r"([0-9]+)([km]?)", re.IGNORECASE)
+_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+class _Window(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
+    """A number of tokens, such as 128k for 128,000, or the name of a model."""
+
+    name = "tokens or model"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
+        """Return the number, or the name."""
+        found = _TOKENS.fullmatch(str(value).strip())
+        if not found:
+            return str(value)
+        tokens = int(found[1]) * _FACTORS[found[2].lower()]
+        if not tokens:
+            self.fail("a window has at least one token", param, ctx)
+        return tokens
+
+
+@click.command("proxy")
+@click.option("--to", required=True, metavar="URL", help="The base URL of the provider.")
+@click.option(
+    "-w",
+    "--window",
+    type=_Window(),
+    required=True,
+    help="The model's window: in tokens, such as 128k, or the name of the model.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8765,
+    show_default=True,
+    help="Where to listen; 0 for any free port.",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen on. Any other than loopback serves the network.",
+)
+def proxy_command(*, to: str, window: int | str, port: int, host: str) -> None:
+    """Keep the conversations of any agent within the window, between it and its provider.
+
+    The agent's base URL becomes the address that is printed. OpenAI's chat completions and
+    Anthropic's messages are fitted; everything else passes through, and so do the keys. Nothing is
+    stored. Ctrl-C ends it.
+
+    Example: agentic proxy --to https://api.openai.com/v1 --window 128k
+    """
+    click.get_current_context().with_resource(print_warnings_on_stderr())
+    # Both need an extra, and the second names it if it is missing.
+    from agentic.bridges.proxy import Proxy  # noqa: PLC0415
+
+    try:
+        proxy = Proxy(to, window)
+    except ConfigError as mistake:
+        raise click.UsageError(str(mistake)) from mistake
+    with _listen(host, port) as listening:
+        found = listening.getsockname()[:2]
+        _say(f"listening on {_address(*found)}, forwarding to {to}")
+        if not ipaddress.ip_address(found[0]).is_loopback:
+            _say("everybody on the network can use this proxy, and reads and sends without TLS")
+        _run(proxy, listening)
+
+
+def _run(proxy: object, listening: socket.socket) -> None:
+    import uvicorn  # noqa: PLC0415
+
+    # Neither a log of requests, whose queries may hold a key, nor headers of its own.
+    config = uvicorn.Config(
+        proxy,  # type: ignore[arg-type]
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=3,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as problem:
+        if problem.errno == errno.EADDRINUSE:
+            told = f"port {port} is in use: choose another one with --port, or 0 for any"
+        elif problem.errno == errno.EACCES:
+            told = f"port {port} needs more rights: choose one above 1023 with --port"
+        else:
+            told = f"--host {host!r} is no address of this machine"
+        raise click.ClickException(told) from problem
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _say(sentence: str) -> None:
+    click.echo(printable(f"agentic: {sentence}"), err=True)
