@@ -8,8 +8,6 @@ matches decide, decided and deciding. In scripts without blanks, it matches anyw
 import re
 from collections.abc import Iterator
 
-import attrs
-
 from agentic.context.digest._harness import refusal
 from agentic.context.digest._section import Line, Quote, Section
 from agentic.context.digest._text import PARAGRAPH, one_line, sentences
@@ -41,46 +39,31 @@ _LIST = [
     cue if cue >= _UNSPACED else f" {cue}" for cues in _CUES.values() for cue in cues.split(", ")
 ]
 _REFUSED = "The user refused"
-_MOST = 30
-"""The number of statements after which the search stops: several times what 2,000 tokens show."""
 _WHOLE = re.compile(r"(?![a-z]).*[.!。！][\"'`)]?")  # noqa: RUF001
 """A complete sentence that is not a question, rather than a fragment of one."""
 
 
-@attrs.define
 class Statements(Section[Quote]):
-    """Sentences with a cue, each listed once. Replies are searched from the newest back."""
+    """Sentences with a cue, each listed once, and refusals."""
 
     heading = "Decided and found"
     noun = "statements"
     takes = ("reply", "call")
-    _texts: list[str] = attrs.field(factory=list)
-    """The replies since the last search."""
 
     def take(self, turn: Words | Called) -> None:
-        """Add the text of a reply, or the user's refusal of a call."""
+        """Add the statements of a reply, or the user's refusal of a call."""
         if isinstance(turn, Words):
-            self._texts.append(turn.text)
+            for text in statements(turn.text):
+                self.known.pop(text, None)
+                self.known[text] = Quote()
         elif (reason := refusal(turn.output or "")) is not None:
-            self._search()
             why = f': "{one_line(reason)}"' if reason else ""
             self.known[f"{_REFUSED} {turn.label}{why}."] = Quote()
 
     def lines(self) -> Iterator[Line]:
         """Yield the statements, oldest first. Refusals rank highest, then newer statements."""
-        self._search()
         for age, text in enumerate(self.known):
             yield Line(text, rank=text.startswith(_REFUSED) * len(self.known) + age)
-
-    def _search(self) -> None:
-        """Add the statements since the last search; if there are many, only the newest."""
-        found: list[str] = []
-        while self._texts and len(found) < _MOST:
-            found += reversed(list(statements(self._texts.pop())))
-        self._texts.clear()
-        for text in reversed(found):
-            self.known.pop(text, None)
-            self.known[text] = Quote()
 
 
 def statements(text: str) -> Iterator[str]:
