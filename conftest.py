@@ -37,6 +37,7 @@ _FRAMEWORKS = {
     "mcp": "mcp",
     "openai_agents": "openai-agents",
     "otel": "opentelemetry-api",
+    "proxy": "uvicorn",
     "pydantic_ai": "pydantic-ai-slim",
 }
 """The bridges, and the package that each needs."""
