@@ -39,6 +39,12 @@ class _ClearToolOutputsArguments:
         optional=True,
     )
     keep_tools: tuple[str, ...] = texts("The names of tools whose outputs are never cleared.")
+    clear_arguments: bool = flag(
+        "Whether to clear long texts in the arguments of old calls, too.", default=False
+    )
+    clear_media: bool = flag(
+        "Whether to clear images and other media in old messages, too.", default=False
+    )
     per_message_overhead: int = number(_OVERHEAD, 4, least=0)
     tokens_per_media: int = number(_MEDIA, 600, least=0)
     low_watermark: float = share(

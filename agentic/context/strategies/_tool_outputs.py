@@ -7,30 +7,33 @@ provider's prompt cache stays valid.
 """
 
 import operator
-import re
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
 from agentic._validate import all_are, must_be, share, whole
+from agentic.context.strategies._cleared import (
+    attachments,
+    cleared_arguments,
+    cleared_result,
+    place_of,
+)
 from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.context.strategies._strategy import Fit
+from agentic.errors import ConfigError
 from agentic.messages import (
     Message,
     RecentConversations,
     Round,
+    Task,
     ToolCall,
-    ToolError,
     ToolResult,
 )
 from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter
 
 __all__ = ["ClearToolOutputs", "TruncateToolOutputs"]
-_MAX_FAILURE_CHARS = 200
-_KEPT_REF = re.compile(r"out-[0-9a-f]{16}")
-"""The reference of an output in an output store; a tool that keeps its outputs elsewhere uses a
-different form."""
 
 
 def _names(names: Any) -> frozenset[str]:
@@ -45,6 +48,11 @@ class ClearToolOutputs:
     media in it, is replaced by a notice that names the tool, the output's size, and how to read it
     again. An error is kept.
     The newest `keep_rounds` tool rounds, pinned rounds and outputs of `keep_tools` are not cleared.
+
+    With `clear_arguments`, long texts in the arguments of the same rounds' calls are replaced by
+    their lengths; the arguments stay a JSON object with the same keys. With `clear_media`, images
+    and other media in old messages of the user and the model are replaced by a line of text. An
+    edited message is rebuilt for its provider, without signed thinking.
 
     >>> from agentic.messages import ToolCall, ToolResult
     >>> strategy = ClearToolOutputs(120, keep_rounds=1, min_tokens=1)
@@ -66,6 +74,11 @@ class ClearToolOutputs:
     the prompt cache. None means a twentieth of `max_tokens`."""
     keep_tools: frozenset[str] = attrs.field(default=(), kw_only=True, converter=_names)
     """The names of tools whose outputs are never cleared."""
+    clear_arguments: bool = attrs.field(default=False, kw_only=True, validator=must_be(bool))
+    """Whether to clear long arguments, too: a file that a call wrote, for example."""
+    clear_media: bool = attrs.field(default=False, kw_only=True, validator=must_be(bool))
+    """Whether to clear the media of messages, too. A message with media then counts towards
+    `keep_rounds`, and those of the task are kept."""
     recall: str | None = attrs.field(
         default=None, kw_only=True, validator=must_be(str, optional=True)
     )
@@ -87,6 +100,18 @@ class ClearToolOutputs:
     _recent: "RecentConversations[_Fold]" = attrs.field(
         factory=RecentConversations, init=False, repr=False
     )
+
+    @clear_arguments.validator
+    def _check_arguments(self, _: object, value: object) -> None:
+        # Anthropic refuses a last reply that lacks its signed thinking, which an edit removes,
+        # https://platform.claude.com/docs/en/build-with-claude/extended-thinking (2026-11).
+        if value and self.keep_rounds == 0:
+            raise ConfigError(
+                "keep_rounds",
+                self.keep_rounds,
+                "at least 1 with clear_arguments",
+                "the newest calls must be sent as they were made",
+            )
 
     def for_conversation(self, *, recall: str | None = None) -> "ClearToolOutputs":
         """Return a copy for one conversation, with its own cache, that names the recall tool."""
@@ -120,30 +145,72 @@ class ClearToolOutputs:
         """The minimum number of tokens that a clearing must free."""
         return self.max_tokens // 20 if self.min_tokens is None else self.min_tokens
 
+    def may_clear(self, found: Round) -> bool:
+        """Return whether a round has anything that could be cleared some time."""
+        first = found.messages[0]
+        media = self.clear_media and _has_old_media(first, {})
+        return not found.pinned and (bool(first.tool_calls) or media)
+
     def clear_round(self, found: Round) -> "_Clearing":
-        """Return what clearing a tool round would change, and what it would free."""
+        """Return what clearing a round would change, and what it would free."""
         calls = {call.id: call for call in found.tool_calls}
+        count = self._token_cache.count_message
         edits: dict[int, Message] = {}
         freed = 0
         for position, message in zip(found.positions, found.messages, strict=True):
-            results = [self._clear_result(each, calls) for each in message.tool_results]
-            if all(map(operator.is_, results, message.tool_results)):
-                continue
-            edits[position] = message.replace(tool_results=results)
-            count = self._token_cache.count_message
-            freed += count(message) - count(edits[position])
+            edited = self._clear_message(message, calls)
+            if edited is not message:
+                edits[position] = edited
+                freed += count(message) - count(edited)
         return _Clearing(edits, freed)
 
-    def _clear_result(self, result: ToolResult, calls: dict[str, ToolCall]) -> ToolResult:
+    def _clear_message(self, message: Message, calls: Mapping[str, ToolCall]) -> Message:
+        changes: dict[str, Any] = {}
+        results = [self._clear_result(each, calls) for each in message.tool_results]
+        if not all(map(operator.is_, results, message.tool_results)):
+            changes["tool_results"] = results
+        if self.clear_arguments:
+            cleared = [self._clear_call(each) for each in message.tool_calls]
+            if not all(map(operator.is_, cleared, message.tool_calls)):
+                changes["tool_calls"] = cleared
+        if self.clear_media and _has_old_media(message, calls):
+            note = f"[Cleared: {attachments(message.media)}.]"
+            if self._token_cache.count_text(note) < self.tokens_per_media * len(message.media):
+                # Before the text, whose end says whether a reply answers, and so what the task is.
+                text = f"{note}\n{message.content}" if message.content else note
+                changes |= {"media": (), "content": text}
+        return message.replace(**changes) if changes else message
+
+    def _clear_call(self, call: ToolCall) -> ToolCall:
+        if call.name in self.keep_tools:
+            return call
+        arguments = cleared_arguments(call)
+        count = self._token_cache.count_text
+        if arguments is None or count(arguments) >= count(call.arguments):
+            return call
+        return attrs.evolve(call, arguments=arguments)
+
+    def _clear_result(self, result: ToolResult, calls: Mapping[str, ToolCall]) -> ToolResult:
         """Clear a result if it is larger than the notice that would replace it."""
         call = calls[result.call_id]
         # Either name counts, because a result may lack its own.
         if {result.name, call.name} & self.keep_tools or not (result.output or result.media):
             return result
-        short = _cleared(result, call, self.recall)
+        short = cleared_result(result, call, self.recall)
         count = self._token_cache.count_text
         media = self.tokens_per_media * len(result.media)
         return short if count(short.text) < count(result.text) + media else result
+
+
+def _has_old_media(message: Message, calls: Mapping[str, ToolCall]) -> bool:
+    """Return whether a message of a round with these calls has media that may be cleared."""
+    if not message.media:
+        return False
+    if message.role == "assistant":
+        # A reply without text is no answer; with a line about its media it would pass for one.
+        return bool(message.tool_calls or message.content.strip())
+    # In a tool round, the user's words came with the results, and may be the latest ones.
+    return message.role == "user" and not calls
 
 
 @attrs.frozen
@@ -171,7 +238,9 @@ class _Fold:
     """The size of `shown`."""
     edits: int = 0
     waiting: deque[Round] = attrs.field(factory=deque)
-    """Tool rounds that were not examined yet, oldest first."""
+    """Rounds that may be cleared and were not examined yet, oldest first."""
+    task: Task = attrs.field(factory=Task)
+    """The requests that must be kept as they are, by position."""
     ready: list[_Clearing] = attrs.field(factory=list)
     """Clearings that were not worth carrying out yet."""
 
@@ -189,7 +258,10 @@ class _Fold:
             if not found.sound_messages:
                 continue
             self.tokens += self.strategy._token_cache.size_of(found, sizes)  # noqa: SLF001
-            if found.messages[0].tool_calls and not found.pinned:
+            if self.strategy.clear_media:
+                for position, message in zip(found.positions, found.messages, strict=True):
+                    self.task = self.task.after(message, position)
+            if self.strategy.may_clear(found):
                 self.waiting.append(found)
             if self.tokens > self.strategy.max_tokens:
                 self._clear()
@@ -197,10 +269,8 @@ class _Fold:
     def _clear(self) -> None:
         """Clear the oldest outputs down to the watermark, if it frees enough."""
         target = int(self.strategy.max_tokens * self.strategy.low_watermark)
-        while (
-            self._freeing < self.tokens - target and len(self.waiting) > self.strategy.keep_rounds
-        ):
-            clearing = self.strategy.clear_round(self.waiting.popleft())
+        while self._freeing < self.tokens - target and (found := self._take_oldest()):
+            clearing = self.strategy.clear_round(found)
             if clearing.messages:
                 self.ready.append(clearing)
         # What is ready stays ready: a later turn may free enough together with it.
@@ -212,6 +282,15 @@ class _Fold:
                 self.shown[position] = message
             self.edits += len(clearing.messages)
         self.ready.clear()
+
+    def _take_oldest(self) -> Round | None:
+        """Remove and return the oldest round that may be cleared now."""
+        for index in range(len(self.waiting) - self.strategy.keep_rounds):
+            found = self.waiting[index]
+            if found.positions[0] not in self.task.requests:
+                del self.waiting[index]
+                return found
+        return None
 
     @property
     def _freeing(self) -> int:
@@ -293,67 +372,3 @@ class TruncateToolOutputs:
             output=result.output[:head] + result.output[tail:],
             notice="\n".join(part for part in (result.notice, notice) if part),
         )
-
-
-def _cleared(result: ToolResult, call: ToolCall, recall: str | None = None) -> ToolResult:
-    r"""Return a result without its output, with a notice that describes the output.
-
-    An error is kept, with its message clipped, because how a call ended matters more than what it
-    printed. `recall` names the tool that reads earlier parts of the session, if there is one.
-
-    >>> call = ToolCall("c1", "read", '{"path": "a.py"}')
-    >>> _cleared(ToolResult("c1", output="one\ntwo", ref="spill/c1"), call).notice
-    '[Cleared: read gave 7 characters in 2 lines. Read them again: spill/c1]'
-    >>> _cleared(ToolResult("c1", output="one\ntwo"), call, "recall").notice
-    '[Cleared: read gave 7 characters in 2 lines. Read them again: recall(ref="c1")]'
-    """
-    notice = f"[Cleared: {result.name or call.name} gave {_size(result)}. {_again(result, recall)}]"
-    return attrs.evolve(result, output="", notice=notice, error=_clipped(result.error), media=())
-
-
-def _size(result: ToolResult) -> str:
-    """Return what a result contains.
-
-    >>> from agentic.messages import Media
-    >>> _size(ToolResult("c1", output="one", media=[Media("image/png")] * 2))
-    '3 characters in 1 line and 2 attachments (image/png, image/png)'
-    """
-    parts = []
-    if result.output:
-        characters, lines = len(result.output), _lines(result.output)
-        parts.append(f"{_plural(characters, 'character')} in {_plural(lines, 'line')}")
-    if result.media:
-        types = ", ".join(part.media_type for part in result.media)
-        parts.append(f"{_plural(len(result.media), 'attachment')} ({types})")
-    return " and ".join(parts)
-
-
-def place_of(result: ToolResult, recall: str | None) -> str:
-    """Return where the whole output can be read: a call of the recall tool, or a reference.
-
-    >>> place_of(ToolResult("c1", output="one"), "recall")
-    'recall(ref="c1")'
-    """
-    if recall and (result.ref is None or _KEPT_REF.fullmatch(result.ref)):
-        return f'{recall}(ref="{result.ref or result.call_id}")'
-    return result.ref or ""
-
-
-def _again(result: ToolResult, recall: str | None) -> str:
-    """Return how to read an output again; the history always has it, under its call's id."""
-    place = place_of(result, recall)
-    return f"Read them again: {place}" if place else "Call it again if you need them."
-
-
-def _clipped(failure: ToolError | None) -> ToolError | None:
-    if failure is None or len(failure.message) <= _MAX_FAILURE_CHARS:
-        return failure
-    return attrs.evolve(failure, message=f"{failure.message[: _MAX_FAILURE_CHARS - 3]}...")
-
-
-def _lines(text: str) -> int:
-    return text.count("\n") + (not text.endswith("\n"))
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -121,6 +121,8 @@ def _keys(message: Message) -> Iterator[object]:
     if ids:
         yield (message.role, *ids)
     yield from map(id, message.tool_results)
+    if not ids and message.timestamp is not None:  # its media were cleared
+        yield (message.role, message.timestamp)
 
 
 def _saved(found: list[_Change], token_cache: TokenCache | None) -> int:

@@ -35,6 +35,9 @@ STRATEGIES: dict[str, Callable[[int], ContextStrategy]] = {
     "trim_rounds": lambda tokens: TrimRounds(max(1, tokens // 500)),
     "truncate": lambda tokens: TruncateToolOutputs(max(1, tokens // 4)),
     "clear": ClearToolOutputs,
+    "clear_all": lambda tokens: ClearToolOutputs(
+        tokens, keep_rounds=1, min_tokens=0, clear_arguments=True, clear_media=True
+    ),
     "fit": FitContextWindow,
     "fit_all": lambda tokens: FitContextWindow(tokens, low_watermark=1.0),
     "fit_and_say": lambda tokens: FitContextWindow(
