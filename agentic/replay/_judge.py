@@ -48,23 +48,25 @@ class Point:
         >>> point.judge("It was about src/parser.py"), point.judge("Asked: Mend src/parser.py.")
         (0.0, 1.0)
         """
-        lines = kept.split("\n")
-        found = [term for term in self.terms if term in kept and self._is_evident(term, lines)]
+        if kept == self.text:
+            return 1.0
+        found = [term for term in self.terms if self._is_evident(term, kept)]
         return len(found) / len(self.terms)
 
-    def _is_evident(self, term: str, lines: list[str]) -> bool:
-        with_term = [line.strip() for line in lines if term in line]
-        return any(line in self._lines for line in with_term) or any(
-            self._holds_short_line(term, line) or self._holds_window(term, line)
-            for line in with_term
+    def _is_evident(self, term: str, kept: str) -> bool:
+        return any(
+            line in self._lines
+            or self._holds_short_line(term, line)
+            or self._holds_window(term, line)
+            for line in _lines_with(term, kept)
         )
 
     def _holds_short_line(self, term: str, line: str) -> bool:
         return any(short in line for short in self._short_lines(term))
 
-    def _short_lines(self, term: str) -> list[str]:
+    def _short_lines(self, term: str) -> set[str]:
         if term not in self._short_lines_by_term:
-            found = [line for line in self._lines if len(line) < _WINDOW and term in line]
+            found = {line for line in _lines_with(term, self.text) if len(line) < _WINDOW}
             self._short_lines_by_term[term] = found
         return self._short_lines_by_term[term]
 
@@ -81,8 +83,23 @@ class Point:
         return {line.strip() for line in self.text.split("\n")}
 
     @cached_property
-    def _short_lines_by_term(self) -> dict[str, list[str]]:
+    def _short_lines_by_term(self) -> dict[str, set[str]]:
         return {}
+
+
+def _lines_with(term: str, text: str) -> Iterator[str]:
+    r"""Yield the lines of a text that contain a term, without white space at their ends.
+
+    >>> list(_lines_with("a.py", "Mend a.py.\n  a.py or b.py?\nb.py\n"))
+    ['Mend a.py.', 'a.py or b.py?']
+    """
+    # Not line by line: nearly all lines contain no term, and there are many terms.
+    at = text.find(term)
+    while at >= 0:
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        yield text[text.rfind("\n", 0, at) + 1 : end].strip()
+        at = text.find(term, end)
 
 
 def points_of(messages: Sequence[Message], number: int = POINTS) -> Iterator[Point]:

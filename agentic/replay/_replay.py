@@ -11,7 +11,7 @@ from agentic.replay._judge import POINTS, Point, points_of, text_of
 from agentic.replay._policies import ContextLimits, ReplayPolicy
 from agentic.replay._records import Cut, PromptCache, Replayed, SentRequest, Series
 from agentic.replay._transcripts import Transcript
-from agentic.replay._validity import Validity, adapters_of
+from agentic.replay._validity import SoundNeighbours, Validity, adapters_of
 from agentic.tokens import TokenCache
 
 __all__ = ["describe_change", "replay"]
@@ -48,8 +48,8 @@ async def replay(
         ConfigError: a provider is unknown.
     """
     size = _Sizes(TokenCache(context_limits.counter))
-    adapters = adapters_of(providers)
-    runs = [_Run(policy, size, Validity(adapters), keep_views) for policy in policies]
+    adapters, sound = adapters_of(providers), SoundNeighbours()
+    runs = [_Run(policy, size, Validity(adapters, sound), keep_views) for policy in policies]
     # By the length of what came before: a point is judged at the request of that moment.
     judged = {len(point.past): point for point in points_of(transcript.messages, points)}
     starts = {found.positions[0] for found in split_rounds(transcript.messages)}

@@ -4,9 +4,10 @@ A request is invalid if a call is separated from its results, or if an adapter's
 breaks a rule of the adapter's validator. If the next request begins with all of a request, that
 request is a part of the next. So of a series of requests that only grow, only the last is checked.
 The others are checked one by one if the last is refused, or if they end in a reply, which needs a
-check of its own. After a cut, only rounds that are new or have new neighbours are checked: the
-rules concern adjacent messages, except for ids, which the encoders keep unique. If that check
-refuses a request, the whole request is checked, and the result of this decides.
+check of its own. Only rounds that are new or have new neighbours are checked: the rules concern
+adjacent messages, except for ids, which the encoders keep unique. So after a cut, most of a request
+is known to be valid, and policies side by side, which send mostly the same, know it from each
+other. If that check refuses a request, the whole request is checked, and that decides.
 """
 
 from bisect import bisect_right
@@ -19,7 +20,7 @@ from agentic import providers
 from agentic.errors import ConfigError
 from agentic.messages import Message, close_open_rounds
 
-__all__ = ["ADAPTERS", "Validity", "adapters_of", "refusal_of"]
+__all__ = ["ADAPTERS", "SoundNeighbours", "Validity", "adapters_of", "refusal_of"]
 
 ADAPTERS = (
     "anthropic",
@@ -66,24 +67,23 @@ def refusal_of(view: list[Message], adapters: Sequence[ModuleType] = ()) -> str:
     return ""
 
 
-@attrs.frozen
-class _Known:
-    """A request by the object ids of its messages, each with its neighbours."""
+@attrs.define(eq=False)
+class SoundNeighbours:
+    """Messages of valid requests, each with its neighbours; policies may share one."""
 
-    beside: dict[int, tuple[int, int]] = attrs.field(factory=dict)
-    held: tuple[Message, ...] = ()
+    _known: set[tuple[int, int, int]] = attrs.field(factory=set, init=False)
+    """The object ids of a message's left neighbour, of itself and of its right neighbour."""
+    _held: dict[int, Message] = attrs.field(factory=dict, init=False)
     """The messages, kept alive so that their ids are not reused."""
 
-    @classmethod
-    def of(cls, view: Sequence[Message]) -> "_Known":
-        return cls({own: (left, right) for left, own, right in _neighbours(view)}, tuple(view))
+    def add(self, view: Sequence[Message]) -> None:
+        """Add a valid request."""
+        self._known.update(_neighbours(view))
+        self._held.update((id(message), message) for message in view)
 
     def unknown(self, view: Sequence[Message]) -> list[int]:
-        """Return the positions of the messages whose neighbours are new."""
-        neighbours = enumerate(_neighbours(view))
-        return [
-            at for at, (left, own, right) in neighbours if self.beside.get(own) != (left, right)
-        ]
+        """Return the positions of the messages that are new or have new neighbours."""
+        return [at for at, found in enumerate(_neighbours(view)) if found not in self._known]
 
 
 @attrs.define(eq=False)
@@ -91,13 +91,12 @@ class Validity:
     """Checks the requests of one session, in order."""
 
     adapters: tuple[ModuleType, ...] = ()
+    sound: SoundNeighbours = attrs.field(factory=SoundNeighbours)
     refusals: dict[int, str] = attrs.field(factory=dict, init=False)
     """Why requests would be refused, by number from 0; complete once their series is concluded."""
     _lengths: list[int] = attrs.field(factory=list, init=False)
     """The lengths of the requests that only grew, in order."""
     _concluded: int = attrs.field(default=0, init=False)
-    _sound: _Known = attrs.field(factory=_Known, init=False)
-    """The latest request that was checked and found valid."""
 
     def note(self, length: int) -> None:
         """Record a request of this many messages that begins with the one before it."""
@@ -120,13 +119,13 @@ class Validity:
 
     def _refusal(self, view: list[Message]) -> str:
         """Do what `refusal_of` does, checking only what is not known to be valid."""
-        stretches = list(_stretches(self._sound.unknown(view), _starts(view), len(view)))
+        stretches = list(_stretches(self.sound.unknown(view), _starts(view), len(view)))
         accepted = bool(view) and not any(
             refusal_of(_part(view, *stretch), self.adapters) for stretch in stretches
         )
         problem = "" if accepted else refusal_of(view, self.adapters)
         if not problem:
-            self._sound = _Known.of(view)
+            self.sound.add(view)
         return problem
 
     def _refusal_at_end(self, view: list[Message], length: int, starts: list[int]) -> str:
