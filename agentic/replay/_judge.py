@@ -16,7 +16,7 @@ import attrs
 
 from agentic.messages import Message, ToolCall, split_rounds
 
-__all__ = ["POINTS", "Point", "argument_texts", "points_of", "text_of"]
+__all__ = ["POINTS", "MessageTexts", "Point", "argument_texts", "points_of", "text_of"]
 
 POINTS = 12
 """The number of places in a session at which cuts are judged."""
@@ -28,6 +28,18 @@ _SHORTEST, _LONGEST = 4, 120
 _FENCED = re.compile(r"```\w*\n(.*?)(?:```|\Z)", re.DOTALL)
 
 
+@attrs.define(eq=False)
+class MessageTexts:
+    """The texts of messages, each made once, for requests that have most messages in common."""
+
+    _known: dict[int, tuple[Message, str]] = attrs.field(factory=dict, init=False)
+    """By object id; holding the message ensures that its id is not reused."""
+
+    def of(self, messages: Sequence[Message]) -> str:
+        """Return what `text_of` does."""
+        return _joined(messages, self._known)
+
+
 @attrs.define(slots=False)
 class Point:
     """A place in a session: what came before and after it."""
@@ -35,11 +47,12 @@ class Point:
     past: list[Message]
     terms: list[str]
     """The terms of the past that the future uses; at least one."""
+    texts: MessageTexts = attrs.field(factory=MessageTexts, repr=False)
 
     @cached_property
     def text(self) -> str:
         """The past as a text."""
-        return text_of(self.past)
+        return self.texts.of(self.past)
 
     def judge(self, kept: str) -> float:
         """Return the share of the terms whose lines a text keeps, from 0 to 1.
@@ -102,7 +115,9 @@ def _lines_with(term: str, text: str) -> Iterator[str]:
         at = text.find(term, end)
 
 
-def points_of(messages: Sequence[Message], number: int = POINTS) -> Iterator[Point]:
+def points_of(
+    messages: Sequence[Message], number: int = POINTS, texts: MessageTexts | None = None
+) -> Iterator[Point]:
     """Yield places spread evenly over a session, each before a reply and with terms used later.
 
     >>> from agentic.messages import ToolCall
@@ -110,6 +125,7 @@ def points_of(messages: Sequence[Message], number: int = POINTS) -> Iterator[Poi
     >>> [point.terms for point in points_of([Message("user", "Mend a.py."), look], 1)]
     [['a.py']]
     """
+    texts = MessageTexts() if texts is None else texts
     in_text = _speaks_in_text(messages)
     starts = {found.positions[0] for found in split_rounds(messages)}
     for step in range(1, number + 1):
@@ -117,11 +133,11 @@ def points_of(messages: Sequence[Message], number: int = POINTS) -> Iterator[Poi
         while at < len(messages) and at not in starts:
             at += 1
         past = list(messages[:at])
-        text = text_of(past)
+        text = texts.of(past)
         used = {term: None for text in _calls(messages, at, in_text) for term in _terms_in(text)}
         terms = [term for term in used if term in text]
         if terms:
-            yield Point(past, terms)
+            yield Point(past, terms, texts)
 
 
 def text_of(messages: Sequence[Message]) -> str:
@@ -130,7 +146,16 @@ def text_of(messages: Sequence[Message]) -> str:
     >>> text_of([Message("user", "Look."), Message("assistant", "At what?")])
     'Look.\nAt what?'
     """
-    return "\n".join(part for message in messages for part in _parts(message) if part)
+    return _joined(messages, {})
+
+
+def _joined(messages: Sequence[Message], known: dict[int, tuple[Message, str]]) -> str:
+    texts = []
+    for message in messages:
+        if id(message) not in known:
+            known[id(message)] = message, "\n".join(filter(None, _parts(message)))
+        texts.append(known[id(message)][1])
+    return "\n".join(filter(None, texts))
 
 
 def _speaks_in_text(messages: Sequence[Message]) -> bool:

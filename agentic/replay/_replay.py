@@ -7,7 +7,7 @@ import attrs
 
 from agentic.context.view import View
 from agentic.messages import Message, split_rounds
-from agentic.replay._judge import POINTS, Point, points_of, text_of
+from agentic.replay._judge import POINTS, MessageTexts, Point, points_of
 from agentic.replay._policies import ContextLimits, ReplayPolicy
 from agentic.replay._records import Cut, PromptCache, Replayed, SentRequest, Series
 from agentic.replay._transcripts import Transcript
@@ -47,14 +47,16 @@ async def replay(
     Raises:
         ConfigError: a provider is unknown.
     """
+    messages = list(map(_without_usage, transcript.messages))
+    texts = MessageTexts()
     size = _Sizes(TokenCache(context_limits.counter))
     adapters, sound = adapters_of(providers), SoundNeighbours()
-    runs = [_Run(policy, size, Validity(adapters, sound), keep_views) for policy in policies]
+    runs = [_Run(policy, size, Validity(adapters, sound), texts, keep_views) for policy in policies]
     # By the length of what came before: a point is judged at the request of that moment.
-    judged = {len(point.past): point for point in points_of(transcript.messages, points)}
-    starts = {found.positions[0] for found in split_rounds(transcript.messages)}
+    judged = {len(point.past): point for point in points_of(messages, points, texts)}
+    starts = {found.positions[0] for found in split_rounds(messages)}
     said = 0
-    for position, message in enumerate(map(_without_usage, transcript.messages)):
+    for position, message in enumerate(messages):
         if message.role == "assistant" and position in starts and position:
             point = judged.pop(position, None)
             for run in runs:
@@ -93,6 +95,7 @@ class _Run:
     policy: ReplayPolicy
     size: _Sizes
     validity: Validity
+    texts: MessageTexts
     keep_views: bool = False
     decides: View = attrs.field(
         default=attrs.Factory(lambda self: self.policy.make_view(), takes_self=True)
@@ -129,7 +132,7 @@ class _Run:
             summary = made.summary.content if made is not None and made.summary else ""
             self.cuts.append(self._cut([*self.view, *fresh], prepared.messages, summary))
         if point is not None:
-            self.recalls.append(point.judge(text_of(prepared.messages)))
+            self.recalls.append(point.judge(self.texts.of(prepared.messages)))
         self.validity.note(len(prepared.messages))
         self._remember(prepared.messages, breaks=sent.breaks)
 
