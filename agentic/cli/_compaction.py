@@ -114,6 +114,8 @@ def diff_command(*, name: str, session_id: str | None, full: bool, as_json: bool
 def restore_command(*, name: str, session_id: str | None, as_json: bool) -> None:
     """Take the latest compaction of a session back; once more takes back the one before.
 
+    An exchange that /undo took back in a chat counts as one: it returns.
+
     Example: agentic restore agent.yaml --session 2026-11-22-4f9c1a
     """
     place = SessionPlace.at(name)

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from agentic.errors import AgenticError, NothingToRestore
+from agentic.errors import AgenticError, IncompleteReply, NothingToRestore
 
 __all__ = [
     "FOLDER_GONE",
@@ -91,13 +91,11 @@ def describe_problem(problem: BaseException) -> str:
     >>> describe_problem(KeyError("turn"))
     ''
     """
-    if found := _describe_surroundings(problem):
+    if found := _describe_in_own_words(problem):
         return found
     if isinstance(problem, OSError) and problem.strerror:
         told = problem.strerror[:1].lower() + problem.strerror[1:]
         return told if problem.filename is None else f"{_name(problem.filename)}: {told}"
-    if isinstance(problem, NothingToRestore):
-        return f"{problem.session}: there is no summary to undo"
     if isinstance(problem, click.ClickException):
         return problem.format_message()
     if isinstance(problem, AgenticError | OSError | ImportError):
@@ -106,8 +104,12 @@ def describe_problem(problem: BaseException) -> str:
     return ""
 
 
-def _describe_surroundings(problem: BaseException) -> str:
-    """Return what is missing around the process, if that is the problem; otherwise ""."""
+def _describe_in_own_words(problem: BaseException) -> str:
+    """Return a sentence for somebody who types, where the error has one for who programs."""
+    if isinstance(problem, NothingToRestore):
+        return f"{problem.session}: there is no summary to take back"
+    if isinstance(problem, IncompleteReply):
+        return f"the connection ended after {len(problem.received):,} characters of the reply"
     if isinstance(problem, FileNotFoundError) and is_folder_gone():
         return FOLDER_GONE
     if isinstance(problem, RuntimeError) and str(problem) == _NO_HOME:

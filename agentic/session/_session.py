@@ -204,6 +204,8 @@ class Session:
     async def undo(self) -> Diff:
         """Undo the latest summary, and return what it had removed; again, undo the one before.
 
+        An exchange that `undo_exchange` took back counts as a summary here: it returns.
+
         Afterwards the `max_messages` and `max_tokens` triggers are suspended until the history has
         grown by a quarter; otherwise the next request would summarize again. The window trigger
         stays active.
@@ -216,6 +218,20 @@ class Session:
         # Whoever takes a summary back wants to see the messages, not the next summary of them.
         self._view.hold_off(await self._archive.history())
         return diff
+
+    async def undo_exchange(self) -> Diff:
+        """Take back the latest user message with everything after it, and return what that was.
+
+        The archive keeps it, and `undo` brings it back. If the history has no user message, because
+        there is none or a summary replaced it, nothing changes and the Diff is empty.
+        """
+        history = await self._archive.history()
+        places = [at for at, message in enumerate(history) if message.role == "user"]
+        if not places:
+            return Diff((), ())
+        known = history.copy()
+        await self._archive.compact(known, known[: places[-1]])
+        return Diff(tuple(known[places[-1] :]), ())
 
     def runner(
         self, decider: loop.Decider, executor: Executor | None = None, **options: Any

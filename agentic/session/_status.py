@@ -63,8 +63,9 @@ def make_status(
     """Return the status, given a session's policy, the messages after its summary and its size."""
     return Status(
         summary=summary,
-        # What the summary kept was there before it, and triggers nothing.
-        messages=messages - (summary.messages_kept if summary else 0),
+        # What the summary kept was there before it, and triggers nothing. Some of it may have been
+        # taken back since.
+        messages=max(0, messages - (summary.messages_kept if summary else 0)),
         max_messages=policy.max_messages,
         tokens=tokens,
         max_tokens=_lowest_limit(policy),
@@ -101,7 +102,7 @@ def render_context(status: Status, *, bars: bool = True) -> str:
     """
     lines = [
         "Context Status",
-        *_summary_lines(status.summary),
+        *_summary_lines(status.summary, "→" if bars else "in"),
         "",
         "Summarization Triggers (N messages OR K tokens)",
         *_trigger_lines("Messages: ", status.messages, status.max_messages, bars=bars),
@@ -115,10 +116,10 @@ def render_context(status: Status, *, bars: bool = True) -> str:
     return "\n".join(lines)
 
 
-def _summary_lines(summary: ContextSummary | None) -> list[str]:
+def _summary_lines(summary: ContextSummary | None, sign: str) -> list[str]:
     if summary is None:
         return ["  No summary yet"]
-    size = f"{summary.messages_summarized:,} messages → {summary.token_count:,} tokens"
+    size = f"{summary.messages_summarized:,} messages {sign} {summary.token_count:,} tokens"
     return [f"  Last summary: {size}", f"  Created: {summary.created_at:%Y-%m-%d %H:%M}"]
 
 

@@ -93,10 +93,25 @@ def _read_terminal(descriptor: int) -> bytes:
 DECIDER = '''
 import asyncio
 import json
+import re
 
 from agentic import limits, loop
 from agentic.errors import RequestFailed
 from agentic.messages import ToolCall
+
+
+MARKDOWN = """# Why it is red
+
+The *parser* fails, see `parse`:
+
+```python
+def parse(text):
+    return text
+```
+
+1. Mend **parse**
+2. Run [the tests](https://example.org/tests)
+"""
 
 
 class Scripted:
@@ -121,6 +136,11 @@ class Scripted:
                 for n in range(int(number)):
                     yield f"{n} "
                     await asyncio.sleep(0.02)
+            case ["markdown"]:
+                for piece in re.findall(r"[\\s\\S]{1,7}", MARKDOWN):
+                    yield piece
+                yield loop.Decision(MARKDOWN)
+                return
             case ["fail"]:
                 raise RequestFailed("the model", 503, "it is overloaded, try again later")
             case ["crash"]:

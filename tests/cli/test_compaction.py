@@ -102,7 +102,7 @@ def test_a_session_is_compacted_looked_at_and_restored(agentic: Any, place: str)
     assert "\n+   [Context Summary - 18 previous messages]\n" in diff.out
     assert restored.out == "work: Back in the context: 18 messages.\n"
     assert (again.status, again.out) == (1, "")
-    assert again.err.endswith(": there is no summary to undo\n")
+    assert again.err.endswith(": there is no summary to take back\n")
 
 
 def test_context_is_the_screen_of_the_row(agentic: Any, tmp_path: Path) -> None:

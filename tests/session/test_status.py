@@ -136,7 +136,7 @@ def test_the_limit_shown_is_the_one_that_triggers() -> None:
 
 def test_a_screen_without_bars_has_numbers_only() -> None:
     """A screen reader would spell out every cell."""
-    screen = render_context(_status(will_trigger=True), bars=False)
+    screen = render_context(_status(summary=SUMMARY, will_trigger=True), bars=False)
 
     assert screen.isascii()
     assert "  Tokens:   45,000 / 128,000 (35%)" in screen

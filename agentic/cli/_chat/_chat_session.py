@@ -11,22 +11,40 @@ import attrs
 import click
 
 from agentic import events
-from agentic.cli._chat._terminal import Screen
+from agentic.cli._chat._approval import ChatApprover
+from agentic.cli._chat._screen import Screen, describe_size
+from agentic.cli._chat._spending import Spending
 from agentic.cli._output import describe_problem
 from agentic.config import AgentConfig, ConfigProblems
 from agentic.loop import Runner
-from agentic.session import Session
+from agentic.messages import Message, ToolCall, ToolResult
+from agentic.session import Session, Status
+from agentic.tokens import ModelCounter
 
-__all__ = ["ChatSession", "blaming"]
+__all__ = ["BROKEN_OFF", "ChatSession", "Outcome", "blaming"]
 
+BROKEN_OFF = "[The reply was broken off here.]"
+"""Ends what is kept of a reply, so that the model does not take it for a whole one."""
 _T = TypeVar("_T")
 _SHOWN = (
+    events.turn_start,
+    events.model_request_start,
+    events.model_request_end,
     events.message_update,
     events.message_end,
     events.tool_execution_start,
     events.tool_execution_end,
+    events.context_compaction_start,
     events.context_compaction_end,
 )
+
+
+@attrs.frozen
+class Outcome:
+    """A tool call and its result, which /open shows."""
+
+    call: ToolCall
+    result: ToolResult
 
 
 @attrs.define(eq=False)
@@ -37,55 +55,98 @@ class ChatSession:
     screen: Screen
     session: Session
     runner: Runner
+    counter: ModelCounter
+    """Estimates how much of a reply has arrived."""
+    approver: ChatApprover | None = None
+    """Who is asked before a tool runs; None in a pipe, where nobody can be."""
+    outcomes: list[Outcome] = attrs.field(factory=list)
+    """Every tool call of the session, in order."""
+    spending: Spending = attrs.field(factory=Spending)
+    status: Status | None = None
+    """The size of the context after the latest exchange."""
     was_stopped: bool = False
     """Whether Ctrl-C ended what the latest line had started."""
     has_failed: bool = False
     """Whether any request received no reply."""
+    _arrived: str = ""
+    """What has arrived of a reply that is not stored yet."""
+    _task: asyncio.Task[Any] | None = None
+    """The work that Ctrl-C stops."""
 
     @classmethod
-    async def begin(cls, agent: AgentConfig, session_id: str, screen: Screen) -> "ChatSession":
+    async def begin(
+        cls,
+        agent: AgentConfig,
+        session_id: str,
+        screen: Screen,
+        approver: ChatApprover | None = None,
+    ) -> "ChatSession":
         """Open a session, and connect to its model.
 
         Raises:
             ConfigError: something that the agent's file names cannot be used.
             ImportError: the provider's SDK is not installed.
         """
-        talk = cls(agent, screen, *_made(agent, session_id))
+        talk = cls(agent, screen, *_made(agent, session_id, approver), agent.counter(), approver)
         await talk.session.__aenter__()
         talk._listen()
+        await talk.measure()
         return talk
 
     async def use(self, agent: AgentConfig) -> None:
         """Continue with another agent or model; if it cannot be used, nothing changes."""
         # Create the new Runner before ending the current one, in case the model cannot be used.
-        session, runner = _made(agent, self.session.session_id)
+        session, runner = _made(agent, self.session.session_id, self.approver)
         await self.end()
         self.agent, self.session, self.runner = agent, session, runner
+        self.counter = agent.counter()
         await self.session.__aenter__()
         self._listen()
+        await self.measure()
 
     async def ask(self, text: str) -> None:
         """Serve one request, whether or not it succeeds."""
+        self._arrived = ""
         result = await self.do(self.runner.run(text))
         self.has_failed = self.has_failed or result is None
-        if result is not None and result.incomplete:
+        if result is None:
+            await self.do(self._keep_arrived())
+        elif result.incomplete:
             go_on = " Ask it to continue." if result.exhausted else ""
             self.screen.warn(f"{result.incomplete[0].upper()}{result.incomplete[1:]}.{go_on}")
         await self.do(self._compact())
-        if status := await self.do(self.session.status()):
-            self.screen.show_size(status, self.agent.policy().context_window)
+        await self.do(self.measure())
+        if self.status is not None and self.screen.live is None:  # a status line shows it otherwise
+            self.screen.note(f"[{describe_size(self.status)}]")
+
+    async def measure(self) -> Status:
+        """Return the size of the context, and keep it for the status line."""
+        self.status = await self.session.status()
+        return self.status
+
+    async def undo(self) -> int:
+        """Take back the last exchange, and return how many messages it had."""
+        taken = len((await self.session.undo_exchange()).dropped)
+        await self.measure()
+        return taken
+
+    def stop(self) -> None:
+        """Stop the work that is under way, as Ctrl-C does."""
+        if self._task is not None:
+            self._task.cancel()
 
     async def do(self, work: Coroutine[Any, Any, _T]) -> _T | None:
         """Wait for work that Ctrl-C can stop; if it fails, print the problem and return None."""
         # Run it in a separate task: Ctrl-C stops the work, not the loop that reads the next line.
         task = asyncio.create_task(_staying(work))
+        self._task = task
         try:
-            with _stopped_by_ctrl_c(task):
+            with _stopped_by_ctrl_c(task), self.screen.working():
                 return await task
         except asyncio.CancelledError:
             self.was_stopped = True
             self.screen.end_line()
-            self.screen.warn("Stopped. What was complete is kept.")
+            self.screen.warn("Stopped. What has arrived is kept.")
         except Exception as problem:  # noqa: BLE001  the chat continues, whatever a decider raised
             self.screen.warn(describe_problem(problem) or f"{type(problem).__name__}: {problem}")
         finally:
@@ -98,13 +159,41 @@ class ChatSession:
 
     async def _compact(self) -> None:
         """Summarize if the exchange that has ended makes this due, as `/context` predicted."""
-        end = events.context_compaction_end
-        with end.connected_to(self.screen.show, sender=self.session):
+        start, end = events.context_compaction_start, events.context_compaction_end
+        with (
+            start.connected_to(self._hear, sender=self.session),
+            end.connected_to(self._hear, sender=self.session),
+        ):
             await self.session.compact_if_due()
+
+    async def _keep_arrived(self) -> None:
+        """Store what was seen of a reply that broke off: the user may refer to it."""
+        if text := self._arrived.strip():
+            self._arrived = ""
+            await self.session.append(Message("assistant", f"{text}\n\n{BROKEN_OFF}"))
 
     def _listen(self) -> None:
         for each in _SHOWN:
-            each.connect(self.screen.show, sender=self.runner)
+            each.connect(self._hear, sender=self.runner)
+
+    def _hear(self, _: object, event: events.Event) -> None:
+        """Show an event, and remember what is asked about later."""
+        match event:
+            case events.ModelRequestStart():
+                self._arrived = ""
+            case events.ModelRequestEnd():
+                self.spending.add(event.decision)
+            case events.MessageUpdate():
+                self._arrived += event.delta
+                if self.screen.live is not None:
+                    self.screen.live.received += self.counter.count(event.delta)
+            case events.MessageEnd():
+                self._arrived = ""
+            case events.ToolExecutionEnd():
+                self.outcomes.append(Outcome(event.call, event.result))
+            case events.ContextCompactionEnd():
+                self.spending.add_usage(event.usage)
+        self.screen.show(event, len(self.outcomes))
 
 
 @contextlib.contextmanager
@@ -152,6 +241,8 @@ async def _staying(work: Coroutine[Any, Any, _T]) -> _T:
         ) from left
 
 
-def _made(agent: AgentConfig, session_id: str) -> tuple[Session, Runner]:
+def _made(
+    agent: AgentConfig, session_id: str, approver: ChatApprover | None
+) -> tuple[Session, Runner]:
     session = agent.session(session_id)
-    return session, agent.runner(session)
+    return session, agent.runner(session, approver=approver)

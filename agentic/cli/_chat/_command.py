@@ -1,25 +1,28 @@
-"""A chat from the command line to its end, and the commands that begin with a slash."""
+"""A chat from the command line to its end."""
 
 import asyncio
 import contextlib
-import re
 import secrets
 import shlex
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Generator, Iterable
 from datetime import datetime
 from typing import Any
 
 import attrs
 import click
 
-from agentic.cli._chat._chat_session import ChatSession, blaming
-from agentic.cli._chat._terminal import Screen, read_pipe, read_prompt, remember
-from agentic.cli._compaction import describe_compaction, describe_message, describe_undo
-from agentic.cli._output import print_warnings
+from agentic import config
+from agentic.cli._chat._approval import ChatApprover
+from agentic.cli._chat._chat_session import ChatSession, Outcome, blaming
+from agentic.cli._chat._lines import PlainPrompt, Prompt, read_pipe
+from agentic.cli._chat._models import choose_model, find_choices, model_name, new_agent
+from agentic.cli._chat._screen import Screen, describe_size, is_capable
+from agentic.cli._chat._slash import SLASHES, Quit, run_command
+from agentic.cli._output import print_warnings, printable
 from agentic.cli._place import SessionPlace, find_agent
 from agentic.cli._stdio import captured_stdio
-from agentic.session import render_context
+from agentic.messages import Message
 
 __all__ = ["chat_command"]
 
@@ -28,22 +31,23 @@ _PATIENCE_SECONDS = 5
 """How long stopped work may take to end."""
 _REMEMBERED = 100
 """The number of earlier requests that the arrow keys bring back."""
-_COMMAND = re.compile(r"/([A-Za-z?]*)(?:\s+(.*))?", re.DOTALL)
-"""Does not match a path such as /etc/hosts."""
-_HISTORY = 20
-"""The number of messages that /history shows by default."""
 
 
 @click.command("chat")
-@click.argument("name", metavar="AGENT")
+@click.argument("name", metavar="[AGENT]", default="")
 @click.option("-s", "--session", "session_id", metavar="ID", help="Begin or resume that session.")
 @click.option("-r", "--resume", is_flag=True, help="Resume the session that changed last.")
 @click.option("-m", "--model", metavar="PROVIDER:NAME", help="Instead of the model in the file.")
-def chat_command(*, name: str, session_id: str | None, resume: bool, model: str | None) -> int:
+@click.option("--plain", is_flag=True, help="Print text only: for screen readers and slow lines.")
+def chat_command(
+    *, name: str, session_id: str | None, resume: bool, model: str | None, plain: bool
+) -> int:
     """Talk with AGENT, by its YAML file or by its name.
 
-    The session is kept after every message and can be resumed. Without --session and --resume it is
-    a new one. /help lists what can be asked for besides; Ctrl-C stops a reply and Ctrl-D leaves.
+    Without AGENT, choose one of the folder agents/, a model whose key is set, one of a local
+    server, or the offline agent. The session is kept after every message and can be resumed.
+    Without --session and --resume it is a new one. /help lists what can be asked for besides;
+    Ctrl-C stops a reply and Ctrl-D leaves.
 
     In a pipe each line is a request; stdout gets the replies and what commands such as /context
     answer, stderr all else, and the exit status is 1 if a request got no reply.
@@ -52,56 +56,145 @@ def chat_command(*, name: str, session_id: str | None, resume: bool, model: str 
     """
     if session_id is not None and resume:
         raise click.UsageError("--session names a session, --resume takes the latest: choose one")
-    agent = find_agent(name)
-    if model is not None:
-        agent = attrs.evolve(agent, model=model)
+    start = _Start.of(name, model)
     with contextlib.ExitStack() as stack:
         if model is not None:
             stack.enter_context(blaming("--model"))
-        screen, lines = _door(stack)
         loop = stack.enter_context(asyncio.Runner())
-        stack.enter_context(print_warnings(screen.warn))
+        door = _Door.open(stack, plain=plain)
+        stack.enter_context(print_warnings(door.screen.warn))
         if resume:
-            session_id = loop.run(SessionPlace(name, agent).find(None))
+            session_id = loop.run(SessionPlace(start.arguments[-1], start.agent).find(None))
         session_id = _new_id() if session_id is None else session_id
-        talk = loop.run(ChatSession.begin(agent, session_id, screen))
+        talk = loop.run(ChatSession.begin(start.agent, session_id, door.screen, door.approver))
+        door.talk = talk
         try:
-            loop.run(_greet(talk))
-            stopped = _serve(talk, loop, lines)
+            loop.run(_greet(talk, door.prompt))
+            stopped = _serve(talk, loop, door.lines(loop))
         finally:
             loop.run(talk.end())
-        loop.run(print_resume_hint(talk, name))
+        loop.run(_print_resume_hint(talk, start.arguments))
     if stopped:
         return _INTERRUPTED
-    return 1 if talk.has_failed and not screen.is_terminal else 0
+    return 1 if talk.has_failed and not door.screen.is_terminal else 0
 
 
-def _door(stack: contextlib.ExitStack) -> tuple[Screen, Iterator[str]]:
-    """Return a screen and the incoming lines, for a terminal or for a pipe."""
-    if sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
-        return Screen(is_terminal=True), read_prompt(SLASHES)
-    if sys.stdin is None:
-        raise click.UsageError("stdin is closed: there is nothing to read requests from")
-    captured = stack.enter_context(captured_stdio())
-    return Screen(is_terminal=False, stdout=captured.out), read_pipe(captured.source)
+@attrs.frozen
+class _Start:
+    """Whom to talk with, and how the command line names it."""
+
+    agent: config.AgentConfig
+    arguments: list[str]
+
+    @classmethod
+    def of(cls, name: str, model: str | None) -> "_Start":
+        if name:
+            agent = find_agent(name)
+            return cls(agent if model is None else choose_model(agent, model), [name])
+        if model is not None:
+            return cls(new_agent(model), ["--model", model])
+        found = config.list_agents()
+        if len(found) == 1:
+            (only,) = found
+            return cls(find_agent(only), [only])
+        return cls._chosen(list(found))
+
+    @classmethod
+    def _chosen(cls, agents: list[str]) -> "_Start":
+        """Offer what is there, and let the user choose."""
+        choices = [] if agents else find_choices()
+        names = [*agents, *(each.model for each in choices)]
+        if not _is_terminal():
+            raise click.UsageError(
+                "Missing argument 'AGENT', which nobody can be asked for in a pipe: name one, or "
+                f"a model with --model; there are {printable(', '.join(names))}"
+            )
+        told = ["agents"] * len(agents) + [each.told for each in choices]
+        click.echo("Whom do you want to talk with?")
+        for number, (each, what) in enumerate(zip(names, told, strict=True), 1):
+            click.echo(printable(f"  {number}  {each} ({what})"))
+        wanted = names[click.prompt("Number", type=click.IntRange(1, len(names)), default=1) - 1]
+        return cls.of(wanted, None) if agents else cls.of("", wanted)
 
 
-def _serve(talk: ChatSession, loop: asyncio.Runner, lines: Iterator[str]) -> bool:
+@attrs.define(eq=False)
+class _Door:
+    """Where requests come in and replies go out."""
+
+    screen: Screen
+    prompt: Prompt | None = None
+    """Where a user types; None in a pipe."""
+    piped: Iterable[bytes] = ()
+    talk: ChatSession | None = None
+
+    @classmethod
+    def open(cls, stack: contextlib.ExitStack, *, plain: bool) -> "_Door":
+        """Return the door of a terminal or of a pipe."""
+        if _is_terminal():
+            door = cls(Screen(is_terminal=True))
+            if plain or not is_capable():
+                door.prompt = PlainPrompt(SLASHES)
+            else:
+                # Imported here: it takes as long as everything else that a chat needs.
+                from agentic.cli._chat._prompt import TerminalPrompt  # noqa: PLC0415
+
+                door.screen.make_live()
+                door.prompt = TerminalPrompt(SLASHES, door.status)
+            return door
+        if sys.stdin is None:
+            raise click.UsageError("stdin is closed: there is nothing to read requests from")
+        captured = stack.enter_context(captured_stdio())
+        return cls(Screen(is_terminal=False, stdout=captured.out), piped=captured.source)
+
+    @property
+    def approver(self) -> ChatApprover | None:
+        """Who is asked before a tool runs; nobody in a pipe."""
+        if self.prompt is None:
+            return None
+        return ChatApprover(self.screen, self.prompt, self.stop)
+
+    def lines(self, loop: asyncio.Runner) -> Generator[str, None, None]:
+        """Yield the requests."""
+        return read_pipe(self.piped) if self.prompt is None else self.prompt.lines(loop)
+
+    def stop(self) -> None:
+        """Stop what the chat does, as Ctrl-C would."""
+        if self.talk is not None:
+            self.talk.stop()
+
+    def status(self) -> str:
+        """Return the line below the prompt, shortened to the width of the screen."""
+        if self.talk is None or self.talk.status is None:
+            return ""
+        parts = [describe_size(self.talk.status), self.talk.spending.describe()]
+        parts.append(printable(model_name(self.talk.agent)))
+        told = [part for part in parts if part]
+        while len(told) > 1 and len(" · ".join(told)) > self.screen.out.width:
+            told.pop()
+        return " · ".join(told)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _serve(talk: ChatSession, loop: asyncio.Runner, lines: Generator[str, None, None]) -> bool:
     """Process the lines one by one; return whether Ctrl-C ended a pipe or a blocking call."""
-    for line in lines:
-        try:
-            loop.run(_take(talk, line))
-        except Quit:
-            break
-        except SystemExit:
-            _settle(loop)
-            talk.screen.warn("sys.exit() was called instead of a reply: the chat continues.")
-            continue
-        except KeyboardInterrupt:
-            _settle(loop)
-            return True
-        if talk.was_stopped and not talk.screen.is_terminal:
-            return True
+    with contextlib.closing(lines):
+        for line in lines:
+            try:
+                loop.run(_take(talk, line))
+            except Quit:
+                break
+            except SystemExit:
+                _settle(loop)
+                talk.screen.warn("sys.exit() was called instead of a reply: the chat continues.")
+                continue
+            except KeyboardInterrupt:
+                _settle(loop)
+                return True
+            if talk.was_stopped and not talk.screen.is_terminal:
+                return True
     return False
 
 
@@ -124,135 +217,39 @@ async def _take(talk: ChatSession, line: str) -> None:
         await talk.ask(line)
 
 
-async def _greet(talk: ChatSession) -> None:
+async def _greet(talk: ChatSession, prompt: Prompt | None) -> None:
     greeting = await talk.session.greeting()
     if not greeting:
         talk.screen.note(f"New session {talk.session.session_id}. /help lists the commands.")
         return
     talk.screen.note(greeting)
-    if (ignored := (await talk.session.status()).ignored_summary) is not None:
+    if talk.status is not None and (ignored := talk.status.ignored_summary) is not None:
         number = ignored.messages_summarized
         talk.screen.warn(
             f"A summary of {number:,} messages is ignored: it points past the history."
         )
-    if talk.screen.is_terminal:
-        messages = await talk.session.store.full()
+    messages = await talk.session.store.full()
+    talk.outcomes = _outcomes(messages)
+    if prompt is not None:
         requests = [each.content for each in messages if each.role == "user"]
-        remember(each for each in requests[-_REMEMBERED:] if each.isprintable())
+        prompt.remember(each for each in requests[-_REMEMBERED:] if printable(each) == each)
 
 
-async def print_resume_hint(talk: ChatSession, name: str) -> None:
+def _outcomes(messages: list[Message]) -> list[Outcome]:
+    """Return the tool calls that were answered, with their results, in the order of the calls."""
+    results = {each.call_id: each for message in messages for each in message.tool_results}
+    calls = (call for message in messages for call in message.tool_calls)
+    return [Outcome(call, results[call.id]) for call in calls if call.id in results]
+
+
+async def _print_resume_hint(talk: ChatSession, arguments: list[str]) -> None:
     """Print how to resume the session, if there is something to resume."""
     if not talk.screen.is_terminal or talk.agent.store.kind == "memory":
         return
     if await talk.session.store.full():
-        again = shlex.join(["agentic", "chat", name, "--session", talk.session.session_id])
-        talk.screen.note(f"To continue: {again}")
+        given = [*arguments, "--session", talk.session.session_id]
+        talk.screen.note(f"To continue: {shlex.join(['agentic', 'chat', *given])}")
 
 
 def _new_id() -> str:
     return f"{datetime.now().astimezone():%Y-%m-%d}-{secrets.token_hex(3)}"
-
-
-class Quit(Exception):
-    """The user wants to leave."""
-
-
-async def run_command(talk: ChatSession, line: str) -> bool:
-    """Run the command in a line; return False if the line is not a command.
-
-    Raises:
-        Quit: the command is to leave.
-    """
-    found = _COMMAND.fullmatch(line)
-    if found is None:
-        return False
-    slash = SLASHES.get(f"/{found[1].lower()}")
-    if slash is None:
-        talk.screen.warn(f"There is no /{found[1]}. There are {', '.join(SLASHES)}.")
-    else:
-        await slash.do(talk, (found[2] or "").strip())
-    return True
-
-
-async def _context(talk: ChatSession, _: str) -> None:
-    if status := await talk.do(talk.session.status()):
-        talk.screen.say(render_context(status))
-
-
-async def _summarize(talk: ChatSession, focus: str) -> None:
-    if done := await talk.do(talk.session.summarize(focus or None)):
-        talk.screen.say(describe_compaction(done))
-
-
-async def _undo(talk: ChatSession, _: str) -> None:
-    if diff := await talk.do(talk.session.undo()):
-        talk.screen.say(describe_undo(diff))
-
-
-async def _history(talk: ChatSession, count: str) -> None:
-    if count and not (count.isdecimal() and int(count)):
-        talk.screen.warn(
-            f"/history takes a number of messages, such as /history 50, not {count!r}."
-        )
-        return
-    messages = await talk.do(talk.session.store.full())
-    if messages is None:
-        return
-    latest = max(0, len(messages) - int(count or _HISTORY))
-    if latest:
-        talk.screen.note(f"{latest:,} earlier messages; /history {len(messages)} shows all.")
-    for number, message in enumerate(messages[latest:], latest + 1):
-        talk.screen.say(f"{f'm{number}':>5} {describe_message(message)}")
-    if not messages:
-        talk.screen.note("Nothing has been said yet.")
-
-
-async def _model(talk: ChatSession, name: str) -> None:
-    if not name:
-        talk.screen.say(talk.agent.model or "no model")
-        return
-    if await talk.do(_changed(talk, name)):
-        talk.screen.say(f"Now served by {name}.")
-
-
-async def _changed(talk: ChatSession, name: str) -> bool:
-    with blaming("/model"):
-        await talk.use(attrs.evolve(talk.agent, model=name))
-    return True
-
-
-async def _help(talk: ChatSession, _: str) -> None:
-    width = max(len(slash.usage) for slash in SLASHES.values())
-    for slash in SLASHES.values():
-        talk.screen.say(f"  {slash.usage:<{width}}  {slash.told}")
-    talk.screen.say(r"Ctrl-C stops a reply, Ctrl-D leaves. A line that ends with \ goes on.")
-
-
-async def _quit(_: ChatSession, __: str) -> None:
-    raise Quit
-
-
-@attrs.frozen
-class _Slash:
-    """A slash command of the chat."""
-
-    usage: str
-    told: str
-    do: Callable[[ChatSession, str], Awaitable[None]]
-
-
-SLASHES: Mapping[str, _Slash] = {
-    "/context": _Slash(
-        "/context", "how full the context is, and what triggers a summary", _context
-    ),
-    "/summarize": _Slash("/summarize [FOCUS]", "summarize the older messages now", _summarize),
-    "/undo": _Slash("/undo", "undo the latest summary", _undo),
-    "/history": _Slash("/history [N]", "the latest N messages", _history),
-    "/model": _Slash(
-        "/model [NAME]", "the model that replies; with a name, switch to that one", _model
-    ),
-    "/help": _Slash("/help", "this list", _help),
-    "/quit": _Slash("/quit", "quit; the session is kept", _quit),
-}
-"""Every slash command, by its word."""

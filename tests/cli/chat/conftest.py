@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import fcntl
+import json
 import os
 import pty
 import re
@@ -19,17 +20,35 @@ from typing import Any
 
 import pyte
 import pytest
+from aiohttp import web
 
 COLUMNS, LINES = 100, 40
+ENTER, CTRL_C, CTRL_D, TAB, UP = "\r", "\x03", "\x04", "\t", "\x1b[A"
+
+
+class Screen(pyte.Screen):
+    """A screen that says where its cursor is, when it is asked."""
+
+    keyboard: int
+
+    def write_process_input(self, data: str) -> None:
+        """Answer a question of the program."""
+        os.write(self.keyboard, data.encode())
 
 
 class Terminal:
     """One process, its keyboard and its screen."""
 
-    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
+    def __init__(
+        self, folder: Path, *arguments: str, columns: int = COLUMNS, **environment: str
+    ) -> None:
         self._keyboard, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
-        self.screen = pyte.Screen(COLUMNS, LINES)
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, columns, 0, 0))
+        self.columns = columns
+        self.is_plain = "--plain" in arguments or environment.get("TERM") == "dumb"
+        """Whether there is no status line below the prompt."""
+        self.screen = Screen(columns, LINES)
+        self.screen.keyboard = self._keyboard
         self._stream = pyte.ByteStream(self.screen)
         self._printed = bytearray()
         self.process = subprocess.Popen(
@@ -54,33 +73,55 @@ class Terminal:
         """The same as one text, the time of day and durations made equal for every run."""
         text = "\n".join(["", *self.lines, ""])
         text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "2024-01-15 10:30", text)
+        # The status line is at the bottom, however little there is above it.
+        text = re.sub(r"\n{3,}(?=[^\n]+\n$)", "\n\n", text)
         return re.sub(r"\d\.\d s", "0.1 s", text)
 
     @property
     def _unwrapped(self) -> str:
         """The lines as they were printed: a row that is full goes on in the next."""
-        return "".join(row if len(row) == COLUMNS else f"{row}\n" for row in self.lines)
+        return "".join(row if len(row) == self.columns else f"{row}\n" for row in self.lines)
 
     @property
-    def _latest_request(self) -> str:
-        return next((line for line in reversed(self.lines) if line.startswith("> ")), "")
+    def line(self) -> str:
+        """What stands where the cursor is."""
+        return str(self.screen.display[self.screen.cursor.y]).rstrip()
 
     def type(self, text: str) -> None:
         """Press keys."""
         os.write(self._keyboard, text.encode())
 
+    def paste(self, text: str) -> None:
+        """Paste a text, as a terminal does that was asked to mark it."""
+        assert b"\x1b[?2004h" in self._printed
+        self.type(f"\x1b[200~{text}\x1b[201~")
+
     def ask(self, text: str) -> None:
         """Type a line, and wait for the next prompt."""
-        before = len(self._printed)
-        self.type(f"{text}\n")
-        # The same line may be on the screen already: what counts is that it is echoed now.
-        self._wait(lambda: text.encode() in self._printed[before:])
-        # While a line is accepted the prompt is drawn empty once: that is not yet the next one.
-        self._wait(lambda: self.lines[-1] == ">" and self._latest_request == f"> {text}"[:COLUMNS])
+        self.type(text)
+        self.shows_at_cursor(f"> {text}"[-(self.columns - 1) :])
+        self.type(ENTER)
+        self.prompt()
+
+    def ask_again(self, text: str) -> None:
+        """Answer a question, and wait for the next prompt."""
+        self.type(f"{text}{ENTER}")
+        self.prompt()
 
     def prompt(self) -> None:
         """Wait until a line can be typed."""
-        self._wait(lambda: self.lines[-1] == ">")
+        # A prompt stands at the cursor; that of an earlier line is above it.
+        self._wait(
+            lambda: (
+                self.line == ">"
+                and self.screen.cursor.x == len("> ")
+                and (self.is_plain or " tokens" in self.lines[-1])
+            )
+        )
+
+    def shows_at_cursor(self, text: str) -> None:
+        """Wait until the line with the cursor ends with a text."""
+        self._wait(lambda: self.line.endswith(text.rstrip()))
 
     def shows(self, text: str) -> None:
         """Wait until a text is somewhere on the screen, wherever the screen wraps it."""
@@ -119,8 +160,8 @@ class Terminal:
             if gone.errno != errno.EIO:
                 raise
             return False
-        self._stream.feed(printed)
         self._printed += printed
+        self._stream.feed(printed)
         return bool(printed)
 
 
@@ -135,9 +176,38 @@ def terminal(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Start the command in a terminal of 100 columns."""
     with contextlib.ExitStack() as stack:
 
-        def start(*arguments: str, **environment: str) -> Terminal:
-            started = Terminal(tmp_path, *arguments, **environment)
+        def start(*arguments: str, **options: Any) -> Terminal:
+            started = Terminal(tmp_path, *arguments, **options)
             stack.callback(started.close)
             return started
 
         yield start
+
+
+@pytest.fixture
+def ollama(
+    serving_apart: Callable[..., contextlib.AbstractContextManager[str]],
+) -> Iterator[str]:
+    """Serve a model as Ollama does: it repeats requests, and `break` closes the connection."""
+    with serving_apart(_speak_as_ollama) as address:
+        yield address
+
+
+async def _speak_as_ollama(request: web.Request) -> web.StreamResponse:
+    if request.path == "/api/tags":
+        return web.json_response({"models": [{"name": "parrot:1b"}]})
+    asked = (await request.json())["messages"][-1]["content"]
+    response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+    await response.prepare(request)
+    words = asked.split()
+    for word in words:
+        piece = {"message": {"role": "assistant", "content": f"{word} "}, "done": False}
+        await response.write(json.dumps(piece).encode() + b"\n")
+    if "break" in words:
+        assert request.transport is not None
+        request.transport.close()
+        return response
+    done = {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
+    counts = {"prompt_eval_count": 20, "eval_count": len(words)}
+    await response.write(json.dumps({**done, **counts}).encode() + b"\n")
+    return response

@@ -139,7 +139,7 @@ def test_an_interrupt_from_within_ends_the_chat_in_peace(chat: Chat, request_: s
     again = chat("hello")
 
     assert (done.returncode, done.stdout) == (130, b"")
-    assert b"Stopped. What was complete is kept.\n" in done.stderr
+    assert b"Stopped. What has arrived is kept.\n" in done.stderr
     assert b"Traceback" not in done.stderr
     assert b"never retrieved" not in done.stderr
     assert again.stdout == b"a reply\n"
@@ -166,7 +166,7 @@ def test_a_second_ctrl_c_ends_what_blocks(rough: Path) -> None:
         out, err = running.communicate(timeout=20)
 
     assert (running.returncode, out) == (130, b"")
-    assert b"Stopped. What was complete is kept.\n" in err
+    assert b"Stopped. What has arrived is kept.\n" in err
     assert b"Traceback" not in err
 
 

@@ -118,9 +118,11 @@ def test_a_tool_that_fails_is_shown_with_its_reason(agentic: Any, agent: Path) -
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("/foo", "There is no /foo. There are /context, /summarize, /undo, /history, /model,"),
+        ("/foo", "There is no /foo. There are /context, /summarize, /undo, /restore, "),
         ("/history many", "/history takes a number of messages, such as /history 50, not 'many'."),
-        ("/undo", "there is no summary to undo"),
+        ("/restore", "there is no summary to take back"),
+        ("/undo", "There is no exchange to take back: /restore undoes a summary."),
+        ("/open", "There is no tool call to open yet."),
         ("/model nope:x", "No module named 'nope'"),
         ("/summarize", "Nothing was summarized: "),
     ],
@@ -147,7 +149,7 @@ def test_help_lists_every_command(agentic: Any, agent: Path) -> None:
     """Each with what it does."""
     done = agentic("chat", agent, stdin=b"/help\n/quit\nsay unheard\n")
 
-    for name in ("/context", "/summarize", "/undo", "/history", "/model", "/help", "/quit"):
+    for name in ("/context", "/summarize", "/undo", "/restore", "/open", "/model", "/quit"):
         assert f"\n  {name}" in f"\n{done.out}"
     assert "unheard" not in done.out
 
@@ -169,7 +171,8 @@ def test_another_model_goes_on_with_the_same_session(agentic: Any, agent: Path) 
         "chat", agent, stdin=b"say one\n/model\n/model scripted.py:Other\n/model\n/history\n"
     )
 
-    assert "scripted.py:Scripted\nNow served by scripted.py:Other.\nscripted.py:Other\n" in done.out
+    assert "Now: scripted.py:Scripted\n" in done.out
+    assert "Now served by scripted.py:Other.\nNow: scripted.py:Other\n" in done.out
     assert "m1 user       say one" in done.out
 
 
@@ -188,7 +191,7 @@ def test_a_model_is_named_on_the_command_line(agentic: Any, agent: Path) -> None
     [
         (["no-such.yaml"], 1, "no-such.yaml: no such file"),
         (["nobody"], 1, "no agent named 'nobody'"),
-        ([], 2, "Missing argument 'AGENT'. See 'agentic chat --help'."),
+        ([], 2, "Missing argument 'AGENT', which nobody can be asked for in a pipe: name one,"),
         (
             ["agent.yaml", "--resume"],
             1,
@@ -244,10 +247,8 @@ def test_ctrl_c_ends_a_pipe_and_the_session_is_whole(agentic: Any, agent: Path) 
 
     assert running.returncode == 130
     assert b"unheard" not in rest
-    assert b"Stopped. What was complete is kept." in said
-    assert "1 messages in history" in agentic("chat", agent, "-s", "work").err.replace(
-        "1 message ", "1 messages "
-    )
+    assert b"Stopped. What has arrived is kept." in said
+    assert "2 messages in history" in agentic("chat", agent, "-s", "work").err
 
 
 def test_a_reader_that_leaves_ends_the_chat(agent: Path) -> None:

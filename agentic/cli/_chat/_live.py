@@ -1,0 +1,207 @@
+"""A reply as it arrives in a terminal: Markdown, and a line that tells how long it has taken.
+
+A block of Markdown is printed for good when the next one begins. The block that is still growing,
+and the line below it, are drawn again several times a second and erased at the end.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import ClassVar
+
+import attrs
+from markdown_it import MarkdownIt
+from rich import markdown
+from rich.console import (
+    Console,
+    ConsoleOptions,
+    Group,
+    JustifyMethod,
+    RenderableType,
+    RenderResult,
+)
+from rich.live import Live
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.syntax import Syntax
+from rich.text import Text
+
+from agentic.cli._output import printable
+
+__all__ = ["LiveReply", "complete_length"]
+
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_FRAMES_A_SECOND = 10
+_LINES_BELOW = 2
+"""The lines of the screen that the growing block leaves free."""
+_PARSED_SCREENS = 4
+_parser = MarkdownIt().enable("strikethrough").enable("table")
+"""The same extensions as rich's Markdown, so that both see the same blocks."""
+
+
+def complete_length(text: str) -> int:
+    r"""Return how many characters of a growing text are blocks that can no longer change.
+
+    >>> text = "# Title\n\nOne\ntwo\n\n- thr"
+    >>> text[:complete_length(text)]
+    '# Title\n\nOne\ntwo\n\n'
+    >>> complete_length("| a |\n| - |\n| 1 |\n")
+    0
+    """
+    starts = [each.map[0] for each in _parser.parse(text) if each.level == 0 and each.map]
+    if not starts or starts[-1] == 0:
+        return 0
+    lines = text.split("\n")
+    return len("\n".join(lines[: starts[-1]])) + 1
+
+
+@attrs.define(eq=False)
+class LiveReply:
+    """The part of the screen that changes while a model replies or a tool runs."""
+
+    console: Console
+    activity: str = ""
+    """What is being waited for."""
+    sent: int | None = None
+    """The tokens of the request; None if they were not counted."""
+    received: int = 0
+    """The tokens of the reply so far, estimated."""
+    _live: Live | None = None
+    _started: float = 0.0
+    _growing: str = ""
+    """The text that is not printed for good yet."""
+    _has_blocks: bool = False
+    """Whether a block of this reply has been printed."""
+
+    @contextlib.contextmanager
+    def working(self) -> Iterator[None]:
+        """Show the line while the block runs."""
+        self._started, self.activity, self.sent, self.received = time.monotonic(), "", None, 0
+        self._show()
+        try:
+            yield
+        finally:
+            self.finish()
+            self._hide()
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave the screen to somebody else, and do not count the time."""
+        is_shown, since = self._live is not None, time.monotonic()
+        self._hide()
+        try:
+            yield
+        finally:
+            self._started += time.monotonic() - since
+            if is_shown:
+                self._show()
+
+    def add(self, text: str) -> None:
+        """Show a piece of the reply; print the blocks that it completes."""
+        self._growing += text
+        # Only a new line can complete a block, and parsing at each piece would be quadratic.
+        if "\n" in text and (length := complete_length(self._growing)):
+            done, self._growing = self._growing[:length], self._growing[length:]
+            self._print(done)
+
+    def finish(self) -> None:
+        """Print the rest of a reply, which is complete or was broken off."""
+        rest, self._growing = self._growing, ""
+        if rest.strip():
+            self._print(rest)
+        self._has_blocks = False
+
+    def _print(self, text: str) -> None:
+        if self._has_blocks:
+            self.console.print()
+        self._has_blocks = True
+        self.console.print(_Blocks(text), soft_wrap=False)
+
+    def _show(self) -> None:
+        self._live = Live(
+            console=self.console,
+            get_renderable=self._draw,
+            refresh_per_second=_FRAMES_A_SECOND,
+            transient=True,
+        )
+        self._live.start()
+
+    def _hide(self) -> None:
+        if self._live is not None:
+            live, self._live = self._live, None
+            live.stop()
+
+    def _draw(self) -> RenderableType:
+        growing = self._growing
+        status = Text(self._describe(), "dim", no_wrap=True, overflow="ellipsis")
+        if not growing.strip():
+            return status
+        lead = [Text("")] if self._has_blocks else []
+        return Group(*lead, _Blocks(growing, max(1, self.console.height - _LINES_BELOW)), status)
+
+    def _describe(self) -> str:
+        seconds = time.monotonic() - self._started
+        told = [f"{seconds:.0f} s"]
+        told += [] if self.sent is None else [f"{self.sent:,} tokens sent"]
+        told += [f"~{self.received:,} received"] if self.received else []
+        told += [self.activity] if self.activity else []
+        frame = _FRAMES[int(seconds * _FRAMES_A_SECOND) % len(_FRAMES)]
+        return f"{frame} {' · '.join(told)}"
+
+
+@attrs.frozen
+class _Blocks:
+    """Rendered Markdown without empty lines around it, of which rich puts some before a list."""
+
+    text: str
+    height: int | None = None
+    """How many of its last lines are shown; None for all."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        lines = console.render_lines(self._rendered(), options, pad=False)
+        while lines and _is_blank(lines[0]):
+            del lines[0]
+        while lines and _is_blank(lines[-1]):
+            del lines[-1]
+        for line in lines if self.height is None else lines[-self.height :]:
+            yield from line
+            yield Segment.line()
+
+    def _rendered(self) -> RenderableType:
+        text = printable(self.text)
+        if self.height is not None:
+            lines = text.split("\n")
+            # What is far larger than the screen, such as a long listing, is not parsed each time.
+            if len(lines) > _PARSED_SCREENS * self.height:
+                return Text("\n".join(lines[-self.height :]))
+        # An address stays visible next to its text, so that no link hides where it leads.
+        return _Markdown(text, code_theme="ansi_dark", hyperlinks=False)
+
+
+def _is_blank(line: list[Segment]) -> bool:
+    return not any(segment.text.strip() for segment in line)
+
+
+class _Heading(markdown.Heading):
+    """A heading that begins where other text begins."""
+
+    LEVEL_ALIGN: ClassVar[dict[str, JustifyMethod]] = {}
+
+
+class _Code(markdown.CodeBlock):
+    """Code that is set in, without the empty lines that rich puts around it."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        code = str(self.text).rstrip()
+        highlighted = Syntax(code, self.lexer_name, theme=self.theme).highlight(code)
+        highlighted.rstrip()
+        yield Padding(highlighted, (0, 0, 0, 2))
+
+
+class _Markdown(markdown.Markdown):
+    elements: ClassVar[dict[str, type[markdown.MarkdownElement]]] = {
+        **markdown.Markdown.elements,
+        "heading_open": _Heading,
+        "fence": _Code,
+        "code_block": _Code,
+    }

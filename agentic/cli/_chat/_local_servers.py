@@ -1,0 +1,139 @@
+"""The model servers of this machine, found at the ports that they use by default.
+
+- Ollama: port 11434, unless OLLAMA_HOST names another address; GET /api/tags lists its models
+  (https://docs.ollama.com/api/tags, 2026-11-23).
+- llama.cpp: port 8080; GET /v1/models names its model, and GET /props its window, as
+  `default_generation_settings.n_ctx`
+  (https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md, 2026-11-23).
+- LM Studio: port 1234; GET /api/v0/models lists its models, each with `loaded_context_length` if
+  it is loaded, and `max_context_length` (https://lmstudio.ai/docs/developer/rest, 2026-11-23).
+"""
+
+import concurrent.futures
+import contextlib
+import http.client
+import json
+import os
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from agentic.errors import ConfigError
+from agentic.limits import ModelLimits
+from agentic.providers import Connection
+
+__all__ = ["SERVERS", "LocalServer", "connect", "find_servers"]
+
+_SECONDS = 0.3
+"""How long a server on this machine may take to list its models."""
+_MAX_BYTES = 1_000_000
+# No proxy: a request to this machine must not leave it.
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+@attrs.frozen
+class LocalServer:
+    """A server that answers, and the names of its models."""
+
+    prefix: str
+    """Comes before a model's name: `ollama:qwen3:8b`."""
+    address: str
+    windows: Mapping[str, int]
+    """Maps each model to its window in tokens; 0 if the server does not state it."""
+
+    @property
+    def models(self) -> list[str]:
+        """The models as /model and --model take them."""
+        return [f"{self.prefix}:{name}" for name in self.windows]
+
+
+def _ollama(address: str) -> dict[str, int]:
+    return {each["name"]: 0 for each in _get(f"{address}/api/tags")["models"]}
+
+
+def _llama_cpp(address: str) -> dict[str, int]:
+    names = [each["id"] for each in _get(f"{address}/v1/models")["data"]]
+    window = 0
+    with contextlib.suppress(OSError, LookupError, TypeError, ValueError):
+        window = int(_get(f"{address}/props")["default_generation_settings"]["n_ctx"])
+    return dict.fromkeys(names, window)
+
+
+def _lm_studio(address: str) -> dict[str, int]:
+    found = _get(f"{address}/api/v0/models")["data"]
+    return {
+        each["id"]: int(each.get("loaded_context_length") or each.get("max_context_length") or 0)
+        for each in found
+        if each.get("type") != "embeddings"
+    }
+
+
+SERVERS: Mapping[str, tuple[str, Callable[[str], dict[str, int]]]] = {
+    "ollama": ("http://127.0.0.1:11434", _ollama),
+    "llamacpp": ("http://127.0.0.1:8080", _llama_cpp),
+    "lmstudio": ("http://127.0.0.1:1234", _lm_studio),
+}
+"""The default address of each server, and how its models are listed."""
+
+
+def find_servers(addresses: Mapping[str, str] | None = None) -> Sequence[LocalServer]:
+    """Return the servers that answer at their default addresses, or at those that are given.
+
+    All are asked at once, each for a fraction of a second.
+    """
+    given = _addresses() if addresses is None else addresses
+    with concurrent.futures.ThreadPoolExecutor(len(SERVERS)) as pool:
+        found = pool.map(lambda prefix: _ask(prefix, given[prefix]), given)
+        return [server for server in found if server is not None]
+
+
+def connect(server: str, name: str) -> Connection:
+    """Return the decider of a model of llama.cpp or LM Studio, for an agent's `model`.
+
+    Raises:
+        ConfigError: the server does not answer, or has no such model.
+        ImportError: the SDK is not installed.
+    """
+    found = next((each for each in find_servers() if each.prefix == server), None)
+    if found is None:
+        message = f"no {server} server answers at {_addresses()[server]}"
+        raise ConfigError("model", f"{server}:{name}", "a server that runs", message=message)
+    if name not in found.windows:
+        message = f"{server} has no model {name!r}; it has {', '.join(found.windows)}"
+        raise ConfigError("model", f"{server}:{name}", "a model of it", message=message)
+    try:
+        from openai import AsyncOpenAI  # noqa: PLC0415  an extra
+    except ImportError as absent:
+        message = f"{server}:{name} needs an SDK: pip install 'agentic-weave[openai]'"
+        raise ImportError(message) from absent
+    from agentic.providers import openai_chat  # noqa: PLC0415  only when it is used
+
+    client = AsyncOpenAI(base_url=f"{found.address}/v1", api_key="none")
+    window = found.windows[name]
+    limits = ModelLimits(window, 0) if window else None
+    decider: Connection = openai_chat.Decider(client, name, limits=limits)
+    return decider
+
+
+def _addresses() -> dict[str, str]:
+    addresses = {prefix: address for prefix, (address, _) in SERVERS.items()}
+    if host := os.environ.get("OLLAMA_HOST", "").strip().rstrip("/"):
+        # 0.0.0.0 is where a server listens, not where it is asked.
+        host = host.replace("0.0.0.0", "127.0.0.1")  # noqa: S104  nothing is bound
+        addresses["ollama"] = host if "://" in host else f"http://{host}"
+    return addresses
+
+
+def _ask(prefix: str, address: str) -> LocalServer | None:
+    try:
+        windows = SERVERS[prefix][1](address)
+    except (OSError, http.client.HTTPException, LookupError, TypeError, ValueError, AttributeError):
+        return None  # nothing listens there, or something else does
+    return LocalServer(prefix, address, windows) if windows else None
+
+
+def _get(address: str) -> Any:
+    with _opener.open(address, timeout=_SECONDS) as response:
+        return json.loads(response.read(_MAX_BYTES))

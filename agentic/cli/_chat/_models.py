@@ -1,0 +1,166 @@
+"""Which models a chat can use: those whose key is set, those of this machine, and none at all."""
+
+import asyncio
+import importlib.util
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from agentic import config, limits
+from agentic.cli._chat._local_servers import find_servers
+
+__all__ = [
+    "KEYS",
+    "OFFLINE",
+    "Choice",
+    "choose_model",
+    "find_choices",
+    "list_models",
+    "model_name",
+    "new_agent",
+]
+
+OFFLINE = "offline"
+"""The model's name that stands for no model."""
+_HERE = "agentic.cli._chat"
+_OFFLINE_TOOLS: Any = tuple(
+    f"{_HERE}._offline:{name}" for name in ("list_files", "read_file", "write_file")
+)
+_NAME = "chat"
+"""The name of an agent without a file, under which its sessions are kept."""
+
+
+@attrs.frozen
+class _Key:
+    """How one knows that a provider can be used."""
+
+    provider: str
+    variables: tuple[str, ...]
+    """One of these has the key."""
+    module: str
+    """The SDK."""
+    extra: str
+    starts: tuple[str, ...]
+    """How the names of its models begin in the catalog."""
+    model: str
+    """What is offered to somebody who names none."""
+
+    @property
+    def is_set(self) -> bool:
+        """Whether a key is there, and the SDK too."""
+        has_key = any(os.environ.get(name) for name in self.variables)
+        return has_key and self.is_installed
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the SDK can be imported."""
+        try:
+            return importlib.util.find_spec(self.module) is not None
+        except ModuleNotFoundError:  # the package that it is in
+            return False
+
+
+KEYS = (
+    _Key(
+        "anthropic", ("ANTHROPIC_API_KEY",), "anthropic", "anthropic", ("claude-",),
+        "anthropic:claude-sonnet-4-5",
+    ),
+    _Key(
+        "openai_chat", ("OPENAI_API_KEY",), "openai", "openai", ("gpt-", "o1", "o3", "o4"),
+        "openai_chat:gpt-5",
+    ),
+    _Key(
+        "gemini", ("GEMINI_API_KEY", "GOOGLE_API_KEY"), "google.genai", "gemini", ("gemini-",),
+        "gemini:gemini-2.5-pro",
+    ),
+    _Key("cohere", ("CO_API_KEY",), "cohere", "cohere", ("command-",), "cohere:command-a"),
+)  # fmt: skip
+"""The providers that need only a key; the variables are those that their SDKs read."""
+
+
+@attrs.frozen
+class Choice:
+    """What somebody without an agent's file can talk with."""
+
+    model: str
+    """As --model takes it."""
+    told: str
+
+
+def find_choices() -> list[Choice]:
+    """Return what is available, the best first; the offline agent always is."""
+    found = [Choice(key.model, f"{key.variables[0]} is set") for key in KEYS if key.is_set]
+    for server in find_servers():
+        found += [Choice(model, f"on this machine, {server.address}") for model in server.models]
+    return [*found, Choice(OFFLINE, "no model: it follows simple orders, and shows the chat")]
+
+
+def new_agent(model: str) -> config.AgentConfig:
+    """Return an agent without a file, whose sessions are kept below the current folder."""
+    if model == OFFLINE:
+        return choose_model(config.AgentConfig(name=_NAME, tools=_OFFLINE_TOOLS), model)
+    return choose_model(config.AgentConfig(name=_NAME), model)
+
+
+def choose_model(agent: config.AgentConfig, name: str) -> config.AgentConfig:
+    """Return the agent with another model: PROVIDER:NAME, llamacpp:NAME, lmstudio:NAME or offline.
+
+    >>> choose_model(config.AgentConfig(), "lmstudio:qwen3").model_options
+    {'server': 'lmstudio', 'name': 'qwen3'}
+    """
+    if name == OFFLINE:
+        return attrs.evolve(agent, model=f"{_HERE}._offline:OfflineModel", model_options={})
+    server, _, model = name.partition(":")
+    if server in {"llamacpp", "lmstudio"} and model:
+        options = {"server": server, "name": model}
+        return attrs.evolve(agent, model=f"{_HERE}._local_servers:connect", model_options=options)
+    return attrs.evolve(agent, model=name)
+
+
+def model_name(agent: config.AgentConfig) -> str:
+    """Return the name of an agent's model, as `choose_model` takes it.
+
+    >>> model_name(choose_model(config.AgentConfig(), "llamacpp:qwen3"))
+    'llamacpp:qwen3'
+    """
+    model, options = agent.model or "no model", agent.model_options
+    if model == f"{_HERE}._local_servers:connect":
+        return f"{options['server']}:{options['name']}"
+    return OFFLINE if model.startswith(f"{_HERE}._offline:") else model
+
+
+async def list_models(agent: config.AgentConfig) -> str:
+    """Return the current model and those that could take its place, as a text."""
+    servers = await asyncio.to_thread(find_servers)
+    lines = [f"Now: {model_name(agent)}"]
+    for server in servers:
+        lines += ["", f"On this machine ({server.address}):", *_indented(server.models)]
+    missing: list[str] = []
+    for key in KEYS:
+        if key.is_set:
+            names = [f"{key.provider}:{name}" for name in _names_of(key)]
+            lines += ["", f"By {key.variables[0]}:", *_indented(names)]
+        else:
+            missing.append(f"  {key.provider}: {_what_is_missing(key)}")
+    if missing:
+        lines += ["", "Not set up:", *missing]
+    lines += ["", f"/model NAME switches to any of them; {OFFLINE} needs nothing."]
+    return "\n".join(lines)
+
+
+def _names_of(key: _Key) -> Iterator[str]:
+    known: Mapping[str, int] = limits.CONTEXT_LIMITS
+    return (name for name in known if name.startswith(key.starts))
+
+
+def _indented(names: list[str]) -> list[str]:
+    return [f"  {name}" for name in names]
+
+
+def _what_is_missing(key: _Key) -> str:
+    told = [] if key.is_installed else [f"pip install 'agentic-weave[{key.extra}]'"]
+    if not any(os.environ.get(name) for name in key.variables):
+        told.append(f"set {' or '.join(key.variables)}")
+    return ", ".join(told)

@@ -1,0 +1,248 @@
+"""What a chat prints: in a terminal, as plain text for a screen reader, or in a pipe.
+
+In a terminal everything is printed on stdout, and what is not a reply has another colour. In a
+pipe, stdout gets the replies and the answers to commands such as /context, and stderr the rest.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TextIO
+
+import attrs
+from rich.console import Console
+from rich.text import Text
+
+from agentic import events
+from agentic.cli._output import clip, end_sentence, printable
+from agentic.messages import ToolCall, ToolResult
+from agentic.session import Status
+
+if TYPE_CHECKING:
+    from agentic.cli._chat._live import LiveReply
+
+__all__ = ["Screen", "describe_call", "describe_size", "is_capable"]
+
+_ARGUMENTS_WIDTH = 100
+_MESSAGE_WIDTH = 300
+_ACTIVITY_WIDTH = 40
+_LEAST_WIDTH = 10
+"""Fewer characters of a call's arguments or outcome say nothing."""
+_INCAPABLE = {"", "dumb", "unknown"}
+
+
+def is_capable() -> bool:
+    """Return whether the terminal can move its cursor, by the name that TERM gives it."""
+    return os.environ.get("TERM", "") not in _INCAPABLE
+
+
+def describe_size(status: Status) -> str:
+    """Return the size of the context, and of the limit that it reaches first.
+
+    >>> describe_size(Status(summary=None, messages=2, max_messages=30, tokens=557,
+    ...                      max_tokens=11_904, will_trigger=False))
+    '557 / 11,904 tokens (5%)'
+    """
+    if status.max_tokens is None:
+        return f"{status.tokens:,} tokens"
+    return f"{status.tokens:,} / {status.max_tokens:,} tokens ({status.tokens_percent:.0f}%)"
+
+
+def describe_call(call: ToolCall) -> str:
+    r"""Return a call in full, one argument on a line.
+
+    >>> print(describe_call(ToolCall("c1", "bash", '{"command": "ls\\nrm x", "seconds": 5}')))
+    bash
+      command: ls
+               rm x
+      seconds: 5
+    """
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except ValueError:
+        arguments = None
+    if not isinstance(arguments, dict):
+        return f"{call.name}\n  {call.arguments}"
+    lines = [call.name]
+    for name, value in arguments.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        indent = "\n" + " " * (len(name) + 4)
+        lines.append(f"  {name}: {indent.join(text.split(chr(10)))}")
+    return "\n".join(lines)
+
+
+@attrs.define(eq=False)
+class Screen:
+    """Prints events as they happen."""
+
+    is_terminal: bool
+    """Whether a user is typing at a terminal."""
+    stdout: TextIO = attrs.field(factory=lambda: sys.stdout)
+    live: "LiveReply | None" = None
+    """Shows replies as they grow; None for plain text, in a pipe and for a screen reader."""
+    out: Console = attrs.field(init=False)
+    aside: Console = attrs.field(init=False)
+    gone: OSError | None = None
+    """Why nothing more can be printed: the reader has closed the stream."""
+    _in_line: bool = False
+    """Whether a reply has begun a line that is not yet ended."""
+    _streamed: bool = False
+
+    @out.default
+    def _make_out(self) -> Console:
+        return Console(file=self.stdout, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+    @aside.default
+    def _make_aside(self) -> Console:
+        if self.is_terminal:
+            return self.out
+        return Console(file=sys.stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+    def make_live(self) -> None:
+        """Render Markdown from now on, and show what is being waited for."""
+        # Imported here: a pipe renders nothing.
+        from agentic.cli._chat._live import LiveReply  # noqa: PLC0415
+
+        self.live = LiveReply(self.out)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether only text and line ends are printed, as a screen reader prefers."""
+        return self.is_terminal and self.live is None
+
+    def working(self) -> contextlib.AbstractContextManager[None]:
+        """Show, while the block runs, that it does."""
+        return contextlib.nullcontext() if self.live is None else self.live.working()
+
+    def paused(self) -> contextlib.AbstractContextManager[None]:
+        """Stop showing that something runs, while the user is asked."""
+        return contextlib.nullcontext() if self.live is None else self.live.paused()
+
+    def show(self, event: events.Event, number: int = 0) -> None:
+        """Print one event; `number` is that of its tool call."""
+        if self.live is not None:
+            self._follow(self.live, event)
+        match event:
+            case events.MessageUpdate():
+                self._streamed = True
+                self.stream(event.delta)
+            case events.MessageEnd() if event.message.role == "assistant":
+                if not self._streamed:
+                    self.stream(event.message.content)
+                self.end_line()
+                self._streamed = False
+            case events.ToolExecutionStart(call=call) if self.live is None:
+                sign = "calls" if self.is_plain else "→"
+                self.note(f"{sign} {call.name} {clip(call.arguments, _ARGUMENTS_WIDTH)}")
+            case events.ToolExecutionEnd():
+                self.show_outcome(event.call, event.result, number, event.seconds)
+            case events.ContextCompactionEnd():
+                self._show_compaction(event)
+
+    def stream(self, text: str) -> None:
+        """Print a piece of a reply."""
+        if text and self.live is not None:
+            self._guard(self.live.add, text)
+        elif text:
+            self._in_line = not text.endswith("\n")
+            self._guard(self._write, printable(text) if self.stdout.isatty() else text)
+
+    def end_line(self) -> None:
+        """End a reply, whole or broken off."""
+        if self.live is not None:
+            self._guard(self.live.finish)
+        if self._in_line:
+            self._in_line = False
+            self._guard(self._write, "\n")
+
+    def say(self, text: str) -> None:
+        """Print the answer to a command."""
+        self._print(self.out, text, "")
+
+    def note(self, text: str) -> None:
+        """Print information that is not part of a reply."""
+        self._print(self.aside, text, "dim")
+
+    def warn(self, text: str) -> None:
+        """Print what went wrong."""
+        self._print(self.aside, text, "red")
+
+    def show_outcome(self, call: ToolCall, result: ToolResult, number: int, seconds: float) -> None:
+        """Print what became of a tool call: one line in a terminal, which /open NUMBER opens."""
+        took = f"{seconds:.1f} s"
+        if self.live is not None:
+            self._show_block(call, result, number, took)
+            return
+        sign = "" if self.is_plain else "← "
+        if result.error:
+            message = clip(result.error.message, _MESSAGE_WIDTH)
+            self.warn(f"{sign}{result.name} failed in {took}: {message}")
+            return
+        notice = f" {clip(result.notice, _MESSAGE_WIDTH)}" if result.notice else ""
+        self.note(f"{sign}{result.name}: {len(result.output):,} characters in {took}{notice}")
+
+    def check(self) -> None:
+        """Raise the error that stopped a receiver from printing; by itself, it does not end a run.
+
+        Raises:
+            OSError: nothing more can be printed.
+        """
+        if self.gone is not None:
+            raise self.gone
+
+    def _show_block(self, call: ToolCall, result: ToolResult, number: int, took: str) -> None:
+        failed = result.error is not None
+        message = result.error.message if result.error else f"{len(result.output):,} characters"
+        begin = f"{'✗' if failed else '▸'} {number} {call.name}"
+        room = self.out.width - len(f"{begin}  ·  · {took}")
+        outcome = clip(message, max(_LEAST_WIDTH, 2 * room // 3))
+        room -= len(outcome)
+        arguments = f" {clip(call.arguments, room)}" if room >= _LEAST_WIDTH else ""
+        line = f"{begin}{arguments} · {outcome} · {took}"
+        (self.warn if failed else self.note)(line)
+
+    def _follow(self, live: "LiveReply", event: events.Event) -> None:
+        """Take over what the line below a growing reply says."""
+        match event:
+            case events.TurnStart():
+                live.sent, live.received = event.context_tokens, 0
+                live.activity = ""
+            case events.ToolExecutionStart(call=call):
+                live.activity = clip(f"{call.name} {call.arguments}", _ACTIVITY_WIDTH)
+            case events.ContextCompactionStart():
+                live.activity = "summarizing"
+            case events.ContextCompactionEnd() | events.ToolExecutionEnd():
+                live.activity = ""
+
+    def _show_compaction(self, event: events.ContextCompactionEnd) -> None:
+        if isinstance(event.error, asyncio.CancelledError):
+            self.warn("The summary was stopped, and nothing is lost.")
+            return
+        if event.error is not None:
+            why = clip(str(event.error) or type(event.error).__name__, _MESSAGE_WIDTH)
+            self.warn(end_sentence(f"No summary was made, and nothing is lost: {why}"))
+            return
+        if event.summary is None:  # the summary was of no use, which need not be reported
+            return
+        sign = "to" if self.is_plain else "→"
+        sizes = f"{event.tokens_before:,} {sign} {event.tokens_after:,} tokens"
+        self.note(f"{len(event.dropped):,} messages summarized: {sizes}")
+
+    def _print(self, console: Console, text: str, style: str) -> None:
+        self.end_line()
+        # What is not an answer is wrapped between words; an answer may be copied as it is.
+        wrapped = self.live is not None and bool(style)
+        self._guard(console.print, Text(printable(text), style), soft_wrap=not wrapped)
+
+    def _guard(self, do: Callable[..., object], *arguments: object, **options: object) -> None:
+        try:
+            do(*arguments, **options)
+        except OSError as problem:
+            self.gone = problem
+
+    def _write(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()

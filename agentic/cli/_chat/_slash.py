@@ -1,0 +1,162 @@
+"""The commands of a chat that begin with a slash."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+
+import attrs
+
+from agentic.cli._chat._chat_session import ChatSession, blaming
+from agentic.cli._chat._models import choose_model, list_models
+from agentic.cli._chat._screen import describe_call
+from agentic.cli._compaction import describe_compaction, describe_message, describe_undo
+from agentic.session import render_context
+
+__all__ = ["SLASHES", "Quit", "run_command"]
+
+_COMMAND = re.compile(r"/([A-Za-z?]*)(?:\s+(.*))?", re.DOTALL)
+"""Does not match a path such as /etc/hosts."""
+_HISTORY = 20
+"""The number of messages that /history shows by default."""
+
+
+class Quit(Exception):
+    """The user wants to leave."""
+
+
+async def run_command(talk: ChatSession, line: str) -> bool:
+    """Run the command in a line; return False if the line is not a command.
+
+    Raises:
+        Quit: the command is to leave.
+    """
+    found = _COMMAND.fullmatch(line)
+    if found is None:
+        return False
+    slash = SLASHES.get(f"/{found[1].lower()}")
+    if slash is None:
+        talk.screen.warn(f"There is no /{found[1]}. There are {', '.join(SLASHES)}.")
+    else:
+        await slash.do(talk, (found[2] or "").strip())
+    return True
+
+
+async def _context(talk: ChatSession, _: str) -> None:
+    if status := await talk.do(talk.measure()):
+        talk.screen.say(render_context(status, bars=not talk.screen.is_plain))
+    if spent := talk.spending.describe():
+        talk.screen.note(f"This chat: {spent}.")
+
+
+async def _summarize(talk: ChatSession, focus: str) -> None:
+    if done := await talk.do(talk.session.summarize(focus or None)):
+        told = describe_compaction(done)
+        talk.screen.say(told.replace("→", "to") if talk.screen.is_plain else told)
+    await talk.do(talk.measure())
+
+
+async def _undo(talk: ChatSession, _: str) -> None:
+    if (taken := await talk.do(talk.undo())) is None:
+        return
+    if taken:
+        count = "1 message" if taken == 1 else f"{taken:,} messages"
+        talk.screen.say(f"Taken back: {count}. /restore brings them back.")
+    else:
+        talk.screen.say("There is no exchange to take back: /restore undoes a summary.")
+
+
+async def _restore(talk: ChatSession, _: str) -> None:
+    if diff := await talk.do(talk.session.undo()):
+        talk.screen.say(describe_undo(diff))
+    await talk.do(talk.measure())
+
+
+async def _history(talk: ChatSession, count: str) -> None:
+    if count and not (count.isdecimal() and int(count)):
+        talk.screen.warn(
+            f"/history takes a number of messages, such as /history 50, not {count!r}."
+        )
+        return
+    messages = await talk.do(talk.session.store.full())
+    if messages is None:
+        return
+    latest = max(0, len(messages) - int(count or _HISTORY))
+    if latest:
+        talk.screen.note(f"{latest:,} earlier messages; /history {len(messages)} shows all.")
+    for number, message in enumerate(messages[latest:], latest + 1):
+        talk.screen.say(f"{f'm{number}':>5} {describe_message(message)}")
+    if not messages:
+        talk.screen.note("Nothing has been said yet.")
+
+
+async def _open(talk: ChatSession, number: str) -> None:
+    last = len(talk.outcomes)
+    if not last:
+        talk.screen.warn("There is no tool call to open yet.")
+        return
+    if number and not (number.isdecimal() and 1 <= int(number) <= last):
+        talk.screen.warn(f"/open takes the number of a tool call, 1 to {last}, not {number!r}.")
+        return
+    outcome = talk.outcomes[int(number or last) - 1]
+    result = outcome.result
+    # The history may hold the output cut; the store keeps the whole of it.
+    get = getattr(talk.session.store, "get", None)
+    whole = None
+    if result.ref and get is not None:
+        whole = await talk.do(get(result.ref))
+    text = result.text if whole is None else whole
+    talk.screen.say(f"{describe_call(outcome.call)}\n\n{text}")
+
+
+async def _model(talk: ChatSession, name: str) -> None:
+    if not name:
+        found = await talk.do(list_models(talk.agent))
+        talk.screen.say(found or talk.agent.model or "no model")
+        return
+    if await talk.do(_changed(talk, name)):
+        talk.screen.say(f"Now served by {name}.")
+
+
+async def _changed(talk: ChatSession, name: str) -> bool:
+    with blaming("/model"):
+        await talk.use(choose_model(talk.agent, name))
+    return True
+
+
+async def _help(talk: ChatSession, _: str) -> None:
+    width = max(len(slash.usage) for slash in SLASHES.values())
+    for slash in SLASHES.values():
+        talk.screen.say(f"  {slash.usage:<{width}}  {slash.told}")
+    talk.screen.say(r"Ctrl-C stops a reply, Ctrl-D leaves. A line that ends with \ goes on.")
+
+
+async def _quit(_: ChatSession, __: str) -> None:
+    raise Quit
+
+
+@attrs.frozen
+class _Slash:
+    """A slash command of the chat."""
+
+    usage: str
+    told: str
+    do: Callable[[ChatSession, str], Awaitable[None]]
+
+
+SLASHES: Mapping[str, _Slash] = {
+    "/context": _Slash(
+        "/context", "how full the context is, and what triggers a summary", _context
+    ),
+    "/summarize": _Slash("/summarize [FOCUS]", "summarize the older messages now", _summarize),
+    "/undo": _Slash("/undo", "take back the last exchange", _undo),
+    "/restore": _Slash(
+        "/restore", "take back the latest summary, or what /undo took back", _restore
+    ),
+    "/history": _Slash("/history [N]", "the latest N messages", _history),
+    "/open": _Slash("/open [N]", "tool call N in full; the latest one by default", _open),
+    "/model": _Slash(
+        "/model [NAME]", "the models that are available; with a name, switch to that one", _model
+    ),
+    "/help": _Slash("/help", "this list", _help),
+    "/quit": _Slash("/quit", "quit; the session is kept", _quit),
+}
+"""Every slash command, by its word."""
