@@ -19,6 +19,7 @@ from agentic.bridges.dicts import Conversation
 __all__ = ["ConversationPool", "PooledConversation"]
 
 _MARK = "cache_control"
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 @attrs.define(eq=False)
@@ -105,22 +106,28 @@ def _count_shared(hashes: Sequence[bytes], others: Sequence[bytes]) -> int:
 
 
 def _hash_item(item: Any) -> bytes:
-    text = json.dumps(_unmarked(item), sort_keys=True, separators=(",", ":"))
+    text = _encode(_flat(item))
+    if _MARK in text:  # seldom: to copy every item would take longer than all the rest
+        text = _encode(_flat(_unmarked(item)))
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
-def _unmarked(item: Any) -> Any:
-    """Return an item without cache marks, and with a single text block as its text.
+def _unmarked(value: Any) -> Any:
+    """Return JSON data without cache marks."""
+    if isinstance(value, list):
+        return [_unmarked(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _unmarked(each) for key, each in value.items() if key != _MARK}
 
-    >>> _unmarked({"content": [{"type": "text", "text": "Go.", "cache_control": {}}]})
+
+def _flat(item: Any) -> Any:
+    """Return an item with its text as such, if that is its only block.
+
+    >>> _flat({"content": [{"type": "text", "text": "Go."}]})
     {'content': 'Go.'}
     """
-    if isinstance(item, list):
-        return [_unmarked(each) for each in item]
-    if not isinstance(item, dict):
-        return item
-    plain = {key: _unmarked(value) for key, value in item.items() if key != _MARK}
-    match plain.get("content"):
-        case [{"type": "text", "text": str(text), **others}] if not others:
-            plain["content"] = text
-    return plain
+    match item:
+        case {"content": [{"type": "text", "text": str(text), **others}]} if not others:
+            return {**item, "content": text}
+    return item

@@ -71,16 +71,18 @@ class Upstream:
             httpx.HTTPError: there is no answer.
         """
         # The target is not part of the URL, because httpx logs that: a query may hold a key.
-        extensions = {"target": _target(urlsplit(self.address).path, request)}
+        # The timeout is here as well, because httpx 0.27 applies its client's to its own requests.
+        timeout = httpx.Timeout(self.timeout_seconds, connect=_CONNECT_SECONDS, pool=None)
+        target = _target(urlsplit(self.address).path, request)
+        extensions = {"target": target, "timeout": timeout.as_dict()}
         headers = [*_passed_on(request.headers.raw, {*_OURS, *leave_out}), *extra]
         # A request that the client builds would get its default headers, cookies and credentials.
         built = httpx.Request(
             request.method, self.origin, headers=headers, content=content, extensions=extensions
         )
         if self._client is None:
-            timeout = httpx.Timeout(self.timeout_seconds, connect=_CONNECT_SECONDS, pool=None)
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=32)
-            self._client = httpx.AsyncClient(timeout=timeout, limits=limits)
+            self._client = httpx.AsyncClient(limits=limits)
         return await self._client.send(built, stream=True, auth=None, follow_redirects=False)
 
     async def close(self) -> None:
