@@ -42,7 +42,8 @@ def test_command_serves_until_it_is_interrupted(tmp_path: Path, hosts: Any, serv
     assert got.status_code == 200
     assert provider.sent[-1].target == "/v1/chat/completions?key=sk-secret"
     assert rest == ""
-    assert process.returncode in {0, 130}  # an older uvicorn does not pass the signal on
+    # 0 if the tests run in the background of a shell, where SIGINT is ignored from the start.
+    assert process.returncode in {0, 130}
     assert not any(tmp_path.iterdir())
 
 
