@@ -204,7 +204,7 @@ class Proxy:
         encoding, accepted = b"accept-encoding", request.headers.get("accept-encoding", "")
         # So that the reply can be read while it is passed on.
         extra = [(encoding, b"gzip" if "gzip" in accepted else b"identity")]
-        if fitted is None or _is_same(body.data, fitted):
+        if fitted is None or body.is_same(fitted):
             sent = await self._upstream.send(request, raw, [encoding], extra)
         else:
             dropped = [encoding, _ENCODED, _LENGTH]
@@ -282,10 +282,6 @@ async def _fitted(
         name = type(problem).__name__
         _log.warning("a request cannot be fitted (%s): passed on unchanged", name)
         return None
-
-
-def _is_same(request: Mapping[str, Any], fitted: Mapping[str, Any]) -> bool:
-    return request.keys() == fitted.keys() and all(fitted[key] is request[key] for key in request)
 
 
 def _reader(wire: ModuleType, headers: httpx.Headers) -> ReplyReader:

@@ -1,6 +1,7 @@
 """A request's body as JSON text, of which only what has changed is written anew."""
 
 import json
+import operator
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -72,9 +73,16 @@ class RequestBody:
             at = self._end
         return "".join([*pieces, self.text[at:]]).encode()
 
+    def is_same(self, changed: Mapping[str, Any]) -> bool:
+        """Return whether nothing has changed."""
+        data = self.data
+        return data.keys() == changed.keys() and all(
+            _is_same(changed[key], value) for key, value in data.items()
+        )
+
     def _value(self, value: Any, key: str) -> str:
         before, (start, end) = self.data[key], self._spans[key]
-        if value is before:
+        if _is_same(value, before):
             return self.text[start:end]
         if not (isinstance(value, list) and isinstance(before, list)):
             return _dump(value)
@@ -88,6 +96,13 @@ class RequestBody:
             return _dump(item)
         start, end = spans[id(item)]
         return self.text[start:end]
+
+
+def _is_same(value: Any, before: Any) -> bool:
+    """Return whether a value is the same object, or a list of the same objects."""
+    if not (isinstance(value, list) and isinstance(before, list)):
+        return value is before
+    return len(value) == len(before) and all(map(operator.is_, value, before))
 
 
 def _item_spans(text: str, start: int) -> Iterator[_Span]:

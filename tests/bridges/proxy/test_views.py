@@ -55,7 +55,8 @@ def test_anthropic_requests_equal_those_of_dicts(serve: Serve, grow: Grow) -> No
 def test_unchanged_request_keeps_its_bytes(serve: Serve) -> None:
     """White space, the form of numbers, escapes and unknown fields are the client's."""
     served = serve(2_000)
-    raw = b'{ "model":"m", "messages": [{"role":"user", "content":"\\u00fc", "x": 1.0}],"y":1e2}\n'
+    messages = b'[{"role":"user", "content":"\\u00fc", "x": 1.0} ,{"role" :"user","content":"b"} ]'
+    raw = b'{ "model":"m", "messages": ' + messages + b',"y":1e2}\n'
 
     httpx.post(f"{served.address}/v1/chat/completions", content=raw)
 
