@@ -6,7 +6,7 @@ failure is cleared when the same words succeed later.
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -15,11 +15,11 @@ from agentic.context.digest._shell import split_command
 from agentic.context.digest._text import LINE, PARAGRAPH, cut, one_line
 from agentic.context.digest._turns import ENDS, TRACEBACK, Called, Words, exit_code
 
-__all__ = ["Command", "Commands", "Status", "error_line"]
+__all__ = ["Commands", "Failures", "Outcome", "Status", "error_line"]
 
 LABEL_CHARS = 80
-"""The length of a command's label, one line of a terminal. Commands with the same label are counted
-as runs of the same command."""
+"""The length of a command's label, one line of a terminal. Commands with the same label are the
+same command."""
 
 # Commands that only look, or that change files as the section of files already says. A success is
 # not worth reporting.
@@ -46,24 +46,22 @@ _CLOSED = {"completed", "complete", "done", "closed", "cancelled", "canceled", "
 
 
 @attrs.define
-class Command:
-    """How often a command ran, and how its last run ended."""
+class Outcome:
+    """How the last run of a command ended."""
 
-    runs: int
-    outcome: str
+    line: str
     """The line that names the error, or otherwise the last line that was printed."""
-    failed: bool
-    """Whether the last run failed."""
 
 
-@attrs.define
-class Commands(Section[Command]):
-    """The section that lists commands with their last outcome."""
+class Commands(Section[Outcome]):
+    """Commands whose last run succeeded."""
 
     heading = "Commands"
     noun = "commands"
     takes = ("call",)
-    record = Command
+    record = Outcome
+    of_failures: ClassVar[bool] = False
+    """Whether it lists the commands whose last run failed."""
 
     def take(self, turn: Called) -> None:
         """Add a command that has a result, or another call that names no file."""
@@ -74,25 +72,28 @@ class Commands(Section[Command]):
         if not (words := _main_words(turn.command) if is_run else [turn.label]):
             return
         label = cut(one_line(" ".join(words)).replace("`", "'"), LABEL_CHARS)
-        former = self.known.pop(label, None)
+        self.known.pop(label, None)
         looks = is_run and not _LOOKS.isdisjoint([words[0], "-".join(words[:2])])
         error = error_line(turn.output) if turn.failed else ""
-        if error or not looks:
-            runs = former.runs + 1 if former else 1
-            self.known[label] = Command(runs, error or _last_line(turn.output), turn.failed)
-
-    def failing(self) -> Iterator[str]:
-        """Yield commands that failed and did not succeed later, with the error, newest first."""
-        for label, each in reversed(self.known.items()):
-            if each.failed:
-                yield f"`{label}`" + (f": {each.outcome}" if each.outcome else "")
+        if turn.failed == self.of_failures and (error or not looks):
+            self.known[label] = Outcome(error or _last_line(turn.output))
 
     def lines(self) -> Iterator[Line]:
-        """Yield a line for each command that succeeded, newest first."""
-        for label, each in reversed(self.known.items()):
-            if not each.failed:
-                often = f"ran {each.runs}x; last: " if each.runs > 1 else ""
-                yield Line(f"`{label}` ({often}{each.outcome or 'ok'})")
+        """Yield a line for each command, newest first."""
+        for label, last in reversed(self.known.items()):
+            yield Line(f"`{label}` ({last.line or 'ok'})")
+
+
+class Failures(Commands):
+    """Commands that failed and did not succeed later, with the error."""
+
+    heading = "Commands that still fail"
+    of_failures = True
+
+    def lines(self) -> Iterator[Line]:
+        """Yield a line for each command, newest first."""
+        for label, last in reversed(self.known.items()):
+            yield Line(f"`{label}`" + (f": {last.line}" if last.line else ""))
 
 
 @attrs.define
@@ -114,8 +115,6 @@ class Status(Section[_State]):
     noun = "items"
     takes = ("request", "reply", "call")
     record = _State
-    commands: Commands = attrs.field(kw_only=True)
-    """The section that knows which commands failed and did not succeed later."""
 
     def take(self, turn: Words | Called) -> None:
         """Update the state from a turn."""
@@ -133,13 +132,12 @@ class Status(Section[_State]):
                 self.known["todos"] = _State("\n".join(filter(None, todos)))
 
     def lines(self) -> Iterator[Line]:
-        """Yield the last reply, calls without a result, open to-dos, and failed commands."""
+        """Yield the last reply, calls without a result, and open to-dos."""
         if reply := self.known.get("reply"):
             yield Line(reply.text, cut(one_line(reply.text), PARAGRAPH), 2, reply.ref)
         for name in ("waiting", "todos"):
             text = self.known[name].text if name in self.known else ""
             yield from (Line(line, rank=1) for line in text.split("\n") if line)
-        yield from (Line(f"Failed: {each}") for each in self.commands.failing())
 
 
 def _todo(item: Any) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from agentic._validate import must_be, must_count, whole
-from agentic.context.digest._commands import Commands, Status
+from agentic.context.digest._commands import Commands, Failures, Status
 from agentic.context.digest._files import Files, FilesRead
 from agentic.context.digest._fit import CHARS_PER_TOKEN, TITLE, fit
 from agentic.context.digest._index import Index
@@ -26,7 +26,7 @@ __all__ = ["Digest"]
 _Sections: TypeAlias = dict[str, Section[Any]]
 
 _TOOL = re.compile(r"[\w.-]{1,128}")
-_NOTES, _VERSION = "digest", 4
+_NOTES, _VERSION = "digest", 5
 """The key and the format version of the notes. Notes of another version are not read; the text of
 such a digest is quoted instead."""
 
@@ -36,16 +36,17 @@ def _sections() -> _Sections:
 
     To add a section, write a class with `take` and `lines` (see `Section`), and add a line here.
     """
-    files, commands = Files(), Commands()
+    files = Files()
     return {
         "requests": Requests(),
         "notices": Notices(),
         "former": FormerSummaries(),
-        "status": Status(commands=commands),
+        "status": Status(),
+        "failures": Failures(),
         "statements": Statements(),
         "files": files,
         "read": FilesRead(files=files),
-        "commands": commands,
+        "commands": Commands(),
     }
 
 

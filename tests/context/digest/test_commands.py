@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.context.digest._commands import Commands, error_line
+from agentic.context.digest._commands import Commands, Failures, error_line
 from agentic.context.digest._turns import Called
 
 Make = Callable[..., Called]
@@ -13,18 +13,11 @@ Make = Callable[..., Called]
 TRACEBACK = "Traceback (most recent call last):\n  File 'a.py'\nTypeError: no len()\n"
 
 
-def ran(called: Make, *runs: tuple[str, str]) -> Commands:
-    """Return the section after commands with their outputs."""
-    section = Commands()
+def ran(section: Commands, called: Make, *runs: tuple[str, str]) -> list[str]:
+    """Return the lines of a section after commands with their outputs."""
     for command, output in runs:
         section.take(called("bash", output, command=command))
-    return section
-
-
-def why(section: Commands) -> list[tuple[str, str]]:
-    """Return what failed, with the line that names the error."""
-    failing = [label for label, each in section.known.items() if each.failed]
-    return [(label, section.known[label].outcome) for label in failing]
+    return [line.text for line in section.lines()]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +33,8 @@ def why(section: Commands) -> list[tuple[str, str]]:
 )  # fmt: skip
 def test_failure_names_its_error(called: Make, command: str, output: str, error: str) -> None:
     """The line that says what went wrong, not the one that says that something did."""
-    assert why(ran(called, (command, output))) == [(command.partition(" |")[0], error)]
+    label = command.partition(" |")[0]
+    assert ran(Failures(), called, (command, output)) == [f"`{label}`: {error}"]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +48,7 @@ def test_failure_names_its_error(called: Make, command: str, output: str, error:
 )
 def test_success_is_no_failure(called: Make, command: str, output: str) -> None:
     """Words of errors are no errors where the exit code says so, or where a file may be shown."""
-    assert why(ran(called, (command, output))) == []
+    assert ran(Failures(), called, (command, output)) == []
 
 
 def test_tool_error_is_a_failure(called: Make) -> None:
@@ -74,13 +68,14 @@ def test_tool_error_is_a_failure(called: Make) -> None:
 )
 def test_later_success_clears_a_failure(called: Make, again: str, cleared: bool) -> None:
     """The same words count, whatever is before and behind them; others do not."""
-    section = ran(called, ("make test", "error: 3 failed\nexit code: 2"), (again, "exit code: 0"))
-    assert why(section) == [] if cleared else [("make test", "error: 3 failed")]
+    runs = ("make test", "error: 3 failed\nexit code: 2"), (again, "exit code: 0")
+    assert ran(Failures(), called, *runs) == ["`make test`: error: 3 failed"] * (not cleared)
 
 
 def test_each_command_has_a_line(called: Make) -> None:
     """The newest first; what only looks, and what still fails, is left out."""
-    section = ran(
+    assert ran(
+        Commands(),
         called,
         ("pytest tests/a", "3 passed"),
         ("cd src; pytest tests/a | tail", "4 passed"),
@@ -89,13 +84,11 @@ def test_each_command_has_a_line(called: Make) -> None:
         ("npm run check", "error: no\nexit code: 1"),
         ("git commit -m x", "<returncode>0</returncode>\n<output>\n1 file changed\n</output>"),
         ("./run", "<returncode>0</returncode>\n<output>\n</output>"),
-    )
-    ranked = sorted(section.lines(), key=lambda line: -line.rank)
-    assert [line.text for line in ranked] == [
+    ) == [
         "`./run` (ok)",
         "`git commit -m x` (1 file changed)",
         "`pytest tests/b` (9 passed)",
-        "`pytest tests/a` (ran 2x; last: 4 passed)",
+        "`pytest tests/a` (4 passed)",
     ]
 
 
@@ -105,20 +98,17 @@ RUNS = st.tuples(
 )
 
 
-@given(st.lists(RUNS), st.data())
+@pytest.mark.parametrize("kind", [Commands, Failures])
+@given(runs=st.lists(RUNS), data=st.data())
 def test_restored_section_goes_on(
-    called: Make, runs: list[tuple[str, str]], data: st.DataObject
+    called: Make, kind: type[Commands], runs: list[tuple[str, str]], data: st.DataObject
 ) -> None:
     """Two generations say what one would have said."""
     cut = data.draw(st.integers(0, len(runs)))
-    newer = Commands()
-    newer.restore(json.loads(json.dumps(ran(called, *runs[:cut]).to_plain(10_000))))
-    for command, output in runs[cut:]:
-        newer.take(called("bash", output, command=command))
-    assert why(newer) == why(ran(called, *runs))
-    assert [line.text for line in newer.lines()] == [
-        line.text for line in ran(called, *runs).lines()
-    ]
+    older, newer = kind(), kind()
+    ran(older, called, *runs[:cut])
+    newer.restore(json.loads(json.dumps(older.to_plain(10_000))))
+    assert ran(newer, called, *runs[cut:]) == ran(kind(), called, *runs)
 
 
 @given(st.dictionaries(st.text(), st.none() | st.dictionaries(st.sampled_from(["label", "runs"]), st.text() | st.integers())) | st.text())  # fmt: skip  # noqa: E501
@@ -131,7 +121,8 @@ def test_damaged_data_is_passed_over(plain: object) -> None:
 
 def test_what_is_handed_on_is_small(called: Make) -> None:
     """A script of a megabyte that is an argument does not go on to the next generation."""
-    section = ran(called, ("python -c '" + "x = 1\n" * 200_000 + "'", "error: no\nexit code: 1"))
+    section = Failures()
+    ran(section, called, ("python -c '" + "x = 1\n" * 200_000 + "'", "error: no\nexit code: 1"))
     assert len(json.dumps(section.to_plain(10_000))) < 1000
 
 
@@ -155,9 +146,9 @@ def test_real_sessions(
     recorded: Callable[[str], list[Called]], name: str, failing: list[str], cleared: list[str]
 ) -> None:
     """Checked by reading what failed to the end, and what worked later."""
-    section = Commands()
+    section = Failures()
     for turn in recorded(name):
         section.take(turn)
-    text = "\n".join(f"{label}: {line}" for label, line in why(section))
+    text = "\n".join(line.text for line in section.lines())
     assert [each for each in failing if each not in text] == []
     assert [each for each in cleared if each in text] == []

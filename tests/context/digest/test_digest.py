@@ -147,7 +147,7 @@ def test_quoted_text_is_only_text(text: str) -> None:
 
 
 def test_the_status_begins_with_the_last_words() -> None:
-    """Then what has no result, what is to be done, and what still fails."""
+    """Then what has no result, and what is to be done; what still fails comes next."""
     todos = [{"content": "mend", "status": "completed"}, {"content": "test", "status": "pending"}]
     got = digest(
         *ran("todo_write", "ok", todos=todos),
@@ -163,8 +163,8 @@ def test_the_status_begins_with_the_last_words() -> None:
         "- Good! Now I run the tests.",
         "- Called, no result yet: make test",
         "- To do: test",
-        "- Failed: `make`: TypeError: no len()",
     ]
+    assert section(got, "Commands that still fail") == ["- `make`: TypeError: no len()"]
 
 
 def test_refusals_stand_beside_decisions() -> None:
@@ -292,10 +292,8 @@ def test_an_action_in_a_reply_is_a_call(first: str, second: str) -> None:
     )
 
     assert section(got, "What the user asked") == ["- Mend the build."]
-    assert section(got, "Where things stand") == [
-        "- I test.",
-        "- Failed: `make test`: Error: no rule",
-    ]
+    assert section(got, "Where things stand") == ["- I test."]
+    assert section(got, "Commands that still fail") == ["- `make test`: Error: no rule"]
 
 
 def test_a_reply_full_of_tags_is_read_in_linear_time() -> None:

@@ -42,7 +42,7 @@ CONVERSATIONS = st.lists(MESSAGES, max_size=12)
 HEADINGS = {
     "What the user asked", "Said by the application, or pinned", "Former summary",
     "Where things stand", "Decided and found", "Files changed", "Files read", "Commands",
-    "Last seen, newest first",
+    "Commands that still fail", "Last seen, newest first",
 }  # fmt: skip
 
 unhurried = settings(deadline=None)
@@ -145,7 +145,7 @@ def test_two_generations_say_what_one_says(messages: list[Message], data: st.Dat
 def test_damaged_notes_are_passed_over(plain: object) -> None:
     """A store may hold anything under our name."""
     found = plain if isinstance(plain, dict) else {"index": plain}
-    notes = {"digest": {**found, "v": 4}}
+    notes = {"digest": {**found, "v": 5}}
     former = ContextSummary("Gone.", 1, notes=notes).to_message()
 
     assert "- Go on." in digest([former, Message("user", "Go on.")])
