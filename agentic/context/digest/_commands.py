@@ -8,14 +8,12 @@ import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-import attrs
-
 from agentic.context.digest._section import STORED_CHARS, Line, Section
 from agentic.context.digest._shell import split_command
 from agentic.context.digest._text import LINE, PARAGRAPH, cut, one_line
 from agentic.context.digest._turns import ENDS, TRACEBACK, Called, Words, exit_code
 
-__all__ = ["Commands", "Failures", "Outcome", "Status", "error_line"]
+__all__ = ["Commands", "Failures", "Status", "error_line"]
 
 LABEL_CHARS = 80
 """The length of a command's label, one line of a terminal. Commands with the same label are the
@@ -45,21 +43,12 @@ _TEXTS = ("content", "text", "title", "task", "step", "description")
 _CLOSED = {"completed", "complete", "done", "closed", "cancelled", "canceled", "skipped"}
 
 
-@attrs.define
-class Outcome:
-    """How the last run of a command ended."""
-
-    line: str
-    """The line that names the error, or otherwise the last line that was printed."""
-
-
-class Commands(Section[Outcome]):
-    """Commands whose last run succeeded."""
+class Commands(Section):
+    """Commands whose last run succeeded, each with the last line that it printed."""
 
     heading = "Commands"
     noun = "commands"
     takes = ("call",)
-    record = Outcome
     of_failures: ClassVar[bool] = False
     """Whether it lists the commands whose last run failed."""
 
@@ -76,68 +65,58 @@ class Commands(Section[Outcome]):
         looks = is_run and not _LOOKS.isdisjoint([words[0], "-".join(words[:2])])
         error = error_line(turn.output) if turn.failed else ""
         if turn.failed == self.of_failures and (error or not looks):
-            self.known[label] = Outcome(error or _last_line(turn.output))
+            self.known[label] = error or _last_line(turn.output)
 
     def lines(self) -> Iterator[Line]:
         """Yield a line for each command, newest first."""
         for label, last in reversed(self.known.items()):
-            yield Line(f"`{label}` ({last.line or 'ok'})")
+            yield Line(f"`{label}` ({last or 'ok'})")
 
 
 class Failures(Commands):
-    """Commands that failed and did not succeed later, with the error."""
+    """Commands that failed and did not succeed later, with the line that names the error."""
 
     heading = "Commands that still fail"
     of_failures = True
 
     def lines(self) -> Iterator[Line]:
         """Yield a line for each command, newest first."""
-        for label, last in reversed(self.known.items()):
-            yield Line(f"`{label}`" + (f": {last.line}" if last.line else ""))
+        for label, error in reversed(self.known.items()):
+            yield Line(f"`{label}`" + (f": {error}" if error else ""))
 
 
-@attrs.define
-class _State:
-    text: str
-    """The last reply, or waiting calls or to-dos, one per line."""
-    ref: str = ""
-    """The reference of the reply's message."""
-
-
-@attrs.define
-class Status(Section[_State]):
+class Status(Section):
     """The last reply, the calls that wait for a result, and the open to-dos.
 
-    The keys of `known` are `reply`, `waiting` and `todos`.
+    `known` holds them under the names `reply`, `waiting` and `todos`, and the reference of the
+    reply under `ref`.
     """
 
     heading = "Where things stand"
     noun = "items"
     takes = ("request", "reply", "call")
-    record = _State
 
     def take(self, turn: Words | Called) -> None:
         """Update the state from a turn."""
         if isinstance(turn, Words):
             self.known.pop("waiting", None)
             if turn.kind == "reply":
-                self.known["reply"] = _State(cut(turn.text.strip(), STORED_CHARS), turn.ref)
+                self.known |= {"reply": cut(turn.text.strip(), STORED_CHARS), "ref": turn.ref}
             return
         if turn.output is None:
-            waiting = self.known.setdefault("waiting", _State(""))
-            waiting.text += f"Called, no result yet: {turn.label}\n"
+            waiting = self.known.get("waiting", "")
+            self.known["waiting"] = f"{waiting}Called, no result yet: {turn.label}\n"
         for value in turn.arguments.values():
             todos = [_todo(item) for item in value] if isinstance(value, list) else []
             if todos and None not in todos:
-                self.known["todos"] = _State("\n".join(filter(None, todos)))
+                self.known["todos"] = "\n".join(filter(None, todos))
 
     def lines(self) -> Iterator[Line]:
         """Yield the last reply, calls without a result, and open to-dos."""
         if reply := self.known.get("reply"):
-            yield Line(reply.text, cut(one_line(reply.text), PARAGRAPH), 2, reply.ref)
+            yield Line(reply, cut(one_line(reply), PARAGRAPH), 1, self.known.get("ref"))
         for name in ("waiting", "todos"):
-            text = self.known[name].text if name in self.known else ""
-            yield from (Line(line, rank=1) for line in text.split("\n") if line)
+            yield from (Line(line) for line in self.known.get(name, "").split("\n") if line)
 
 
 def _todo(item: Any) -> str | None:

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import attrs
 
@@ -23,7 +23,7 @@ from agentic.tokens import CharCounter, Counter
 
 __all__ = ["Digest"]
 
-_Sections: TypeAlias = dict[str, Section[Any]]
+_Sections: TypeAlias = dict[str, Section]
 
 _TOOL = re.compile(r"[\w.-]{1,128}")
 _NOTES, _VERSION = "digest", 5

@@ -16,7 +16,7 @@ from agentic.context.digest._section import Line, Section
 from agentic.context.digest._shell import Effect, What, effects, is_path, patch_effects
 from agentic.context.digest._turns import Called
 
-__all__ = ["File", "Files", "FilesRead"]
+__all__ = ["Files", "FilesRead"]
 
 MAX_NAMES = 10
 """The most files of a folder in one line. If there is no room for a line, all of it is left out, so
@@ -29,32 +29,16 @@ _OF_TOOLS: Mapping[str | None, What] = {
 }  # fmt: skip
 
 
-@attrs.define
-class File:
-    """What happened to a file; nothing if it was only read."""
+class Files(Section):
+    """Every file that was changed or read, by the path under which it first appeared.
 
-    state: str = ""
-    """`new`, `deleted`, or empty for a file that existed before and still does."""
-    edits: int = 0
-    """How often it was changed, without its creation."""
-
-    @property
-    def story(self) -> str:
-        """What happened to it, in parentheses; empty if it was only read."""
-        edited = f"edited {self.edits}x" if self.edits > 1 else "edited" * self.edits
-        told = ", ".join(filter(None, [self.state, edited]))
-        return f" ({told})" if told else ""
-
-
-@attrs.define
-class Files(Section[File]):
-    """Every file that was changed or read, by the path under which it first appeared."""
+    Its note is `new`, `edited` or `deleted`, or empty if the file was only read or was put back.
+    """
 
     heading = "Files changed"
     noun = "folders"
     takes = ("call",)
     is_complete = True
-    record = File
 
     def take(self, turn: Called) -> None:
         """Add the effects of a call that has a result; nothing else changes files."""
@@ -69,10 +53,10 @@ class Files(Section[File]):
     def by_folder(self, *, was_changed: bool) -> Iterator[Line]:
         """Yield lines with the files of a folder, newest first."""
         folders = defaultdict(list)
-        for path, file in reversed(self.known.items()):
-            if bool(file.story) == was_changed:
+        for path, state in reversed(self.known.items()):
+            if bool(state) == was_changed:
                 folder, name = posixpath.split(path)
-                folders[folder].append(name + file.story)
+                folders[folder].append(f"{name} ({state})" if state else name)
         for folder, names in folders.items():
             prefix = f"{folder.rstrip('/')}/: " if folder else ""
             for at in range(0, len(names), MAX_NAMES):
@@ -84,16 +68,15 @@ class Files(Section[File]):
                 self._undo(each, what)
             return
         is_new = what == "written" and path not in self.known
-        file = self.known[path] = self.known.pop(path, File())
+        state = self.known.get(path, "")
         if what != "read":
-            file.edits += not is_new
-            file.state = "new" if is_new else file.state.replace("deleted", "")
+            state = "new" if is_new or state == "new" else "edited"
+        self.add(path, state)
 
     def _undo(self, path: str, what: What) -> None:
         """Delete a file, or restore it as `git` does, which does not affect new files."""
-        file = self.known.get(path, File())
-        if file.state != "new":
-            self.known[path] = File("deleted" if what == "deleted" else "")
+        if self.known.get(path) != "new":
+            self.known[path] = "deleted" if what == "deleted" else ""
         elif what == "deleted":
             del self.known[path]
 
@@ -139,13 +122,12 @@ def _effects_of(turn: Called) -> Iterator[Effect]:
 
 
 @attrs.define
-class FilesRead(Section[File]):
+class FilesRead(Section):
     """The files that were read but not changed."""
 
     heading = "Files read"
     noun = "folders"
     takes = ()
-    record = File
     files: Files = attrs.field(kw_only=True)
 
     def lines(self) -> Iterator[Line]:

@@ -8,7 +8,6 @@ Room is measured in characters; how many characters make up the allowed tokens i
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import attrs
 
@@ -37,7 +36,7 @@ _TWICE = 2
 class _Draft:
     """A section while its lines are selected."""
 
-    section: Section[Any]
+    section: Section
     recall: str
     items: Mapping[int, tuple[str, str, str | None]] = attrs.field(init=False)
     """The short and the full form of each line as a list item, and its reference, by rank."""
@@ -93,7 +92,7 @@ class _Draft:
 
 
 def fit(
-    sections: Iterable[Section[Any]],
+    sections: Iterable[Section],
     index: Index,
     max_tokens: int,
     count: Callable[[str], int],

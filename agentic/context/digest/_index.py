@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-from agentic.context.digest._section import Line, Quote, Section
+from agentic.context.digest._section import Line, Section
 from agentic.context.digest._text import LINE, cut, tidy
 from agentic.context.digest._turns import Called, Words
 
@@ -33,7 +33,7 @@ _NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9_]|[^\W0-9_][0-9]|[0-9]{
 
 
 @attrs.define
-class Index(Section[Quote]):
+class Index(Section):
     """The lines of a conversation, from which `choose` selects the best."""
 
     heading = "Last seen, newest first"
@@ -78,7 +78,7 @@ class Index(Section[Quote]):
                 room -= size
                 chosen.append(at)
         lines = list(dict.fromkeys(self._seen[at][0] for at in sorted(chosen)))
-        self.known = {line: Quote() for line in reversed(lines)}
+        self.known = dict.fromkeys(reversed(lines), "")
         return lines
 
     def _read(self, texts: list[tuple[str, int]], left: int) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from agentic.context.digest._section import Line, Quote, Section
+from agentic.context.digest._section import Line, Section
 from agentic.context.digest._text import PARAGRAPH, cut, one_line
 from agentic.context.digest._turns import Words
 
@@ -13,19 +13,18 @@ _OPENING = 52
 texts it is a paragraph."""
 
 
-class _Quotes(Section[Quote]):
+class _Quotes(Section):
     def take(self, turn: Words) -> None:
-        """Add a text; if it occurred before, it moves to the end."""
+        """Add a text and the reference of its message."""
         if text := turn.text.strip():
-            self.known.pop(text, None)
-            self.known[text] = Quote(turn.ref)
+            self.add(text, turn.ref)
 
     def lines(self) -> Iterator[Line]:
         """Yield the texts, oldest first. The newest ranks highest, followed by the first."""
         newest = len(self.known) - 1
-        for at, (text, quote) in enumerate(self.known.items()):
+        for at, (text, ref) in enumerate(self.known.items()):
             least = _OPENING if self.is_complete and 0 < at < newest else PARAGRAPH
-            yield Line(text, cut(one_line(text), least), 2 * at or 2 * newest - 1, quote.ref)
+            yield Line(text, cut(one_line(text), least), 2 * at or 2 * newest - 1, ref)
 
 
 class Requests(_Quotes):

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar
 
 import attrs
 
 from agentic.context.digest._text import PARAGRAPH, cut
 from agentic.context.digest._turns import Kind
 
-__all__ = ["STORED_CHARS", "Line", "Quote", "Section"]
+__all__ = ["STORED_CHARS", "Line", "Section"]
 
 STORED_CHARS = 4000
 """The largest length of a text in the notes: a page, which is more than any section shows."""
@@ -32,31 +32,19 @@ class Line:
 
 
 @attrs.define
-class Quote:
-    """What is known of a quoted text besides the text itself."""
+class Section:
+    """Reads a conversation into texts, each with a note.
 
-    ref: str = ""
-    """The reference of its message, if it is the text of one."""
-
-
-R = TypeVar("R", bound=attrs.AttrsInstance)
-
-
-@attrs.define
-class Section(Generic[R]):
-    """Reads a conversation into records.
-
-    To continue from a former digest, restore its records and then read the new turns.
+    To continue from a former digest, restore its texts and then read the new turns.
     """
 
-    known: dict[str, R] = attrs.field(factory=dict)
-    """A record of strings, numbers and booleans for each known text; the newest is last."""
+    known: dict[str, str] = attrs.field(factory=dict)
+    """Each known text with what else is known of it, which may be nothing; the newest is last."""
     heading: ClassVar[str]
     noun: ClassVar[str]
     """What its lines are called, in the plural."""
     takes: ClassVar[tuple[Kind, ...]]
     """The kinds of turns that it reads."""
-    record: ClassVar[type[Any]] = Quote
     is_complete: ClassVar[bool] = False
     """Whether a successor needs every line, at least in short form."""
 
@@ -68,24 +56,28 @@ class Section(Generic[R]):
         """Yield the lines of the section in reading order."""
         raise NotImplementedError
 
-    def to_plain(self, max_chars: int) -> list[list[Any]]:
-        """Return the records for the next digest as plain JSON: the first, and the newest ones.
+    def add(self, text: str, note: str = "") -> None:
+        """Add a text; if it is known already, it moves to the end."""
+        self.known.pop(text, None)
+        self.known[text] = note
+
+    def to_plain(self, max_chars: int) -> list[list[str]]:
+        """Return the texts for the next digest as plain JSON: the first, and the newest ones.
 
         Of the texts between these two a paragraph is kept, and as many as `max_chars` allows.
         """
         ends = {0, len(self.known) - 1}
         entries = [
-            [cut(text, STORED_CHARS if at in ends else PARAGRAPH), *attrs.astuple(record)]
-            for at, (text, record) in enumerate(self.known.items())
+            [cut(text, STORED_CHARS if at in ends else PARAGRAPH), note]
+            for at, (text, note) in enumerate(self.known.items())
         ]
-        sizes = accumulate(len(text) for text, *_ in reversed(entries))
+        sizes = accumulate(len(text) for text, _ in reversed(entries))
         kept = sum(size <= max_chars for size in sizes)
         return entries[:1] + entries[1:][-max(kept, 1) :]
 
     def restore(self, plain: object) -> None:
-        """Restore the records that `to_plain` returned; damaged ones are skipped."""
-        types = [str, *(field.type for field in attrs.fields(self.record))]
+        """Restore what `to_plain` returned; damaged entries are skipped."""
         for entry in plain if isinstance(plain, list) else ():
-            is_whole = isinstance(entry, list) and len(entry) == len(types)
-            if is_whole and all(map(isinstance, entry, types)):
-                self.known[entry[0]] = self.record(*entry[1:])
+            match entry:
+                case [str(text), str(note)]:
+                    self.known[text] = note

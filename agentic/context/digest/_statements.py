@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from agentic.context.digest._harness import refusal
-from agentic.context.digest._section import Line, Quote, Section
+from agentic.context.digest._section import Line, Section
 from agentic.context.digest._text import PARAGRAPH, one_line, sentences
 from agentic.context.digest._turns import Called, Words
 
@@ -43,7 +43,7 @@ _WHOLE = re.compile(r"(?![a-z]).*[.!。！][\"'`)]?")  # noqa: RUF001
 """A complete sentence that is not a question, rather than a fragment of one."""
 
 
-class Statements(Section[Quote]):
+class Statements(Section):
     """Sentences with a cue, each listed once, and refusals."""
 
     heading = "Decided and found"
@@ -54,11 +54,10 @@ class Statements(Section[Quote]):
         """Add the statements of a reply, or the user's refusal of a call."""
         if isinstance(turn, Words):
             for text in statements(turn.text):
-                self.known.pop(text, None)
-                self.known[text] = Quote()
+                self.add(text)
         elif (reason := refusal(turn.output or "")) is not None:
             why = f': "{one_line(reason)}"' if reason else ""
-            self.known[f"{_REFUSED} {turn.label}{why}."] = Quote()
+            self.add(f"{_REFUSED} {turn.label}{why}.")
 
     def lines(self) -> Iterator[Line]:
         """Yield the statements, oldest first. Refusals rank highest, then newer statements."""

@@ -36,8 +36,8 @@ def shell(called: Make, *commands: str, output: str = "") -> list[str]:
     ("commands", "expected"),
     [
         (["cat a.py", "echo > a.py"], ["a.py (edited)"]),
-        (["sed -i s/a/b/ a.py"] * 3, ["a.py (edited 3x)"]),
-        (["echo > a.py", "echo >> a.py"], ["a.py (new, edited)"]),
+        (["sed -i s/a/b/ a.py"] * 3, ["a.py (edited)"]),
+        (["echo > a.py", "echo >> a.py"], ["a.py (new)"]),
         (["echo > a.py", "rm a.py"], []),
         (["echo > t1.py", "echo > t2.py", "rm t*.py"], []),
         (["sed -i s/a/b/ src/a.py", "rm -rf src"], ["src/: a.py (deleted)"]),
@@ -77,7 +77,7 @@ def test_tools_change_files(called: Make) -> None:
             called("write", path="src/b.py", content="x"),
             called("apply_patch", input=patch),
         ]
-    ) == ["old.py (deleted)", "src/: c.py (new), b.py (edited), a.py (new, edited)"]
+    ) == ["old.py (deleted)", "src/: c.py (new), b.py (edited), a.py (new)"]
 
 
 def test_absolute_and_relative_paths_are_one(called: Make) -> None:
@@ -87,7 +87,7 @@ def test_absolute_and_relative_paths_are_one(called: Make) -> None:
         called("bash", command="sed -i s/a/b/ src/a.py"),
         called("edit", path="/repo/b.py", old="x"),
     ]
-    assert lines(turns) == ["/repo/: b.py (edited)", "/repo/src/: a.py (edited 2x)"]
+    assert lines(turns) == ["/repo/: b.py (edited)", "/repo/src/: a.py (edited)"]
 
 
 def test_script_of_a_shell_is_one_word(called: Make) -> None:
@@ -190,7 +190,7 @@ def test_damaged_data_is_passed_over(called: Make, plain: object) -> None:
     [
         (
             "pi_large-session",
-            ["dark.json (edited 23x)", "main.ts (edited)", "test-theme-colors.ts (new, edited 3x)"],
+            ["dark.json (edited)", "main.ts (edited)", "test-theme-colors.ts (new)"],
             ["nord.json", "test.json", "package.json"],
         ),
         (
