@@ -18,6 +18,7 @@ COST = "a bound on what is kept or read, which a result does not show"
 MADE_UP = "the numbering of calls without ids, which requests show only in part"
 BARE = "a record or a step of a replay that takes a minute from outside"
 PRIVATE = {
+    "agentic._clock": "the time of a message, which a model of the store must know",
     "agentic._lazy": "the import machinery of the house",
     "agentic._protocols": "protocols of several rooms are compared with their public copies",
     "agentic._tool_definition": "protocols of several rooms are compared with their public copies",
@@ -50,7 +51,11 @@ PRIVATE = {
     "agentic.history.sqlite._rows": COST,
     "agentic.limits._catalog": DATA,
     "agentic.limits._lookup": "any set of names, not those of the catalog",
+    "agentic.loop._calls": FAULTS,
+    "agentic.loop._conversation": FAULTS,
+    "agentic.loop._limits": FAULTS,
     "agentic.loop._truncation": "any number of results of any size, without a run for each",
+    "agentic.loop._turn_results": FAULTS,
     "agentic.messages._decoding": "what an adapter asks of messages is asked of all five at once",
     "agentic.providers._failure": "errors of no SDK in particular",
     "agentic.providers.bedrock._blocking": "a thread, and what cancels it",
@@ -68,6 +73,7 @@ PRIVATE = {
     "agentic.replay._records": BARE,
     "agentic.replay._report": BARE,
     "agentic.replay._validity": BARE,
+    "agentic.replay._steps": BARE,
     "agentic.session._grep": "a search that is stopped in the middle",
     "agentic.session._search": "places that a tool's answer names in words only",
     "agentic.testing._adapter._views": "one part of a suite that takes as long as all its parts",
