@@ -11,6 +11,8 @@ from agentic import _lazy
 from agentic._protocols import Rewriter, Store
 from agentic.history._protocols import Archive, Sessions
 from agentic.history._protocols import KeyedStore as KeyedStore
+from agentic.history._protocols import Lease as Lease
+from agentic.history._protocols import LeasedSessions as LeasedSessions
 from agentic.history._protocols import OutputStore as OutputStore
 from agentic.history._protocols import Redactor as Redactor
 from agentic.history._protocols import Revisioned as Revisioned

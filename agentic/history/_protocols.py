@@ -18,6 +18,8 @@ from agentic.messages import Message
 __all__ = [
     "Archive",
     "KeyedStore",
+    "Lease",
+    "LeasedSessions",
     "OutputStore",
     "Redactor",
     "Revisioned",
@@ -220,4 +222,58 @@ class Sessions(Protocol):
         The export may come from another kind of store. Raises `HistoryConflict` if there already is
         such a session, and `HistoryCorrupt` for a bad line.
         """
+        ...
+
+
+@attrs.frozen
+class Lease:
+    """The right to write a session until it expires, or until its owner takes another lease."""
+
+    session_id: str
+    owner: str
+    """The worker that took it."""
+    epoch: int
+    """Every lease of a place has a greater one than all before it."""
+    expires_at: datetime
+    """By the clock of the database. Time zone aware, in UTC."""
+
+    def describe_loss(self) -> str:
+        """Return what to say of a session whose lease is no longer in force."""
+        return (
+            f"is no longer leased by {self.owner!r} with epoch {self.epoch}, because the lease "
+            "has expired or was taken over: stop this run, or acquire a lease and load again"
+        )
+
+
+@runtime_checkable
+class LeasedSessions(Sessions, Protocol):
+    """A place whose sessions can be leased, so that a worker that is late cannot write any more.
+
+    A worker takes a lease, renews it while it works, and opens the session with it. Every write
+    checks in its own transaction that the lease is in force, and raises `HistoryConflict` if not.
+    Whoever writes without a lease is refused meanwhile.
+    """
+
+    def open(self, session_id: str, /, *, lease: Lease | None = None) -> Archive:
+        """Return the store of a session. With a lease, it writes only while that is in force."""
+        ...
+
+    async def acquire(self, session_id: str, owner: str, seconds: float, /) -> Lease:
+        """Take a lease for that long, on a session that need not exist.
+
+        If the owner has one already, it is replaced: give each worker an id of its own. Raises
+        `HistoryConflict` if another owner's lease is in force, or if somebody writes the session
+        without one.
+        """
+        ...
+
+    async def renew(self, lease: Lease, seconds: float, /) -> Lease:
+        """Return the lease, extended to that long from now. The store need not know.
+
+        Raises `HistoryConflict` if it has expired or was taken over: then it stays lost.
+        """
+        ...
+
+    async def release(self, lease: Lease, /) -> None:
+        """Give the lease up. Does nothing if it is lost."""
         ...

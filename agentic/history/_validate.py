@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from agentic.messages import Message
 __all__ = [
     "absolute",
     "check_key",
+    "check_lease",
+    "check_lease_terms",
     "check_message",
     "check_messages",
     "check_session_id",
@@ -69,6 +72,32 @@ def check_key(given: object) -> str | None:
         allowed = f"a str of 1 to {_KEY_CHARACTERS} characters"
         raise ConfigError("key", given, allowed, "shorten it, for instance to a hash of it")
     return given
+
+
+def check_lease(lease: object, session_id: str) -> None:
+    """Raise if this is a lease of another session, or none at all.
+
+    Raises:
+        ConfigError: it is.
+    """
+    if lease is not None and getattr(lease, "session_id", None) != session_id:
+        allowed = f"a Lease of session {session_id!r}"
+        raise ConfigError("lease", lease, allowed, "acquire one for this session")
+
+
+def check_lease_terms(owner: object, seconds: object) -> None:
+    """Raise if nobody, or for no time, is a lease to be taken.
+
+    >>> check_lease_terms("worker-1", 30)
+
+    Raises:
+        ConfigError: the owner is not a str of 1 to 200 characters, or the seconds are not > 0.
+    """
+    if not isinstance(owner, str) or not 0 < len(owner) <= _KEY_CHARACTERS or "\0" in owner:
+        allowed = f"a str of 1 to {_KEY_CHARACTERS} characters without NUL"
+        raise ConfigError("owner", owner, allowed, "pass the id of the worker")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < inf:
+        raise ConfigError("seconds", seconds, "a number > 0", "try 30")
 
 
 def check_message(given: object) -> Message:

@@ -55,6 +55,14 @@ MIGRATIONS = [
     ALTER TABLE agentic.entries ADD COLUMN key bigint;
     CREATE INDEX entries_key ON agentic.entries (session, key) WHERE key IS NOT NULL;
     """,
+    """
+    CREATE TABLE agentic.leases (
+        session text COLLATE "C" PRIMARY KEY,
+        owner text NOT NULL,
+        epoch bigint GENERATED ALWAYS AS IDENTITY,
+        expires_at timestamptz NOT NULL
+    );
+    """,
 ]
 """The migrations from one version of the schema to the next; never edited, only added to. The
 version, the one row of `agentic.version`, is the number of those that were applied. Texts are
@@ -68,6 +76,11 @@ _END_SECONDS = 10.0
 """How long the server may take to terminate one of its processes."""
 _POLL_SECONDS = 0.02
 _TABLES = ("entries", "outputs", "sessions")
+_HAS_VERSION = """
+    SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE nspname = 'agentic' AND relname = 'version'
+"""
+"""Not `to_regclass`, which answers from a cache that may be older than the wait for a lock."""
 _OWNED = """
     SELECT bool_and(pg_has_role(relowner, 'USAGE')) FROM pg_class
     WHERE relnamespace = 'agentic'::regnamespace AND relname = ANY(%s)
@@ -88,6 +101,8 @@ class Link:
     name: str
     """The name for the session or database in error messages."""
     fsync: bool
+    pooled: bool = False
+    """Whether each transaction may be on another connection of the server."""
     _connection: Connection | None = attrs.field(default=None, init=False)
     _ready: bool = attrs.field(default=False, init=False)
     """Whether the tables are known to exist."""
@@ -134,7 +149,7 @@ class Link:
     async def _connect(self) -> Connection:
         if self._connection is None or self._connection.closed:
             await self.aclose()
-            self._connection = await connect(self.dsn, fsync=self.fsync)
+            self._connection = await connect(self.dsn, fsync=self.fsync, pooled=self.pooled)
         return self._connection
 
 
@@ -182,23 +197,18 @@ async def _make_tables(connection: Connection) -> None:
     Raises:
         psycopg.Error: a privilege is missing.
     """
-    # taken before the transaction, which would otherwise see the tables as they were before the
-    # wait
-    await connection.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
-    try:
-        # Without a limit, because an index of a large table takes long to build.
-        async with without_limit(connection), connection.transaction():
-            await _migrate(connection, await _find_version(connection))
-    finally:
-        if not connection.closed:
-            await connection.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATION_LOCK])
+    # Without a limit, because an index of a large table takes long to build.
+    async with without_limit(connection), connection.transaction():
+        # Whoever waits sees the tables as they are afterwards: the isolation is READ COMMITTED.
+        await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_MIGRATION_LOCK])
+        await _migrate(connection, await _find_version(connection))
 
 
 async def _migrate(connection: Connection, version: int) -> None:
     if version >= len(MIGRATIONS):
         return
     # IF NOT EXISTS would require the privilege to create a schema even if it exists
-    if not await _ask(connection, "SELECT to_regnamespace('agentic') IS NOT NULL"):
+    if not await _ask(connection, "SELECT 1 FROM pg_namespace WHERE nspname = 'agentic'"):
         await connection.execute("CREATE SCHEMA agentic")
     for migration in MIGRATIONS[version:]:
         await connection.execute(migration.encode())
@@ -208,7 +218,7 @@ async def _migrate(connection: Connection, version: int) -> None:
 
 async def _find_version(connection: Connection) -> int:
     """Return the version of the schema; 0 if there is no schema."""
-    if not await _ask(connection, "SELECT to_regclass('agentic.version') IS NOT NULL"):
+    if not await _ask(connection, _HAS_VERSION):
         return 0
     return await _ask(connection, "SELECT max(version) FROM agentic.version") or 0
 
@@ -218,15 +228,17 @@ async def _ask(connection: Connection, question: str) -> int:
     return row[0] if row else 0
 
 
-async def lock_session(connection: Connection, session_id: str, name: str) -> None:
-    """Take the session's lock with this connection.
+async def lock_session(
+    connection: Connection, session_id: str, name: str, *, until_commit: bool = False
+) -> None:
+    """Take the session's lock with this connection, or with its present transaction only.
 
     Raises:
         HistoryConflict: another connection holds it.
         psycopg.Error: the connection is lost.
     """
     key, deadline = _make_key(session_id), time.monotonic() + _GRACE_SECONDS
-    while not await _try(connection, key):
+    while not await _try(connection, key, "_xact" if until_commit else ""):
         if time.monotonic() > deadline:
             raise HistoryConflict(name)
         await asyncio.sleep(_POLL_SECONDS)
@@ -260,8 +272,9 @@ def _make_key(session_id: str) -> int:
     return int.from_bytes(digest, signed=True)
 
 
-async def _try(connection: Connection, key: int) -> bool:
-    row = await (await connection.execute("SELECT pg_try_advisory_lock(%s)", [key])).fetchone()
+async def _try(connection: Connection, key: int, scope: str) -> bool:
+    ask = f"SELECT pg_try_advisory{scope}_lock(%s)".encode()
+    row = await (await connection.execute(ask, [key])).fetchone()
     return row is not None and row[0] is True
 
 

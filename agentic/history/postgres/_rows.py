@@ -14,6 +14,7 @@ from psycopg.rows import TupleRow
 
 from agentic.history._keys import hash_key
 from agentic.history._rows import Query, Question, SessionRows, State
+from agentic.history.postgres._leases import HELD, Fence
 from agentic.history.postgres._server import Connection
 
 __all__ = ["PostgresRows"]
@@ -26,6 +27,12 @@ _APPEND = """
         (session, seq, view, standing, messages, summarized, kind, text, writer, key)
     VALUES (%s, %s, %s, %s, %s, %s, %s, %b, %s, %s)
 """
+_APPEND_FENCED = f"""
+    WITH held AS ({HELD})
+    INSERT INTO agentic.entries
+        (session, seq, view, standing, messages, summarized, kind, text, writer, key)
+    SELECT %s, %s, %s, %s, %s, %s, %s, %b, %s, %s::bigint FROM held
+"""  # noqa: S608  constants
 _PUT = """
     INSERT INTO agentic.outputs VALUES (%s, %s, %b)
     ON CONFLICT (session, ref) DO UPDATE SET content = excluded.content
@@ -38,6 +45,8 @@ class PostgresRows(SessionRows):
     """What the database holds of a session. Entries are only added, and never change."""
 
     connection: Connection
+    fence: Fence | None = None
+    """The lease that an append requires."""
     _cursor: AsyncCursor[TupleRow] = attrs.field(init=False, repr=False)
     """Reused for appends, because creating one for each would take a fifth of their time."""
 
@@ -46,11 +55,13 @@ class PostgresRows(SessionRows):
         return self.connection.cursor()
 
     @classmethod
-    async def find(cls, connection: Connection, session_id: str, name: str) -> Self | None:
+    async def find(
+        cls, connection: Connection, session_id: str, name: str, fence: Fence | None = None
+    ) -> Self | None:
         """Return the rows of a session; None if there is no such session."""
         find = "SELECT number FROM agentic.sessions WHERE id = %s"
         found = await (await connection.execute(find, [session_id])).fetchone()
-        return cls(found[0], name, connection) if found else None
+        return cls(found[0], name, connection, fence) if found else None
 
     @classmethod
     async def add(
@@ -61,6 +72,7 @@ class PostgresRows(SessionRows):
         *,
         title: str = "",
         created_at: datetime | None = None,
+        fence: Fence | None = None,
     ) -> Self:
         """Create a session without rows.
 
@@ -73,7 +85,7 @@ class PostgresRows(SessionRows):
         """
         found = await connection.execute(add, [session_id, title, created_at])
         (number,) = await found.fetchone() or (0,)
-        return cls(number, name, connection)
+        return cls(number, name, connection, fence)
 
     async def ask(self, question: Question[T]) -> T:
         """Return the answer to a question about this session."""
@@ -93,11 +105,18 @@ class PostgresRows(SessionRows):
         """Add an entry after which the session is in this state.
 
         Raises:
+            HistoryConflict: the lease is lost.
             psycopg.errors.ProgramLimitExceeded: the entry is too large.
             psycopg.errors.UniqueViolation: somebody else has added an entry.
         """
         values = self._values(kind, _check_size(text), state, writer, key)
-        await self._cursor.execute(_APPEND, values, prepare=True)
+        if self.fence is None:
+            await self._cursor.execute(_APPEND, values, prepare=True)
+            return
+        fenced = (*self.fence.values, *values)
+        await self._cursor.execute(_APPEND_FENCED.encode(), fenced, prepare=True)
+        if not self._cursor.rowcount:
+            raise self.fence.lost()
 
     async def append_all(
         self, rows: Iterable[tuple[str, bytes, State, str | None]], writer: int

@@ -40,6 +40,8 @@ class _Connection(psycopg.AsyncConnection[Any]):
 
     patience_seconds: float | None = None
     """None means `ANSWER_SECONDS`; infinite for steps that may take any time."""
+    is_pooled = False
+    """Whether nothing may be set for longer than a transaction."""
 
     async def wait(self, *args: Any, **kwargs: Any) -> Any:
         """Wait for the server; every step of psycopg calls this."""
@@ -65,6 +67,13 @@ class _Connection(psycopg.AsyncConnection[Any]):
 async def without_limit(connection: Connection) -> AsyncIterator[None]:
     """Let the steps inside take as long as they need: a long import, a table being rewritten."""
     assert isinstance(connection, _Connection)  # noqa: S101  `connect` created it
+    if connection.is_pooled:  # nothing was set: another client would get it
+        before, connection.patience_seconds = connection.patience_seconds, float("inf")
+        try:
+            yield
+        finally:
+            connection.patience_seconds = before
+        return
     row = await (await connection.execute("SHOW statement_timeout")).fetchone()
     await connection.execute("SET statement_timeout = 0")
     before, connection.patience_seconds = connection.patience_seconds, float("inf")
@@ -168,7 +177,7 @@ def place(dsn: str) -> str:
     return f"postgresql://{host}{':' if port else ''}{port}/{database}"
 
 
-async def connect(dsn: str, *, fsync: bool) -> Connection:
+async def connect(dsn: str, *, fsync: bool, pooled: bool) -> Connection:
     """Open a connection.
 
     Raises:
@@ -178,6 +187,10 @@ async def connect(dsn: str, *, fsync: bool) -> Connection:
     defaults = {name: value for name, value in _DEFAULTS.items() if name not in given}
     complete = make_conninfo(dsn, **defaults, client_encoding="UTF8")
     connection = await _Connection.connect(complete, autocommit=True)
+    if pooled:
+        connection.is_pooled, connection.prepare_threshold = True, None
+        await connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
+        return connection
     try:
         milliseconds = f"{STATEMENT_SECONDS * 1000:.0f}"
         await connection.execute(_SETTINGS, [fsync, milliseconds])

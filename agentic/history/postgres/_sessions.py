@@ -18,10 +18,11 @@ from agentic.history._export import (
     encode_title_line,
     read_export,
 )
-from agentic.history._protocols import SessionInfo
-from agentic.history._validate import check_session_id, check_title
+from agentic.history._protocols import Lease, SessionInfo
+from agentic.history._validate import check_lease_terms, check_session_id, check_title
 from agentic.history._waiting import finish
 from agentic.history.postgres._database import Link, lock_session
+from agentic.history.postgres._leases import acquire, refuse_leased, release, renew
 from agentic.history.postgres._rows import PostgresRows
 from agentic.history.postgres._server import (
     Connection,
@@ -67,13 +68,54 @@ class PostgresSessions:
     """If true, a write returns only after its data would survive a crash or power failure of the
     server."""
 
-    def open(self, session_id: str) -> PostgresStore:
+    pooled: bool = attrs.field(default=False, kw_only=True)
+    """If true, the dsn may lead to a pooler in transaction mode: see `PostgresStore.pooled`."""
+
+    def open(self, session_id: str, *, lease: Lease | None = None) -> PostgresStore:
         """Return the store of a session, whether or not it exists. Reads and writes nothing.
 
         Raises:
-            ConfigError: the session id is invalid.
+            ConfigError: the session id is invalid, or the lease is one of another session.
         """
-        return PostgresStore(self.dsn, session_id, fsync=self.fsync)
+        return PostgresStore(
+            self.dsn, session_id, fsync=self.fsync, pooled=self.pooled, lease=lease
+        )
+
+    async def acquire(self, session_id: str, owner: str, seconds: float) -> Lease:
+        """Take a lease of a session for that long; the owner's former one ends.
+
+        Raises:
+            ConfigError: an argument is invalid.
+            HistoryConflict: another owner has a lease, or somebody writes without one.
+            HistoryNotWritten: the server cannot be reached, or refuses.
+            HistoryUnavailable: the connection was lost; repeat it.
+        """
+        check_lease_terms(owner, seconds)
+        name = self._name(check_session_id(session_id))
+        async with self._writing(name) as link:
+            return await acquire(await link.to_write(), session_id, owner, seconds, name)
+
+    async def renew(self, lease: Lease, seconds: float) -> Lease:
+        """Return the lease, extended to that long from now.
+
+        Raises:
+            ConfigError: the seconds are not > 0.
+            HistoryConflict: it has expired or was taken over.
+            HistoryNotWritten, HistoryUnavailable: as for `acquire`.
+        """
+        check_lease_terms(lease.owner, seconds)
+        name = self._name(lease.session_id)
+        async with self._writing(name) as link:
+            return await renew(await link.to_write(), lease, seconds, name)
+
+    async def release(self, lease: Lease) -> None:
+        """Give the lease up. Does nothing if it is lost.
+
+        Raises:
+            HistoryNotWritten, HistoryUnavailable: as for `acquire`. It will expire.
+        """
+        async with self._writing(self._name(lease.session_id)) as link:
+            await release(await link.to_write(), lease)
 
     async def list(self) -> Sequence[SessionInfo]:
         """Return a line for every session, the most recently changed first.
@@ -182,19 +224,20 @@ class PostgresSessions:
     async def _delete(self, session_id: str) -> None:
         async with self._writing(self._name(session_id)) as link:
             rows = await self._find(await link.to_read(), session_id)
-            await lock_session(rows.connection, session_id, rows.name)
-            await rows.ask(rows.delete())
+            async with rows.connection.transaction():
+                await _lock(rows.connection, session_id, rows.name)
+                await rows.ask(rows.delete())
 
     async def _import(self, session_id: str, found: Exported) -> None:
         name = self._name(session_id)
         async with self._writing(name) as link:
             connection = await link.to_write()
-            # Also keeps a second import of the same name away, until this one has committed.
-            await lock_session(connection, session_id, name)
-            if await PostgresRows.find(connection, session_id, name):
-                problem = "is there already: choose another id, or delete it first"
-                raise HistoryConflict(name, problem)
             async with without_limit(connection), connection.transaction():
+                # Also keeps a second import of the same name away, until this one has committed.
+                await _lock(connection, session_id, name)
+                if await PostgresRows.find(connection, session_id, name):
+                    problem = "is there already: choose another id, or delete it first"
+                    raise HistoryConflict(name, problem)
                 rows = await PostgresRows.add(
                     connection, session_id, name, title=found.title, created_at=found.created_at
                 )
@@ -216,13 +259,13 @@ class PostgresSessions:
     @contextlib.asynccontextmanager
     async def _reading(self, name: str) -> AsyncIterator[Connection | None]:
         with reading(name, self.dsn):
-            async with contextlib.aclosing(Link(self.dsn, name, self.fsync)) as link:
+            async with contextlib.aclosing(Link(self.dsn, name, self.fsync, self.pooled)) as link:
                 yield await link.to_read()
 
     @contextlib.asynccontextmanager
     async def _writing(self, name: str) -> AsyncIterator[Link]:
         with writing(name, self.dsn):
-            async with contextlib.aclosing(Link(self.dsn, name, self.fsync)) as link:
+            async with contextlib.aclosing(Link(self.dsn, name, self.fsync, self.pooled)) as link:
                 try:
                     yield link
                 except psycopg.Error as problem:
@@ -230,6 +273,12 @@ class PostgresSessions:
                         raise
                     said = f"{explain(problem, self.dsn)}, and it may have been done or not"
                     raise HistoryUnavailable(name, said) from problem
+
+
+async def _lock(connection: Connection, session_id: str, name: str) -> None:
+    """Be the session's only writer until the end of the transaction."""
+    await lock_session(connection, session_id, name, until_commit=True)
+    await refuse_leased(connection, session_id, name)
 
 
 def _describe(row: TupleRow) -> SessionInfo:

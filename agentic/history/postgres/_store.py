@@ -21,11 +21,13 @@ from agentic.errors import (
 )
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._outputs import check_ref, encode_output, read_output
+from agentic.history._protocols import Lease
 from agentic.history._redaction import RedactionRequest
 from agentic.history._replace import Diff, Known, check_replaces
 from agentic.history._rows import NEW, NOWHERE, Question
-from agentic.history._validate import check_key, check_messages, check_session_id
+from agentic.history._validate import check_key, check_lease, check_messages, check_session_id
 from agentic.history.postgres._database import Link
+from agentic.history.postgres._leases import Fence
 from agentic.history.postgres._rows import PostgresRows
 from agentic.history.postgres._server import check_dsn, place, reading
 from agentic.history.postgres._writer import PostgresWriter
@@ -61,6 +63,12 @@ class PostgresStore:
     If false, `synchronous_commit` is off: writes need not wait for the server's disk, but such a
     crash loses the last moments. A killed agent loses nothing in either case.
     """
+    pooled: bool = attrs.field(default=False, kw_only=True)
+    """If true, the dsn may lead to a pooler that gives each transaction another connection of the
+    server. The session's lock is then a lease of 60 seconds, which every write renews. A session
+    that was idle for longer, or whose writer was killed, is free for others after that time."""
+    lease: Lease | None = attrs.field(default=None, kw_only=True)
+    """A lease of this session: every write requires that it is in force. The caller renews it."""
     _link: Link = attrs.field(init=False, repr=False)
     _writer: PostgresWriter = attrs.field(init=False, repr=False)
     _turn: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
@@ -69,14 +77,21 @@ class PostgresStore:
     _entered: bool = attrs.field(default=False, init=False, repr=False)
     """Whether the store is used as a context manager, so that leaving it releases what it holds."""
 
+    @lease.validator
+    def _check_lease(self, _: object, lease: Lease | None) -> None:
+        check_lease(lease, self.session_id)
+
     @_link.default
     def _make_link(self) -> Link:
         name = f"session {self.session_id!r} in {place(self.dsn)}"
-        return Link(self.dsn, name, self.fsync)
+        return Link(self.dsn, name, self.fsync, self.pooled)
 
     @_writer.default
     def _make_writer(self) -> PostgresWriter:
-        return PostgresWriter(self._link, self.session_id)
+        if not self.pooled and self.lease is None:
+            return PostgresWriter(self._link, self.session_id)
+        fence = Fence(self.session_id, self._link.name, self.fsync, self.lease)
+        return PostgresWriter(self._link, self.session_id, fence=fence)
 
     async def append(self, message: Message, *, key: str | None = None) -> None:
         """Store a message after all others, unless the session has one with this key.

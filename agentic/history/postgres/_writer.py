@@ -7,8 +7,9 @@ stored twice, and nothing is considered stored that is not.
 """
 
 import asyncio
+import contextlib
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 
 import attrs
@@ -23,6 +24,7 @@ from agentic.history._redaction import RedactionRequest, log_redaction
 from agentic.history._replace import Knowledge, Known, Placed, merge
 from agentic.history._rows import NEW, NOWHERE, State
 from agentic.history.postgres._database import Link, check_owner, end_former, lock_session, purge
+from agentic.history.postgres._leases import Fence, refuse_leased
 from agentic.history.postgres._rows import PostgresRows
 from agentic.history.postgres._server import Connection, explain, writing
 from agentic.messages import Message
@@ -56,6 +58,8 @@ class PostgresWriter:
     session_id: str
     knowledge: Knowledge = attrs.field(factory=Knowledge)
     """What the caller knows, as the session's number and its latest entry."""
+    fence: Fence | None = None
+    """The lease that every write requires, instead of the lock of the connection."""
     _id: int = attrs.field(factory=lambda: secrets.randbits(63), init=False)
     """Identifies the entries of this writer."""
     _holder: Connection | None = attrs.field(default=None, init=False)
@@ -119,7 +123,10 @@ class PostgresWriter:
 
     async def close(self) -> None:
         """Release the lock. The next step takes it again."""
-        self._holder = None
+        holder, self._holder = self._holder, None
+        if self.fence and holder:
+            with contextlib.suppress(psycopg.Error):  # it will expire
+                await self.fence.release(holder)
         # In doubt, the former process of the server has to end before anybody can tell.
         if not self._doubt:
             self._process = None
@@ -151,18 +158,31 @@ class PostgresWriter:
 
     async def _claim(self) -> None:
         connection = await self.link.to_write()
-        if connection is self._holder:
+        if connection is self._holder and (not self.fence or await self.fence.keep(connection)):
             return
+        if self.fence:
+            self._holder = None
+            await self.fence.claim(connection)
         # Before the lock is asked for: the lost process may still hold it, and may still write.
         if self._process:
             await end_former(connection, self.session_id, self.link.name, self._process)
             self._process = None
         await self._find_out(connection)
-        await lock_session(connection, self.session_id, self.link.name)
-        self._process = connection.info.backend_pid
-        rows = await PostgresRows.find(connection, self.session_id, self.link.name)
+        if not self.fence:
+            await self._lock(connection)
+        rows = await PostgresRows.find(connection, self.session_id, self.link.name, self.fence)
         self._state = await rows.ask(rows.state()) if rows else NEW
         self._rows, self._holder = rows, connection
+
+    async def _lock(self, connection: Connection) -> None:
+        await lock_session(connection, self.session_id, self.link.name)
+        self._process = connection.info.backend_pid
+        try:
+            await refuse_leased(connection, self.session_id, self.link.name)
+        except HistoryConflict:
+            self._process = None
+            await self.link.aclose()  # releases the lock
+            raise
 
     async def _find_out(self, connection: Connection) -> None:
         """Find out whether the entry in doubt is stored, now that the lost connection has ended."""
@@ -223,12 +243,12 @@ class PostgresWriter:
         self.knowledge.replace(await self._add(Entry("restore", tuple(restored)), line, undone))
 
     async def _keep(self, ref: str, content: bytes) -> None:
-        if self._rows:
+        if self._rows and not self.fence:
             await self._rows.put_output(ref, content)
             return
         connection = await self.link.to_write()
-        async with connection.transaction():
-            rows = await self._make(connection)
+        async with self._transaction(connection):
+            rows = self._rows or await self._make(connection)
             await rows.put_output(ref, content)
         self._rows = rows
 
@@ -237,7 +257,7 @@ class PostgresWriter:
             raise MessageNotFound(self.link.name, request.message_id)
         await check_owner(self._rows.connection, self.link.name)
         try:
-            async with self._rows.connection.transaction():
+            async with self._transaction(self._rows.connection):
                 record = await self._rows.ask(self._rows.redact(request))
                 state = self._state.follow(None)
                 await self._rows.append("optional", record, state, self._id)
@@ -287,13 +307,21 @@ class PostgresWriter:
             await self._rows.append(entry.kind, text, state, self._id, entry.key)
             return
         connection = await self.link.to_write()
-        async with connection.transaction():
+        async with self._transaction(connection):
             rows = await self._make(connection)
             await rows.append(entry.kind, text, state, self._id, entry.key)
         self._rows = rows
 
     async def _make(self, connection: Connection) -> PostgresRows:
-        return await PostgresRows.add(connection, self.session_id, self.link.name)
+        return await PostgresRows.add(connection, self.session_id, self.link.name, fence=self.fence)
+
+    @contextlib.asynccontextmanager
+    async def _transaction(self, connection: Connection) -> AsyncIterator[None]:
+        """Write completely or not at all, and only under the lease, if there is one."""
+        async with connection.transaction():
+            if self.fence:
+                await self.fence.check(connection)
+            yield
 
     def _say_doubt(self, problem: Exception) -> HistoryUnavailable:
         said = explain(problem, self.link.dsn) if isinstance(problem, psycopg.Error) else problem

@@ -384,7 +384,7 @@ def test_a_delete_whose_answer_is_lost_does_not_claim_to_know(dsn: str) -> None:
         async with _network(dsn) as (network, store):
             await store.aclose()
             sessions = PostgresSessions(store.dsn)
-            network.cut, network.word = "after", b"DELETE"
+            network.cut, network.word = "after", b"COMMIT"
             with pytest.raises(HistoryUnavailable, match="it may have been done or not"):
                 await sessions.delete("main")
             assert await sessions.list() == []
