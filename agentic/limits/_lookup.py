@@ -93,6 +93,8 @@ def _longest_name(model: str, names: Iterable[str]) -> str | None:
 
 def _registered(model: str) -> ModelLimits:
     """Look a model up in the registry, which is imported only when it is needed."""
+    if not model.strip():  # a decider without a name: the import alone takes a sixth of a second
+        return _UNKNOWN
     try:
         snapshot = importlib.import_module("genai_prices.data_snapshot").get_snapshot()
     except ImportError:

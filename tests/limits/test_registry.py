@@ -58,6 +58,16 @@ def test_model_without_a_window_in_either_is_unknown(model: str) -> None:
     assert lookup(model) == ModelLimits(8_192, 0, known=False)
 
 
+def test_an_empty_name_does_not_load_the_library() -> None:
+    """A custom decider often has no name, and every command would wait for the import."""
+    program = (
+        "import sys; from agentic.limits import lookup;"
+        "print(lookup('').known, lookup(' ').known, 'genai_prices' in sys.modules)"
+    )
+
+    assert _run(program) == "False False False"
+
+
 def test_without_the_library_an_unknown_model_has_the_default() -> None:
     """The extra may be absent: nothing is raised and nothing is said."""
     program = (
