@@ -14,6 +14,7 @@ import contextlib
 import http.client
 import json
 import os
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -89,16 +90,19 @@ def find_servers(addresses: Mapping[str, str] | None = None) -> Sequence[LocalSe
         return [server for server in found if server is not None]
 
 
-def connect(server: str, name: str) -> Connection:
+def connect(server: str, name: str, address: str = "") -> Connection:
     """Return the decider of a model of llama.cpp or LM Studio, for an agent's `model`.
+
+    Without an address, the server is asked where it is by default.
 
     Raises:
         ConfigError: the server does not answer, or has no such model.
         ImportError: the SDK is not installed.
     """
-    found = next((each for each in find_servers() if each.prefix == server), None)
+    address = address or _addresses()[server]
+    found = _ask(server, address)
     if found is None:
-        message = f"no {server} server answers at {_addresses()[server]}"
+        message = f"no {server} server answers at {address}"
         raise ConfigError("model", f"{server}:{name}", "a server that runs", message=message)
     if name not in found.windows:
         message = f"{server} has no model {name!r}; it has {', '.join(found.windows)}"
@@ -135,5 +139,9 @@ def _ask(prefix: str, address: str) -> LocalServer | None:
 
 
 def _get(address: str) -> Any:
-    with _opener.open(address, timeout=_SECONDS) as response:
-        return json.loads(response.read(_MAX_BYTES))
+    try:
+        with _opener.open(address, timeout=_SECONDS) as response:
+            return json.loads(response.read(_MAX_BYTES))
+    except urllib.error.HTTPError as refused:
+        refused.close()
+        raise

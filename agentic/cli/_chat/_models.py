@@ -75,9 +75,9 @@ KEYS = (
         "gemini", ("GEMINI_API_KEY", "GOOGLE_API_KEY"), "google.genai", "gemini", ("gemini-",),
         "gemini:gemini-2.5-pro",
     ),
-    _Key("cohere", ("CO_API_KEY",), "cohere", "cohere", ("command-",), "cohere:command-a"),
 )  # fmt: skip
-"""The providers that need only a key; the variables are those that their SDKs read."""
+"""The providers that need only a key, and whose models the catalog has. The variables are those
+that their SDKs read."""
 
 
 @attrs.frozen

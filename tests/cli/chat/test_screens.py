@@ -104,6 +104,7 @@ Error: read was not run, because approval was refused: it is out of date
 """
 
 
+@pytest.mark.long
 def test_always_is_asked_once(terminal: Any, agent: Path) -> None:
     """For that tool in that chat, also among the calls of one turn."""
     (agent.parent / "note.txt").write_text("The build is red.")
@@ -319,7 +320,10 @@ There is no /nonsense. There are /context, /summarize, /undo, /restore, /history
 """
 
 
-@pytest.mark.parametrize(("arguments", "environment"), [(["--plain"], {}), ([], {"TERM": "dumb"})])
+@pytest.mark.parametrize(
+    ("arguments", "environment"),
+    [(["--plain"], {}), pytest.param([], {"TERM": "dumb"}, marks=pytest.mark.long)],
+)
 def test_plain_mode_is_text_only(
     terminal: Any, agent: Path, arguments: list[str], environment: dict[str, str]
 ) -> None:
@@ -381,13 +385,14 @@ def test_without_a_file_a_local_server_is_offered(terminal: Any, ollama: str) ->
     assert chat.text.replace(ollama, "http://127.0.0.1:11434").startswith(OFFERED)
 
 
-KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "CO_API_KEY")
+KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
 OFFERED = """
 Whom do you want to talk with?
   1  ollama:parrot:1b (on this machine, http://127.0.0.1:11434)
 """
 
 
+@pytest.mark.long
 def test_text_from_right_to_left(terminal: Any, agent: Path) -> None:
     """Letters stay in their order; marks that would change it are left out."""
     (agent.parent / "note.txt").write_text("שלום \u202eevil\u200f\u200e עולם")
@@ -401,6 +406,7 @@ def test_text_from_right_to_left(terminal: Any, agent: Path) -> None:
     assert not re.search("[\u200e\u200f\u202e]", chat.text)
 
 
+@pytest.mark.long
 def test_a_window_of_16000_shows_what_triggers(terminal: Any, agent: Path) -> None:
     """The status line and /context name one size and one limit: the window less its reserve."""
     agent.write_text(

@@ -73,6 +73,7 @@ def test_tab_completes_a_command_and_a_file(terminal: Any, agent: Path) -> None:
     chat.shows_at_cursor("> say ./note.txt")
 
 
+@pytest.mark.long
 def test_a_backslash_or_alt_enter_begins_a_line(terminal: Any) -> None:
     """A request of several lines can be typed, too."""
     chat = terminal("chat", "agent.yaml")
@@ -101,6 +102,7 @@ def test_what_is_typed_ahead_answers_no_question(terminal: Any, agent: Path) -> 
     assert "because ...] once" not in chat.text
 
 
+@pytest.mark.long
 def test_a_spinner_shows_seconds_and_tokens(terminal: Any) -> None:
     """It is below the reply while that grows, and gone when it is whole."""
     chat = terminal("chat", "agent.yaml")
