@@ -153,8 +153,9 @@ class Runner:
     async def run(self, request: Request | str, *, run_id: str = "") -> Result:
         """Serve one request.
 
-        The ids that a run makes up are derived from `run_id`, which events carry too. It is random
-        by default; whoever replays a run passes the former one.
+        The ids that a run makes up, and the idempotency keys of its calls, are derived from
+        `run_id`, which events carry too. It is random by default; whoever replays a run passes the
+        former one. Two requests must not have the same.
 
         Raises:
             ConfigError: `request` is neither a Request nor a text, or it has a history that differs

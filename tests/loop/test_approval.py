@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 import pytest
 
+from agentic import events
 from agentic.history import MemoryStore
 from agentic.loop import Decision, Result, RunLimit, RunLimits, Runner
 from agentic.messages import ToolCall, close_open_rounds
@@ -143,3 +144,53 @@ def test_waiting_of_an_agent_in_a_thread_counts_towards_no_limit() -> None:
     result: Result = Runner(decider, Registry(delegate), tool_timeout_seconds=0.1).run_sync("hi")
 
     assert result.tool_results[0].output == "Done."
+
+
+def test_results_are_stored_while_a_call_waits() -> None:
+    """Whoever approves after days finds the other results of the turn in the store."""
+    store = MemoryStore()
+    seen: list[list[str]] = []
+
+    class Reading(Slow):
+        async def approve(self, call: ToolCall, tool: ToolDefinition, /) -> Approval:
+            approval = await super().approve(call, tool)
+            history = await store.full()
+            seen.append([each.output for m in history for each in m.tool_results])
+            return approval
+
+    result = _runner({"act": _pause, "look": "seen"}, Reading(), store=store).run_sync("hi")
+
+    assert seen == [["seen"]]
+    assert [each.output for each in result.tool_results] == ["done", "seen"]
+
+
+async def _ask_inside(_: ToolCall) -> str:
+    running = events.current_call()
+    assert running is not None
+    with running.pause():
+        await asyncio.sleep(0.15)
+    return "answered"
+
+
+def test_tool_may_wait_for_a_person_itself() -> None:
+    """In the middle of its work, it stops the clocks."""
+    runner = _runner({"look": _ask_inside}, Slow(), tool_timeout_seconds=0.1)
+
+    assert runner.run_sync("hi").tool_results[0].output == "answered"
+
+
+def test_tool_that_asks_itself_may_have_begun() -> None:
+    """If the run is cancelled then, nobody knows what it did before."""
+    store = MemoryStore()
+
+    async def cancel() -> None:
+        run = asyncio.create_task(_runner({"look": _ask_inside}, Slow(), store=store).run("hi"))
+        await asyncio.sleep(0.05)
+        run.cancel()
+        await asyncio.wait({run})
+
+    asyncio.run(cancel())
+
+    [result] = asyncio.run(store.load())[-1].tool_results
+    assert result.error is not None
+    assert result.error.kind == "interrupted"
