@@ -140,7 +140,10 @@ class Redacted:
 
     def must_go(self, ref: str, content: bytes) -> bool:
         """Return whether a stored output contains something to be removed."""
-        text = content.decode("utf-8", "surrogatepass")
+        try:
+            text = content.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:  # damaged: nobody can read it, nor say that it does not
+            return True
         return ref in self.refs or self.quotations.are_in(text) or self.request.hide(text) != text
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentic.errors import HistoryConflict, HistoryCorrupt
+from agentic.errors import HistoryConflict, HistoryCorrupt, OutputNotFound
 from agentic.history import JsonlSessions, JsonlStore
 from agentic.history.sqlite import SqliteSessions
 from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
@@ -230,3 +230,19 @@ def test_what_another_store_loaded_before_is_outdated(
     asyncio.run(write())
 
     assert _leaks(tmp_path) == []
+
+
+def test_a_damaged_output_is_removed(tmp_path: Path) -> None:
+    """Nobody can read it, so nobody can say that it does not hold what is redacted."""
+    store = JsonlStore(tmp_path / "session.jsonl")
+
+    async def write() -> None:
+        async with store:
+            await store.append(Message("user", "hello", id="leak"))
+            ref = await store.put("red")
+            Path(f"{store.path}.outputs", ref).write_bytes(b"\xff\xd3")
+            await store.redact("leak", MARK)
+            with pytest.raises(OutputNotFound):
+                await store.get(ref)
+
+    asyncio.run(write())
