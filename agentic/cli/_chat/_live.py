@@ -4,6 +4,7 @@ A block of Markdown is printed for good when the next one begins. The block that
 and the line below it, are drawn again several times a second and erased at the end.
 """
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Iterator
@@ -67,6 +68,8 @@ class LiveReply:
     received: int = 0
     """The tokens of the reply so far, estimated."""
     _live: Live | None = None
+    _next: asyncio.TimerHandle | None = None
+    """The next time that the line is drawn."""
     _started: float = 0.0
     _growing: str = ""
     """The text that is not printed for good yet."""
@@ -75,7 +78,7 @@ class LiveReply:
 
     @contextlib.contextmanager
     def working(self) -> Iterator[None]:
-        """Show the line while the block runs."""
+        """Show the line while the block runs, in an event loop."""
         self._started, self.activity, self.sent, self.received = time.monotonic(), "", None, 0
         self._show()
         try:
@@ -121,12 +124,25 @@ class LiveReply:
         self._live = Live(
             console=self.console,
             get_renderable=self._draw,
-            refresh_per_second=_FRAMES_A_SECOND,
+            auto_refresh=False,
             transient=True,
         )
         self._live.start()
+        self._tick()
+
+    def _tick(self) -> None:
+        """Draw now, and again in a moment.
+
+        In the thread that prints: rich would draw in a thread of its own, and what both do to the
+        place of the cursor is not locked as a whole (rich 15.0, `Live.process_renderables`).
+        """
+        if self._live is not None:
+            self._live.refresh()
+            self._next = asyncio.get_running_loop().call_later(1 / _FRAMES_A_SECOND, self._tick)
 
     def _hide(self) -> None:
+        if self._next is not None:
+            self._next.cancel()
         if self._live is not None:
             live, self._live = self._live, None
             live.stop()

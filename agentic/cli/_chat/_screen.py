@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agentic import events
-from agentic.cli._output import clip, end_sentence, printable
+from agentic.cli._output import clip, end_sentence, escape, printable
 from agentic.messages import ToolCall, ToolResult
 from agentic.session import Status
 
@@ -52,26 +52,31 @@ def describe_size(status: Status) -> str:
 
 
 def describe_call(call: ToolCall) -> str:
-    r"""Return a call in full, one argument on a line.
+    r"""Return a call in full, one argument on a line, and what is invisible in it as an escape.
+
+    Somebody decides by this text whether the call may run, so nothing in it may hide.
 
     >>> print(describe_call(ToolCall("c1", "bash", '{"command": "ls\\nrm x", "seconds": 5}')))
     bash
       command: ls
                rm x
       seconds: 5
+    >>> print(describe_call(ToolCall("c1", "bash", '{"command": "ls \u202e mr"}')))
+    bash
+      command: ls \u202e mr
     """
     try:
         arguments = json.loads(call.arguments or "{}")
     except ValueError:
         arguments = None
     if not isinstance(arguments, dict):
-        return f"{call.name}\n  {call.arguments}"
+        return escape(f"{call.name}\n  {call.arguments}")
     lines = [call.name]
     for name, value in arguments.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         indent = "\n" + " " * (len(name) + 4)
         lines.append(f"  {name}: {indent.join(text.split(chr(10)))}")
-    return "\n".join(lines)
+    return escape("\n".join(lines))
 
 
 @attrs.define(eq=False)

@@ -44,6 +44,10 @@ class Spending:
         >>> spending.add(Decision("Done.", usage=usage.Usage(input=1_200, output=80)))
         >>> spending.describe()
         '1,280 tokens used'
+        >>> used = usage.Usage(input=1_200, output=80)
+        >>> spending.add(Decision("Done.", usage=used, request_model="gpt-4o"))
+        >>> spending.describe()
+        'at least $0.0038'
         """
         if self.dollars:
             least = "" if self.is_complete else "at least "
