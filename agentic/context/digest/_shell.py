@@ -33,14 +33,7 @@ _TOKEN = re.compile(
         | \\. | [\\$`])+) | (['"])""",
     re.VERBOSE | re.DOTALL,
 )
-_QUOTES = re.compile(r"""['"]|\\(.)""", re.DOTALL)
 _NEVER_IN_PATHS = frozenset("$`{}|<>\"'()=")
-_NO_PROGRAM = re.compile(
-    r"[A-Za-z_]\w*=|-|[0-9][0-9.]*[smh]?$"
-    r"|(?:if|then|else|elif|do|while|until|!|\{|sudo|time|nohup|exec|timeout|env|xargs)$"
-)
-"""Words that may come before the program: keywords, assignments, wrappers and their options."""
-
 _DRY = frozenset(["--cached", "--staged", "--check", "--dry-run", "-b"])
 """Options with which a program does not change files."""
 _WHATS: Mapping[str, What] = {
@@ -65,21 +58,14 @@ _PATCHED = re.compile(
 
 @attrs.define
 class Part:
-    """A simple command: its words without quotes, where its output goes, and its heredoc."""
+    """A simple command: its words, where its output goes, and its heredoc."""
 
     words: list[str] = attrs.field(factory=list)
-    """The words without keywords, assignments and wrappers: the first one is the program."""
+    """Without the quotes around them; the first one is the program."""
     outputs: list[Effect] = attrs.field(factory=list)
     heredoc: str = ""
     piped: bool = False
     """Whether its input is the output of the part before it."""
-
-    def add(self, word: str, redirection: str) -> None:
-        """Append a word, or the target of the redirection before it."""
-        if ">" in redirection:
-            self.outputs.append((word, "changed" if ">>" in redirection else "written"))
-        elif not redirection and (self.words or not _NO_PROGRAM.match(word)):
-            self.words.append(word)
 
 
 # A cache of one, because two sections split the same command one after the other.
@@ -87,7 +73,7 @@ class Part:
 def split_command(command: str) -> tuple[Part, ...]:
     r"""Split a command into its simple commands, in order.
 
-    >>> [part.words for part in split_command("cd 'my src' && LANG=C make 2>&1 | tail -3")]
+    >>> [part.words for part in split_command("cd 'my src' && make 2>&1 | tail -3")]
     [['cd', 'my src'], ['make'], ['tail', '-3']]
     >>> split_command("cat > a.txt <<EOF\nhello\nEOF")[0].heredoc
     'hello\n'
@@ -104,7 +90,11 @@ def split_command(command: str) -> tuple[Part, ...]:
             parts.pop()
             break
         if word:
-            part.add(_unquote(word), redirection)
+            plain = word.strip("'\"")
+            if ">" in redirection:
+                part.outputs.append((plain, "changed" if ">>" in redirection else "written"))
+            elif not redirection:
+                part.words.append(plain)
             redirection = ""
         elif "<" in operator or ">" in operator:
             redirection = operator if "&" not in operator[1:] else ""
@@ -114,15 +104,6 @@ def split_command(command: str) -> tuple[Part, ...]:
             part, redirection = Part(piped=operator in {"|", "|&"}), ""
             parts.append(part)
     return tuple([part for part in parts if part.words or part.outputs])
-
-
-def _unquote(word: str) -> str:
-    """Return a word without its quotes; a quote inside other quotes stays."""
-    if not any(quote in word for quote in "'\"\\"):
-        return word
-    if word[0] in "'\"" and word[0] == word[-1] and word.count(word[0]) <= len("''"):
-        return word[1:-1]
-    return _QUOTES.sub(r"\1", word)
 
 
 def is_path(word: str) -> bool:
