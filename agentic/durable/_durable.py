@@ -64,7 +64,8 @@ class Durable:
             a reference only. Any of our stores is one.
         inline_bytes: the most bytes of an output that a record holds.
         tool_timeout_seconds: how long one call may take. It is part of the step, so a replay does
-            not depend on how long it takes; give the Runner no timeout of its own.
+            not depend on how long it takes; give the Runner no timeout of its own. The time of an
+            approval does not count, but that of a tool's own `RunningCall.pause` does.
 
     Raises:
         ConfigError: a number is out of range.

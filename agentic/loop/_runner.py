@@ -183,7 +183,8 @@ class Runner:
 
         Args:
             history: the conversation, if the Runner has no store.
-            run_id: as for `run`.
+            run_id: as for `run`. Ids and keys are derived from the last message, too, so that they
+                differ from those of the former run if it had the same id.
 
         Raises:
             ConfigError: there is nothing to resume: no request, or its reply is complete.
