@@ -102,7 +102,8 @@ def test_an_older_database_is_read_without_write_permission(folder: Path) -> Non
     asyncio.run(_write(store))
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.executescript(
-            "DROP INDEX entries_key; ALTER TABLE entries DROP COLUMN key; PRAGMA user_version = 1"
+            "DROP TABLE leases; DROP INDEX entries_key; ALTER TABLE entries DROP COLUMN key;"
+            "PRAGMA user_version = 1"
         )
     path.chmod(0o444)
     folder.chmod(0o555)

@@ -269,10 +269,10 @@ def test_a_database_of_a_newer_version_is_left_alone(path: Path) -> None:
     _query(path, "PRAGMA user_version = 99")
 
     for ask in (SqliteStore(path).load(), SqliteStore(path).append(HELLO)):
-        with pytest.raises(HistoryCorrupt, match=r"version 99, and this .* knows 2: a newer one"):
+        with pytest.raises(HistoryCorrupt, match=r"version 99, and this .* knows 3: a newer one"):
             asyncio.run(ask)  # type: ignore[arg-type]
 
-    _query(path, "PRAGMA user_version = 2")
+    _query(path, "PRAGMA user_version = 3")
     assert asyncio.run(_texts(SqliteStore(path))) == ["hello"]
 
 

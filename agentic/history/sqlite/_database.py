@@ -79,6 +79,14 @@ MIGRATIONS = [
     ALTER TABLE entries ADD COLUMN key INTEGER;
     CREATE INDEX entries_key ON entries (session, key) WHERE key IS NOT NULL;
     """,
+    """
+    CREATE TABLE leases (
+        epoch INTEGER PRIMARY KEY AUTOINCREMENT,
+        session TEXT NOT NULL UNIQUE,
+        owner TEXT NOT NULL,
+        expires_at REAL NOT NULL
+    );
+    """,
 ]
 """The migrations from one version of the schema to the next; never edited, only added to. The
 version, `PRAGMA user_version`, is the number of those that were applied."""

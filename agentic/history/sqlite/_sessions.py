@@ -17,8 +17,14 @@ from agentic.history._export import (
     encode_title_line,
     read_export,
 )
-from agentic.history._protocols import SessionInfo
-from agentic.history._validate import absolute, check_session_id, check_title, from_timestamp
+from agentic.history._protocols import Lease, SessionInfo
+from agentic.history._validate import (
+    absolute,
+    check_lease_terms,
+    check_session_id,
+    check_title,
+    from_timestamp,
+)
 from agentic.history._waiting import in_thread
 from agentic.history.sqlite._database import (
     BUSY_SECONDS,
@@ -32,6 +38,7 @@ from agentic.history.sqlite._database import (
     transaction,
     writing,
 )
+from agentic.history.sqlite._leases import acquire, refuse_leased, release, renew
 from agentic.history.sqlite._rows import SqliteRows
 from agentic.history.sqlite._store import SqliteStore
 
@@ -69,13 +76,43 @@ class SqliteSessions:
     fsync: bool = attrs.field(default=False, kw_only=True)
     """If true, a write returns only after its data would survive a power failure."""
 
-    def open(self, session_id: str) -> SqliteStore:
+    def open(self, session_id: str, *, lease: Lease | None = None) -> SqliteStore:
         """Return the store of a session, whether or not it exists. Reads and writes nothing.
 
         Raises:
-            ConfigError: the session id is invalid.
+            ConfigError: the session id is invalid, or the lease is one of another session.
         """
-        return SqliteStore(self.path, session_id, fsync=self.fsync)
+        return SqliteStore(self.path, session_id, fsync=self.fsync, lease=lease)
+
+    async def acquire(self, session_id: str, owner: str, seconds: float) -> Lease:
+        """Take a lease of a session for that long; the owner's former one ends.
+
+        Raises:
+            ConfigError: an argument is invalid.
+            HistoryConflict: another owner has a lease, or somebody writes without one.
+            HistoryCorrupt, HistoryNotWritten: there is no new lease.
+        """
+        check_lease_terms(owner, seconds)
+        return await in_thread(self._acquire, check_session_id(session_id), owner, seconds)
+
+    async def renew(self, lease: Lease, seconds: float) -> Lease:
+        """Return the lease, extended to that long from now.
+
+        Raises:
+            ConfigError: the seconds are not > 0.
+            HistoryConflict: it has expired or was taken over.
+            HistoryCorrupt, HistoryNotWritten: it is not extended.
+        """
+        check_lease_terms(lease.owner, seconds)
+        return await in_thread(self._renew, lease, seconds)
+
+    async def release(self, lease: Lease) -> None:
+        """Give the lease up. Does nothing if it is lost.
+
+        Raises:
+            HistoryCorrupt, HistoryNotWritten: it is not given up, and will expire.
+        """
+        await in_thread(self._release, lease)
 
     async def list(self) -> Sequence[SessionInfo]:
         """Return a line for every session, the most recently changed first.
@@ -157,6 +194,20 @@ class SqliteSessions:
         found = await read_export(lines, f"the import of {session_id}")
         await in_thread(self._import, session_id, found)
 
+    def _acquire(self, session_id: str, owner: str, seconds: float) -> Lease:
+        name = self._name(session_id)
+        # Whoever writes without a lease holds the lock.
+        with locked_session(self.path, session_id, name), self._writing() as connection:
+            return acquire(connection, session_id, owner, seconds, name)
+
+    def _renew(self, lease: Lease, seconds: float) -> Lease:
+        with self._writing() as connection:
+            return renew(connection, lease, seconds, self._name(lease.session_id))
+
+    def _release(self, lease: Lease) -> None:
+        with self._writing() as connection:
+            release(connection, lease)
+
     def _list(self) -> Sequence[SessionInfo]:
         connection = connect_reader(self.path)
         if connection is None:
@@ -182,6 +233,7 @@ class SqliteSessions:
     def _delete(self, session_id: str) -> None:
         with locked_session(self.path, session_id, self._name(session_id)):
             with self._changing(session_id) as rows:
+                refuse_leased(rows.connection, session_id, rows.name)
                 rows.connection.execute("PRAGMA secure_delete = ON")  # overwrites the content
                 rows.ask(rows.delete())
             checkpoint(self.path, "TRUNCATE")  # the WAL also holds what was deleted
@@ -206,6 +258,7 @@ class SqliteSessions:
         name = self._name(session_id)
         # The lock, because an agent may begin a session of this name meanwhile.
         with locked_session(self.path, session_id, name), self._writing() as connection:
+            refuse_leased(connection, session_id, name)
             if SqliteRows.find(connection, session_id, name):
                 problem = "is there already: choose another id, or delete it first"
                 raise HistoryConflict(name, problem)

@@ -19,10 +19,17 @@ import attrs
 from agentic.errors import MessageNotFound, NothingToRestore
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._outputs import check_ref, encode_output, read_output
+from agentic.history._protocols import Lease
 from agentic.history._redaction import RedactionRequest
 from agentic.history._replace import Diff, Known, check_replaces
 from agentic.history._rows import NEW, NOWHERE, Question
-from agentic.history._validate import absolute, check_key, check_messages, check_session_id
+from agentic.history._validate import (
+    absolute,
+    check_key,
+    check_lease,
+    check_messages,
+    check_session_id,
+)
 from agentic.history._waiting import finish
 from agentic.history.sqlite._database import (
     BUSY_SECONDS,
@@ -73,6 +80,8 @@ class SqliteStore:
     fsync: bool = attrs.field(default=False, kw_only=True)
     """If true, a write returns only after its data would survive a power failure; a thread waits
     for the disk."""
+    lease: Lease | None = attrs.field(default=None, kw_only=True)
+    """A lease of this session: every write requires that it is in force. The caller renews it."""
     _writer: SqliteWriter = attrs.field(init=False, repr=False)
     _worker: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
     _latest: Future[Any] | None = attrs.field(default=None, init=False, repr=False)
@@ -80,9 +89,13 @@ class SqliteStore:
     _unmoved: int = attrs.field(default=0, init=False, repr=False)
     """How many bytes were appended since the last checkpoint."""
 
+    @lease.validator
+    def _check_lease(self, _: object, lease: Lease | None) -> None:
+        check_lease(lease, self.session_id)
+
     @_writer.default
     def _make_writer(self) -> SqliteWriter:
-        return SqliteWriter(self.path, self.session_id, self.fsync)
+        return SqliteWriter(self.path, self.session_id, self.fsync, self.lease)
 
     async def append(self, message: Message, *, key: str | None = None) -> None:
         """Store a message after all others, unless the session has one with this key.

@@ -18,6 +18,7 @@ from agentic.history._disk import LockedFile
 from agentic.history._entries import Entry, encode_view
 from agentic.history._keys import check_repeated
 from agentic.history._outputs import make_ref
+from agentic.history._protocols import Lease
 from agentic.history._redaction import RedactionRequest, log_redaction
 from agentic.history._replace import Knowledge, Known, merge
 from agentic.history._rows import NEW, State
@@ -30,6 +31,7 @@ from agentic.history.sqlite._database import (
     purge,
     unlock,
 )
+from agentic.history.sqlite._leases import check, refuse_leased
 from agentic.history.sqlite._rows import SqliteRows
 from agentic.messages import Message
 
@@ -49,6 +51,8 @@ class SqliteWriter:
     path: Path
     session_id: str
     fsync: bool
+    lease: Lease | None = None
+    """The lease that every write requires, instead of the lock file."""
     knowledge: Knowledge = attrs.field(factory=Knowledge)
     """What the caller knows, as the session's number and its latest entry."""
     _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
@@ -192,6 +196,8 @@ class SqliteWriter:
         rows = self._rows
         try:
             begin(connection, wait_seconds)
+            if self.lease:
+                check(connection, self.lease, self.name)
             rows = rows or self._look(connection)
             answer = step(rows)
             connection.execute("COMMIT")
@@ -220,8 +226,10 @@ class SqliteWriter:
             return self._connection
         self.close()
         with contextlib.ExitStack() as undo:
-            lock = lock_session(self.path, self.session_id, self.name)
-            undo.callback(unlock, lock)
+            lock = None
+            if not self.lease:
+                lock = lock_session(self.path, self.session_id, self.name)
+                undo.callback(unlock, lock)
             connection = connect_writer(self.path, fsync=self.fsync)
             # Nothing failed: lock and connection stay until `close`.
             undo.pop_all()
@@ -241,6 +249,8 @@ class SqliteWriter:
 
     def _look(self, connection: sqlite3.Connection) -> SqliteRows:
         """Find the session, or make it, and see where it stands."""
+        if not self.lease:
+            refuse_leased(connection, self.session_id, self.name)
         rows = SqliteRows.find(connection, self.session_id, self.name)
         if rows is None:
             rows = SqliteRows.add(connection, self.session_id, self.name, time.time())
