@@ -11,11 +11,12 @@ import psycopg
 import pytest
 
 from agentic import testing
-from agentic.errors import HistoryConflict
+from agentic.errors import HistoryConflict, HistoryUnavailable
 from agentic.history.postgres import PostgresSessions, PostgresStore
 from agentic.messages import Message
 
 POOLED = runpy.run_path(str(Path(__file__).with_name("pooler.py")))["pooled"]
+LOST = runpy.run_path(str(Path(__file__).with_name("test_lost.py")))
 HELLO = Message("user", "hello")
 THERE = Message("assistant", "there")
 LEFT_BEHIND = """
@@ -116,6 +117,25 @@ def test_a_writer_that_was_idle_for_long_finds_its_session_again(dsn: str) -> No
             return await store.full()
 
     assert asyncio.run(write()) == [HELLO, THERE]
+
+
+@pytest.mark.parametrize("cut", ["before", "after"])
+def test_an_append_in_doubt_is_stored_once_under_a_lease(dsn: str, cut: str) -> None:
+    """A new epoch settles what a lost connection had sent: appended again, it is there once."""
+
+    async def write() -> None:
+        network = LOST["Network"](dsn)
+        async with PostgresStore(await network.start(), pooled=True) as store:
+            await store.append(HELLO)
+            problem = await LOST["_during_a_cut"](network, cut, lambda: store.append(THERE))
+            assert isinstance(problem, HistoryUnavailable)
+            await store.append(THERE)
+            assert await store.full() == [HELLO, THERE]
+            await store.append(THERE)
+            assert await store.full() == [HELLO, THERE, THERE]
+        await network.stop()
+
+    asyncio.run(write())
 
 
 def _expire(dsn: str) -> None:
