@@ -4,6 +4,7 @@
     python -m benchmarks.retention --validity [--quick] [--jobs 2]
     python -m benchmarks.retention --facts [--jobs 2]
     python -m benchmarks.retention --folds [--jobs 2]
+    python -m benchmarks.retention --costs [--jobs 2]
     python -m benchmarks.retention --examples
 
 A third of the sessions is held out: `--held-out` measures these, and everything else the others.
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import attrs
 
-from benchmarks.retention.cost import COST_BUDGETS, Bill, replay
+from benchmarks.retention.cost import COST_BUDGETS, Bill, replay, replay_marks
 from benchmarks.retention.cuts import CUTS
 from benchmarks.retention.evidence import POINTS
 from benchmarks.retention.examples import markdown_examples
@@ -71,6 +72,9 @@ def main() -> None:
     if options.examples:
         print(*markdown_examples(sessions), sep="\n")
         return
+    if options.costs:
+        _print_costs([session for session in sessions if session.is_long], options.jobs)
+        return
     for name in absent_peers():
         print(f"{name} is not installed and has no row; to have it: {INSTALL}")
     judged = partial(_judge, points=QUICK_POINTS if options.quick else POINTS)
@@ -89,6 +93,13 @@ def main() -> None:
         options.picture.write_text(draw(rows, len(long)))
 
 
+def _print_costs(sessions: list[Session], jobs: int) -> None:
+    with ProcessPoolExecutor(jobs) as pool:
+        for bills_of in (_bills, _marked_bills):
+            found = pool.map(bills_of, sessions)
+            print_bills(bill for each in found for bill in each)
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.retention", description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=FOLDER, help="of transcripts")
@@ -96,6 +107,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--validity", action="store_true", help="only what providers would refuse")
     parser.add_argument("--facts", action="store_true", help="only what a digest hands over")
     parser.add_argument("--folds", action="store_true", help="ten generations beside one digest")
+    parser.add_argument("--costs", action="store_true", help="only costs, also at other marks")
     parser.add_argument("--examples", action="store_true", help="three digests, in full")
     parser.add_argument("--held-out", action="store_true", help="the third for the end only")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
@@ -110,6 +122,10 @@ def _judge(session: Session, points: int) -> list[Sample]:
 
 def _bills(session: Session) -> list[Bill]:
     return [bill for budget in COST_BUDGETS for bill in replay(session, budget)]
+
+
+def _marked_bills(session: Session) -> list[Bill]:
+    return [bill for budget in COST_BUDGETS for bill in replay_marks(session, budget)]
 
 
 def _as_json(samples: list[Sample], bills: list[Bill]) -> str:

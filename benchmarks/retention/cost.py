@@ -18,7 +18,7 @@ from benchmarks.retention.evidence import points_of
 from benchmarks.retention.sessions import Session
 from benchmarks.retention.shown import CharSize, size_of, text_of
 
-__all__ = ["COST_BUDGETS", "SLIDING", "Bill", "replay"]
+__all__ = ["COST_BUDGETS", "SLIDING", "Bill", "replay", "replay_marks"]
 
 COST_BUDGETS = (8_000, 20_000, 50_000)
 SLIDING = "a window that slides every turn"
@@ -27,6 +27,10 @@ LOW, DIGEST = 0.35, 0.12
 TIERS_LOW, TIERS_DIGEST, TIERS_AT_ONCE = 0.3, 0.1, 2
 """The same of both tiers, where outputs are cleared before the window cuts; and how many times the
 budget a clearing frees at least."""
+WINDOW_MARKS = (0.75, 0.6, 0.5, 0.4, 0.3)
+CLEARING_MARKS = (0.85, 0.75, 0.65, 0.5)
+DIGEST_MARKS = ((0.5, 0.15), (0.4, 0.15), (0.35, 0.12), (0.3, 0.1))
+"""Marks, the last ones with what a digest gets of the budget."""
 
 
 @attrs.frozen
@@ -51,15 +55,49 @@ class Bill:
 
 def replay(session: Session, budget: int) -> Iterator[Bill]:
     """Send a session turn by turn under each strategy, if it ever outgrows the budget."""
+    return _bills(session, budget, _strategies(budget))
+
+
+def replay_marks(session: Session, budget: int) -> Iterator[Bill]:
+    """Do the same under each strategy at several marks, beside the window that slides."""
+    return _bills(session, budget, _marked(budget))
+
+
+def _bills(session: Session, budget: int, ways: dict[str, ContextStrategy]) -> Iterator[Bill]:
     if size_of(text_of(session.messages)) <= budget:
         return
     sizes = _Sizes()
     points = [point for point in points_of(session.messages) if point.size > budget]
-    for way, strategy in _strategies(budget).items():
+    for way, strategy in ways.items():
         bill = _send(session.messages, strategy, budget, sizes)
         judged = [point.judge(text_of(strategy.compact(point.past))).evidence for point in points]
         evidence = statistics.fmean(judged) if judged else None
         yield attrs.evolve(bill, way=way, session=session.name, evidence=evidence)
+
+
+def _marked(budget: int) -> dict[str, ContextStrategy]:
+    def window(mark: float) -> FitContextWindow:
+        return FitContextWindow(budget, CharSize(), per_message_overhead=0, low_watermark=mark)
+
+    def clearing(mark: float, min_tokens: int | None = None) -> ClearToolOutputs:
+        return ClearToolOutputs(
+            budget,
+            CharSize(),
+            per_message_overhead=0,
+            low_watermark=mark,
+            min_tokens=min_tokens,
+        )
+
+    return {
+        SLIDING: window(1.0),
+        **{f"FitContextWindow {mark}": window(mark) for mark in WINDOW_MARKS},
+        **{f"ClearToolOutputs {mark}": clearing(mark) for mark in CLEARING_MARKS},
+        "ClearToolOutputs 0.5, window 0.75": Chain([clearing(0.5, budget // 4), window(0.75)]),
+        **{
+            f"FitContextWindow {mark}, digest {share}": _low_with_digest(budget, mark, share)
+            for mark, share in DIGEST_MARKS
+        },
+    }
 
 
 def _strategies(budget: int) -> dict[str, ContextStrategy]:
