@@ -71,7 +71,8 @@ def write_page(folder: Path) -> Path:
     transcript, page = folder / "rename-session.jsonl", folder / "report.html"
     transcript.write_text("".join(f"{json.dumps(to_plain(each))}\n" for each in session()))
     command = [sys.executable, "-m", "agentic", "replay", str(transcript), "--html", str(page)]
-    options = [part for policy in POLICIES for part in ("--policy", policy)]
+    options = ["--model", "gpt-5"]
+    options += [part for policy in POLICIES for part in ("--policy", policy)]
     subprocess.run([*command, "--window", str(WINDOW), *options], check=True, cwd=ROOT)
     return page
 
