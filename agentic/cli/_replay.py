@@ -84,7 +84,9 @@ class TokenSize(click.ParamType[int]):
     multiple=True,
     default=_CHECKED,
     type=click.Choice(ADAPTERS),
-    help="A provider whose rules every request must follow; repeat it for several.",
+    metavar="NAME",
+    help="A provider whose rules every request must follow; repeat it for several. There are: "
+    f"{', '.join(ADAPTERS)}.",
 )
 @click.option(
     "--html",
