@@ -14,13 +14,15 @@ true. Both are skipped: the originals are stored.
 """
 
 import json
-import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentic.messages import Message, ToolCall, ToolError, ToolResult
 from agentic.replay._json_values import Value
+
+if TYPE_CHECKING:
+    import sqlite3
 
 __all__ = ["TABLES", "is_message", "is_session_file", "read", "read_files", "read_rows"]
 
@@ -77,7 +79,7 @@ def read_files(path: Path) -> list[Value]:
     return values
 
 
-def read_rows(database: sqlite3.Connection) -> Iterator[tuple[str, list[Value]]]:
+def read_rows(database: "sqlite3.Connection") -> Iterator[tuple[str, list[Value]]]:
     """Yield the id of each session in a database, and its messages with their parts."""
     for (session,) in database.execute("SELECT id FROM session ORDER BY id").fetchall():
         parts: dict[str, list[Any]] = {}

@@ -7,7 +7,6 @@ holds. So a price is dated by the day for which it was looked up, next to the li
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
-from importlib import metadata
 
 import attrs
 
@@ -32,6 +31,8 @@ class Price:
     @property
     def description(self) -> str:
         """Whose prices they are, of which day, by which list."""
+        from importlib import metadata  # noqa: PLC0415  it costs more to import than all else here
+
         version = metadata.version("genai-prices")
         return (
             f"input at the prices of {self.model} ({self.provider}) on {self.day:%Y-%m-%d}, "

@@ -1,11 +1,10 @@
 """Transcripts in many formats: from a file to its conversations, recognized by their objects."""
 
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import attrs
 
@@ -21,6 +20,9 @@ from agentic.replay import (
     _pi,
 )
 from agentic.replay._json_values import Damage, Value, Values, read_values
+
+if TYPE_CHECKING:
+    import sqlite3
 
 __all__ = ["Transcript", "TranscriptUnreadable", "read_transcripts"]
 
@@ -155,6 +157,8 @@ _FORMATS = [
 
 def _read_database(path: Path) -> list[Transcript]:
     """Read every session of a database, without writing to it."""
+    import sqlite3  # noqa: PLC0415  most transcripts are no databases
+
     try:
         # Not `immutable`: what is not yet in the main file but in its log would be missed.
         address = f"{path.resolve().as_uri()}?mode=ro"
@@ -175,7 +179,7 @@ def _read_database(path: Path) -> list[Transcript]:
     return [_conversation(values, name, []) for name, values in sessions]
 
 
-def _own_sessions(database: sqlite3.Connection) -> Iterator[tuple[str, list[Value]]]:
+def _own_sessions(database: "sqlite3.Connection") -> Iterator[tuple[str, list[Value]]]:
     for number, name in database.execute("SELECT number, id FROM sessions ORDER BY id").fetchall():
         find = "SELECT text FROM entries WHERE session = ? ORDER BY seq"
         lines = [text for (text,) in database.execute(find, (number,))]
