@@ -135,16 +135,24 @@ class _Door:
             if plain or not is_capable():
                 door.prompt = PlainPrompt(SLASHES)
             else:
-                # Imported here: it takes as long as everything else that a chat needs.
-                from agentic.cli._chat._prompt import TerminalPrompt  # noqa: PLC0415
-
-                door.screen.make_live()
-                door.prompt = TerminalPrompt(SLASHES, door.status)
+                door._draw()
             return door
         if sys.stdin is None:
             raise click.UsageError("stdin is closed: there is nothing to read requests from")
         captured = stack.enter_context(captured_stdio())
         return cls(Screen(is_terminal=False, stdout=captured.out), piped=captured.source)
+
+    def _draw(self) -> None:
+        """Edit what is typed, and render what is replied."""
+        try:
+            # Imported here: it takes as long as everything else that a chat needs.
+            from agentic.cli._chat._prompt import TerminalPrompt  # noqa: PLC0415
+
+            self.screen.make_live()
+        except ModuleNotFoundError as absent:
+            remedy = "pip install 'agentic-weave[cli]', or add --plain"
+            raise ImportError(f"a chat in a terminal needs {absent.name}: {remedy}") from absent
+        self.prompt = TerminalPrompt(SLASHES, self.status)
 
     @property
     def approver(self) -> ChatApprover | None:

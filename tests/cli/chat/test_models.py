@@ -70,7 +70,7 @@ def _agent(folder: Path, server: str, address: str, model: str = "qwen3") -> Pat
     return path
 
 
-@pytest.mark.parametrize("server", LISTS)
+@pytest.mark.parametrize("server", ["lmstudio", pytest.param("llamacpp", marks=pytest.mark.long)])
 def test_a_local_server_replies_in_its_window(
     process: Any,
     tmp_path: Path,
@@ -152,6 +152,7 @@ def test_the_offline_agent_shows_the_chat(terminal: Any, tmp_path: Path) -> None
     assert "\nTo continue: agentic chat --model offline --session work\n" in chat.text
 
 
+@pytest.mark.long
 def test_one_agent_in_the_folder_needs_no_name(agent: Path, process: Any) -> None:
     """The only one that is there is meant."""
     (agent.parent / "agents").mkdir()

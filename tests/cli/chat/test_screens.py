@@ -383,6 +383,11 @@ def test_without_a_file_a_local_server_is_offered(terminal: Any, ollama: str) ->
     chat.shows_at_cursor("Number [1]:")
 
     assert chat.text.replace(ollama, "http://127.0.0.1:11434").startswith(OFFERED)
+    number = re.search(r"(\d+)  offline \(no model", chat.text)
+    assert number is not None
+    chat.type(f"{number[1]}{ENTER}")
+    chat.prompt()
+    assert chat.lines[-1].endswith("%) · offline")
 
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")

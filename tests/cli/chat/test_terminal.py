@@ -116,14 +116,27 @@ def test_a_spinner_shows_seconds_and_tokens(terminal: Any) -> None:
     assert "received" not in chat.text
 
 
-@pytest.mark.parametrize(("environment", "colour"), [({}, "red"), ({"NO_COLOR": "1"}, "default")])
-def test_colour_is_for_those_who_want_it(
-    terminal: Any, environment: dict[str, str], colour: str
-) -> None:
-    """What went wrong is red, unless NO_COLOR says otherwise."""
-    chat = terminal("chat", "agent.yaml", **environment)
+@pytest.mark.long
+def test_a_prompt_that_is_not_installed_is_one_sentence(terminal: Any, agent: Path) -> None:
+    """An installation from before has no prompt_toolkit; a plain chat needs none."""
+    parts = agent.parent / "parts"
+    parts.mkdir()
+    missing = "raise ModuleNotFoundError('none', name='prompt_toolkit')"
+    (parts / "prompt_toolkit.py").write_text(missing)
+    chat = terminal("chat", "agent.yaml", PYTHONPATH=str(parts))
+
+    assert chat.end() == 1
+    assert "".join(chat.lines) == (
+        "agentic: a chat in a terminal needs prompt_toolkit: "
+        "pip install 'agentic-weave[cli]', or add --plain"
+    )
+
+
+def test_what_went_wrong_is_red(terminal: Any) -> None:
+    """NO_COLOR, which takes the colour away, has a scenario of its own."""
+    chat = terminal("chat", "agent.yaml")
     chat.prompt()
     chat.ask("/nonsense")
 
     assert chat.lines[2].startswith("There is no /nonsense. There are /context, /summarize")
-    assert chat.screen.buffer[2][0].fg == colour
+    assert chat.screen.buffer[2][0].fg == "red"
