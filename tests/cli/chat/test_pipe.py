@@ -287,3 +287,13 @@ def test_an_incomplete_reply_is_told(agentic: Any, agent: Path) -> None:
 
     assert "The model said nothing.\n" in done.err
     assert "The reply was cut off at the limit of tokens.\n" in done.err
+
+
+def test_a_file_that_orders_to_ask_is_refused_in_a_pipe(agentic: Any, agent: Path) -> None:
+    """Nobody is there to answer; without that line, tools run as in any program."""
+    agent.write_text(f"{agent.read_text()}approve: ask\n")
+
+    done = agentic("chat", agent, stdin=b"say hello\n")
+
+    assert (done.status, done.out) == (1, "")
+    assert "approve: ask, but nobody can be asked" in done.err
