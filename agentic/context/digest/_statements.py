@@ -1,8 +1,8 @@
 """What was decided and found, in the assistant's words, and what the user refused.
 
 A statement is recognized by a cue. The table below is the only place that depends on the language;
-to add a language, add a line in lower case. A cue matches at the beginning of a word, so `decid`
-matches decide, decided and deciding. In scripts without blanks, it matches anywhere.
+to add a language, add a line in lower case. A cue matches anywhere, so `decid` matches decide,
+decided and deciding.
 """
 
 import re
@@ -32,12 +32,7 @@ _CUES = {
     "ja": "選択, 方針, 問題は, 判明",
     "ko": "결정, 선택, 합의, 원인, 문제는",
 }
-_UNSPACED = "\u2e80"
-"""The first character of scripts without blanks between words, or with endings that are attached to
-words."""
-_LIST = [
-    cue if cue >= _UNSPACED else f" {cue}" for cues in _CUES.values() for cue in cues.split(", ")
-]
+_LIST = [cue for cues in _CUES.values() for cue in cues.split(", ")]
 _REFUSED = "The user refused"
 _WHOLE = re.compile(r"(?![a-z]).*[.!。！][\"'`)]?")  # noqa: RUF001
 """A complete sentence that is not a question, rather than a fragment of one."""
@@ -72,17 +67,12 @@ def statements(text: str) -> Iterator[str]:
     ['We go with the new parser.', '问题是缓存没有失效。']
     """
     # Search the whole text first: most texts have no cue, and the others only a few.
-    plain = _plain(text)
-    cues = [cue for cue in _LIST if cue in plain]
+    low = text.lower()
+    cues = [cue for cue in _LIST if cue in low]
     for sentence in sentences(text) if cues else ():
         stated = one_line(sentence.replace("**", "")).lstrip("-*#>| ")
         # Anything longer is a list or code without a full stop.
         if len(stated) <= PARAGRAPH and _WHOLE.fullmatch(stated):
-            plain = _plain(sentence)
-            if any(cue in plain for cue in cues):
+            low = sentence.lower()
+            if any(cue in low for cue in cues):
                 yield stated
-
-
-def _plain(text: str) -> str:
-    """Return a text in lower case in which every word is preceded by a blank."""
-    return f" {text.lower()}".replace("\n", " ").replace("*", " ").replace("(", " ")
