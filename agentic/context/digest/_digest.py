@@ -1,7 +1,6 @@
 """A compactor that needs no model: the sections of its note, and what it stores for the next."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
@@ -133,10 +132,6 @@ class Digest:
 
 def _read(turns: Iterable[Turn], sections: _Sections) -> None:
     """Pass the turns to the sections; a former digest is restored, not quoted."""
-    readers = defaultdict(list)
-    for section in sections.values():
-        for kind in section.takes:
-            readers[kind].append(section.take)
     for turn in turns:
         taken = turn
         if isinstance(turn, Words) and turn.message.summary:
@@ -146,5 +141,6 @@ def _read(turns: Iterable[Turn], sections: _Sections) -> None:
                     section.restore(plain.get(name))
                 # Quote only what is above the digest: it may be the prose of a model.
                 taken = attrs.evolve(turn, text=turn.text.partition(TITLE)[0])
-        for take in readers[turn.kind]:
-            take(taken)
+        for section in sections.values():
+            if turn.kind in section.takes:
+                section.take(taken)
