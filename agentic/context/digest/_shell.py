@@ -1,7 +1,7 @@
 """What a shell command does to files, as far as the text of the command shows.
 
-Nothing is run or expanded: a path with a variable or a substitution is ignored. A script inside a
-command counts as executed, because that is usually its purpose. A patch that is only written to a
+Nothing is run or expanded: a path with a variable or a substitution is ignored, and so is what a
+script inside a command does. A patch that is only written to a
 file does not count as applied: many patches fail, and `patch` prints which files it changed.
 """
 
@@ -45,12 +45,6 @@ _WHATS: Mapping[str, What] = {
 """What each program does to the files in its arguments. A branch name has no effect, because it is
 not the path of a known file."""
 
-_PATH = r"""["']([^"'\n{}$]+)["']"""
-_OPENED = re.compile(
-    rf"""\b(?:open\({_PATH}, ?(?:mode ?= ?)?["'](?:[wax]|r\+)|Path\({_PATH}\)\.write_"""
-    rf"""|writeFile(?:Sync)?\({_PATH})"""
-)
-"""The places where a script opens for writing, or writes, a file that it names literally."""
 _PATCHED = re.compile(
     r"^(?:\+\+\+ (?:b/)?|\*\*\* (Add|Update|Delete|Move)(?: File| to): )([^\t\n]+)", re.MULTILINE
 )
@@ -149,10 +143,6 @@ def _of_part(part: Part) -> Iterator[Effect]:
     elif program == "git reset" and "--hard" in words:
         yield ".", "reverted"
     yield from part.outputs
-    for script in [part.heredoc, *(word for flag, word in pairwise(words) if flag in {"-c", "-e"})]:
-        # Few scripts write files, and these tests are much faster than the pattern.
-        if "open(" in script or "Path(" in script or "writeFile" in script:
-            yield from ((path, "changed") for path in map("".join, _OPENED.findall(script)))
     if not part.outputs:
         yield from patch_effects(part.heredoc)
 
