@@ -341,3 +341,49 @@ def test_a_variable_moves_an_agents_folder(tmp_path: Path) -> None:
     found = find_sessions(tmp_path, tmp_path, {"CODEX_HOME": str(tmp_path / "elsewhere")})
 
     assert [(each.agent, each.path) for each in found] == [("Codex", path)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("api", ["chat", "responses"])
+def test_mini_swe_agents_own_trajectories_are_read(
+    api: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the real agent writes them with its own test models, for both forms of OpenAI's API."""
+    monkeypatch.setenv("MSWEA_SILENT_STARTUP", "1")
+    monkeypatch.setenv("MSWEA_GLOBAL_CONFIG_DIR", str(tmp_path))
+    pytest.importorskip("minisweagent", reason="the agent itself writes the trajectory")
+    from minisweagent.agents.default import DefaultAgent  # noqa: PLC0415  if it is there
+    from minisweagent.environments.local import LocalEnvironment  # noqa: PLC0415
+    from minisweagent.models import test_models  # noqa: PLC0415
+
+    end = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+    actions = [{"command": each, "tool_call_id": f"c{at}"} for at, each in enumerate(["ls", end])]
+    if api == "chat":
+        outputs = [
+            test_models.make_toolcall_output(
+                "I do.",
+                [
+                    {
+                        "id": each["tool_call_id"],
+                        "type": "function",
+                        "function": {"name": "bash", "arguments": json.dumps(each)},
+                    }
+                ],
+                [each],
+            )
+            for each in actions
+        ]
+        model = test_models.DeterministicToolcallModel(outputs=outputs)
+    else:
+        outputs = [test_models.make_response_api_output("I do.", [each]) for each in actions]
+        model = test_models.DeterministicResponseAPIToolcallModel(outputs=outputs)
+    templates = {"system_template": "Be brief.", "instance_template": "{{task}}"}
+    path = tmp_path / "run.traj.json"
+    agent = DefaultAgent(model, LocalEnvironment(cwd=str(tmp_path)), **templates, output_path=path)
+
+    agent.run("Look around.")
+
+    messages = one(path).mended().messages
+    assert [each.role for each in messages[:4]] == ["system", "user", "assistant", "tool"]
+    assert [each.content for each in messages[:3]] == ["Be brief.", "Look around.", "I do."]
+    assert messages[2].tool_calls[0].id == messages[3].tool_results[0].call_id == "c0"
