@@ -32,6 +32,7 @@ settings.load_profile("quick")
 
 
 _FRAMEWORKS = {
+    "dbos": "dbos",
     "langchain": "langchain",
     "litellm": "litellm",
     "mcp": "mcp",

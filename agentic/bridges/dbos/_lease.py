@@ -1,0 +1,105 @@
+"""A worker's lease: while it holds it, nobody takes over its runs."""
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+import attrs
+
+from agentic._lazy import asyncio
+from agentic.bridges.dbos._tables import Tables
+from agentic.errors import AgenticError
+
+__all__ = ["Lease", "LeaseLost"]
+
+_log = logging.getLogger(__name__)
+_RENEWALS = 4
+"""How often a lease is renewed before it would expire."""
+
+
+@attrs.define
+class LeaseLost(AgenticError):
+    """A worker was silent for so long that others have taken over its runs."""
+
+    worker: str
+
+    def __str__(self) -> str:
+        return (
+            f"worker {self.worker} was silent for longer than its lease, and its runs have been "
+            "taken over; start it again"
+        )
+
+
+def _new_id() -> str:
+    # Unlike the engine's default, which all workers would share.
+    return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
+
+
+@attrs.define(eq=False)
+class Lease:
+    """Renews a lease in a thread, and tells at any moment whether it is held."""
+
+    tables: Tables
+    seconds: float
+    each_renewal: Callable[[], None]
+    """Called in the thread after each renewal."""
+    worker: str = attrs.field(factory=_new_id, init=False)
+    lost: threading.Event = attrs.field(factory=threading.Event, init=False)
+    _renewed: float = attrs.field(init=False, default=0.0)
+    _stop: threading.Event = attrs.field(factory=threading.Event, init=False)
+    _thread: threading.Thread | None = attrs.field(init=False, default=None)
+
+    @property
+    def is_held(self) -> bool:
+        """Return whether nobody can have taken over yet.
+
+        The monotonic clock goes on while a process is stopped, so one that is continued knows at
+        once that it was away, without asking.
+        """
+        return not self.lost.is_set() and time.monotonic() - self._renewed < self.seconds
+
+    async def hold(self) -> None:
+        """Return when the lease is held: at once, or when the database answers again.
+
+        Raises:
+            LeaseLost: somebody has taken over.
+        """
+        while not self.is_held:
+            if self.lost.is_set():
+                raise LeaseLost(self.worker)
+            await asyncio.sleep(0.05)
+
+    def start(self) -> None:
+        """Take the lease, and go on renewing it."""
+        begun = time.monotonic()
+        self.tables.register(self.worker, self.seconds)
+        self._renewed = begun
+        self._thread = threading.Thread(target=self._renew, name="agentic-lease", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Give the lease back."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=self.seconds)
+        if not self.lost.is_set():
+            try:
+                self.tables.release(self.worker, 1)
+            except Exception:  # noqa: BLE001  it expires by itself
+                _log.warning("the lease of worker %s could not be released", self.worker)
+
+    def _renew(self) -> None:
+        while not self._stop.wait(self.seconds / _RENEWALS):
+            begun = time.monotonic()
+            try:
+                if not self.tables.renew(self.worker, 1, self.seconds):
+                    self.lost.set()
+                    _log.error("%s", LeaseLost(self.worker))
+                    return
+                self._renewed = begun
+                self.each_renewal()
+            except Exception as problem:  # noqa: BLE001  the database may come back
+                _log.warning("the lease of worker %s is not renewed: %s", self.worker, problem)

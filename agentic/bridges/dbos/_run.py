@@ -1,0 +1,156 @@
+"""One attempt at a run: a Runner with recorded steps, in a workflow of the engine."""
+
+import functools
+from datetime import datetime
+from typing import Any
+
+import attrs
+
+from agentic._lazy import asyncio
+from agentic.bridges.dbos._feed import Feed
+from agentic.bridges.dbos._log import RunLog
+from agentic.bridges.dbos._tables import Control, Tables
+from agentic.context.view import View
+from agentic.durable import Durable
+from agentic.loop import Result, Runner
+from agentic.messages import ToolCall
+from agentic.tools import Approval, RequireApproval, ToolDefinition
+
+__all__ = ["Attempt"]
+
+
+@attrs.define(eq=False)
+class Attempt:
+    """What a worker holds of a run. Its messages from other processes enter by `deliver`."""
+
+    run_id: str
+    tables: Tables
+    log: RunLog
+    loop: "asyncio.AbstractEventLoop" = attrs.field(factory=asyncio.get_running_loop, init=False)
+    _runner: Runner | None = attrs.field(init=False, default=None)
+    _task: "asyncio.Task[Result] | None" = attrs.field(init=False, default=None)
+    _is_cancelled: bool = attrs.field(init=False, default=False)
+    _seen: set[int] = attrs.field(init=False, factory=set)
+    _arrived: list[list[Any]] = attrs.field(init=False, factory=list)
+    """Steering that no step has recorded yet: numbers and texts."""
+    _taken: set[int] = attrs.field(init=False, factory=set)
+    _answers: "dict[str, asyncio.Future[Approval]]" = attrs.field(init=False, factory=dict)
+
+    async def serve(self, runner: Runner, message: str, started: datetime) -> dict[str, Any]:
+        """Run a Runner with recorded steps, and return the outcome of the run."""
+        await self.log.open()
+        steps, feed = self.log.steps, Feed(self.tables, self.run_id)
+        allowed = runner.tool_timeout_seconds
+        durable = Durable(steps, started, outputs=self.log, tool_timeout_seconds=allowed)
+        self._runner = self._wrap(runner, durable)
+        feed.connect(self._runner)
+        writing = asyncio.create_task(feed.write())
+        steps.inbox = self
+        try:
+            with durable.clock():
+                return await self._run(self._runner, message)
+        finally:
+            feed.disconnect()
+            writing.cancel()
+            if steps.over is None:
+                await feed.flush()
+
+    def deliver(self, control: Control) -> None:
+        """Take a message from another process, in the thread of the loop."""
+        if control.id in self._seen:
+            return
+        self._seen.add(control.id)
+        body = control.body
+        if control.kind == "steer":
+            self._arrived.append([control.id, body["message"]])
+        elif control.kind == "approve":
+            answer = self._answer(body["call_id"])
+            if not answer.done():
+                answer.set_result(Approval(body["allowed"], body["reason"]))
+        elif control.kind == "cancel":
+            self._is_cancelled = True
+            if self._task is not None:
+                self._task.cancel()
+
+    def arrived(self) -> list[list[Any]]:
+        """Return what has arrived since the last record."""
+        arrived, self._arrived = self._arrived, []
+        return arrived
+
+    def take(self, messages: list[list[Any]]) -> None:
+        """Steer the run with messages of a record, each once."""
+        for number, text in messages:
+            if number not in self._taken and self._runner is not None:
+                self._taken.add(number)
+                self._runner.steer(text, run_id=self.run_id)
+
+    async def approve(self, call: ToolCall, tool: ToolDefinition, /) -> Approval:
+        """Wait for an answer from any process, for as long as it takes."""
+        answer = self._answer(call.id)
+        if not answer.done():
+            body = {"call_id": call.id, "name": tool.name, "arguments": call.arguments}
+            await asyncio.to_thread(self.tables.send, self.run_id, "ask", body)
+        return await answer
+
+    def _answer(self, call_id: str) -> "asyncio.Future[Approval]":
+        return self._answers.setdefault(call_id, self.loop.create_future())
+
+    async def _run(self, runner: Runner, message: str) -> dict[str, Any]:
+        self._task = asyncio.create_task(runner.run(message, run_id=self.run_id))
+        if self._is_cancelled:
+            self._task.cancel()
+        try:
+            outcome = _describe(await self._task)
+        except asyncio.CancelledError:
+            self.log.steps.check()
+            if not self._is_cancelled:  # the worker is stopped: another one goes on
+                raise
+            outcome = {"state": "cancelled"}
+        except Exception as problem:  # noqa: BLE001  a failure is an outcome
+            self.log.steps.check()
+            outcome = {"state": "failed", "problem": f"{type(problem).__name__}: {problem}"}
+        self.log.steps.check()
+        await self.log.flush()
+        return outcome
+
+    def _wrap(self, runner: Runner, durable: Durable) -> Runner:
+        executor: Any = runner.executor
+        if isinstance(executor, RequireApproval):
+            executor = attrs.evolve(executor, approver=durable.approver(self))
+        return attrs.evolve(
+            runner,
+            decider=durable.decider(runner.decider),
+            executor=None if executor is None else durable.executor(executor),
+            store=self.log,
+            budget=None if runner.budget is None else _DurableViews(runner, durable),
+            strategies=() if runner.budget is not None else runner.strategies,
+            tool_timeout_seconds=None,
+        )
+
+
+@attrs.frozen(eq=False)
+class _DurableViews:
+    """Makes the View that a Runner's budget makes, with summaries that are steps."""
+
+    runner: Runner
+    durable: Durable
+
+    def make_view(self, *, strategies: Any = ()) -> View:
+        budget: Any = self.runner.budget
+        make: Any = getattr(budget, "make_view", None) or functools.partial(View.of, budget)
+        view: View = make(strategies=self.runner.strategies)
+        if view.compactor is None:
+            return view
+        compactor: Any = view.compactor
+        return attrs.evolve(view, compactor=self.durable.compactor(compactor))
+
+
+def _describe(result: Result) -> dict[str, Any]:
+    return {
+        "state": "done",
+        "reply": result.reply,
+        "exhausted": result.exhausted,
+        "limit": result.limit,
+        "stop_reason": str(result.stop_reason.value),
+        "usage": attrs.asdict(result.usage),
+    }

@@ -1,0 +1,308 @@
+"""The door to runs that survive their machine: submit, watch, steer, approve, cancel."""
+
+import json
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Self
+
+import attrs
+from dbos import DBOS, DBOSClient
+
+from agentic._lazy import asyncio
+from agentic._validate import must_be, whole
+from agentic.bridges.dbos._tables import Tables, engine_url
+from agentic.bridges.dbos._worker import RUN, VERSION, Json, Place, Worker
+from agentic.errors import AgenticError, ConfigError
+from agentic.history import Sessions
+from agentic.loop import Runner
+from agentic.usage import Usage
+
+__all__ = ["QueueLimits", "RunInfo", "RunNotFound", "RunOutcome", "Service"]
+
+_POLL_SECONDS = 0.1
+_STATES = {
+    "ENQUEUED": "queued",
+    "DELAYED": "queued",
+    "PENDING": "running",
+    "CANCELLED": "cancelled",
+}
+
+
+@attrs.define
+class RunNotFound(AgenticError):
+    """There is no run with this id."""
+
+    run_id: str
+
+    def __str__(self) -> str:
+        return f"no such run: {self.run_id}"
+
+
+@attrs.frozen(kw_only=True)
+class QueueLimits:
+    """How much runs side by side. None means no limit."""
+
+    worker_concurrency: int | None = attrs.field(default=100, validator=whole(1, optional=True))
+    """Runs in one worker, those included that wait for a person."""
+    global_concurrency: int | None = attrs.field(default=None, validator=whole(1, optional=True))
+    """Runs in all workers of the service: the limit of its model."""
+    limiter: Any = None
+    """A rate, as DBOS takes it: `{"limit": 50, "period": 60}` starts 50 runs in 60 s at most."""
+
+
+@attrs.frozen(kw_only=True)
+class RunOutcome:
+    """How a run ended."""
+
+    state: str
+    """`done`, `failed` or `cancelled`."""
+    reply: str = ""
+    problem: str = ""
+    """The error of a failed run: its class and its text."""
+    exhausted: bool = False
+    """Whether a limit ended the run."""
+    limit: str | None = None
+    stop_reason: str = ""
+    usage: Usage = attrs.field(factory=Usage)
+
+
+@attrs.frozen(kw_only=True)
+class RunInfo:
+    """One line of a list of runs."""
+
+    id: str
+    session_id: str
+    state: str
+    """`queued`, `running`, `waiting` for an approval, `done`, `failed` or `cancelled`."""
+    submitted_at: datetime
+    worker: str
+    """The worker that has the run, or had it last; empty if it was never started."""
+
+
+@attrs.define(eq=False)
+class Service:
+    """Runs of one agent, for many sessions and processes that share a database.
+
+    `async with service:` connects, and creates what the database lacks. Every process can submit
+    and watch; those that are inside `async with service.worker():` do the work.
+
+    Args:
+        agent: a Runner, or a function that makes the Runner of a session, given its id. Its store
+            is not used. If its executor is a `RequireApproval`, `approve` answers in the place of
+            the approver.
+        sessions: where the histories are kept: `SqliteSessions` or `PostgresSessions`.
+        database_url: the engine's database: `sqlite:////var/lib/agent/runs.db`, which has one
+            worker, or `postgresql://host/name`.
+
+    Raises:
+        ConfigError: a part does not fit.
+    """
+
+    agent: Runner | Callable[[str], Runner]
+    sessions: Sessions = attrs.field(kw_only=True)
+    database_url: str = attrs.field(kw_only=True, converter=engine_url, repr=False)
+    name: str = attrs.field(default="agentic", kw_only=True, validator=must_be(str))
+    """The queue: services with different agents in one database have different names."""
+    limits: QueueLimits = attrs.field(
+        factory=QueueLimits, kw_only=True, validator=must_be(QueueLimits)
+    )
+    lease_seconds: float = attrs.field(default=15.0, kw_only=True)
+    """A worker that is silent for so long is taken over."""
+    _place: Place | None = attrs.field(init=False, default=None)
+
+    @sessions.validator
+    def _check_sessions(self, _: object, value: object) -> None:
+        if not callable(getattr(value, "open", None)):
+            raise ConfigError("sessions", value, "a Sessions", "pass SqliteSessions(path)")
+
+    async def __aenter__(self) -> Self:
+        self._place = await asyncio.to_thread(self._connect)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        place, self._place = self._place, None
+        if place is not None:
+            await asyncio.to_thread(place.client.destroy)
+            place.tables.close()
+
+    def worker(self) -> Worker:
+        """Return the worker of this process, for `async with`."""
+        return Worker(self._connected)
+
+    async def submit(self, session_id: str, message: str, *, key: str = "") -> str:
+        """Queue a message, and return the id of its run. Once this returns, it is not lost.
+
+        Args:
+            session_id: the session, which exists from its first run on.
+            message: the user's words.
+            key: whoever submits again with the same key gets the run of the first time.
+
+        Raises:
+            ConfigError: the message is blank, or the session id is invalid.
+        """
+        if not message.strip():
+            raise ConfigError("message", message, "a text that is not blank", "pass the request")
+        self.sessions.open(session_id)  # checks the id
+        # Sorted as submitted: the engine orders runs of the same second by their ids.
+        run_id = f"{time.time_ns():x}-{os.urandom(4).hex()}"
+        if key:
+            claim = json.dumps([self.name, session_id, key])
+            run_id = await asyncio.to_thread(self._connected.tables.claim_key, claim, run_id)
+        await self._connected.client.enqueue_async(
+            {
+                "workflow_name": RUN,
+                "queue_name": self.name,
+                "workflow_id": run_id,
+                "queue_partition_key": session_id,
+                "app_version": VERSION,
+                "priority": 1,
+            },
+            session_id,
+            message,
+            datetime.now(UTC).isoformat(),
+        )
+        return run_id
+
+    async def result(self, run_id: str, *, timeout_seconds: float | None = None) -> RunOutcome:
+        """Wait for the end of a run, and return its outcome.
+
+        Raises:
+            RunNotFound: there is no such run.
+            TimeoutError: it has not ended in time.
+        """
+        async with asyncio.timeout(timeout_seconds):
+            while True:
+                status = await self._status(run_id)
+                if (outcome := _outcome(status)) is not None:
+                    return outcome
+                await asyncio.sleep(_POLL_SECONDS)
+
+    async def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[dict[str, Any]]:
+        """Yield the events of a run as they happen, from its beginning, until it ends.
+
+        Each is JSON data with a `type` and an `id`; to go on after a disconnection, pass the latest
+        id. Pieces of a reply are `message_update`, with `delta`; the whole follows in
+        `message_end`. The latest event is `run_end`.
+
+        Raises:
+            RunNotFound: there is no such run.
+        """
+        tables = self._connected.tables
+        while True:
+            status = await self._status(run_id)
+            for number, body in await asyncio.to_thread(tables.events, run_id, after):
+                after = number
+                yield {"id": number, **body}
+            if (outcome := _outcome(status)) is not None:
+                yield {"id": after, "type": "run_end", **attrs.asdict(outcome)}
+                return
+            await asyncio.sleep(_POLL_SECONDS)
+
+    async def cancel(self, run_id: str) -> None:
+        """End a run. Its running calls are stopped, and the history says so."""
+        status = await self._status(run_id)
+        await self._send(run_id, "cancel", {})
+        if status.status == "ENQUEUED":
+            await self._connected.client.cancel_workflow_async(run_id)
+
+    async def steer(self, run_id: str, message: str) -> None:
+        """Add a user message to an active run: the model reads it at its next decision.
+
+        Raises:
+            ConfigError: the message is blank, or the run is over.
+        """
+        if not message.strip():
+            raise ConfigError("message", message, "a text that is not blank", "pass the words")
+        await self._send(run_id, "steer", {"message": message})
+
+    async def approve(
+        self, run_id: str, call_id: str, allowed: bool = True, reason: str = ""
+    ) -> None:
+        """Answer a run that waits for approval of a call; the first answer counts."""
+        body = {"call_id": call_id, "allowed": allowed, "reason": reason}
+        await self._send(run_id, "approve", body)
+
+    async def questions(self, run_id: str) -> list[dict[str, Any]]:
+        """Return the calls that wait for `approve`: `call_id`, `name` and `arguments` of each."""
+        return await asyncio.to_thread(self._questions, run_id)
+
+    async def runs(self, *, limit: int = 100) -> Sequence[RunInfo]:
+        """Return the latest runs, newest first."""
+        found = await self._connected.client.list_workflows_async(
+            name=RUN, queue_name=None, limit=limit, sort_desc=True
+        )
+        return [await asyncio.to_thread(self._describe, status) for status in found]
+
+    @property
+    def _connected(self) -> Place:
+        if self._place is None:
+            raise ConfigError("service", self.name, "connected", "use it in `async with service:`")
+        return self._place
+
+    def _connect(self) -> Place:
+        tables = Tables(self.database_url)
+        tables.create()
+        DBOS.migrate(self.database_url)
+        client = DBOSClient(
+            system_database_url=self.database_url, serializer=Json(), application_name=self.name
+        )
+        agent: Any = self.agent
+        make = (lambda _: agent) if isinstance(agent, Runner) else agent
+        return Place(
+            make,
+            self.sessions,
+            self.database_url,
+            tables,
+            client,
+            self.name,
+            self.limits,
+            self.lease_seconds,
+        )
+
+    async def _send(self, run_id: str, kind: str, body: dict[str, Any]) -> None:
+        if _outcome(await self._status(run_id)) is not None:
+            raise ConfigError(kind, run_id, "a run that is not over", "submit the message instead")
+        await asyncio.to_thread(self._connected.tables.send, run_id, kind, body)
+
+    async def _status(self, run_id: str) -> Any:
+        found = await self._connected.client.list_workflows_async(workflow_ids=[run_id])
+        if not found:
+            raise RunNotFound(run_id)
+        return found[0]
+
+    def _questions(self, run_id: str) -> list[dict[str, Any]]:
+        asked: dict[str, dict[str, Any]] = {}
+        for control in self._connected.tables.controls([run_id]):
+            if control.kind == "ask":
+                asked.setdefault(control.body["call_id"], control.body)
+            elif control.kind == "approve":
+                asked.pop(control.body["call_id"], None)
+        return list(asked.values())
+
+    def _describe(self, status: Any) -> RunInfo:
+        outcome = _outcome(status)
+        state = outcome.state if outcome else _STATES.get(status.status, "running")
+        if state == "running" and self._questions(status.workflow_id):
+            state = "waiting"
+        return RunInfo(
+            id=status.workflow_id,
+            session_id=status.queue_partition_key or "",
+            state=state,
+            submitted_at=datetime.fromtimestamp((status.created_at or 0) / 1000, UTC),
+            worker=status.executor_id or "",
+        )
+
+
+def _outcome(status: Any) -> RunOutcome | None:
+    """Return how a run ended; None if it has not."""
+    if status.status == "SUCCESS":
+        plain = dict(status.output)
+        usage = Usage(**plain.pop("usage", {}))
+        return RunOutcome(usage=usage, **plain)
+    if status.status == "CANCELLED":
+        return RunOutcome(state="cancelled")
+    if status.status in {"ERROR", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"}:
+        return RunOutcome(state="failed", problem=str(status.error))
+    return None

@@ -1,0 +1,66 @@
+"""Steps of the engine: each is recorded once, by the worker that owns the run."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import attrs
+from dbos import DBOS, error
+
+from agentic._lazy import asyncio
+from agentic.bridges.dbos._lease import Lease, LeaseLost
+
+__all__ = ["DbosSteps"]
+
+
+@attrs.define(eq=False)
+class DbosSteps:
+    """The steps of one attempt at a run, for `agentic.durable.Durable`.
+
+    Use it inside a workflow of DBOS that has a serializer for JSON. Steps are numbered when they
+    are called, before anything is awaited, so calls that run side by side keep their numbers.
+    """
+
+    lease: Lease | None = None
+    """While it is not held, no step begins."""
+    inbox: Any = None
+    """Has `arrived()`, the messages that came during a step, which become part of its record; and
+    `take(messages)`, which is called with them, in every attempt."""
+    over: BaseException | None = attrs.field(default=None, init=False)
+    """Why this attempt must not go on: the engine has refused its record, or it is stopped."""
+
+    async def run(self, name: str, function: Callable[..., Awaitable[Any]], /, *args: Any) -> Any:
+        """Run a step, or return its record.
+
+        Raises:
+            BaseException: this worker no longer owns the run.
+        """
+        reserved = DBOS.reserve_step()
+        self.check()
+        try:
+            record = await reserved.run_async({"name": name}, self._work, function, args)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as problem:
+            # The function never raises: this is the engine, and what is not recorded must have no
+            # consequences.
+            self.over = self.over or problem
+            raise
+        if self.inbox is not None:
+            self.inbox.take(record["arrived"])
+        return record["value"]
+
+    def check(self) -> None:
+        """Raise if this attempt must not go on."""
+        if self.over is not None:
+            raise self.over
+
+    async def _work(self, function: Callable[..., Awaitable[Any]], args: tuple[Any, ...]) -> Any:
+        try:
+            if self.lease is not None:
+                await self.lease.hold()
+        except LeaseLost as lost:
+            # The engine's own word for it: it then waits for the outcome of the new owner.
+            raise error.DBOSWorkflowConflictIDError(DBOS.workflow_id or "") from lost
+        self.check()
+        value = await function(*args)
+        return {"value": value, "arrived": [] if self.inbox is None else self.inbox.arrived()}

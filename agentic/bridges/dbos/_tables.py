@@ -1,0 +1,208 @@
+"""What the engine does not keep: leases of workers, messages to runs, and events of runs.
+
+The tables are in the engine's database. Times are those of the database, in seconds since 1970, so
+that a worker whose clock is wrong neither loses its lease nor takes another's.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import attrs
+import sqlalchemy as sa
+
+from agentic.errors import ConfigError
+
+__all__ = ["Control", "Tables", "engine_url"]
+
+_metadata = sa.MetaData()
+_workers = sa.Table(
+    "agentic_workers",
+    _metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("expires", sa.Float, nullable=False),
+)
+_number = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # the only kind that SQLite counts
+_controls = sa.Table(
+    "agentic_controls",
+    _metadata,
+    sa.Column("id", _number, primary_key=True, autoincrement=True),
+    sa.Column("run", sa.Text, nullable=False, index=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+)
+_keys = sa.Table(
+    "agentic_keys",
+    _metadata,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("run", sa.Text, nullable=False),
+)
+_events = sa.Table(
+    "agentic_events",
+    _metadata,
+    sa.Column("id", _number, primary_key=True, autoincrement=True),
+    sa.Column("run", sa.Text, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.UniqueConstraint("run", "key"),
+)
+
+
+@attrs.frozen
+class Control:
+    """A message to a run, from any process."""
+
+    id: int
+    run: str
+    kind: str
+    """`steer`, `approve`, `cancel`, or `ask`, by which a run says that it waits."""
+    body: dict[str, Any]
+
+
+def engine_url(database_url: str) -> str:
+    """Return an address as SQLAlchemy and the engine take it.
+
+    >>> engine_url("postgresql://localhost/agents")
+    'postgresql+psycopg://localhost/agents'
+
+    Raises:
+        ConfigError: it is neither of SQLite nor of PostgreSQL.
+    """
+    scheme, colon, rest = database_url.partition("://")
+    kind = scheme.partition("+")[0]
+    if colon and kind in {"postgres", "postgresql"}:
+        return f"postgresql+psycopg://{rest}"
+    if colon and kind == "sqlite" and len(rest) > 1:
+        return database_url
+    raise ConfigError(
+        "database_url",
+        scheme if colon else database_url,
+        "sqlite:///PATH or postgresql://HOST/NAME",
+        "write the address of a database",
+    )
+
+
+@attrs.define(eq=False)
+class Tables:
+    """The tables in one database. Every method is one transaction, and may be used by threads."""
+
+    url: str
+    _engine: sa.Engine = attrs.field(init=False)
+
+    @_engine.default
+    def _connect(self) -> sa.Engine:
+        if not self.is_sqlite:
+            return sa.create_engine(self.url, pool_pre_ping=True)
+        engine = sa.create_engine(self.url, connect_args={"timeout": 30})
+        with engine.connect() as connection:
+            # Readers do not wait for writers then. It is a property of the file.
+            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+        return engine
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Return whether the database is a file of this machine."""
+        return self.url.startswith("sqlite")
+
+    @property
+    def _now(self) -> "sa.ColumnElement[float]":
+        if self.is_sqlite:
+            return sa.literal_column("((julianday('now') - 2440587.5) * 86400.0)", sa.Float)
+        return sa.literal_column("extract(epoch from clock_timestamp())::float8", sa.Float)
+
+    def create(self) -> None:
+        """Create what is missing."""
+        with self._engine.begin() as connection:
+            if not self.is_sqlite:  # two processes would both find them missing
+                connection.execute(sa.text("SELECT pg_advisory_xact_lock(7163529460418)"))
+            _metadata.create_all(connection)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._engine.dispose()
+
+    def register(self, worker: str, seconds: float) -> None:
+        """Give a new worker a lease of epoch 1."""
+        row = sa.insert(_workers).values(id=worker, epoch=1, expires=self._now + seconds)
+        self._write(row)
+
+    def renew(self, worker: str, epoch: int, seconds: float) -> bool:
+        """Extend a lease; return whether it was still held."""
+        where = (_workers.c.id == worker, _workers.c.epoch == epoch)
+        return self._write(sa.update(_workers).where(*where).values(expires=self._now + seconds))
+
+    def release(self, worker: str, epoch: int) -> None:
+        """End a lease at once, so that others take over without waiting."""
+        where = (_workers.c.id == worker, _workers.c.epoch == epoch)
+        self._write(sa.update(_workers).where(*where).values(expires=0.0))
+
+    def take_over(self, seconds: float) -> list[str]:
+        """Return the workers whose leases have expired, and fence them for everybody else.
+
+        The new epoch is what the former holder can no longer renew. It expires as well, so that
+        whoever dies while taking over is followed by another, and what a worker claims that awakes
+        later is found.
+        """
+        expired = sa.select(_workers.c.id, _workers.c.epoch).where(_workers.c.expires < self._now)
+        with self._engine.begin() as connection:
+            found = connection.execute(expired).all()
+        taken = []
+        for worker, epoch in found:
+            where = (
+                _workers.c.id == worker,
+                _workers.c.epoch == epoch,
+                _workers.c.expires < self._now,
+            )
+            values = {"epoch": epoch + 1, "expires": self._now + seconds}
+            if self._write(sa.update(_workers).where(*where).values(values)):
+                taken.append(worker)
+        return taken
+
+    def living(self) -> list[str]:
+        """Return the workers that have never lost their lease, and hold it now."""
+        where = (_workers.c.expires >= self._now, _workers.c.epoch == 1)
+        with self._engine.begin() as connection:
+            return list(connection.execute(sa.select(_workers.c.id).where(*where)).scalars())
+
+    def claim_key(self, key: str, run: str) -> str:
+        """Give a key to a run, unless it belongs to one; return the run that has it."""
+        insert = "INSERT INTO agentic_keys (key, run) VALUES (:key, :run) ON CONFLICT DO NOTHING"
+        with self._engine.begin() as connection:
+            connection.execute(sa.text(insert), {"key": key, "run": run})
+            query = sa.select(_keys.c.run).where(_keys.c.key == key)
+            return str(connection.execute(query).scalar_one())
+
+    def send(self, run: str, kind: str, body: dict[str, Any]) -> None:
+        """Leave a message for a run."""
+        self._write(sa.insert(_controls).values(run=run, kind=kind, body=json.dumps(body)))
+
+    def controls(self, runs: Iterable[str]) -> list[Control]:
+        """Return the messages for these runs, oldest first."""
+        query = sa.select(_controls).where(_controls.c.run.in_(list(runs)))
+        with self._engine.begin() as connection:
+            rows = connection.execute(query.order_by(_controls.c.id)).all()
+        return [Control(row.id, row.run, row.kind, json.loads(row.body)) for row in rows]
+
+    def add_events(self, run: str, events: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        """Store events by their keys, each once."""
+        insert = sa.text(
+            "INSERT INTO agentic_events (run, key, body) VALUES (:run, :key, :body)"
+            " ON CONFLICT DO NOTHING"
+        )
+        rows = [{"run": run, "key": key, "body": json.dumps(body)} for key, body in events]
+        with self._engine.begin() as connection:
+            connection.execute(insert, rows)
+
+    def events(self, run: str, after: int) -> list[tuple[int, dict[str, Any]]]:
+        """Return the events of a run whose numbers are greater, in order."""
+        query = sa.select(_events.c.id, _events.c.body).where(
+            _events.c.run == run, _events.c.id > after
+        )
+        with self._engine.begin() as connection:
+            rows = connection.execute(query.order_by(_events.c.id)).all()
+        return [(row.id, json.loads(row.body)) for row in rows]
+
+    def _write(self, statement: Any) -> bool:
+        with self._engine.begin() as connection:
+            return bool(connection.execute(statement).rowcount)

@@ -1,0 +1,261 @@
+"""A worker: runs what is queued, as long as it holds its lease, and takes over from the dead."""
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Self
+
+import attrs
+from dbos import DBOS, DBOSClient, DBOSConfig, Serializer, error
+
+from agentic._lazy import asyncio
+from agentic.bridges.dbos._lease import Lease, LeaseLost
+from agentic.bridges.dbos._log import RunLog, apply_compaction
+from agentic.bridges.dbos._run import Attempt
+from agentic.bridges.dbos._steps import DbosSteps
+from agentic.bridges.dbos._tables import Tables
+from agentic.errors import ConfigError
+from agentic.history import Sessions
+from agentic.loop import Runner
+
+__all__ = ["COMPACTION", "RUN", "VERSION", "Json", "Place", "Worker"]
+
+_log = logging.getLogger(__name__)
+
+VERSION = "agentic-1"
+"""The version of what runs record. It is not the engine's hash of the code, with which an upgrade
+would orphan the runs of the former version."""
+RUN = "agentic_run"
+COMPACTION = "agentic_compaction"
+_POLL_SECONDS = 0.1
+
+
+class Json(Serializer):
+    """Everything is stored as JSON text, with escapes for what a database would refuse."""
+
+    def name(self) -> str:
+        """Return the name that is stored with each value."""
+        return "agentic_json"
+
+    def serialize(self, data: Any) -> str:
+        """Return JSON; an error of the engine is stored as its text."""
+        return json.dumps(data, separators=(",", ":"), default=repr)
+
+    def deserialize(self, serialized_data: str) -> Any:
+        """Read JSON."""
+        return json.loads(serialized_data)
+
+
+@attrs.frozen(eq=False)
+class Place:
+    """What a service and its workers share."""
+
+    make_runner: Callable[[str], Runner]
+    sessions: Sessions
+    url: str
+    tables: Tables
+    client: DBOSClient
+    queue: str
+    limits: Any
+    lease_seconds: float
+
+
+@attrs.define(eq=False)
+class Worker:
+    """Runs what is submitted, in this process: `async with service.worker():`.
+
+    A process has one worker, because it has one engine. With SQLite, a database has one worker.
+
+    Raises:
+        ConfigError: this process, or a SQLite database, has a worker already.
+    """
+
+    place: Place
+    _lease: Lease = attrs.field(init=False)
+    _attempts: dict[str, Attempt] = attrs.field(init=False, factory=dict)
+    _stopping: threading.Event = attrs.field(init=False, factory=threading.Event)
+    _engine: DBOS | None = attrs.field(init=False, default=None)
+    _listener: threading.Thread | None = attrs.field(init=False, default=None)
+
+    @_lease.default
+    def _make_lease(self) -> Lease:
+        return Lease(self.place.tables, self.place.lease_seconds, self._take_over)
+
+    @property
+    def id(self) -> str:
+        """Return the id of this worker, which no other one has."""
+        return self._lease.worker
+
+    @property
+    def active(self) -> int:
+        """Return how many runs are being worked on, waiting ones included."""
+        return len(self._attempts)
+
+    async def __aenter__(self) -> Self:
+        await asyncio.to_thread(self._start)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self._stop)
+
+    async def wait(self) -> None:
+        """Wait until the lease is lost.
+
+        Raises:
+            LeaseLost: it is lost; the runs of this worker go on elsewhere.
+        """
+        while not self._lease.lost.is_set():
+            await asyncio.sleep(_POLL_SECONDS)
+        raise LeaseLost(self.id)
+
+    async def drain(self, timeout_seconds: float) -> None:
+        """Take no more runs, and wait for those that are active, at most for so long.
+
+        What is not done then, is continued by another worker from its latest step.
+        """
+        if self._engine is not None:
+            for stop in self._engine.background_thread_stop_events:
+                stop.set()
+        deadline = time.monotonic() + timeout_seconds
+        while self._attempts and time.monotonic() < deadline:
+            await asyncio.sleep(_POLL_SECONDS)
+
+    def _start(self) -> None:
+        if _running:
+            raise ConfigError("worker", self.id, "one worker in a process", "start a process")
+        if self.place.tables.is_sqlite and self.place.tables.living():
+            raise ConfigError(
+                "database_url",
+                "a SQLite database that has a worker already",
+                "one worker with SQLite",
+                "use PostgreSQL for several workers; after a crash, wait until its lease ends",
+            )
+        _running.append(self)
+        try:
+            self._launch()
+        except BaseException:
+            self._stop()
+            raise
+
+    def _launch(self) -> None:
+        place = self.place
+        config: DBOSConfig = {
+            "name": place.queue,
+            "system_database_url": place.url,
+            "application_version": VERSION,
+            "executor_id": self.id,
+            "serializer": Json(),
+            "log_level": "ERROR",
+            "run_migrations": False,
+        }
+        self._engine = DBOS(config=config)
+        DBOS.workflow(name=RUN, max_recovery_attempts=None)(self._make_run())
+        DBOS.workflow(name=COMPACTION, max_recovery_attempts=None)(self._make_compaction())
+        self._lease.start()
+        DBOS.launch()
+        DBOS.register_queue(
+            place.queue,
+            partition_concurrency=1,
+            polling_interval_sec=_POLL_SECONDS,
+            on_conflict="always_update",
+            **attrs.asdict(place.limits),
+        )
+        self._take_over()
+        self._listener = threading.Thread(target=self._listen, name="agentic-inbox", daemon=True)
+        self._listener.start()
+
+    def _stop(self) -> None:
+        # First of all: what the engine cancels now must not be stored as the end of a run.
+        self._stopping.set()
+        for attempt in list(self._attempts.values()):
+            self._end(attempt)
+        DBOS.destroy(destroy_registry=True)
+        if self._listener is not None:
+            self._listener.join(timeout=5)
+        self._lease.stop()
+        if self in _running:
+            _running.remove(self)
+
+    def _end(self, attempt: Attempt) -> None:
+        attempt.log.steps.over = attempt.log.steps.over or error.DBOSWorkflowConflictIDError(
+            attempt.run_id
+        )
+
+    def _make_run(self) -> Callable[..., Any]:
+        # A function, because the engine would look for a method's class in its registry.
+        async def agentic_run(session_id: str, message: str, submitted: str) -> dict[str, Any]:
+            return await self._run(session_id, message, submitted)
+
+        return agentic_run
+
+    def _make_compaction(self) -> Callable[..., Any]:
+        async def agentic_compaction(session_id: str, ref: str, replaces: int) -> dict[str, Any]:
+            steps = DbosSteps(self._lease)
+            sessions = self.place.sessions
+            done = await steps.run("compact", apply_compaction, sessions, session_id, ref, replaces)
+            return dict(done)
+
+        return agentic_compaction
+
+    async def _run(self, session_id: str, message: str, submitted: str) -> dict[str, Any]:
+        run_id = str(DBOS.workflow_id)
+        steps = DbosSteps(self._lease)
+        log = RunLog(self.place.sessions, session_id, run_id, steps)
+        attempt = Attempt(run_id, self.place.tables, log)
+        self._attempts[run_id] = attempt
+        if self._stopping.is_set():
+            self._end(attempt)
+        try:
+            runner = self.place.make_runner(session_id)
+            outcome = await attempt.serve(runner, message, datetime.fromisoformat(submitted))
+            if log.is_compacted:
+                await steps.run("leave compaction", self._leave_compaction, log)
+            return outcome
+        finally:
+            if self._attempts.get(run_id) is attempt:
+                del self._attempts[run_id]
+
+    async def _leave_compaction(self, log: RunLog) -> dict[str, Any]:
+        """Queue the compaction before the next run of the session: it has no priority number."""
+        ref = await log.leave_view()
+        await self.place.client.enqueue_async(
+            {
+                "workflow_name": COMPACTION,
+                "queue_name": self.place.queue,
+                "workflow_id": f"{log.run_id}-compaction",
+                "queue_partition_key": log.session_id,
+                "app_version": VERSION,
+            },
+            log.session_id,
+            ref,
+            log.stored,
+        )
+        return {}
+
+    def _take_over(self) -> None:
+        for worker in self.place.tables.take_over(self.place.lease_seconds):
+            runs = self.place.client.list_workflows(
+                status="PENDING", executor_id=worker, load_input=False, load_output=False
+            )
+            for run in runs:
+                _log.warning("run %s is taken over from worker %s", run.workflow_id, worker)
+                self.place.client.resume_workflow(run.workflow_id, queue_name=self.place.queue)
+
+    def _listen(self) -> None:
+        while not self._stopping.wait(_POLL_SECONDS):
+            attempts = dict(self._attempts)
+            if not attempts:
+                continue
+            try:
+                for control in self.place.tables.controls(attempts):
+                    attempt = attempts[control.run]
+                    attempt.loop.call_soon_threadsafe(attempt.deliver, control)
+            except Exception as problem:  # noqa: BLE001  the database may come back
+                _log.warning("messages to runs are not read: %s", problem)
+
+
+_running: list[Worker] = []
+"""The worker of this process."""

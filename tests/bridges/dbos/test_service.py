@@ -1,0 +1,260 @@
+"""A service in one process: what is submitted is run once, in order, and can be influenced."""
+
+import asyncio
+import json
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentic.bridges.dbos import RunNotFound, Service
+from agentic.context.budget import Manager, Policy
+from agentic.errors import ConfigError
+from agentic.history.sqlite import SqliteSessions
+from agentic.loop import Decision, Input, Runner
+from agentic.messages import Message, ToolCall, ToolResult
+from agentic.testing import ScriptedDecider
+from agentic.tokens import CharCounter
+from agentic.tools import Approval, RequireApproval, ToolDefinition
+
+
+class Waiting:
+    """A model that calls a tool twice, and then repeats the latest request."""
+
+    def __init__(self) -> None:
+        # Of threads: the engine has an event loop of its own.
+        self.asked = threading.Event()
+        self.go_on = threading.Event()
+
+    async def decide(self, request: Input, /) -> Decision:
+        """Say when it was asked, and wait to be let on."""
+        self.asked.set()
+        await asyncio.to_thread(self.go_on.wait, 10)
+        if request.turn > 1:
+            return Decision(f"Done: {request.user_message}")
+        return Decision("I look.", [ToolCall("", "look", "{}")])
+
+
+class Streaming:
+    """A model whose reply comes in pieces."""
+
+    async def decide(self, request: Input, /) -> Decision:
+        """Reply at once."""
+        return Decision("Hello.")
+
+    async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
+        """Reply in two pieces."""
+        yield "Hel"
+        yield "lo."
+        yield Decision("Hello.")
+
+
+class Look:
+    """One tool."""
+
+    async def list_tools(self) -> list[ToolDefinition]:
+        """List it."""
+        return [ToolDefinition("look")]
+
+    async def execute(self, call: ToolCall, /) -> ToolResult:
+        """Answer."""
+        return ToolResult(output="It is there. " * 20)
+
+
+class Summaries:
+    """A compactor that needs no model."""
+
+    async def compact(self, messages: list[Message], /) -> str:
+        """Summarize."""
+        return f"{len(messages)} messages."
+
+
+class Nobody:
+    """An approver that is never asked: the service takes its place."""
+
+    async def approve(self, call: ToolCall, tool: ToolDefinition, /) -> Approval:
+        """Fail."""
+        raise AssertionError
+
+
+def _run(
+    folder: Path, agent: Any, talk: Callable[[Service], Awaitable[Any]], **options: Any
+) -> Any:
+    async def serve() -> Any:
+        sessions = SqliteSessions(folder / "sessions.db")
+        url = f"sqlite:///{folder}/runs.db"
+        service = Service(agent, sessions=sessions, database_url=url, **options)
+        async with service, service.worker():
+            async with asyncio.timeout(20):
+                return await talk(service)
+
+    return asyncio.run(serve())
+
+
+def _contents(folder: Path, session: str = "a") -> list[str]:
+    store = SqliteSessions(folder / "sessions.db").open(session)
+    return [m.content for m in asyncio.run(store.load()) if m.role != "tool"]
+
+
+def test_session_is_served_in_order(tmp_path: Path) -> None:
+    """Its second request sees the first one's reply; with the same key, a request is run once."""
+
+    async def talk(service: Service) -> list[str]:
+        first = await service.submit("a", "one", key="1")
+        again = await service.submit("a", "one", key="1")
+        second = await service.submit("a", "two")
+        return [first, again, (await service.result(second)).reply]
+
+    replies = ScriptedDecider("1", "2")
+    first, again, reply = _run(tmp_path, Runner(replies), talk)
+
+    assert (first, reply) == (again, "2")
+    assert _contents(tmp_path) == ["one", "1", "two", "2"]
+
+
+def test_events_reach_any_watcher(tmp_path: Path) -> None:
+    """Pieces, whole messages, and the end of the run."""
+
+    async def talk(service: Service) -> list[dict[str, Any]]:
+        run = await service.submit("a", "hi")
+        return [event async for event in service.events(run)]
+
+    seen = _run(tmp_path, Runner(Streaming()), talk)
+
+    pieces = "".join(event["delta"] for event in seen if event["type"] == "message_update")
+    assert pieces == "Hello."
+    assert [e["content"] for e in seen if e["type"] == "message_end"] == ["hi", "Hello."]
+    assert (seen[-1]["type"], seen[-1]["state"]) == ("run_end", "done")
+
+
+def test_steering_enters_an_active_run(tmp_path: Path) -> None:
+    """Before its next decision."""
+    model = Waiting()
+
+    async def talk(service: Service) -> str:
+        run = await service.submit("a", "look")
+        await asyncio.to_thread(model.asked.wait, 10)
+        await service.steer(run, "look twice")
+        await asyncio.sleep(0.4)
+        model.go_on.set()
+        return (await service.result(run)).reply
+
+    assert _run(tmp_path, Runner(model, Look()), talk) == "Done: look twice"
+
+
+def test_run_waits_for_approval(tmp_path: Path) -> None:
+    """It is listed as waiting, and a refusal is what the model reads."""
+    executor = RequireApproval(Look(), Nobody(), needs=["look"])
+    replies = [Decision("I look.", [ToolCall("c1", "look", "{}")]), Decision("I did not.")]
+
+    async def talk(service: Service) -> str:
+        run = await service.submit("a", "look")
+        while not (asked := await service.questions(run)):  # noqa: ASYNC110  another process asks
+            await asyncio.sleep(0.02)
+        assert [each.state for each in await service.runs()] == ["waiting"]
+        await service.approve(run, asked[0]["call_id"], allowed=False, reason="not now")
+        return (await service.result(run)).reply
+
+    assert _run(tmp_path, Runner(ScriptedDecider(*replies), executor), talk) == "I did not."
+    history = asyncio.run(SqliteSessions(tmp_path / "sessions.db").open("a").load())
+    assert "not now" in history[2].tool_results[0].text
+
+
+def test_cancelled_run_ends(tmp_path: Path) -> None:
+    """The session goes on with the next request."""
+    model = Waiting()
+
+    async def talk(service: Service) -> list[str]:
+        first = await service.submit("a", "one")
+        second = await service.submit("a", "two")
+        await asyncio.to_thread(model.asked.wait, 10)
+        await service.cancel(first)
+        state = (await service.result(first)).state
+        model.go_on.set()
+        return [state, (await service.result(second)).reply]
+
+    assert _run(tmp_path, Runner(model, Look()), talk) == ["cancelled", "Done: two"]
+
+
+def test_failed_run_says_why(tmp_path: Path) -> None:
+    """And a summary of the error is all that is kept."""
+
+    class Broken:
+        async def decide(self, request: Input, /) -> Decision:
+            raise KeyError("model")
+
+    async def talk(service: Service) -> Any:
+        return await service.result(await service.submit("a", "hi"))
+
+    outcome = _run(tmp_path, Runner(Broken()), talk)
+
+    assert (outcome.state, "KeyError" in outcome.problem) == ("failed", True)
+
+
+def test_compaction_precedes_the_next_run(tmp_path: Path) -> None:
+    """It is stored when the run that made it is over, and the archive keeps every message."""
+    replies = [Decision("x" * 900), Decision("y" * 900), Decision("z" * 900), Decision("end")]
+    policy = Policy(600, reserve_tokens=100, keep_recent_tokens=150, min_recent_messages=1)
+    budget = Manager(CharCounter(), Summaries(), policy=policy)
+
+    async def talk(service: Service) -> None:
+        for text in ("1", "2", "3", "4"):
+            await service.result(await service.submit("a", text))
+        while len(_loaded) < 1:
+            store = SqliteSessions(tmp_path / "sessions.db").open("a")
+            history = await store.load()
+            if history[0].summary is not None:
+                _loaded.append(len(await store.full()))
+            await asyncio.sleep(0.05)
+
+    _loaded: list[int] = []
+    _run(tmp_path, Runner(ScriptedDecider(*replies), budget=budget), talk)
+
+    assert _loaded[0] >= 6
+
+
+def test_second_worker_with_sqlite_is_refused(tmp_path: Path) -> None:
+    """In the same process, too."""
+
+    async def talk(service: Service) -> None:
+        with pytest.raises(ConfigError, match="one worker"):
+            async with service.worker():
+                pass
+
+    _run(tmp_path, Runner(ScriptedDecider()), talk)
+
+
+def test_mistakes_are_told(tmp_path: Path) -> None:
+    """Before anything is queued."""
+
+    async def talk(service: Service) -> None:
+        with pytest.raises(ConfigError, match="message"):
+            await service.submit("a", " ")
+        with pytest.raises(ConfigError):
+            await service.submit("../a", "hi")
+        with pytest.raises(RunNotFound, match="no such run: r1"):
+            await service.result("r1")
+        with pytest.raises(RunNotFound):
+            await service.cancel("r1")
+
+    _run(tmp_path, Runner(ScriptedDecider()), talk)
+    with pytest.raises(ConfigError, match="sqlite:///PATH or postgresql"):
+        Service(Runner(ScriptedDecider()), sessions=SqliteSessions("x"), database_url="mysql://x")
+
+
+def test_everything_is_stored_as_json(tmp_path: Path) -> None:
+    """Never a pickle: a newer version, or another program, can read it."""
+
+    async def talk(service: Service) -> None:
+        await service.result(await service.submit("a", "hi"))
+
+    _run(tmp_path, Runner(ScriptedDecider(Decision("\ud800 \x00"))), talk)
+
+    connection = sqlite3.connect(tmp_path / "runs.db")
+    rows = connection.execute("SELECT output, serialization FROM operation_outputs").fetchall()
+    connection.close()
+    assert {serialization for _, serialization in rows} == {"agentic_json"}
+    assert all(json.loads(output)["value"] is not None for output, _ in rows)
