@@ -150,6 +150,8 @@ class Worker:
             "serializer": Json(),
             "log_level": "ERROR",
             "run_migrations": False,
+            # A worker that is stopped in a transaction must not keep its locks for longer.
+            "sys_db_idle_transaction_timeout_sec": place.lease_seconds,
         }
         self._engine = DBOS(config=config)
         DBOS.workflow(name=RUN, max_recovery_attempts=None)(self._make_run())
