@@ -56,7 +56,7 @@ class Digest:
     The sections come in the order in which a successor needs them:
 
     - each of the user's requests, the newest in full if there is room
-    - where things stand
+    - where things stand, and which commands still fail
     - what was decided, found and refused
     - the files that were changed, including from a shell, and the files that were read
     - commands with their last outcome
