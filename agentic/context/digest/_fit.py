@@ -24,7 +24,7 @@ _LEAST_STEP, _MOST_STEP = 0.5, 0.97
 """The range of the factor by which the room shrinks for the next try."""
 _SHARE = 0.12
 """The share of a section before the others had theirs. With 0.16, 1 point fewer of the identifiers
-that are used again are shown at 2,000 tokens; with 0.1, 7 points fewer of the failed commands."""
+that are used again are shown at 2,000 tokens; with 0.1, 2 points fewer of the failed commands."""
 _INDEX_SHARE = 0.2
 """The share of the index, even if the sections need more room. With 0.4, a session of 88 requests
 shows 62 % of them at 2,000 tokens instead of 87 %."""
