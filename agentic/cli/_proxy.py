@@ -7,6 +7,7 @@ import errno
 import ipaddress
 import re
 import socket
+from pathlib import Path
 
 import click
 
@@ -59,12 +60,17 @@ class _Window(click.ParamType):  # type: ignore[type-arg]  # generic in newer cl
     show_default=True,
     help="The address to listen on. Any other than loopback serves the network.",
 )
-def proxy_command(*, to: str, window: int | str, port: int, host: str) -> None:
+@click.option(
+    "--store",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="A folder that keeps the summaries, so that a restart costs no new ones.",
+)
+def proxy_command(*, to: str, window: int | str, port: int, host: str, store: Path | None) -> None:
     """Keep the conversations of any agent within the window, between it and its provider.
 
     The agent's base URL becomes the address that is printed. OpenAI's chat completions and
     Anthropic's messages are fitted; everything else passes through, and so do the keys. Nothing is
-    stored. Ctrl-C ends it.
+    stored unless --store names a folder. Ctrl-C ends it.
 
     Example: agentic proxy --to https://api.openai.com/v1 --window 128k
     """
@@ -73,7 +79,7 @@ def proxy_command(*, to: str, window: int | str, port: int, host: str) -> None:
     from agentic.bridges.proxy import Proxy  # noqa: PLC0415
 
     try:
-        proxy = Proxy(to, window)
+        proxy = Proxy(to, window, store=store)
     except ConfigError as mistake:
         raise click.UsageError(str(mistake)) from mistake
     with _listen(host, port) as listening:

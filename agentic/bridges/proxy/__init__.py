@@ -9,7 +9,8 @@ Start with `Proxy`, or with the command `agentic proxy`. Needs the extra: pip in
 - Answers are passed on as they arrive: status, headers and bytes. If the provider refuses a request
   as too large, one smaller request follows. If the client leaves, the request is cancelled.
 - Conversations are told apart by the hash of the credential and by the messages that they
-  continue. They are held in memory only, and the number of them is bounded.
+  continue. They are held in memory, and the number of them is bounded. Nothing is stored unless a
+  folder for their summaries is named.
 - Keys pass through; they are neither logged nor stored.
 """
 

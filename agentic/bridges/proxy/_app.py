@@ -7,6 +7,7 @@ import json
 import logging
 import zlib
 from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from agentic._validate import seconds, whole
 from agentic.bridges.dicts import Conversation
 from agentic.bridges.proxy._body import RequestBody
+from agentic.bridges.proxy._folder import StateFolder
 from agentic.bridges.proxy._pool import ConversationPool, PooledConversation
 from agentic.bridges.proxy._replies import ReplyReader
 from agentic.bridges.proxy._upstream import Relay, Upstream, unless_gone
@@ -63,6 +65,8 @@ class Proxy:
             In memory, a conversation takes several times the bytes of its request.
         max_body_bytes: how large a request to be fitted may be. A larger one gets status 413.
         timeout_seconds: how long the provider may be silent; None for ever.
+        store: a folder that keeps each conversation's latest summary, so that a restart costs no
+            new one. A summary quotes the conversation. By default nothing is stored.
 
     Raises:
         ConfigError: an argument cannot be used.
@@ -77,6 +81,7 @@ class Proxy:
     max_bytes: int = attrs.field(default=64 * 2**20, kw_only=True, validator=whole(1))
     max_body_bytes: int = attrs.field(default=128 * 2**20, kw_only=True, validator=whole(1))
     timeout_seconds: float | None = attrs.field(default=600.0, kw_only=True, validator=seconds)
+    store: str | Path | None = attrs.field(default=None, kw_only=True)
     _upstream: Upstream = attrs.field(init=False, repr=False)
     _pool: ConversationPool = attrs.field(init=False, repr=False)
     _app: ASGIApp = attrs.field(init=False, repr=False)
@@ -84,9 +89,13 @@ class Proxy:
     def __attrs_post_init__(self) -> None:
         self._upstream = Upstream(self.to, self.timeout_seconds)
         self._pool = ConversationPool(
-            self._new_conversation, self.max_conversations, self.max_bytes
+            self._new_conversation,
+            self.max_conversations,
+            self.max_bytes,
+            None if self.store is None else StateFolder(Path(self.store)),
         )
         self._new_conversation(openai_chat, None)  # mistakes in the options are reported now
+        self._pool.load({wire.NAME: wire for wire in (openai_chat, anthropic)})
         route = Route("/{path:path}", self._answer, methods=_METHODS)
         self._app = Starlette(routes=[route], lifespan=self._lifespan)
 

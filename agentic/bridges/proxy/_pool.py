@@ -6,18 +6,23 @@ message to message, is no part of an item's hash, nor is the form that a text ta
 
 import hashlib
 import json
+import logging
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import attrs
 
 from agentic.bridges.dicts import Conversation
+from agentic.bridges.proxy._folder import StateFolder
+from agentic.errors import ConfigError
 
 __all__ = ["ConversationPool", "PooledConversation"]
 
+_log = logging.getLogger(__name__)
 _MARK = "cache_control"
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
@@ -34,6 +39,10 @@ class PooledConversation:
     """The number of bytes of its latest request."""
     is_busy: bool = True
     """Whether its latest request is still being answered."""
+    saved: Path | None = None
+    """Its file in the folder, if it has one."""
+    covered: int = 0
+    """How many items the summary in that file covers."""
 
 
 @attrs.define(eq=False)
@@ -44,8 +53,36 @@ class ConversationPool:
     """Returns a new conversation on a wire, which begins with a state."""
     max_conversations: int
     max_bytes: int
+    folder: StateFolder | None = None
+    """Keeps the summaries for the next process."""
     _pooled: list[PooledConversation] = attrs.field(factory=list, init=False)
     """The latest one last."""
+
+    def load(self, wires: Mapping[str, ModuleType]) -> None:
+        """Take in the conversations of the folder, by the names of their wires."""
+        for saved in () if self.folder is None else self.folder.load():
+            wire = wires.get(str(saved.state.get("wire")))
+            if wire is None:
+                continue
+            try:
+                conversation = self.make(wire, saved.state)
+            except ConfigError as error:
+                _log.warning("%s is passed over: %s", saved.path, error)
+                continue
+            covered = int(saved.state.get("covered", 0))
+            self._pooled.append(
+                PooledConversation(
+                    saved.owner,
+                    wire,
+                    conversation,
+                    saved.hashes,
+                    saved.size,
+                    is_busy=False,
+                    saved=saved.path,
+                    covered=covered,
+                )
+            )
+        self._evict()
 
     def __len__(self) -> int:
         return len(self._pooled)
@@ -77,7 +114,24 @@ class ConversationPool:
     def release(self, pooled: PooledConversation) -> None:
         """Let others continue a conversation. Releasing it twice changes nothing."""
         pooled.is_busy = False
+        self._save(pooled)
         self._evict()
+
+    def _save(self, pooled: PooledConversation) -> None:
+        """Write a conversation that has a new summary."""
+        if self.folder is None:
+            return
+        state = pooled.conversation.state()
+        if state["covered"] in {0, pooled.covered}:
+            return
+        try:
+            pooled.saved = self.folder.save(
+                pooled.saved, pooled.owner, pooled.hashes, pooled.size, state
+            )
+            pooled.covered = state["covered"]
+        except OSError as error:
+            # The conversation goes on; after a restart it is summarized again.
+            _log.warning("a summary is not stored: %s", error)
 
     def _evict(self) -> None:
         """Forget what was idle longest until both limits hold; what is busy stays."""
@@ -87,6 +141,8 @@ class ConversationPool:
                 break
             self._pooled.remove(one)
             count, size = count - 1, size - one.size
+            if self.folder is not None and one.saved is not None:
+                self.folder.forget(one.saved)
 
 
 def _nearest_state(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -168,3 +169,37 @@ def _counts_double(provider: Any) -> Callable[..., Any]:
         return response
 
     return answer
+
+
+def test_restart_with_a_store_makes_no_new_summary(
+    serve: Serve, grow: Grow, tmp_path: Path
+) -> None:
+    """The next process sends what the former one would have sent, and no key is in the file."""
+    history, folder = grow(14), tmp_path / "summaries"
+
+    def last_request(ends: range, **options: Any) -> Any:
+        served = serve(2_000, **options)
+        for end in [*ends, len(history)]:
+            served.openai().chat.completions.create(model="gpt-4.1", messages=history[:end])
+        return served.provider.sent[-1].body
+
+    turns = range(1, len(history) - 2, 2)
+    expected = last_request(turns)
+    last_request(turns[:-1], store=folder)
+
+    assert last_request(range(0), store=folder) == expected
+    [file] = folder.iterdir()
+    assert "sk-ann" not in file.read_text()
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_damaged_file_of_a_store_is_passed_over(
+    serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A proxy that does not start helps nobody."""
+    (tmp_path / "x.json").write_text('{"v": 1, "owner"')
+
+    served = serve(2_000, store=tmp_path)
+
+    served.openai().chat.completions.create(model="m", messages=[{"role": "user", "content": "a"}])
+    assert "x.json is passed over" in caplog.text

@@ -1,0 +1,93 @@
+"""Summaries that outlive the proxy: one file for each conversation, in a folder that was named.
+
+A file holds what a `Conversation` keeps between processes (its latest summary, which quotes the
+conversation), the hashes by which the conversation is found, and the hash of its credential. Only
+the owner of the process can read it.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from agentic.errors import ConfigError
+
+__all__ = ["SavedConversation", "StateFolder"]
+
+_log = logging.getLogger(__name__)
+_VERSION = 1
+
+
+@attrs.frozen
+class SavedConversation:
+    """What a file holds."""
+
+    path: Path
+    owner: str
+    hashes: list[bytes]
+    size: int
+    state: Mapping[str, Any]
+
+
+@attrs.frozen
+class StateFolder:
+    """A folder of saved conversations, which is made if it does not exist.
+
+    Raises:
+        ConfigError: the folder cannot be made or read.
+    """
+
+    path: Path
+
+    def __attrs_post_init__(self) -> None:
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            list(self.path.iterdir())
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            allowed = f"a folder that can be written ({reason})"
+            raise ConfigError("store", str(self.path), allowed, "name another one") from error
+
+    def load(self) -> Iterator[SavedConversation]:
+        """Yield what was saved, the latest last; a damaged file is passed over with a warning."""
+        for path in sorted(self.path.glob("*.json"), key=lambda each: each.stat().st_mtime):
+            try:
+                yield _read(path)
+            except (KeyError, OSError, TypeError, ValueError) as error:
+                _log.warning("%s is passed over: %s", path, error)
+
+    def save(
+        self, path: Path | None, owner: str, hashes: list[bytes], size: int, state: Any
+    ) -> Path:
+        """Write a conversation to its file, a new one if it has none; return the path."""
+        plain = {
+            "v": _VERSION,
+            "owner": owner,
+            "hashes": [each.hex() for each in hashes],
+            "size": size,
+            "state": state,
+        }
+        handle, name = tempfile.mkstemp(suffix=".new", dir=self.path)  # readable by the owner only
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(plain, file)
+        target = path or Path(name).with_suffix(".json")
+        return Path(name).replace(target)
+
+    def forget(self, path: Path) -> None:
+        """Remove a file."""
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+
+
+def _read(path: Path) -> SavedConversation:
+    plain = json.loads(path.read_bytes())
+    if plain["v"] != _VERSION:
+        raise ValueError(f"its version is {plain['v']}, not {_VERSION}")
+    hashes = [bytes.fromhex(each) for each in plain["hashes"]]
+    return SavedConversation(path, plain["owner"], hashes, int(plain["size"]), dict(plain["state"]))
