@@ -48,6 +48,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "agentic.cli._proxy:proxy_command",
         "Keep any agent within the window, by its base URL.",
     ),
+    "serve": ("agentic.cli._serve:serve_command", "Serve an agent over HTTP; its runs survive."),
+    "work": ("agentic.cli._serve:work_command", "Work on the runs of a served agent."),
+    "runs": ("agentic.cli._serve:runs_command", "List runs that are active or have failed."),
 }
 """Every command: the location of its code, and what it does."""
 

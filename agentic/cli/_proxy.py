@@ -14,7 +14,7 @@ import click
 from agentic.cli._output import print_warnings_on_stderr, printable
 from agentic.errors import ConfigError
 
-__all__ = ["proxy_command"]
+__all__ = ["format_address", "listen", "proxy_command"]
 
 _TOKENS = re.compile(r"([0-9]+)([km]?)", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
@@ -82,9 +82,9 @@ def proxy_command(*, to: str, window: int | str, port: int, host: str, store: Pa
         proxy = Proxy(to, window, store=store)
     except ConfigError as mistake:
         raise click.UsageError(str(mistake)) from mistake
-    with _listen(host, port) as listening:
+    with listen(host, port) as listening:
         found = listening.getsockname()[:2]
-        _say(f"listening on {_address(*found)}, forwarding to {to}")
+        _say(f"listening on {format_address(*found)}, forwarding to {to}")
         if not ipaddress.ip_address(found[0]).is_loopback:
             _say("everybody on the network can use this proxy, and reads and sends without TLS")
         _run(proxy, listening)
@@ -106,7 +106,12 @@ def _run(proxy: object, listening: socket.socket) -> None:
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        ClickException: the address cannot be used.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
@@ -120,7 +125,12 @@ def _listen(host: str, port: int) -> socket.socket:
         raise click.ClickException(told) from problem
 
 
-def _address(host: str, port: int) -> str:
+def format_address(host: str, port: int) -> str:
+    """Return the address of a server.
+
+    >>> format_address("::1", 80)
+    'http://[::1]:80'
+    """
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 

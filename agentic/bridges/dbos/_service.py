@@ -228,6 +228,14 @@ class Service:
         """Return the calls that wait for `approve`: `call_id`, `name` and `arguments` of each."""
         return await asyncio.to_thread(self._questions, run_id)
 
+    async def find(self, run_id: str) -> RunInfo:
+        """Return one run.
+
+        Raises:
+            RunNotFound: there is no such run.
+        """
+        return await asyncio.to_thread(self._describe, await self._status(run_id))
+
     async def runs(self, *, limit: int = 100) -> Sequence[RunInfo]:
         """Return the latest runs, newest first."""
         found = await self._connected.client.list_workflows_async(

@@ -1,0 +1,247 @@
+"""Where the runs of an agent are, and a worker for them that ends as a service manager expects.
+
+The engine is imported by what needs it, because it is an extra of its own.
+"""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+import click
+
+from agentic import config
+from agentic.cli._output import printable
+from agentic.cli._place import find_agent
+from agentic.errors import ConfigError
+from agentic.history import MemoryStore
+from agentic.loop import Runner
+from agentic.messages import ToolCall
+from agentic.tools import Approval, ToolDefinition
+
+if TYPE_CHECKING:
+    from agentic.bridges.dbos import Service, Worker
+
+__all__ = ["RunsPlace", "database_option", "drain_option", "say", "stop_signal", "working"]
+
+Stop: TypeAlias = asyncio.Event
+_SQLITE, _POSTGRES = "sqlite", "postgresql"
+_LEASE_SECONDS = {_SQLITE: 5.0, _POSTGRES: 15.0}
+"""How long a silent worker keeps its runs. With SQLite, nobody takes over but the next start, which
+waits for so long after a crash. With PostgreSQL, a stalled network must not cost a worker its
+runs."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_PAUSE_SECONDS = 0.2
+
+database_option = click.option(
+    "--database",
+    metavar="URL",
+    help="Where the runs are kept: sqlite:///PATH, or postgresql://HOST/NAME, which keeps the "
+    "sessions, too. By default, SQLite in the folder .agentic next to the agent's file.",
+)
+drain_option = click.option(
+    "--drain",
+    "drain_seconds",
+    type=click.FloatRange(0),
+    default=15.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a stopped worker goes on with what it has begun.",
+)
+
+
+@attrs.frozen(eq=False)
+class RunsPlace:
+    """The database of runs, and the agent that they belong to."""
+
+    url: str
+    agent: config.AgentConfig | None = None
+
+    @classmethod
+    def of(cls, name: str | None, database: str | None) -> "RunsPlace":
+        """Return the place that a command line names.
+
+        Raises:
+            ConfigError: there is no such agent, or its file has mistakes.
+            UsageError: the address is not one of a database that can be used, or nothing is named.
+        """
+        agent = None if name is None else find_agent(name)
+        if database is not None:
+            return cls(_checked(database), agent)
+        if agent is None:
+            raise click.UsageError("name an agent's file, or a --database")
+        folder = Path.cwd() if agent.path is None else agent.path.absolute().parent
+        return cls(f"sqlite:///{folder / '.agentic' / 'runs' / agent.name}.db", agent)
+
+    @property
+    def kind(self) -> str:
+        """Return `sqlite` or `postgresql`."""
+        return self.url.partition(":")[0]
+
+    @property
+    def path(self) -> Path | None:
+        """Return the file of a SQLite database."""
+        _, _, rest = self.url.partition(":///")
+        return Path(rest) if self.kind == _SQLITE else None
+
+    @contextlib.asynccontextmanager
+    async def service(self, *, works: bool = True) -> AsyncIterator["Service"]:
+        """Connect to the runs of the agent; what is missing in the database is created.
+
+        Without `works`, the agent's model and tools need not be there.
+
+        Raises:
+            ConfigError: something that the agent's file names cannot be used.
+            ClickException: the database cannot be used.
+            ImportError: the engine is not installed.
+        """
+        from agentic.bridges.dbos import Service  # noqa: PLC0415
+
+        agent = self.agent
+        if self.path is not None and agent is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        if agent is not None and self.kind == _POSTGRES:
+            agent = attrs.evolve(agent, store=config.StoreSettings(kind="postgres", dsn=self.url))
+        nowhere: Any = _NoSessions()
+        made = Service(
+            _refuse if agent is None else _Maker(agent).make_runner,
+            sessions=nowhere if agent is None else agent.sessions(),
+            database_url=self.url,
+            name="" if agent is None else agent.name,  # empty: the runs of all agents
+            lease_seconds=_LEASE_SECONDS[self.kind],
+        )
+        if agent is not None and works:
+            _Maker(agent).make_runner("check")  # mistakes in the file are reported now
+        async with contextlib.AsyncExitStack() as entered:
+            with _reachable():
+                service = await entered.enter_async_context(made)
+            yield service
+
+
+@contextlib.asynccontextmanager
+async def working(
+    place: RunsPlace, service: "Service", stop: Stop, drain_seconds: float
+) -> AsyncIterator["Worker"]:
+    """Work on runs within the block, and drain the worker at its end.
+
+    With SQLite, a worker that was killed has the database until its lease ends: that is waited for.
+
+    Raises:
+        ConfigError: the SQLite database has another worker.
+    """
+    deadline = time.monotonic() + service.lease_seconds + 1
+    worker = service.worker()
+    async with contextlib.AsyncExitStack() as entered:
+        waits = False
+        while True:
+            try:
+                with _reachable():
+                    await entered.enter_async_context(worker)
+                break
+            except ConfigError as problem:
+                if stop.is_set():
+                    raise click.Abort from problem
+                if time.monotonic() > deadline:
+                    raise click.ClickException(
+                        f"{place.path} has a worker already, and SQLite allows one: use that one, "
+                        "or PostgreSQL for several workers"
+                    ) from problem
+                worker = service.worker()
+            if not waits:
+                say("waiting for the lease of the former worker, which was not stopped in order")
+                waits = True
+            await asyncio.sleep(_PAUSE_SECONDS)
+        yield worker
+        await _drain(service, worker, drain_seconds)
+
+
+@contextlib.contextmanager
+def stop_signal() -> Iterator[Stop]:
+    """Set an event at Ctrl-C or SIGTERM. The second one ends the process: runs survive that."""
+    stop, loop = Stop(), asyncio.get_running_loop()
+
+    def set_event(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        loop.call_soon_threadsafe(stop.set)
+
+    before = {number: signal.signal(number, set_event) for number in _SIGNALS}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def say(sentence: str) -> None:
+    """Print a sentence on stderr."""
+    click.echo(printable(f"agentic: {sentence}"), err=True)
+
+
+@attrs.frozen(eq=False)
+class _Maker:
+    """Makes the Runner of each session of an agent."""
+
+    agent: config.AgentConfig
+
+    def make_runner(self, session_id: str) -> Runner:
+        return self.agent.runner(self.agent.session(session_id), approver=_Absent())
+
+
+class _Absent:
+    """Stands where a run's own approver is put, which waits for an answer by HTTP."""
+
+    async def approve(self, call: ToolCall, tool: ToolDefinition, /) -> Approval:
+        return Approval(allowed=False, reason="nobody can be asked")
+
+
+class _NoSessions:
+    """Opens nothing that lasts: whoever only lists runs reads no session."""
+
+    def open(self, session_id: str) -> MemoryStore:
+        return MemoryStore()
+
+
+async def _drain(service: "Service", worker: "Worker", seconds: float) -> None:
+    """Let a worker finish what it has begun; a run that waits for a person is handed over."""
+    deadline = time.monotonic() + seconds
+    # The engine would report each run that is handed over, with a traceback.
+    logging.getLogger("dbos").addFilter(lambda _: False)
+    await worker.drain(0)
+    while worker.active and time.monotonic() < deadline:
+        runs = await service.runs()
+        if not any(run.worker == worker.id and run.state == "running" for run in runs):
+            return
+        await asyncio.sleep(_PAUSE_SECONDS)
+
+
+def _refuse(_: str) -> Any:
+    raise click.ClickException("runs are listed here, not worked on")
+
+
+def _checked(database: str) -> str:
+    scheme, _, rest = database.partition("://")
+    if scheme in {"postgres", _POSTGRES} and rest:
+        return f"{_POSTGRES}://{rest}"
+    if scheme == _SQLITE and rest.startswith("/") and rest != "/":
+        return database
+    shown = scheme if rest else database  # the rest may hold a password
+    raise click.UsageError(
+        f"--database must be sqlite:///PATH or postgresql://HOST/NAME, got {shown!r}"
+    )
+
+
+@contextlib.contextmanager
+def _reachable() -> Iterator[None]:
+    """Report a database that cannot be used as one sentence."""
+    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
+
+    try:
+        yield
+    except SQLAlchemyError as problem:
+        told = str(getattr(problem, "orig", None) or problem).strip().partition("\n")[0]
+        raise click.ClickException(f"the database cannot be used: {told}") from problem

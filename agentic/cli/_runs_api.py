@@ -1,0 +1,188 @@
+"""The runs of an agent over HTTP: submit, watch, steer, approve, cancel.
+
+Bodies are JSON. An error is `{"error": "a sentence"}`. The API has no accounts: whoever reaches the
+address may do everything.
+"""
+
+import json
+import logging
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import attrs
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agentic.bridges.dbos import RunInfo, RunNotFound
+from agentic.errors import ConfigError
+
+if TYPE_CHECKING:
+    from agentic.bridges.dbos import Service
+
+__all__ = ["describe_run", "make_app"]
+
+_log = logging.getLogger(__name__)
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_ENDED = {"done", "failed", "cancelled"}
+_MOST_BYTES = 4 * 2**20
+"""Of a body. A message of a million tokens fits."""
+
+
+def make_app(service: "Service", *, loopback: bool) -> Starlette:
+    """Return the ASGI application for a connected service.
+
+    With `loopback`, requests for another host are refused: a page in a browser could otherwise
+    reach this address by a name of its own.
+    """
+    api = _Api(service)
+    routes = [
+        Route("/sessions/{session_id}/runs", api.submit, methods=["POST"]),
+        Route("/runs", api.list_runs),
+        Route("/runs/{run_id}", api.show),
+        Route("/runs/{run_id}/events", api.watch),
+        Route("/runs/{run_id}/cancel", api.cancel, methods=["POST"]),
+        Route("/runs/{run_id}/steer", api.steer, methods=["POST"]),
+        Route("/runs/{run_id}/approvals/{call_id}", api.approve, methods=["POST"]),
+    ]
+    handlers: Any = {
+        ConfigError: _bad_request,
+        RunNotFound: _not_found,
+        Exception: _failed,
+    }
+    guard = Middleware(_Guard, loopback=loopback)
+    return Starlette(routes=routes, exception_handlers=handlers, middleware=[guard])
+
+
+def describe_run(run: RunInfo) -> dict[str, Any]:
+    """Return a run as JSON data; its time is in ISO 8601, in UTC."""
+    return {**attrs.asdict(run), "submitted_at": run.submitted_at.isoformat()}
+
+
+@attrs.frozen(eq=False)
+class _Api:
+    service: "Service"
+
+    async def submit(self, request: Request) -> Response:
+        body = await _read(request)
+        key = _text(body, "key", "")
+        session_id = request.path_params["session_id"]
+        run_id = await self.service.submit(session_id, _text(body, "message"), key=key)
+        place = {"location": f"/runs/{run_id}"}
+        return JSONResponse({"run_id": run_id}, status_code=202, headers=place)
+
+    async def list_runs(self, _: Request) -> Response:
+        return JSONResponse([describe_run(run) for run in await self.service.runs()])
+
+    async def show(self, request: Request) -> Response:
+        run_id = request.path_params["run_id"]
+        run = await self.service.find(run_id)
+        told = describe_run(run)
+        if run.state in _ENDED:
+            told["outcome"] = attrs.asdict(await self.service.result(run_id))
+        else:
+            told["questions"] = await self.service.questions(run_id)
+        return JSONResponse(told)
+
+    async def watch(self, request: Request) -> Response:
+        run_id = request.path_params["run_id"]
+        # What a browser's EventSource sends when it connects again.
+        given = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
+        if not given.isdecimal():
+            raise ConfigError("after", given, "the id of an event")
+        await self.service.find(run_id)  # before the answer has begun
+        headers = {"cache-control": "no-store"}
+        events = self._events(run_id, int(given))
+        return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+
+    async def cancel(self, request: Request) -> Response:
+        await self.service.cancel(request.path_params["run_id"])
+        return _done()
+
+    async def steer(self, request: Request) -> Response:
+        message = _text(await _read(request), "message")
+        await self.service.steer(request.path_params["run_id"], message)
+        return _done()
+
+    async def approve(self, request: Request) -> Response:
+        body = await _read(request)
+        if not isinstance(allowed := body.get("allowed"), bool):
+            raise ConfigError("allowed", allowed, "true or false")
+        run_id, call_id = request.path_params["run_id"], request.path_params["call_id"]
+        asked = await self.service.questions(run_id)
+        if call_id not in {question["call_id"] for question in asked}:
+            await self.service.find(run_id)
+            raise ConfigError("call_id", call_id, "a call that waits for approval")
+        await self.service.approve(run_id, call_id, allowed, _text(body, "reason", ""))
+        return _done()
+
+    async def _events(self, run_id: str, after: int) -> AsyncIterator[str]:
+        async for event in self.service.events(run_id, after=after):
+            yield f"id: {event['id']}\nevent: {event['type']}\ndata: {json.dumps(event)}\n\n"
+
+
+@attrs.frozen(eq=False)
+class _Guard:
+    """Refuses what a page of another site makes a browser send."""
+
+    app: ASGIApp
+    loopback: bool
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (told := self._refusal(Request(scope))):
+            await JSONResponse({"error": told}, status_code=403)(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+    def _refusal(self, request: Request) -> str:
+        host = request.headers.get("host", "")
+        if self.loopback and urlsplit(f"//{host}").hostname not in _LOOPBACK:
+            return f"the host {host!r} is not served: use 127.0.0.1"
+        origin = request.headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != host:
+            return "pages of other sites are not served"
+        return ""
+
+
+async def _read(request: Request) -> dict[str, Any]:
+    raw = bytearray()
+    async for piece in request.stream():
+        raw += piece
+        if len(raw) > _MOST_BYTES:
+            raise ConfigError("the body", f"{len(raw)} bytes", f"{_MOST_BYTES} bytes at most")
+    try:
+        body = json.loads(raw)
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        raise ConfigError("the body", bytes(raw[:80]).decode(errors="replace"), "a JSON object")
+    return body
+
+
+def _text(body: dict[str, Any], name: str, default: str | None = None) -> str:
+    value = body.get(name, default)
+    if not isinstance(value, str):
+        raise ConfigError(name, value, "a text")
+    return value
+
+
+def _done() -> Response:
+    return Response(status_code=204)
+
+
+def _bad_request(_: Request, problem: Exception) -> Response:
+    return JSONResponse({"error": str(problem)}, status_code=400)
+
+
+def _not_found(_: Request, problem: Exception) -> Response:
+    return JSONResponse({"error": str(problem)}, status_code=404)
+
+
+def _failed(request: Request, problem: Exception) -> Response:
+    told = f"{type(problem).__name__}: {problem}"
+    _log.error("%s %s failed: %s", request.method, request.url.path, told)
+    return JSONResponse({"error": told}, status_code=500)

@@ -1,0 +1,203 @@
+"""`agentic serve`, `work` and `runs`: an agent as a service, whose runs survive its processes."""
+
+import asyncio
+import contextlib
+import ipaddress
+import socket
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agentic.cli._durable import (
+    RunsPlace,
+    database_option,
+    drain_option,
+    say,
+    stop_signal,
+    working,
+)
+from agentic.cli._output import json_line, print_warnings_on_stderr, printable
+from agentic.cli._proxy import format_address, listen
+
+if TYPE_CHECKING:
+    from agentic.bridges.dbos import RunInfo, Worker
+
+__all__ = ["runs_command", "serve_command", "work_command"]
+
+_STATES = ("queued", "running", "waiting", "failed")
+"""The states in which somebody may have to do something."""
+
+
+@click.command("serve")
+@click.argument("name", metavar="AGENT")
+@database_option
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8080,
+    show_default=True,
+    help="Where to listen; 0 for any free port.",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen on. Any other than loopback serves the network.",
+)
+@drain_option
+def serve_command(
+    *, name: str, database: str | None, port: int, host: str, drain_seconds: float
+) -> None:
+    """Serve an agent over HTTP, with a worker in the same process.
+
+    Runs survive the process: after a crash, the next start continues them. Ctrl-C or SIGTERM
+    finishes or hands over what is running. A tool that needs approval waits for it.
+
+    Example: agentic serve agent.yaml
+    """
+    _prepare()
+    place = RunsPlace.of(name, database)
+    with listen(host, port) as listening, _missing_server():
+        asyncio.run(_serve(place, listening, drain_seconds))
+
+
+@click.command("work")
+@click.argument("name", metavar="AGENT")
+@database_option
+@drain_option
+def work_command(*, name: str, database: str | None, drain_seconds: float) -> None:
+    """Work on what is submitted to an agent's database: any number of workers, on any machines.
+
+    Several workers need PostgreSQL. Ctrl-C or SIGTERM finishes or hands over what is running.
+
+    Example: agentic work agent.yaml --database postgresql://db/agents
+    """
+    _prepare()
+    asyncio.run(_work(RunsPlace.of(name, database), drain_seconds))
+
+
+@click.command("runs")
+@click.argument("name", metavar="[AGENT]", required=False)
+@database_option
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="How many of the latest runs are looked at.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each run.")
+def runs_command(*, name: str | None, database: str | None, limit: int, as_json: bool) -> None:
+    """List the runs that are queued, running, waiting for approval, or failed, newest first.
+
+    Example: agentic runs agent.yaml
+    """
+    _prepare()
+    place = RunsPlace.of(name, database)
+    if place.path is not None and not place.path.exists():
+        raise click.ClickException(f"{place.path}: no runs yet: start with agentic serve")
+    found = asyncio.run(_list(place, limit))
+    for run in found:
+        click.echo(_as_json(run) if as_json else _as_line(run))
+
+
+async def _serve(place: RunsPlace, listening: socket.socket, drain_seconds: float) -> None:
+    import uvicorn  # noqa: PLC0415
+
+    from agentic.cli._runs_api import make_app  # noqa: PLC0415
+
+    host, port = listening.getsockname()[:2]
+    loopback = ipaddress.ip_address(host).is_loopback
+    with stop_signal() as stop:
+        async with place.service() as service:
+            config = uvicorn.Config(
+                make_app(service, loopback=loopback),
+                lifespan="off",
+                log_config=None,
+                log_level="critical",  # streams that the end interrupts are no errors
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=1,
+            )
+            server = uvicorn.Server(config)
+            # Without `serve`, which would handle the signals itself, and end by them.
+            server.capture_signals = contextlib.nullcontext  # type: ignore[assignment, method-assign]
+            async with working(place, service, stop, drain_seconds) as worker:
+                say(f"serving on {format_address(host, port)}, with the runs in {_shown(place)}")
+                if not loopback:
+                    say("everybody on the network can use this agent, and approve its calls")
+                serving = asyncio.create_task(server.serve(sockets=[listening]))
+                await _until(stop, worker)
+                say("stopping: what is running is finished, or handed over")
+            server.should_exit = True
+            await serving
+
+
+async def _work(place: RunsPlace, drain_seconds: float) -> None:
+    async with contextlib.AsyncExitStack() as entered:
+        stop = entered.enter_context(stop_signal())
+        service = await entered.enter_async_context(place.service())
+        worker = await entered.enter_async_context(working(place, service, stop, drain_seconds))
+        say(f"worker {worker.id} is ready, with the runs in {_shown(place)}")
+        await _until(stop, worker)
+        say("stopping: what is running is finished, or handed over")
+
+
+async def _until(stop: asyncio.Event, worker: "Worker") -> None:
+    """Wait for the end of a worker.
+
+    Raises:
+        LeaseLost: others have taken over its runs.
+    """
+    stopped = asyncio.create_task(stop.wait())
+    lost = asyncio.create_task(worker.wait())
+    try:
+        await asyncio.wait([stopped, lost], return_when=asyncio.FIRST_COMPLETED)
+        if lost.done():
+            await lost
+    finally:
+        stopped.cancel()
+        lost.cancel()
+
+
+async def _list(place: RunsPlace, limit: int) -> "list[RunInfo]":
+    async with place.service(works=False) as service:
+        return [run for run in await service.runs(limit=limit) if run.state in _STATES]
+
+
+def _prepare() -> None:
+    click.get_current_context().with_resource(print_warnings_on_stderr())
+
+
+@contextlib.contextmanager
+def _missing_server() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        if missing.name not in {"starlette", "uvicorn"}:
+            raise
+        raise click.ClickException(
+            f"serve needs {missing.name}: pip install 'agentic-weave[durable]'"
+        ) from missing
+
+
+def _shown(place: RunsPlace) -> str:
+    """Return where runs are kept, without a password."""
+    return str(place.path) if place.path is not None else place.url.rpartition("@")[2]
+
+
+def _as_json(run: "RunInfo") -> str:
+    plain: dict[str, Any] = {
+        "id": run.id,
+        "session_id": run.session_id,
+        "state": run.state,
+        "submitted_at": run.submitted_at.isoformat(),
+        "worker": run.worker,
+    }
+    return json_line(plain)
+
+
+def _as_line(run: "RunInfo") -> str:
+    when = run.submitted_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    return printable(f"{run.state:<8} {when}  {run.id}  {run.session_id}")

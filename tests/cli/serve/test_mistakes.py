@@ -1,0 +1,51 @@
+"""What a user of `serve`, `work` and `runs` gets wrong is one sentence."""
+
+import re
+import socket
+from typing import Any
+
+import pytest
+
+from agentic.cli import main
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("serve none.yaml", "none.yaml"),
+        ("serve {agent} --database mysql://me:secret@h/db", "must be sqlite:///PATH or postgresql"),
+        ("serve {agent} --port {port}", "is in use: choose another one with --port"),
+        ("work {agent} --database postgresql://127.0.0.1:1/none", "the database cannot be used"),
+        ("runs", "name an agent's file, or a --database"),
+        ("runs {agent}", "no runs yet: start with agentic serve"),
+    ],
+)
+def test_mistake_is_one_sentence(
+    place: Any, capfd: pytest.CaptureFixture[str], line: str, told: str
+) -> None:
+    """It shows neither a traceback nor a password, and leaves nothing behind."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        words = line.format(agent=place.folder / "agent.yaml", port=port).split()
+        status = main(words)
+
+    said = capfd.readouterr().err
+    assert status in {1, 2}
+    assert told in said
+    assert "Traceback" not in said
+    assert "secret" not in said
+    assert re.fullmatch(r"agentic: [^\n]+\n", said)
+    assert not (place.folder / ".agentic").exists()
+
+
+@pytest.mark.long
+def test_second_worker_on_sqlite_is_refused(place: Any) -> None:
+    """It waits as long as a crashed one would keep the database, and says what to do."""
+    server = place.serve()
+
+    other = place.start("work")
+    status = other.process.wait(timeout=30)
+
+    assert server.process.poll() is None
+    assert status == 1
+    assert "has a worker already, and SQLite allows one" in other.said

@@ -1,0 +1,107 @@
+"""Runs over HTTP, through `agentic serve` as a process of its own."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from agentic.cli import main
+
+pytestmark = pytest.mark.slow
+
+
+def test_killed_server_finishes_its_run(place: Any) -> None:
+    """After kill -9 in the middle of a run, the next start continues it, and repeats no step."""
+    gate = place.folder / "gate"
+    gate.touch()
+    first = place.serve()
+    run_id = first.submit("write notes: 2")
+    first.watch_until(run_id, '"turn": 3')
+    first.process.kill()
+    first.process.wait()
+    gate.unlink()
+
+    second = place.serve()
+    sent = second.watch(run_id)
+
+    assert "waiting for the lease of the former worker" in second.said
+    assert second.get(f"/runs/{run_id}")["outcome"]["reply"] == "Done."
+    assert sent.count("event: tool_execution_end") == 2
+    assert (place.folder / "notes.txt").read_text() == "note 1\nnote 2\n"
+
+
+def test_run_is_watched_steered_and_cancelled(
+    place: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One server: events of a run, a message that steers another, a cancellation, the list."""
+    gate = place.folder / "gate"
+    server = place.serve()
+    done = server.submit("write notes: 1", key="once")
+    events = server.watch(done)
+    gate.touch()
+    steered = server.submit("write notes: 0", session="tuesday")
+    cancelled = server.submit("write notes: 0", session="wednesday")
+    for run_id in (steered, cancelled):
+        server.until(run_id, lambda known: known["state"] == "running")
+
+    place.http.post(f"{server.url}/runs/{cancelled}/cancel").raise_for_status()
+    told = server.watch(cancelled)
+    main(["runs", str(place.folder / "agent.yaml"), "--json"])
+    listed = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    place.http.post(
+        f"{server.url}/runs/{steered}/steer", json={"message": "Hurry."}
+    ).raise_for_status()
+    time.sleep(0.5)  # a run asks for its messages ten times a second
+    gate.unlink()
+    server.watch(steered)
+
+    latest = json.loads(events.rstrip().rpartition("data: ")[2])
+    assert (latest["type"], latest["reply"]) == ("run_end", "Done.")
+    assert "event: tool_execution_start" in events
+    assert server.submit("write notes: 1", key="once") == done
+    assert '"state": "cancelled"' in told
+    assert [(run["session_id"], run["state"]) for run in listed] == [("tuesday", "running")]
+    assert server.get(f"/runs/{steered}")["outcome"]["reply"] == "Done. Hurry."
+    assert server.stop().count("\n") == 1
+    assert server.process.returncode == 0
+
+
+def test_approval_waits_through_restart(place: Any) -> None:
+    """With `approve: ask` a call waits, SIGTERM hands the run over, and an answer lets it go on."""
+    place.write("approve: ask")
+    first = place.serve()
+    run_id = first.submit("write notes: 1")
+    asked = first.until(run_id, lambda known: known["state"] == "waiting")["questions"]
+    first.stop()
+    second = place.serve()
+    address = f"{second.url}/runs/{run_id}/approvals"
+
+    unknown = place.http.post(f"{address}/nothing", json={"allowed": True})
+    place.http.post(f"{address}/{asked[0]['call_id']}", json={"allowed": True}).raise_for_status()
+    second.watch(run_id)
+
+    assert first.process.returncode == 0
+    assert asked[0]["name"] == "note"
+    assert (unknown.status_code, "waits for approval" in unknown.text) == (400, True)
+    assert (place.folder / "notes.txt").read_text() == "note 1\n"
+
+
+def test_bad_requests_get_one_sentence(place: Any) -> None:
+    """What cannot be done has a status and a reason; a page of another site may do nothing."""
+    server = place.serve()
+    runs = f"{server.url}/sessions/monday/runs"
+    good = {"message": "write notes: 0"}
+
+    replies = [
+        place.http.post(runs, json={"message": " "}),
+        place.http.post(runs, json={}),
+        place.http.post(runs, content=b"{"),
+        place.http.get(f"{server.url}/runs/none/events"),
+        place.http.post(runs, json=good, headers={"origin": "https://elsewhere.example"}),
+        place.http.post(runs, json=good, headers={"host": "elsewhere.example"}),
+    ]
+
+    assert [each.status_code for each in replies] == [400, 400, 400, 404, 403, 403]
+    assert all(set(each.json()) == {"error"} for each in replies)
+    assert server.get("/runs") == []
