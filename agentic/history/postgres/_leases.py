@@ -8,6 +8,7 @@ Direct writers hold the session's advisory lock. They are refused while a lease 
 lease is refused while one of them holds that lock.
 """
 
+import math
 import secrets
 import time
 from datetime import UTC
@@ -21,16 +22,26 @@ from agentic.history.postgres._server import Connection
 
 __all__ = ["HELD", "Fence", "acquire", "refuse_leased", "release", "renew"]
 
-HELD = """
+_COMMIT = """
     SELECT set_config('synchronous_commit', CASE
             WHEN NOT %s THEN 'off'
             WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
             ELSE current_setting('synchronous_commit') END, true)
+"""
+_IN_FORCE = """
     FROM agentic.leases
     WHERE session = %s AND epoch = %s AND expires_at > clock_timestamp() FOR SHARE
 """
+HELD = _COMMIT + _IN_FORCE
 """One row if the lease is in force; it also sets for this transaction what a direct connection
 sets once."""
+# A client that is stopped between two statements must not hold the row for longer than its lease.
+_HOLD = f"""
+    {_COMMIT}, set_config('idle_in_transaction_session_timeout', greatest(100,
+        ceil(1000 * extract(epoch FROM expires_at - clock_timestamp())))::bigint::text, true)
+    {_IN_FORCE}
+"""
+_LIMIT = "SELECT set_config('idle_in_transaction_session_timeout', %s, true)"
 _ACQUIRE = """
     INSERT INTO agentic.leases AS held (session, owner, expires_at)
     VALUES (%s, %s, clock_timestamp() + make_interval(secs => %s))
@@ -101,12 +112,12 @@ class Fence:
         return True
 
     async def check(self, connection: Connection) -> None:
-        """Hold the lease until the end of this transaction.
+        """Hold the lease until the end of this transaction, which ends with it if it is idle.
 
         Raises:
             HistoryConflict: it is lost.
         """
-        held = await connection.execute(HELD.encode(), self.values)
+        held = await connection.execute(_HOLD.encode(), self.values)
         if await held.fetchone() is None:
             raise self.lost()
 
@@ -130,6 +141,8 @@ async def acquire(
         HistoryConflict: somebody else writes this session, with or without a lease.
     """
     async with connection.transaction():
+        # Nor must a client that is stopped here keep others away for longer than its lease would.
+        await connection.execute(_LIMIT, [f"{max(100, math.ceil(1000 * seconds))}ms"])
         await lock_session(connection, session_id, name, until_commit=True)
         found = await connection.execute(_ACQUIRE, [session_id, owner, seconds])
         row = await found.fetchone()

@@ -10,6 +10,7 @@ import pytest
 from agentic.errors import ConfigError, HistoryConflict
 from agentic.history import Lease, LeasedSessions
 from agentic.history.postgres import PostgresSessions, PostgresStore
+from agentic.history.postgres._leases import Fence, acquire
 from agentic.messages import Message
 
 HELLO = Message("user", "hello")
@@ -159,3 +160,50 @@ def test_a_lease_of_another_session_is_refused(dsn: str) -> None:
         with pytest.raises(ConfigError, match="a Lease of session 'b'"):
             PostgresSessions(dsn).open("b", lease=given)  # type: ignore[arg-type]
     assert isinstance(lease, Lease)
+
+
+class _Stopping(psycopg.AsyncConnection[Any]):
+    """A connection of a process that is stopped in a transaction, after its first lock."""
+
+    async def execute(self, query: Any, *args: Any, **kwargs: Any) -> Any:
+        done = await super().execute(query, *args, **kwargs)
+        if "_lock(" in str(query) or "FOR SHARE" in str(query):
+            self.locked.set()
+            await asyncio.Event().wait()
+        return done
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", ["acquire", "write"])
+def test_a_stopped_owner_keeps_no_lock(dsn: str, step: str) -> None:
+    """What it holds in a transaction ends with its lease, and the next owner goes on."""
+
+    async def write() -> Lease:
+        sessions = PostgresSessions(dsn)
+        lease = await sessions.acquire("a", "w1", 1)
+        stopped = await _Stopping.connect(dsn, autocommit=True)
+        stopped.locked = asyncio.Event()
+
+        async def hold() -> None:
+            if step == "acquire":
+                await acquire(stopped, "a", "w1", 1, "a")
+            fence = Fence("a", "a", fsync=True, given=lease)
+            fence._lease = lease
+            async with stopped.transaction():
+                await fence.check(stopped)
+
+        holding = asyncio.create_task(hold())
+        await stopped.locked.wait()
+        try:
+            async with asyncio.timeout(5):
+                while True:
+                    try:
+                        return await sessions.acquire("a", "w2", 1)
+                    except HistoryConflict:
+                        await asyncio.sleep(0.05)
+        finally:
+            await stopped.close()
+            holding.cancel()
+            await asyncio.wait([holding])
+
+    assert asyncio.run(write()).owner == "w2"
