@@ -13,7 +13,7 @@ from agentic._lazy import asyncio
 from agentic.bridges.dbos._tables import Tables
 from agentic.errors import AgenticError
 
-__all__ = ["Lease", "LeaseLost"]
+__all__ = ["LeaseLost", "WorkerLease"]
 
 _log = logging.getLogger(__name__)
 _RENEWALS = 4
@@ -39,7 +39,7 @@ def _new_id() -> str:
 
 
 @attrs.define(eq=False)
-class Lease:
+class WorkerLease:
     """Renews a lease in a thread, and tells at any moment whether it is held."""
 
     tables: Tables
@@ -72,12 +72,31 @@ class Lease:
                 raise LeaseLost(self.worker)
             await asyncio.sleep(0.05)
 
+    async def confirm(self) -> None:
+        """Ask the database, as soon as it answers, and renew the lease: nobody has taken over.
+
+        Raises:
+            LeaseLost: somebody has.
+        """
+        while True:
+            try:
+                is_held = await asyncio.to_thread(self._renew)
+            except Exception as problem:  # noqa: BLE001  the database may come back
+                _log.warning("the lease of worker %s is not renewed: %s", self.worker, problem)
+                await asyncio.sleep(self.seconds / _RENEWALS)
+                continue
+            if not is_held:
+                raise LeaseLost(self.worker)
+            return
+
     def start(self) -> None:
         """Take the lease, and go on renewing it."""
         begun = time.monotonic()
         self.tables.register(self.worker, self.seconds)
         self._renewed = begun
-        self._thread = threading.Thread(target=self._renew, name="agentic-lease", daemon=True)
+        self._thread = threading.Thread(
+            target=self._keep_renewing, name="agentic-lease", daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:
@@ -91,15 +110,21 @@ class Lease:
             except Exception:  # noqa: BLE001  it expires by itself
                 _log.warning("the lease of worker %s could not be released", self.worker)
 
-    def _renew(self) -> None:
+    def _renew(self) -> bool:
+        """Extend the lease; return whether it was still held."""
+        begun = time.monotonic()
+        if not self.tables.renew(self.worker, 1, self.seconds):
+            self.lost.set()
+            return False
+        self._renewed = max(begun, self._renewed)
+        return True
+
+    def _keep_renewing(self) -> None:
         while not self._stop.wait(self.seconds / _RENEWALS):
-            begun = time.monotonic()
             try:
-                if not self.tables.renew(self.worker, 1, self.seconds):
-                    self.lost.set()
+                if not self._renew():
                     _log.error("%s", LeaseLost(self.worker))
                     return
-                self._renewed = begun
                 self.each_renewal()
             except Exception as problem:  # noqa: BLE001  the database may come back
                 _log.warning("the lease of worker %s is not renewed: %s", self.worker, problem)

@@ -1,33 +1,26 @@
 """The session of a run, as the run sees it in every attempt: as it was when the run began."""
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 import attrs
 
-from agentic._lazy import asyncio
+from agentic.bridges.dbos._lease import LeaseLost
 from agentic.bridges.dbos._steps import DbosSteps
-from agentic.errors import HistoryConflict, HistoryError, HistoryNotWritten, HistoryUnavailable
-from agentic.history import Sessions
-from agentic.messages import Message, from_plain, to_plain
+from agentic.bridges.dbos._writer import SessionWriter
+from agentic.messages import Message, to_plain
 
-__all__ = ["RunLog", "apply_compaction"]
+__all__ = ["RunLog"]
 
-_PATIENCE_SECONDS = 30.0
-"""How long to wait for another writer of the session: a stopped worker may hold its lock."""
-_PASSING = (HistoryConflict, HistoryNotWritten, HistoryUnavailable)
+T = TypeVar("T")
 
 
 @attrs.define(eq=False)
 class RunLog:
-    """A Rewriter for one attempt. Appends have keys; a compaction is kept until the run is over.
+    """A Rewriter for one attempt. Appends have keys; a compaction is kept until the run is over."""
 
-    A session is opened for each turn, so that a worker that is stopped rarely holds its lock.
-    """
-
-    sessions: Sessions
-    session_id: str
+    writer: SessionWriter
     run_id: str
     steps: DbosSteps
     view: list[Message] = attrs.field(init=False, factory=list)
@@ -45,7 +38,7 @@ class RunLog:
 
     async def open(self) -> None:
         """Read the session, without what an earlier attempt has appended."""
-        loaded = list(await self.sessions.open(self.session_id).load())
+        loaded = list(await self.writer.read().load())
 
         async def count() -> int:
             return len(loaded)
@@ -77,66 +70,33 @@ class RunLog:
     async def put(self, output: str) -> str:
         """Store a whole output with the session."""
         self.steps.check()
-        return str(await _patiently(lambda: self._put(output)))
+
+        async def put(store: Any) -> str:
+            return str(await store.put(output))
+
+        return await self._write(put)
 
     async def get(self, ref: str) -> str:
         """Return a stored output."""
-        store: Any = self.sessions.open(self.session_id)
-        return str(await store.get(ref))
+        return str(await self.writer.read().get(ref))
 
     async def flush(self) -> None:
         """Store what is waiting, each message once, in whatever attempts."""
         if self._waiting:
-            await _patiently(self._flush)
+            await self._write(self._flush)
             self._waiting.clear()
-
-    async def _put(self, output: str) -> str:
-        store: Any
-        async with self.sessions.open(self.session_id) as store:  # type: ignore[attr-defined]
-            return str(await store.put(output))
-
-    async def _flush(self) -> None:
-        if self.steps.lease is not None:
-            await self.steps.lease.hold()
-        store: Any
-        async with self.sessions.open(self.session_id) as store:  # type: ignore[attr-defined]
-            for key, message in self._waiting:
-                self.steps.check()
-                await store.append(message, key=key)
 
     async def leave_view(self) -> str:
         """Store the compacted history as an output, and return its reference."""
         return await self.put(json.dumps([to_plain(message) for message in self.view]))
 
+    async def _flush(self, store: Any) -> None:
+        for key, message in self._waiting:
+            self.steps.check()
+            await store.append(message, key=key)
 
-async def apply_compaction(
-    sessions: Sessions, session_id: str, ref: str, replaces: int
-) -> dict[str, Any]:
-    """Replace a session's history by the view that its latest run left, if it is not yet."""
-
-    async def apply() -> None:
-        store: Any
-        async with sessions.open(session_id) as store:  # type: ignore[attr-defined]
-            view = [from_plain(plain) for plain in json.loads(await store.get(ref))]
-            history = await store.load()
-            if len(history) >= replaces and history[: len(view)] != view:
-                await store.replace(view, replaces=replaces)
-
-    await _patiently(apply)
-    return {}
-
-
-async def _patiently(write: Any) -> Any:
-    """Repeat a write until no other writer is in its way, and the database answers."""
-    deadline = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
-    pause = 0.01
-    while True:
+    async def _write(self, step: Callable[[Any], Awaitable[T]]) -> T:
         try:
-            return await write()
-        except HistoryError as problem:
-            if not isinstance(problem, _PASSING):
-                raise
-            if asyncio.get_running_loop().time() > deadline:
-                raise
-        await asyncio.sleep(pause)
-        pause = min(2 * pause, 1.0)
+            return await self.writer.write(step)
+        except LeaseLost as lost:
+            raise self.steps.give_up(self.run_id) from lost

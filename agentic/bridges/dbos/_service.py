@@ -15,7 +15,7 @@ from agentic._validate import must_be, whole
 from agentic.bridges.dbos._tables import Tables, engine_url
 from agentic.bridges.dbos._worker import RUN, VERSION, Json, Place, Worker
 from agentic.errors import AgenticError, ConfigError
-from agentic.history import Sessions
+from agentic.history import LeasedSessions
 from agentic.loop import Runner
 from agentic.usage import Usage
 
@@ -101,7 +101,7 @@ class Service:
     """
 
     agent: Runner | Callable[[str], Runner]
-    sessions: Sessions = attrs.field(kw_only=True)
+    sessions: LeasedSessions = attrs.field(kw_only=True)
     database_url: str = attrs.field(kw_only=True, converter=engine_url, repr=False)
     name: str = attrs.field(default="agentic", kw_only=True, validator=must_be(str))
     """The queue: services with different agents in one database have different names."""
@@ -109,13 +109,18 @@ class Service:
         factory=QueueLimits, kw_only=True, validator=must_be(QueueLimits)
     )
     lease_seconds: float = attrs.field(default=15.0, kw_only=True)
-    """A worker that is silent for so long is taken over."""
+    """A worker that is silent for so long is taken over: its runs, and the sessions it writes."""
     _place: Place | None = attrs.field(init=False, default=None)
 
     @sessions.validator
     def _check_sessions(self, _: object, value: object) -> None:
-        if not callable(getattr(value, "open", None)):
-            raise ConfigError("sessions", value, "a Sessions", "pass SqliteSessions(path)")
+        if not isinstance(value, LeasedSessions):
+            raise ConfigError(
+                "sessions",
+                type(value).__name__,
+                "sessions with leases: SqliteSessions or PostgresSessions",
+                "pass SqliteSessions(path), whose import_ takes what other stores export",
+            )
 
     async def __aenter__(self) -> Self:
         self._place = await asyncio.to_thread(self._connect)

@@ -7,7 +7,7 @@ import attrs
 from dbos import DBOS, error
 
 from agentic._lazy import asyncio
-from agentic.bridges.dbos._lease import Lease, LeaseLost
+from agentic.bridges.dbos._lease import LeaseLost, WorkerLease
 
 __all__ = ["DbosSteps"]
 
@@ -20,7 +20,7 @@ class DbosSteps:
     are called, before anything is awaited, so calls that run side by side keep their numbers.
     """
 
-    lease: Lease | None = None
+    lease: WorkerLease | None = None
     """While it is not held, no step begins."""
     inbox: Any = None
     """Has `arrived()`, the messages that came during a step, which become part of its record; and
@@ -54,13 +54,19 @@ class DbosSteps:
         if self.over is not None:
             raise self.over
 
+    def give_up(self, run_id: str) -> BaseException:
+        """End this attempt, because another worker goes on with the run; return what to raise."""
+        if self.over is None:
+            # The engine's own word for it: it then waits for the outcome of the new owner.
+            self.over = error.DBOSWorkflowConflictIDError(run_id)
+        return self.over
+
     async def _work(self, function: Callable[..., Awaitable[Any]], args: tuple[Any, ...]) -> Any:
         try:
             if self.lease is not None:
                 await self.lease.hold()
         except LeaseLost as lost:
-            # The engine's own word for it: it then waits for the outcome of the new owner.
-            raise error.DBOSWorkflowConflictIDError(DBOS.workflow_id or "") from lost
+            raise self.give_up(DBOS.workflow_id or "") from lost
         self.check()
         value = await function(*args)
         return {"value": value, "arrived": [] if self.inbox is None else self.inbox.arrived()}

@@ -9,16 +9,17 @@ from datetime import datetime
 from typing import Any, Self
 
 import attrs
-from dbos import DBOS, DBOSClient, DBOSConfig, Serializer, error
+from dbos import DBOS, DBOSClient, DBOSConfig, Serializer
 
 from agentic._lazy import asyncio
-from agentic.bridges.dbos._lease import Lease, LeaseLost
-from agentic.bridges.dbos._log import RunLog, apply_compaction
+from agentic.bridges.dbos._lease import LeaseLost, WorkerLease
+from agentic.bridges.dbos._log import RunLog
 from agentic.bridges.dbos._run import Attempt
 from agentic.bridges.dbos._steps import DbosSteps
 from agentic.bridges.dbos._tables import Tables
+from agentic.bridges.dbos._writer import SessionWriter
 from agentic.errors import ConfigError
-from agentic.history import Sessions
+from agentic.history import LeasedSessions
 from agentic.loop import Runner
 
 __all__ = ["COMPACTION", "RUN", "VERSION", "Json", "Place", "Worker"]
@@ -54,7 +55,7 @@ class Place:
     """What a service and its workers share."""
 
     make_runner: Callable[[str], Runner]
-    sessions: Sessions
+    sessions: LeasedSessions
     url: str
     tables: Tables
     client: DBOSClient
@@ -74,15 +75,15 @@ class Worker:
     """
 
     place: Place
-    _lease: Lease = attrs.field(init=False)
+    _lease: WorkerLease = attrs.field(init=False)
     _attempts: dict[str, Attempt] = attrs.field(init=False, factory=dict)
     _stopping: threading.Event = attrs.field(init=False, factory=threading.Event)
     _engine: DBOS | None = attrs.field(init=False, default=None)
     _listener: threading.Thread | None = attrs.field(init=False, default=None)
 
     @_lease.default
-    def _make_lease(self) -> Lease:
-        return Lease(self.place.tables, self.place.lease_seconds, self._take_over)
+    def _make_lease(self) -> WorkerLease:
+        return WorkerLease(self.place.tables, self.place.lease_seconds, self._take_over)
 
     @property
     def id(self) -> str:
@@ -173,18 +174,13 @@ class Worker:
         # First of all: what the engine cancels now must not be stored as the end of a run.
         self._stopping.set()
         for attempt in list(self._attempts.values()):
-            self._end(attempt)
+            attempt.log.steps.give_up(attempt.run_id)
         DBOS.destroy(destroy_registry=True)
         if self._listener is not None:
             self._listener.join(timeout=5)
         self._lease.stop()
         if self in _running:
             _running.remove(self)
-
-    def _end(self, attempt: Attempt) -> None:
-        attempt.log.steps.over = attempt.log.steps.over or error.DBOSWorkflowConflictIDError(
-            attempt.run_id
-        )
 
     def _make_run(self) -> Callable[..., Any]:
         # A function, because the engine would look for a method's class in its registry.
@@ -196,20 +192,22 @@ class Worker:
     def _make_compaction(self) -> Callable[..., Any]:
         async def agentic_compaction(session_id: str, ref: str, replaces: int) -> dict[str, Any]:
             steps = DbosSteps(self._lease)
-            sessions = self.place.sessions
-            done = await steps.run("compact", apply_compaction, sessions, session_id, ref, replaces)
-            return dict(done)
+            writer = SessionWriter(self.place.sessions, session_id, self._lease)
+            try:
+                return dict(await steps.run("compact", writer.compact, ref, replaces))
+            finally:
+                await writer.release()
 
         return agentic_compaction
 
     async def _run(self, session_id: str, message: str, submitted: str) -> dict[str, Any]:
         run_id = str(DBOS.workflow_id)
         steps = DbosSteps(self._lease)
-        log = RunLog(self.place.sessions, session_id, run_id, steps)
+        log = RunLog(SessionWriter(self.place.sessions, session_id, self._lease), run_id, steps)
         attempt = Attempt(run_id, self.place.tables, log)
         self._attempts[run_id] = attempt
         if self._stopping.is_set():
-            self._end(attempt)
+            attempt.log.steps.give_up(attempt.run_id)
         try:
             runner = self.place.make_runner(session_id)
             outcome = await attempt.serve(runner, message, datetime.fromisoformat(submitted))
@@ -217,6 +215,7 @@ class Worker:
                 await steps.run("leave compaction", self._leave_compaction, log)
             return outcome
         finally:
+            await log.writer.release()
             if self._attempts.get(run_id) is attempt:
                 del self._attempts[run_id]
 
@@ -228,10 +227,10 @@ class Worker:
                 "workflow_name": COMPACTION,
                 "queue_name": self.place.queue,
                 "workflow_id": f"{log.run_id}-compaction",
-                "queue_partition_key": log.session_id,
+                "queue_partition_key": log.writer.session_id,
                 "app_version": VERSION,
             },
-            log.session_id,
+            log.writer.session_id,
             ref,
             log.stored,
         )

@@ -5,6 +5,7 @@ Run as a script: python agent.py DATABASE_URL STORE TRACES [CLOCK_OFFSET_SECONDS
 
 import asyncio
 import json
+import os
 import signal
 import sqlite3
 import sys
@@ -15,10 +16,10 @@ from typing import Any
 from agentic import events
 from agentic.history import Sessions
 from agentic.loop import Decision, Input, Runner
-from agentic.messages import ToolCall, ToolResult
+from agentic.messages import Message, ToolCall, ToolResult
 from agentic.tools import ToolDefinition
 
-__all__ = ["Model", "Tools", "make_runner", "open_sessions"]
+__all__ = ["Model", "Tools", "make_runner", "open_sessions", "open_stopping"]
 
 
 class Model:
@@ -76,6 +77,25 @@ def open_sessions(store: str) -> Sessions:
     return SqliteSessions(store)
 
 
+def open_stopping(store: str, appends: int) -> Sessions:
+    """Open a place in which the process stops as it stores a turn, after so many messages."""
+    from agentic.history.postgres import PostgresSessions, PostgresStore  # noqa: PLC0415
+
+    left = iter(range(appends - 1, -1, -1))
+
+    class StoppingStore(PostgresStore):
+        async def append(self, message: Message, *, key: str | None = None) -> None:
+            await super().append(message, key=key)
+            if next(left, None) == 0:
+                os.kill(os.getpid(), signal.SIGSTOP)
+
+    class StoppingSessions(PostgresSessions):
+        def open(self, session_id: str, **options: Any) -> PostgresStore:
+            return StoppingStore(self.dsn, session_id, **options)
+
+    return StoppingSessions(store)
+
+
 def make_runner(traces: str, turns: int) -> Runner:
     """Make the agent."""
     return Runner(Model(turns), Tools(traces))
@@ -89,7 +109,9 @@ def make_traces(path: str) -> None:
     connection.close()
 
 
-async def work(url: str, store: str, traces: str, turns: int, lease_seconds: float) -> None:
+async def work(  # noqa: PLR0917
+    url: str, store: str, traces: str, turns: int, lease_seconds: float, stop_after: int = 0
+) -> None:
     """Work until killed; SIGTERM drains."""
     from agentic.bridges.dbos import Service  # noqa: PLC0415
 
@@ -97,7 +119,7 @@ async def work(url: str, store: str, traces: str, turns: int, lease_seconds: flo
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     service: Any = Service(
         make_runner(traces, turns),
-        sessions=open_sessions(store),
+        sessions=open_stopping(store, stop_after) if stop_after else open_sessions(store),
         database_url=url,
         lease_seconds=lease_seconds,
     )

@@ -1,6 +1,7 @@
 """What happens to a worker that is only slow, and to one whose clock is wrong."""
 
 import asyncio
+import os
 import runpy
 import signal
 import sys
@@ -48,6 +49,35 @@ def test_stopped_worker_loses_its_runs(
     assert [[m.role for m in history] for history in histories] == [roles] * 4
     paid, sent = PARTS["_effects"](fleet)
     assert set(paid.values()) == set(sent.values()) == {1}
+
+
+@pytest.mark.parametrize("appends", [1, 5], ids=["first", "later"])
+def test_turn_is_stored_despite_stopped_writer(
+    postgres: Any, agent: dict[str, Any], tmp_path: Path, appends: int
+) -> None:
+    """A worker that is stopped while it stores does not keep the session from the new owner."""
+    fleet = PARTS["_fleet"](postgres, agent, tmp_path, turns=4)
+
+    async def disturb() -> tuple[list[str], int]:
+        async with PARTS["_service"](fleet, agent) as service:
+            first = fleet.start(stop_after=appends)
+            await _until(first)
+            runs = await PARTS["_submit"](service, ["s0"])
+            await asyncio.to_thread(os.waitpid, first.pid, os.WUNTRACED)
+            fleet.start()
+            states = [(await service.result(run, timeout_seconds=60)).state for run in runs]
+            first.send_signal(signal.SIGCONT)
+            return states, await asyncio.to_thread(first.wait, 30)
+
+    try:
+        states, status = asyncio.run(disturb())
+        (history,) = asyncio.run(PARTS["_histories"](agent, fleet, ["s0"]))
+    finally:
+        fleet.end()
+
+    assert (states, status) == (["done"] * 2, 1)
+    roles = ["user", *["assistant", "tool"] * 3, "assistant"]
+    assert [message.role for message in history] == roles * 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGTERM")

@@ -13,6 +13,7 @@ import pytest
 from agentic.bridges.dbos import RunNotFound, Service
 from agentic.context.budget import Manager, Policy
 from agentic.errors import ConfigError
+from agentic.history import JsonlSessions
 from agentic.history.sqlite import SqliteSessions
 from agentic.loop import Decision, Input, Runner
 from agentic.messages import Message, ToolCall, ToolResult
@@ -243,6 +244,13 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     _run(tmp_path, Runner(ScriptedDecider()), talk)
     with pytest.raises(ConfigError, match="sqlite:///PATH or postgresql"):
         Service(Runner(ScriptedDecider()), sessions=SqliteSessions("x"), database_url="mysql://x")
+
+
+def test_sessions_without_leases_are_refused(tmp_path: Path) -> None:
+    """They could not fence a worker that is late."""
+    sessions: Any = JsonlSessions(tmp_path)
+    with pytest.raises(ConfigError, match="SqliteSessions or PostgresSessions"):
+        Service(Runner(ScriptedDecider()), sessions=sessions, database_url="sqlite:///x")
 
 
 def test_everything_is_stored_as_json(tmp_path: Path) -> None:
