@@ -94,10 +94,14 @@ def _check_own(sent: Sequence[BaseMessage], items: Sequence[BaseMessage]) -> Non
     # A result that was separated from its call moves back to it.
     in_order = [at for at in own if items[at].type != "tool"]
     assert in_order == sorted(in_order)
+    # A pinned result keeps its round, in which a larger output may be shortened; and a result may
+    # be made anew where ids are repeated.
+    lengths = {item.tool_call_id: len(item.text) for item in items if item.type == "tool"}
     assert all(
         isinstance(each, SystemMessage)
         or each.text == "Continue."
         or (isinstance(each, ToolMessage) and each.status == "error")
+        or (isinstance(each, ToolMessage) and len(each.text) <= lengths[each.tool_call_id])
         for each in made
     )
 
