@@ -11,26 +11,6 @@ from agentic.cli import main
 pytestmark = pytest.mark.slow
 
 
-def test_killed_server_finishes_its_run(place: Any) -> None:
-    """After kill -9 in the middle of a run, the next start continues it, and repeats no step."""
-    gate = place.folder / "gate"
-    gate.touch()
-    first = place.serve()
-    run_id = first.submit("write notes: 2")
-    first.watch_until(run_id, '"turn": 3')
-    first.process.kill()
-    first.process.wait()
-    gate.unlink()
-
-    second = place.serve()
-    sent = second.watch(run_id)
-
-    assert "waiting for the lease of the former worker" in second.said
-    assert second.get(f"/runs/{run_id}")["outcome"]["reply"] == "Done."
-    assert sent.count("event: tool_execution_end") == 2
-    assert (place.folder / "notes.txt").read_text() == "note 1\nnote 2\n"
-
-
 def test_run_is_watched_steered_and_cancelled(
     place: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
