@@ -53,7 +53,7 @@ def test_approval_waits_through_restart(place: Any) -> None:
     first = place.serve()
     run_id = first.submit("write notes: 1")
     asked = first.until(run_id, lambda known: known["state"] == "waiting")["questions"]
-    first.stop()
+    rest = first.stop()
     second = place.serve()
     address = f"{second.url}/runs/{run_id}/approvals"
 
@@ -61,7 +61,7 @@ def test_approval_waits_through_restart(place: Any) -> None:
     place.http.post(f"{address}/{asked[0]['call_id']}", json={"allowed": True}).raise_for_status()
     second.watch(run_id)
 
-    assert first.process.returncode == 0
+    assert (first.process.returncode, rest.count("\n")) == (0, 1)
     assert asked[0]["name"] == "note"
     assert (unknown.status_code, "waits for approval" in unknown.text) == (400, True)
     assert (place.folder / "notes.txt").read_text() == "note 1\n"
