@@ -38,7 +38,7 @@ class RunLog:
 
     async def open(self) -> None:
         """Read the session, without what an earlier attempt has appended."""
-        loaded = list(await self.writer.read().load())
+        loaded = list(await self.writer.read(lambda store: store.load()))
 
         async def count() -> int:
             return len(loaded)
@@ -78,7 +78,7 @@ class RunLog:
 
     async def get(self, ref: str) -> str:
         """Return a stored output."""
-        return str(await self.writer.read().get(ref))
+        return str(await self.writer.read(lambda store: store.get(ref)))
 
     async def flush(self) -> None:
         """Store what is waiting, each message once, in whatever attempts."""

@@ -32,6 +32,8 @@ would orphan the runs of the former version."""
 RUN = "agentic_run"
 COMPACTION = "agentic_compaction"
 _POLL_SECONDS = 0.1
+_CONNECTIONS = 4
+"""How many stores a worker uses at once. PostgreSQL allows 100 connections by default."""
 
 
 class Json(Serializer):
@@ -76,6 +78,9 @@ class Worker:
 
     place: Place
     _lease: WorkerLease = attrs.field(init=False)
+    _connections: "asyncio.Semaphore" = attrs.field(
+        factory=lambda: asyncio.Semaphore(_CONNECTIONS), init=False
+    )
     _attempts: dict[str, Attempt] = attrs.field(init=False, factory=dict)
     _stopping: threading.Event = attrs.field(init=False, factory=threading.Event)
     _engine: DBOS | None = attrs.field(init=False, default=None)
@@ -192,7 +197,7 @@ class Worker:
     def _make_compaction(self) -> Callable[..., Any]:
         async def agentic_compaction(session_id: str, ref: str, replaces: int) -> dict[str, Any]:
             steps = DbosSteps(self._lease)
-            writer = SessionWriter(self.place.sessions, session_id, self._lease)
+            writer = self._make_writer(session_id)
             try:
                 return dict(await steps.run("compact", writer.compact, ref, replaces))
             finally:
@@ -200,10 +205,13 @@ class Worker:
 
         return agentic_compaction
 
+    def _make_writer(self, session_id: str) -> SessionWriter:
+        return SessionWriter(self.place.sessions, session_id, self._lease, self._connections)
+
     async def _run(self, session_id: str, message: str, submitted: str) -> dict[str, Any]:
         run_id = str(DBOS.workflow_id)
         steps = DbosSteps(self._lease)
-        log = RunLog(SessionWriter(self.place.sessions, session_id, self._lease), run_id, steps)
+        log = RunLog(self._make_writer(session_id), run_id, steps)
         attempt = Attempt(run_id, self.place.tables, log)
         self._attempts[run_id] = attempt
         if self._stopping.is_set():

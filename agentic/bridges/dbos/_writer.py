@@ -38,13 +38,19 @@ class SessionWriter:
     sessions: LeasedSessions
     session_id: str
     worker: WorkerLease
+    connections: "asyncio.Semaphore"
+    """How many connections the worker may open at once, for all its runs."""
     _lease: Lease | None = attrs.field(init=False, default=None)
     _claimed: float = attrs.field(init=False, default=0.0)
     _one_at_a_time: "asyncio.Lock" = attrs.field(factory=asyncio.Lock, init=False)
 
-    def read(self) -> Any:
-        """Return the store of the session, for reading."""
-        return self.sessions.open(self.session_id)
+    async def read(self, step: Callable[[Any], Awaitable[T]]) -> T:
+        """Do a step with the store that only reads, and repeat it until the database answers.
+
+        Raises:
+            HistoryError: it does not answer, or the session is damaged.
+        """
+        return await self._patiently(lambda: step(self.sessions.open(self.session_id)))
 
     async def write(self, step: Callable[[Any], Awaitable[T]]) -> T:
         """Do a step with the store, and repeat it while others are in its way.
@@ -53,17 +59,8 @@ class SessionWriter:
             LeaseLost: the worker was away, and another one goes on with its runs.
             HistoryError: somebody else goes on writing, or the database does not answer.
         """
-        deadline = time.monotonic() + _PATIENCE_SECONDS + self.worker.seconds
-        pause = 0.01
-        while True:
-            try:
-                async with self._one_at_a_time:
-                    return await self._write(step)
-            except HistoryError as problem:
-                if not isinstance(problem, _PASSING) or time.monotonic() > deadline:
-                    raise
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, 1.0)
+        async with self._one_at_a_time:
+            return await self._patiently(lambda: self._write(step))
 
     async def compact(self, ref: str, replaces: int) -> dict[str, Any]:
         """Replace the history by the view that the latest run left, if it is not yet."""
@@ -82,7 +79,21 @@ class SessionWriter:
         lease, self._lease = self._lease, None
         if lease is not None:
             with contextlib.suppress(HistoryError):  # it expires by itself
-                await self.sessions.release(lease)
+                async with self.connections:
+                    await self.sessions.release(lease)
+
+    async def _patiently(self, act: Callable[[], Awaitable[T]]) -> T:
+        deadline = time.monotonic() + _PATIENCE_SECONDS + self.worker.seconds
+        pause = 0.01
+        while True:
+            try:
+                async with self.connections:
+                    return await act()
+            except HistoryError as problem:
+                if not isinstance(problem, _PASSING) or time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 1.0)
 
     async def _write(self, step: Callable[[Any], Awaitable[T]]) -> T:
         lease = await self._claim()
