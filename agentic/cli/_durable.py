@@ -6,6 +6,7 @@ The engine is imported by what needs it, because it is an extra of its own.
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -19,7 +20,7 @@ from agentic import config
 from agentic.cli._output import printable
 from agentic.cli._place import find_agent
 from agentic.errors import ConfigError
-from agentic.history import MemoryStore
+from agentic.history.sqlite import SqliteSessions
 from agentic.loop import Runner
 from agentic.messages import ToolCall
 from agentic.tools import Approval, ToolDefinition
@@ -107,10 +108,14 @@ class RunsPlace:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         if agent is not None and self.kind == _POSTGRES:
             agent = attrs.evolve(agent, store=config.StoreSettings(kind="postgres", dsn=self.url))
-        nowhere: Any = _NoSessions()
+        elif agent is not None and agent.store == config.StoreSettings():
+            # The default store of an agent has no leases, which fence a worker that comes late.
+            agent = attrs.evolve(agent, store=config.StoreSettings(kind="sqlite"))
+        # Whoever only lists runs opens no session; a SqliteSessions that opens none has no file.
+        sessions: Any = SqliteSessions(os.devnull) if agent is None else agent.sessions()
         made = Service(
             _refuse if agent is None else _Maker(agent).make_runner,
-            sessions=nowhere if agent is None else agent.sessions(),
+            sessions=sessions,
             database_url=self.url,
             name="" if agent is None else agent.name,  # empty: the runs of all agents
             lease_seconds=_LEASE_SECONDS[self.kind],
@@ -197,13 +202,6 @@ class _Absent:
 
     async def approve(self, call: ToolCall, tool: ToolDefinition, /) -> Approval:
         return Approval(allowed=False, reason="nobody can be asked")
-
-
-class _NoSessions:
-    """Opens nothing that lasts: whoever only lists runs reads no session."""
-
-    def open(self, session_id: str) -> MemoryStore:
-        return MemoryStore()
 
 
 async def _drain(service: "Service", worker: "Worker", seconds: float) -> None:

@@ -28,6 +28,7 @@ that are used again are shown at 2,000 tokens; with 0.1, 2 points fewer of the f
 _INDEX_SHARE = 0.2
 """The share of the index, even if the sections need more room. With 0.4, a session of 88 requests
 shows 62 % of them at 2,000 tokens instead of 87 %."""
+_OF_AN_ITEM = ("- ", "  ")
 _TWICE = 2
 """How often a line may occur in a digest: once in its own place, and once where it is quoted."""
 
@@ -145,8 +146,8 @@ def _text(drafts: Sequence[_Draft], index: Index, room: int) -> str:
         seen[line] += 1 if line else 0
         if seen[line] <= _TWICE:
             kept.append(line)
-        elif line.startswith("  ") and not kept[-1].endswith(MARK):
-            kept[-1] += MARK
+        elif line.startswith("  ") and kept[-1].startswith(_OF_AN_ITEM):
+            kept[-1] = f"{kept[-1].removesuffix(MARK)}{MARK}"
     return "\n".join(kept)
 
 

@@ -23,6 +23,8 @@ import pytest
 from aiohttp import web
 
 COLUMNS, LINES = 100, 40
+# What runs the tests may tell its own width, which rich and prompt_toolkit would believe.
+_ENVIRONMENT = {k: value for k, value in os.environ.items() if k not in {"COLUMNS", "LINES"}}
 ENTER, CTRL_C, CTRL_D, TAB, UP = "\r", "\x03", "\x04", "\t", "\x1b[A"
 
 
@@ -54,7 +56,7 @@ class Terminal:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "agentic", *arguments],
             cwd=folder,
-            env={**os.environ, "TERM": "linux", "INPUTRC": os.devnull, **environment},
+            env={**_ENVIRONMENT, "TERM": "linux", "INPUTRC": os.devnull, **environment},
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,

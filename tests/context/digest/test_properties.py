@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentic.context.compactors import Digest
@@ -80,6 +80,15 @@ def test_a_digest_is_deterministic(messages: list[Message]) -> None:
 
 @unhurried
 @given(CONVERSATIONS, st.integers(50, 600))
+@example(
+    [
+        Message("user", "```# "),
+        Message("system", "# \n```"),
+        Message("system", "```# \n```"),
+        Message("assistant", "```# \n```"),
+    ],
+    50,
+)
 def test_every_heading_is_ours(messages: list[Message], size: int) -> None:
     """Outside of the one fence nothing that was quoted is a heading, a list or a fence."""
     text, _, index = digest(messages, size).partition("\n## Last seen, newest first\n")
