@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic.bridges.dicts import Conversation
@@ -107,6 +107,7 @@ def test_pool_is_bounded_by_bytes(pool: ConversationPool) -> None:
 @given(
     st.dictionaries(st.text(), _VALUES), st.lists(st.dictionaries(st.text(), _VALUES)), st.data()
 )
+@settings(max_examples=40)
 def test_rewritten_body_has_the_new_values(
     fields: dict[str, Any], messages: list[Any], data: st.DataObject
 ) -> None:

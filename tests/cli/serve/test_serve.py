@@ -47,6 +47,7 @@ def test_run_is_watched_steered_and_cancelled(
     assert server.process.returncode == 0
 
 
+@pytest.mark.long
 def test_approval_waits_through_restart(place: Any) -> None:
     """With `approve: ask` a call waits, SIGTERM hands the run over, and an answer lets it go on."""
     place.write("approve: ask")

@@ -94,8 +94,9 @@ def test_whatever_is_cut_the_next_request_is_accepted(
 def test_real_sessions_are_accepted_at_many_turns(
     name: str, sessions: dict[str, list[Message]]
 ) -> None:
-    """Real transcripts, most of them damaged at their end, cut to one of two budgets on the way."""
-    for messages, tokens in zip(sessions.values(), itertools.cycle((2_000, 8_000)), strict=False):
+    """Every third transcript, another third for the next strategy, cut to one of two budgets."""
+    some = [*sessions.values()][sorted(STRATEGIES).index(name) % 3 :: 3]
+    for messages, tokens in zip(some, itertools.cycle((2_000, 8_000)), strict=False):
         strategy = STRATEGIES[name](tokens)
         for length in range(2, len(messages) + 1, max(1, len(messages) // 4)):
             assert not refusals_anywhere(strategy.compact(messages[:length]))
