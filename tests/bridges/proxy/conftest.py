@@ -1,6 +1,7 @@
 """The real proxy on a free port, and a provider behind it that records what it is sent."""
 
 import asyncio
+import contextlib
 import json
 import threading
 import time
@@ -90,14 +91,18 @@ class Served:
     proxy: Proxy
     provider: Provider
     address: str
+    clients: contextlib.ExitStack
+    """Closes the clients at the end of the test."""
 
     def openai(self, key: str = "sk-ann") -> openai.OpenAI:
         """Return OpenAI's client, connected to the proxy."""
-        return openai.OpenAI(base_url=f"{self.address}/v1", api_key=key, max_retries=0)
+        made = openai.OpenAI(base_url=f"{self.address}/v1", api_key=key, max_retries=0)
+        return self.clients.enter_context(made)
 
     def anthropic(self, key: str = "sk-ann") -> anthropic.Anthropic:
         """Return Anthropic's client, connected to the proxy."""
-        return anthropic.Anthropic(base_url=self.address, api_key=key, max_retries=0)
+        made = anthropic.Anthropic(base_url=self.address, api_key=key, max_retries=0)
+        return self.clients.enter_context(made)
 
 
 @attrs.define(eq=False)
@@ -172,9 +177,10 @@ def serve(hosts: _Hosts) -> Iterator[Callable[..., Served]]:
         hosts.end()
         hosts.provider = Provider(answering, address=hosts.provider_address)
         hosts.proxy = Proxy(to or hosts.provider_address + base, window, **options)
-        return Served(hosts.proxy, hosts.provider, hosts.proxy_address)
+        return Served(hosts.proxy, hosts.provider, hosts.proxy_address, clients)
 
-    yield start
+    with contextlib.ExitStack() as clients:
+        yield start
     hosts.end()
     hosts.proxy = None
 
