@@ -275,5 +275,5 @@ class LeasedSessions(Sessions, Protocol):
         ...
 
     async def release(self, lease: Lease, /) -> None:
-        """Give the lease up. Does nothing if it is lost."""
+        """Release the lease. Does nothing if it is lost."""
         ...

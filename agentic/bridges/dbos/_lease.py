@@ -43,6 +43,8 @@ class WorkerLease:
     """Renews a lease in a thread, and tells at any moment whether it is held."""
 
     tables: Tables
+    service: str
+    """The name of the service, whose workers take over from each other."""
     seconds: float
     each_renewal: Callable[[], None]
     """Called in the thread after each renewal."""
@@ -92,7 +94,7 @@ class WorkerLease:
     def start(self) -> None:
         """Take the lease, and go on renewing it."""
         begun = time.monotonic()
-        self.tables.register(self.worker, self.seconds)
+        self.tables.register(self.worker, self.service, self.seconds)
         self._renewed = begun
         self._thread = threading.Thread(
             target=self._keep_renewing, name="agentic-lease", daemon=True
@@ -100,7 +102,7 @@ class WorkerLease:
         self._thread.start()
 
     def stop(self) -> None:
-        """Give the lease back."""
+        """Release the lease."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=self.seconds)

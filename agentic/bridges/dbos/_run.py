@@ -16,11 +16,11 @@ from agentic.loop import Result, Runner
 from agentic.messages import ToolCall
 from agentic.tools import Approval, RequireApproval, ToolDefinition
 
-__all__ = ["Attempt"]
+__all__ = ["RunAttempt"]
 
 
 @attrs.define(eq=False)
-class Attempt:
+class RunAttempt:
     """What a worker holds of a run. Its messages from other processes enter by `deliver`."""
 
     run_id: str

@@ -20,6 +20,7 @@ _workers = sa.Table(
     "agentic_workers",
     _metadata,
     sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("service", sa.Text, nullable=False),
     sa.Column("epoch", sa.Integer, nullable=False),
     sa.Column("expires", sa.Float, nullable=False),
 )
@@ -122,9 +123,10 @@ class Tables:
         """Close the connections."""
         self._engine.dispose()
 
-    def register(self, worker: str, seconds: float) -> None:
-        """Give a new worker a lease of epoch 1."""
-        row = sa.insert(_workers).values(id=worker, epoch=1, expires=self._now + seconds)
+    def register(self, worker: str, service: str, seconds: float) -> None:
+        """Insert the lease of a new worker of a service, with epoch 1."""
+        expires = self._now + seconds
+        row = sa.insert(_workers).values(id=worker, service=service, epoch=1, expires=expires)
         self._write(row)
 
     def renew(self, worker: str, epoch: int, seconds: float) -> bool:
@@ -137,14 +139,16 @@ class Tables:
         where = (_workers.c.id == worker, _workers.c.epoch == epoch)
         self._write(sa.update(_workers).where(*where).values(expires=0.0))
 
-    def take_over(self, seconds: float) -> list[str]:
-        """Return the workers whose leases have expired, and fence them for everybody else.
+    def take_over(self, service: str, seconds: float) -> list[str]:
+        """Return a service's workers whose leases have expired, and fence them for others.
 
         The new epoch is what the former holder can no longer renew. It expires as well, so that
         whoever dies while taking over is followed by another, and what a worker claims that awakes
         later is found.
         """
-        expired = sa.select(_workers.c.id, _workers.c.epoch).where(_workers.c.expires < self._now)
+        expired = sa.select(_workers.c.id, _workers.c.epoch).where(
+            _workers.c.service == service, _workers.c.expires < self._now
+        )
         with self._engine.begin() as connection:
             found = connection.execute(expired).all()
         taken = []
@@ -166,7 +170,7 @@ class Tables:
             return list(connection.execute(sa.select(_workers.c.id).where(*where)).scalars())
 
     def claim_key(self, key: str, run: str) -> str:
-        """Give a key to a run, unless it belongs to one; return the run that has it."""
+        """Assign a key to a run, unless it belongs to one; return the run that has it."""
         insert = "INSERT INTO agentic_keys (key, run) VALUES (:key, :run) ON CONFLICT DO NOTHING"
         with self._engine.begin() as connection:
             connection.execute(sa.text(insert), {"key": key, "run": run})

@@ -14,7 +14,7 @@ from dbos import DBOS, DBOSClient, DBOSConfig, Serializer
 from agentic._lazy import asyncio
 from agentic.bridges.dbos._lease import LeaseLost, WorkerLease
 from agentic.bridges.dbos._log import RunLog
-from agentic.bridges.dbos._run import Attempt
+from agentic.bridges.dbos._run import RunAttempt
 from agentic.bridges.dbos._steps import DbosSteps
 from agentic.bridges.dbos._tables import Tables
 from agentic.bridges.dbos._writer import SessionWriter
@@ -81,14 +81,15 @@ class Worker:
     _connections: "asyncio.Semaphore" = attrs.field(
         factory=lambda: asyncio.Semaphore(_CONNECTIONS), init=False
     )
-    _attempts: dict[str, Attempt] = attrs.field(init=False, factory=dict)
+    _attempts: dict[str, RunAttempt] = attrs.field(init=False, factory=dict)
     _stopping: threading.Event = attrs.field(init=False, factory=threading.Event)
     _engine: DBOS | None = attrs.field(init=False, default=None)
     _listener: threading.Thread | None = attrs.field(init=False, default=None)
 
     @_lease.default
     def _make_lease(self) -> WorkerLease:
-        return WorkerLease(self.place.tables, self.place.lease_seconds, self._take_over)
+        place = self.place
+        return WorkerLease(place.tables, place.queue, place.lease_seconds, self._take_over)
 
     @property
     def id(self) -> str:
@@ -212,7 +213,7 @@ class Worker:
         run_id = str(DBOS.workflow_id)
         steps = DbosSteps(self._lease)
         log = RunLog(self._make_writer(session_id), run_id, steps)
-        attempt = Attempt(run_id, self.place.tables, log)
+        attempt = RunAttempt(run_id, self.place.tables, log)
         self._attempts[run_id] = attempt
         if self._stopping.is_set():
             attempt.log.steps.give_up(attempt.run_id)
@@ -245,13 +246,14 @@ class Worker:
         return {}
 
     def _take_over(self) -> None:
-        for worker in self.place.tables.take_over(self.place.lease_seconds):
-            runs = self.place.client.list_workflows(
+        place = self.place
+        for worker in place.tables.take_over(place.queue, place.lease_seconds):
+            runs = place.client.list_workflows(
                 status="PENDING", executor_id=worker, load_input=False, load_output=False
             )
             for run in runs:
                 _log.warning("run %s is taken over from worker %s", run.workflow_id, worker)
-                self.place.client.resume_workflow(run.workflow_id, queue_name=self.place.queue)
+                place.client.resume_workflow(run.workflow_id, queue_name=place.queue)
 
     def _listen(self) -> None:
         while not self._stopping.wait(_POLL_SECONDS):

@@ -184,7 +184,7 @@ class Connection:
             await self._abort()
 
     async def _abort(self) -> None:
-        """Give up what the owner is doing, and wait until it has stopped the process.
+        """Abandon what the owner is doing, and wait until it has stopped the process.
 
         Only through the scope: a task that is cancelled directly leaves the SDK's shutdown in the
         middle, and then waits for the process forever.

@@ -23,7 +23,7 @@ from agentic._validate import seconds, whole
 from agentic.bridges.dicts import Conversation
 from agentic.bridges.proxy._body import RequestBody
 from agentic.bridges.proxy._folder import StateFolder
-from agentic.bridges.proxy._pool import ConversationPool, PooledConversation
+from agentic.bridges.proxy._pool import PooledConversation, ProxyPool
 from agentic.bridges.proxy._replies import ReplyReader
 from agentic.bridges.proxy._upstream import Relay, Upstream, unless_gone
 from agentic.context.budget import Compactor, Policy
@@ -83,12 +83,12 @@ class Proxy:
     timeout_seconds: float | None = attrs.field(default=600.0, kw_only=True, validator=seconds)
     store: str | Path | None = attrs.field(default=None, kw_only=True)
     _upstream: Upstream = attrs.field(init=False, repr=False)
-    _pool: ConversationPool = attrs.field(init=False, repr=False)
+    _pool: ProxyPool = attrs.field(init=False, repr=False)
     _app: ASGIApp = attrs.field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         self._upstream = Upstream(self.to, self.timeout_seconds)
-        self._pool = ConversationPool(
+        self._pool = ProxyPool(
             self._new_conversation,
             self.max_conversations,
             self.max_bytes,

@@ -20,7 +20,7 @@ from agentic.bridges.dicts import Conversation
 from agentic.bridges.proxy._folder import StateFolder
 from agentic.errors import ConfigError
 
-__all__ = ["ConversationPool", "PooledConversation"]
+__all__ = ["PooledConversation", "ProxyPool"]
 
 _log = logging.getLogger(__name__)
 _MARK = "cache_control"
@@ -48,7 +48,7 @@ class PooledConversation:
 
 
 @attrs.define(eq=False)
-class ConversationPool:
+class ProxyPool:
     """The conversations that were used last, bounded by their number and by their bytes."""
 
     make: Callable[[ModuleType, Mapping[str, Any] | None], Conversation]

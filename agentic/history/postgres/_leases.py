@@ -122,7 +122,7 @@ class Fence:
             raise self.lost()
 
     async def release(self, connection: Connection) -> None:
-        """Give up a lease of the writer's own."""
+        """Release a lease of the writer's own."""
         lease, self._lease = self._lease, None
         if lease and not self.given:
             await release(connection, lease)

@@ -109,7 +109,7 @@ class PostgresSessions:
             return await renew(await link.to_write(), lease, seconds, name)
 
     async def release(self, lease: Lease) -> None:
-        """Give the lease up. Does nothing if it is lost.
+        """Release the lease. Does nothing if it is lost.
 
         Raises:
             HistoryNotWritten, HistoryUnavailable: as for `acquire`. It will expire.

@@ -107,7 +107,7 @@ class SqliteSessions:
         return await in_thread(self._renew, lease, seconds)
 
     async def release(self, lease: Lease) -> None:
-        """Give the lease up. Does nothing if it is lost.
+        """Release the lease. Does nothing if it is lost.
 
         Raises:
             HistoryCorrupt, HistoryNotWritten: it is not given up, and will expire.

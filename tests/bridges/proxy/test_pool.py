@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentic.bridges.dicts import Conversation
 from agentic.bridges.proxy._body import RequestBody
-from agentic.bridges.proxy._pool import ConversationPool
+from agentic.bridges.proxy._pool import ProxyPool
 from agentic.providers import anthropic, openai_chat
 
 _VALUES = st.recursive(
@@ -31,18 +31,18 @@ def _items(*texts: str) -> list[Any]:
 
 
 @pytest.fixture
-def pool() -> ConversationPool:
+def pool() -> ProxyPool:
     """Return a pool of few conversations."""
-    return ConversationPool(_make, max_conversations=3, max_bytes=1_000)
+    return ProxyPool(_make, max_conversations=3, max_bytes=1_000)
 
 
-def _ask(pool: ConversationPool, *texts: str, owner: str = "ann", size: int = 10) -> Conversation:
+def _ask(pool: ProxyPool, *texts: str, owner: str = "ann", size: int = 10) -> Conversation:
     pooled = pool.take(owner, openai_chat, _items(*texts), size)
     pool.release(pooled)
     return pooled.conversation
 
 
-def test_longer_list_continues_the_conversation(pool: ConversationPool) -> None:
+def test_longer_list_continues_the_conversation(pool: ProxyPool) -> None:
     """Also an equal one, as a client that tries again sends it."""
     first = _ask(pool, "a")
 
@@ -50,7 +50,7 @@ def test_longer_list_continues_the_conversation(pool: ConversationPool) -> None:
     assert _ask(pool, "a", "b") is first
 
 
-def test_other_beginning_is_another_conversation(pool: ConversationPool) -> None:
+def test_other_beginning_is_another_conversation(pool: ProxyPool) -> None:
     """A rewound list, a changed one, another API and another credential as well."""
     first = _ask(pool, "a", "b")
 
@@ -61,7 +61,7 @@ def test_other_beginning_is_another_conversation(pool: ConversationPool) -> None
     assert other.conversation is not first
 
 
-def test_longest_beginning_wins(pool: ConversationPool) -> None:
+def test_longest_beginning_wins(pool: ProxyPool) -> None:
     """Of two conversations that a list could continue."""
     _ask(pool, "a", "b")
     short = pool.take("ann", openai_chat, _items("a"), 10)
@@ -71,7 +71,7 @@ def test_longest_beginning_wins(pool: ConversationPool) -> None:
     assert _ask(pool, "a", "b", "c", "d") is longest
 
 
-def test_busy_conversation_is_not_shared(pool: ConversationPool) -> None:
+def test_busy_conversation_is_not_shared(pool: ProxyPool) -> None:
     """Two requests at once never have one View, even if they are equal."""
     first = pool.take("ann", openai_chat, _items("a"), 10)
     second = pool.take("ann", openai_chat, _items("a"), 10)
@@ -81,7 +81,7 @@ def test_busy_conversation_is_not_shared(pool: ConversationPool) -> None:
     assert _ask(pool, "a", "b") is first.conversation
 
 
-def test_pool_is_bounded_by_number(pool: ConversationPool) -> None:
+def test_pool_is_bounded_by_number(pool: ProxyPool) -> None:
     """The one that was idle longest goes first; one that is being answered stays."""
     busy = pool.take("ann", openai_chat, _items("busy"), 10)
     kept = [_ask(pool, text) for text in "abcd"]
@@ -93,7 +93,7 @@ def test_pool_is_bounded_by_number(pool: ConversationPool) -> None:
     assert _ask(pool, "busy", "more") is busy.conversation
 
 
-def test_pool_is_bounded_by_bytes(pool: ConversationPool) -> None:
+def test_pool_is_bounded_by_bytes(pool: ProxyPool) -> None:
     """Counted by the latest request of each."""
     for size in (400, 500):
         _ask(pool, "a", size=size)

@@ -1,0 +1,18 @@
+"""The tables beside the engine's, without an engine."""
+
+from pathlib import Path
+
+from agentic.bridges.dbos._tables import Tables
+
+
+def test_a_service_takes_over_only_its_own_workers(tmp_path: Path) -> None:
+    """Whoever takes over a worker of another agent cannot go on with its runs."""
+    tables = Tables(f"sqlite:///{tmp_path}/runs.db")
+    tables.create()
+    tables.register("worker-of-a", "a", -1.0)
+    tables.register("worker-of-b", "b", -1.0)
+
+    assert tables.take_over("a", 60.0) == ["worker-of-a"]
+    assert tables.take_over("a", 60.0) == []
+    assert tables.take_over("b", 60.0) == ["worker-of-b"]
+    tables.close()
