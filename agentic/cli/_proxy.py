@@ -3,21 +3,17 @@
 The server is imported by the command, because it is an extra of its own.
 """
 
-import errno
 import ipaddress
-import re
 import socket
 from pathlib import Path
 
 import click
 
+from agentic.cli._options import TokenSize, format_address, host_option, listen, port_option
 from agentic.cli._output import print_warnings_on_stderr, printable
 from agentic.errors import ConfigError
 
-__all__ = ["format_address", "listen", "proxy_command"]
-
-_TOKENS = re.compile(r"([0-9]+)([km]?)", re.IGNORECASE)
-_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
+__all__ = ["proxy_command"]
 
 
 class _Window(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
@@ -29,10 +25,10 @@ class _Window(click.ParamType):  # type: ignore[type-arg]  # generic in newer cl
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | str:
         """Return the number, or the name."""
-        found = _TOKENS.fullmatch(str(value).strip())
-        if not found:
+        try:
+            tokens = TokenSize().convert(value, param, ctx)
+        except click.BadParameter:
             return str(value)
-        tokens = int(found[1]) * _FACTORS[found[2].lower()]
         if not tokens:
             self.fail("a window has at least one token", param, ctx)
         return tokens
@@ -47,19 +43,8 @@ class _Window(click.ParamType):  # type: ignore[type-arg]  # generic in newer cl
     required=True,
     help="The model's window: in tokens, such as 128k, or the name of the model.",
 )
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=8765,
-    show_default=True,
-    help="Where to listen; 0 for any free port.",
-)
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="The address to listen on. Any other than loopback serves the network.",
-)
+@port_option(8765)
+@host_option
 @click.option(
     "--store",
     type=click.Path(file_okay=False, path_type=Path),
@@ -104,34 +89,6 @@ def _run(proxy: object, listening: socket.socket) -> None:
         timeout_graceful_shutdown=3,
     )
     uvicorn.Server(config).run(sockets=[listening])
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
-
-    Raises:
-        ClickException: the address cannot be used.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except OSError as problem:
-        if problem.errno == errno.EADDRINUSE:
-            told = f"port {port} is in use: choose another one with --port, or 0 for any"
-        elif problem.errno == errno.EACCES:
-            told = f"port {port} needs more rights: choose one above 1023 with --port"
-        else:
-            told = f"--host {host!r} is no address of this machine"
-        raise click.ClickException(told) from problem
-
-
-def format_address(host: str, port: int) -> str:
-    """Return the address of a server.
-
-    >>> format_address("::1", 80)
-    'http://[::1]:80'
-    """
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _say(sentence: str) -> None:

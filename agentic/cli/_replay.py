@@ -10,6 +10,7 @@ import attrs
 import click
 
 from agentic import limits, tokens
+from agentic.cli._options import TokenSize
 from agentic.cli._output import json_line, print_warnings_on_stderr, printable
 from agentic.cli._replay_files import ReplaySettings, replay_files
 from agentic.cli._replay_sessions import ask_for_sessions
@@ -29,29 +30,6 @@ __all__ = ["replay_command"]
 _BY_DEFAULT = ("none", "fit_window", "tiers", "digest")
 _CHECKED = ("anthropic", "openai_chat")
 _SUFFIXES = (".jsonl", ".json", ".db")
-
-
-class TokenSize(click.ParamType[int]):
-    """A number of tokens: 128000, 128_000, 128k or 1m, where k is a thousand and m a million."""
-
-    name = "tokens"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        """Return the number, or fail with a sentence that says how to write one."""
-        text = str(value).strip().lower().replace(",", "").replace("_", "")
-        factor = {"k": 1_000, "m": 1_000_000}.get(text[-1:], 1)
-        digits = text[:-1] if factor > 1 else text
-        try:
-            number = int(float(digits) * factor)
-        except (ValueError, OverflowError):
-            self.fail(
-                f"{str(value)!r} is no number of tokens; write 128000, 128k or 1m", param, ctx
-            )
-        if number < 0:
-            self.fail(f"{value} is below 0", param, ctx)
-        return number
 
 
 @click.command("replay")

@@ -17,8 +17,8 @@ from agentic.cli._durable import (
     stop_signal,
     working,
 )
+from agentic.cli._options import format_address, host_option, listen, port_option
 from agentic.cli._output import json_line, print_warnings_on_stderr, printable
-from agentic.cli._proxy import format_address, listen
 
 if TYPE_CHECKING:
     from agentic.bridges.dbos import RunInfo, Worker
@@ -32,19 +32,8 @@ _STATES = ("queued", "running", "waiting", "failed")
 @click.command("serve")
 @click.argument("name", metavar="AGENT")
 @database_option
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=8080,
-    show_default=True,
-    help="Where to listen; 0 for any free port.",
-)
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="The address to listen on. Any other than loopback serves the network.",
-)
+@port_option(8080)
+@host_option
 @drain_option
 def serve_command(
     *, name: str, database: str | None, port: int, host: str, drain_seconds: float

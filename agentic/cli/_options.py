@@ -1,0 +1,84 @@
+"""Options that several commands have: a number of tokens, and where a server listens."""
+
+import errno
+import socket
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+__all__ = ["TokenSize", "format_address", "host_option", "listen", "port_option"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class TokenSize(click.ParamType[int]):
+    """A number of tokens: 128000, 128_000, 128k or 1m, where k is a thousand and m a million."""
+
+    name = "tokens"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """Return the number, or fail with a sentence that says how to write one."""
+        text = str(value).strip().lower().replace(",", "").replace("_", "")
+        factor = {"k": 1_000, "m": 1_000_000}.get(text[-1:], 1)
+        digits = text[:-1] if factor > 1 else text
+        try:
+            number = int(float(digits) * factor)
+        except (ValueError, OverflowError):
+            self.fail(
+                f"{str(value)!r} is no number of tokens; write 128000, 128k or 1m", param, ctx
+            )
+        if number < 0:
+            self.fail(f"{value} is below 0", param, ctx)
+        return number
+
+
+def host_option(command: _F) -> _F:
+    """Add `--host`, which is loopback by default."""
+    return click.option(
+        "--host",
+        default="127.0.0.1",
+        show_default=True,
+        help="The address to listen on. Any other than loopback serves the network.",
+    )(command)
+
+
+def port_option(default: int) -> Callable[[_F], _F]:
+    """Return what adds `--port`."""
+    return click.option(
+        "--port",
+        type=click.IntRange(0, 65_535),
+        default=default,
+        show_default=True,
+        help="Where to listen; 0 for any free port.",
+    )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        ClickException: the address cannot be used.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as problem:
+        if problem.errno == errno.EADDRINUSE:
+            told = f"port {port} is in use: choose another one with --port, or 0 for any"
+        elif problem.errno == errno.EACCES:
+            told = f"port {port} needs more rights: choose one above 1023 with --port"
+        else:
+            told = f"--host {host!r} is no address of this machine"
+        raise click.ClickException(told) from problem
+
+
+def format_address(host: str, port: int) -> str:
+    """Return the address of a server.
+
+    >>> format_address("::1", 80)
+    'http://[::1]:80'
+    """
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
