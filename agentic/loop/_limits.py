@@ -117,11 +117,6 @@ class Stopwatch:
         """Return the seconds that were measured so far."""
         return self._before + (0.0 if self._since is None else time.monotonic() - self._since)
 
-    @property
-    def is_paused(self) -> bool:
-        """Whether it stands still."""
-        return self._since is None
-
     def pause(self) -> None:
         """Stand still, until `go_on`."""
         self._before, self._since = self.seconds, None
