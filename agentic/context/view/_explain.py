@@ -120,6 +120,7 @@ def _keys(message: Message) -> Iterator[object]:
     ids += [result.call_id for result in message.tool_results]
     if ids:
         yield (message.role, *ids)
+    # Without its orphans a message has other ids, but the remaining results are the same objects.
     yield from map(id, message.tool_results)
     if not ids and message.timestamp is not None:  # its media were cleared
         yield (message.role, message.timestamp)

@@ -54,6 +54,7 @@ class Generation:
         if self.prefix is None:
             if digest_of(start) != self.digest:
                 return False
+        # The cheap comparison first. The other one is for messages that were converted anew.
         elif start != self.prefix and not all(map(same_to_provider, start, self.prefix)):
             return False
         # Look for these objects from now on, because comparing identities is fast.
@@ -89,6 +90,7 @@ class Generation:
             "kept": list(self.kept),
             "lead": self.lead,
             "summary": None if self.summary is None else to_plain(self.summary),
+            # Not the enum's member: a checkpointer that stores types, such as LangGraph's, warns.
             "reason": str(self.reason),
             "prefix": self.digest,
             **({"shown": self.shown} if self.shown else {}),
@@ -285,6 +287,7 @@ def digest_of(messages: Iterable[Message]) -> str:
     """
     digest = hashlib.sha256()
     for message in messages:
+        # Escaped to ASCII, the default, because UTF-8 cannot encode a lone surrogate.
         digest.update(json.dumps(_sent(message)).encode())
         digest.update(b"\n")
     return digest.hexdigest()[:32]

@@ -38,7 +38,9 @@ class ReplyMeter:
 
     def sent(self, history: list[Message], view: list[Message]) -> None:
         """Record a request."""
+        # A reply that was reported counts, even if the owner never appends it.
         self._settle()
+        # Copies, because the owner's list grows, and what was sent must be found at its start.
         self._history, self._sent = history.copy(), view.copy()
 
     def report(self, reply: Message, usage: Usage | None) -> None:

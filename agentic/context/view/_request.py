@@ -70,6 +70,7 @@ def _parts_of(chain: Chain) -> tuple[_Part, ...]:
     parts: list[_Part] = []
     for strategy in chain.strategies:
         if isinstance(strategy, Chain):
+            # Apart, so that `explain` names the strategy that removed something, not the chain.
             parts += _parts_of(strategy)
         elif isinstance(strategy, ContextStrategy):
             parts.append(_Part(type(strategy).__name__, strategy.compact))
@@ -163,6 +164,7 @@ class _Overhead:
     def _count_tools(self, tools: tuple[ToolDefinition, ...]) -> int:
         # By value: an executor may list the same tools as new objects at every turn.
         if tools != self._tools:
+            # `default=dict` below: a schema may be made of any Mappings, even read-only ones.
             schemas = [[tool.name, tool.description, tool.parameters] for tool in tools]
             self._tools = tools
             self._tools_tokens = (
@@ -234,6 +236,7 @@ class RequestBuilder:
         self, history: Sequence[Message], system_prompt: str, tools: Sequence[ToolDefinition]
     ) -> Draft:
         """Return a draft: the history after the strategies. It may be larger than the window."""
+        # A list, because the messages seen before are one, and no slice of a tuple equals a list.
         branch = self.lineage.follow(history if isinstance(history, list) else list(history))
         overhead = 0
         if self._overhead is not None:
@@ -277,6 +280,7 @@ class RequestBuilder:
         if draft.fits or self.meter is None:
             return None
         available = self.policy.available_tokens
+        # FitContextWindow requires at least 1, and the overhead alone may fill the window.
         return max(1, self.meter.estimate_within(available, draft.overhead_tokens))
 
     def _through_strategies(self, view: list[Message]) -> tuple[list[Message], list[Stage]]:

@@ -111,6 +111,7 @@ class CompactionScheduler:
         if done.changed and target is None and lineage.latest is not None:
             lineage.latest.reason = done.reason or ""
         if done.changed:
+            # The number was for the longer history; this one might never reach it.
             self.held_off_below = 0
         return done
 
@@ -124,6 +125,7 @@ class CompactionScheduler:
     def early(self) -> Manager | None:
         """Return a Manager with lower limits, or None if the limits cannot be lowered."""
         if self._early is None:
+            # Made once, because it remembers what failed: a new one would try every time.
             self._early = _with_lower_limits(self.manager)
         return self._early
 

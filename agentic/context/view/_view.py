@@ -46,6 +46,7 @@ differently, so a request that is only just smaller may be refused again."""
 
 
 def _lock() -> "asyncio.Lock":
+    # Not `factory=asyncio.Lock` in the class: that would import asyncio with this module.
     return asyncio.Lock()
 
 
@@ -93,8 +94,7 @@ class View:
     _threads: Any = attrs.field(factory=threading.RLock, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        # Caches are for one conversation: a strategy that several Views were given would mix
-        # theirs.
+        # Caches are for one conversation: Views that share a strategy would mix theirs.
         strategies = for_conversation(self.strategies, self.recall)
         self.compactor = for_conversation(self.compactor, self.recall)
         manager = Manager(self.counter, self.compactor, self.policy)
@@ -175,8 +175,7 @@ class View:
         with self._threads:
             draft, compaction = self._builder.draft(history, system_prompt, tools), None
             notes: tuple[Note, ...] = ()
-            # An async call of this View is under way. To wait for it here would block the loop that
-            # it runs in.
+            # Waiting for an async call of this View would block the loop that it runs in.
             busy = self._turns.locked() or self._summaries.locked()
             if not busy and self._scheduler.due(draft):
                 compaction, notes = self._scheduler.compact_sync(draft)
@@ -360,14 +359,14 @@ class View:
     ) -> Prepared:
         """Record what is sent, and return it."""
         self._latest = draft
-        # An owner whose list takes in what was sent gets the summary back as a plain system
-        # message.
+        # An owner who keeps what was sent gets the summary back as a plain system message.
         self._builder.lineage.remember_sent(draft.view)
         if self._builder.meter is not None:
             self._builder.meter.sent(draft.branch.history, draft.view)
         return Prepared(
             messages=draft.view,
             history=draft.branch.history,
+            # Without a reason, nothing was tried: the hook of a ContextConfig said no, for example.
             compaction=compaction if compaction is not None and compaction.reason else None,
             tokens=draft.tokens,
             fits=draft.fits,
@@ -414,6 +413,7 @@ def _write_state(
         state["backoff"] = attrs.asdict(backoff)
     if scheduler.held_off_below:
         state["held_off_below"] = scheduler.held_off_below
+    # The latest one even if it does not hold now: after a rewind, the owner may return to it.
     generation = (latest and latest.generation) or builder.lineage.latest
     if generation is not None:
         state["compaction"] = generation.to_plain()

@@ -79,6 +79,8 @@ class _SummaryShare:
                 best, least = shorter, middle
             else:
                 most = middle - 1
+        # An owner who keeps what was sent gives the shortened text back: the same object says
+        # that nothing was changed.
         return message if best.content == message.content else best
 
     def _fits(self, message: Message) -> bool:
@@ -201,6 +203,7 @@ def _with_bytes(message: Message, number: int) -> Message:
     """Return the message with this many bytes of its summary; its `summary` record stays whole."""
     summary = message.summary
     assert summary is not None  # noqa: S101  the caller checked
+    # `truncate` refuses a limit of 0; without room for a single byte, only the notice is shown.
     cut = truncate.middle(summary.content, max_lines=None, max_bytes=max(1, number))
     notice = f"[Shortened to fit: not all of this summary of {cut.total_bytes:,} bytes is shown.]"
     shorter = f"{cut.content}\n{notice}" if number else notice
