@@ -106,6 +106,7 @@ class Snapshot:
     @property
     def scale(self) -> float:
         """The factor that corrects the counter's sizes if it is known to count too low."""
+        # Never below 1: a measured size is the view's, which strategies may have made smaller.
         return max(1.0, self.tokens / max(1, self.estimate))
 
     def corrected_sizes(self) -> list[float]:
@@ -144,6 +145,7 @@ class Attempt:
             return Compaction(messages=snapshot.messages, declined=_compared(own_tokens, replaced))
         # Keep the messages that the owner appended while the compactor was running.
         late = snapshot.messages[snapshot.length :]
+        # Counted only now: what arrives later is no reason to decline the summary.
         after += sum(map(snapshot.token_cache.count_message, late))
         # Convert to the provider's measure, so that it can be compared with `tokens_before`.
         tokens_after = round(after * snapshot.tokens / max(1, snapshot.estimate))
@@ -155,6 +157,7 @@ class Attempt:
             tokens_after=tokens_after,
             low_gains=summary.low_gains + 1 if low else 0,
         )
+        # The same objects: caches and the View recognize messages by identity first.
         pick = snapshot.messages.__getitem__
         return Compaction(
             messages=[
@@ -244,6 +247,7 @@ async def summarize(
     # `compact_with` is optional; a compactor without it ignores the instructions.
     guided = getattr(compactor, "compact_with", None)
     if instructions and guided:
+        # Not `create_task`: a compactor may return any awaitable, such as a Future.
         task = asyncio.ensure_future(guided(messages, instructions))
     else:
         task = asyncio.ensure_future(compactor.compact(messages))
@@ -260,6 +264,7 @@ async def summarize(
     content = task.result()
     if not isinstance(content, str) or not content.strip():
         raise CompactionRefused(f"the compactor returned {content!r:.80}, which is not a summary")
+    # `strip()` returns a plain str, which has lost the notes.
     return SummaryText(content.strip(), SummaryText(content).notes)
 
 

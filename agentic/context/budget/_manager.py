@@ -194,6 +194,7 @@ class Manager:
         if failure is None:
             failure = _Failure([], backoff)
             self._failures.add(failure)
+        # A copy: the conversation is recognized by it when the caller's list has grown.
         failure.messages, failure.backoff = list(messages), backoff
 
     async def _compact(
@@ -209,6 +210,7 @@ class Manager:
                 done = self._unchanged(attempt.snapshot, attempt.reason, cancelled)
                 await attempt.conclude(attrs.evolve(done, usage=spent.usage))
                 raise
+        # Of a failed attempt as well: the compactor's calls were paid for.
         done = attrs.evolve(done, usage=spent.usage)
         await attempt.conclude(done)
         return done

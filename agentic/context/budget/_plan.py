@@ -52,6 +52,7 @@ def plan(
     start = prefix_length(messages)
     split = split_rounds(messages)
     former = _positions(found for found in split if found.messages[0].summary)
+    # System messages after the summary were kept by an earlier compaction, and go like all others.
     leading = tuple(i for i in range(start) if not messages[i].summary)
     apart = {*leading, *former}
     rounds = [found for found in split if found.positions[0] not in apart]
@@ -91,6 +92,8 @@ class _Cut:
         least = _reach(map(_length, newest), self.policy.min_recent_messages)
         most = max(least, self._extended(newest)) if by_window else least
         kept = self._kept(newest[:most])
+        # The sums only grow, so the number of those that fit is where the cut is. The newest round
+        # stays even if it is too large, or nothing would be left to go on from.
         most = max(1, sum(tokens <= self._window_room for _, tokens in kept))
         below = sum(not self._reaches_k(count, tokens) for count, tokens in kept[:most])
         # If pinned messages alone reach K (`max_tokens`), removing more would not help. Keep what

@@ -126,6 +126,7 @@ class Policy:
                 f"less than context_window - reserve_tokens ({self.available_tokens})",
                 "what stays must leave room for a summary",
             )
+        # Only a number that was given contradicts K; the default gives way without a word.
         given = self._keep_recent_tokens
         if given is not None and self.max_tokens is not None and given >= self.max_tokens:
             raise ConfigError(
