@@ -42,7 +42,9 @@ def cleared_arguments(call: ToolCall) -> str | None:
     '{"path": "a.py", "text": "[Cleared: 500 characters]"}'
     """
     try:
+        # The shape stays: a model imitates its calls, and would learn from `{}` to pass nothing.
         arguments = {key: _clear_value(value) for key, value in call.parse().items()}
+        # An escape such as \u4e2d takes several times the tokens of its character.
         text = json.dumps(arguments, ensure_ascii=False)
         text.encode()
     except UnicodeEncodeError:  # half a character, which JSON can write in ASCII only

@@ -256,6 +256,7 @@ class WindowFold:
         note, unwritten = cut.note, (*cut.unwritten, *left_out)
         if self.note_cache and unwritten and (written := self.note_cache.write(note, unwritten)):
             note, unwritten = written, ()
+        # What must stay comes first: without room for the note, it waits for the next cut.
         shows = bool(note and note.tokens and cut.tokens + note.tokens <= self.budget)
         return attrs.evolve(cut, note=note, unwritten=unwritten, shows_note=shows)
 
@@ -282,6 +283,7 @@ class WindowFold:
         retained = {*cut.retained}
         gap = next(index for index in range(cut.start) if index not in retained)
         places = {index: self.rounds[index].found.positions for index in cut.retained}
+        # A pinned round may reach beyond the gap, and no note may part a call from its result.
         last = max((each[-1] for index, each in places.items() if index < gap), default=-1)
         return sum(place <= last for each in places.values() for place in each)
 

@@ -83,6 +83,7 @@ class Importance:
         left = [each for each in weighed.values() if each.index not in gone]
         tokens = sum(token_cache.size_of(each.found, sizes) for each in left)
         if tokens > max_tokens:
+            # Sorting is stable, so of equal scores the oldest goes first.
             for each in sorted(left, key=lambda each: each.score):
                 asks = each.found.messages[0].role == "user"
                 if not each.stays and tokens > (1 if asks else _LOW_WATER) * max_tokens:

@@ -120,6 +120,7 @@ def _skeleton(message: Message | Mapping[str, Any]) -> Message:
         raise ConfigError(
             "messages", message, "Messages, or dicts with a role", "pass the conversation itself"
         )
+    # An unknown role is a round of its own, as a user's message is.
     role = _ROLES.get(message.get("role"), "user")
     if role == "tool":
         return Message("tool", tool_results=[ToolResult(str(message.get("tool_call_id", "")))])

@@ -85,12 +85,14 @@ class Sorted:
             if size > room and not stretch:
                 break
             start, room = start - 1, room - size
+        # With 0, `view` returns the same list, which says that nothing was left out.
         return 0 if start == after else start
 
     def add(self, found: Round) -> None:
         """Add the next round."""
         index, opener = len(self.rounds), found.messages[0]
         self.rounds.append(found)
+        # A result may come late, after a message of the user's, which is another round.
         self.ragged |= found.positions[-1] - found.positions[0] >= len(found.positions)
         for message in found.messages:
             self.task = self.task.after(message, index)

@@ -75,11 +75,13 @@ class NoteCache:
         before = [former.message] if former else []
         messages = [*before, *gone]
         key = tuple(map(id, messages))
+        # Popped and put back, so that the first entry is the one that was used least recently.
         known = self._known.pop(key, None)
         if known is None or not known.is_of(messages):
             text = self._ask(messages if not former or former.tokens else messages[1:])
             if text is None:
                 return None
+            # Weak references: a cached note must keep no conversation alive.
             known = _Written(self._note(text, former, messages), [*map(weakref.ref, messages)])
         self._known[key] = known
         if len(self._known) > _MOST_KNOWN:

@@ -137,6 +137,7 @@ class ClearToolOutputs:
         if rounds.open:
             fold = fold.copy()
             fold.add(rounds.open, messages, sizes)
+        # A copy, because the next clearing edits `shown` in place.
         view = rounds.view(fold.shown.copy() if fold.edits else messages, 0, set())
         return Fit(view, fold.tokens, fits=fold.tokens <= self.max_tokens)
 
@@ -258,6 +259,7 @@ class _Fold:
             if not found.sound_messages:
                 continue
             self.tokens += self.strategy._token_cache.size_of(found, sizes)  # noqa: SLF001
+            # Only media are kept for the task's sake: calls and results are never a request.
             if self.strategy.clear_media:
                 for position, message in zip(found.positions, found.messages, strict=True):
                     self.task = self.task.after(message, position)
@@ -287,6 +289,7 @@ class _Fold:
         """Remove and return the oldest round that may be cleared now."""
         for index in range(len(self.waiting) - self.strategy.keep_rounds):
             found = self.waiting[index]
+            # Passed over, but not removed: it may be cleared once another request is the task.
             if found.positions[0] not in self.task.requests:
                 del self.waiting[index]
                 return found
@@ -338,6 +341,7 @@ class TruncateToolOutputs:
 
     def compact(self, messages: list[Message], /) -> list[Message]:
         """Return the view: the same list if every output is short enough."""
+        # Orphans first: a pinned message without them is a copy that was made of the long outputs.
         return self._shortened(self._known.of(messages).view(messages, 0, set()))
 
     def _shortened(self, messages: list[Message]) -> list[Message]:
@@ -350,6 +354,7 @@ class TruncateToolOutputs:
         seen.view += shown
         if known is None and messages:
             self._recent.add(seen)
+        # A copy, because the cached view grows with the conversation.
         return seen.view.copy() if seen.edits else messages
 
     def _shorten(self, message: Message) -> Message:
