@@ -162,6 +162,7 @@ class WithDigest:
     async def _under(self, prose: str, messages: list[Message]) -> str:
         digest = await self.digest.compact(_each(messages, 1))
         text = "\n\n".join(part for part in (prose.strip(), digest) if part)
+        # Joining makes a plain str, and the digest's notes would be lost.
         return SummaryText(text, SummaryText(digest).notes)
 
 

@@ -29,6 +29,7 @@ _SMALL_TOKENS = 200
 """A summary of at most this size may be longer than what it replaces: in a short conversation, the
 headings alone can be longer."""
 _OVER = "[The rest of this summary was over its limit.]"
+# Local servers without a parser for reasoning leave it in the text, between these tags.
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _REFUSAL = re.compile(
     r"\A\W*(?:(?:i'?m|i am) (?:very |so )?(?:sorry|afraid|unable)|sorry,|i apologi[sz]e"
@@ -133,6 +134,7 @@ class Model:
             except ContextOverflow as overflow:
                 if retried:
                     raise
+                # From where the fold has come to: what was summarized before stays in `summary`.
                 room, retried = self._less_room(part, overflow.window), True
                 continue
             stands_for = "\n".join([summary, *part])
@@ -161,12 +163,14 @@ class Model:
         """Return the room for a part, in tokens, after this one was too large."""
         half = sum(self.counter.count(line) + 1 for line in part) // 2
         known = (window or 0) - _LEAST_WINDOW - 2 * self.max_tokens
+        # Half at most, even with a known window: by this counter the part did fit.
         return min(half, known) if known > 0 else half
 
     def _fitting(self, line: str, room: int) -> str:
         """Clip a line that is larger than the room by itself."""
         limit = len(line)
         while limit and self.counter.count(line) >= room:
+            # By halves, because `clip` takes characters and the room is in tokens.
             limit //= 2
             line = clip(line, limit)
         return line

@@ -76,6 +76,7 @@ def entries(messages: Sequence[Message], max_output_chars: int) -> Iterator[str]
     """
     started = False
     for found in split_rounds(messages):
+        # The system prompt stays in front of the summary, which need not repeat it.
         started = started or found.messages[0].role != "system"
         if not started or found.messages[0].summary is not None:
             continue
@@ -83,6 +84,7 @@ def entries(messages: Sequence[Message], max_output_chars: int) -> Iterator[str]
             entry = _entry(message, max_output_chars)
             if entry:
                 text = json.dumps(entry, ensure_ascii=False, default=str)
+                # A request is UTF-8, which has no lone surrogates.
                 yield text.encode("utf-8", "replace").decode()
 
 
@@ -101,6 +103,7 @@ def _entry(message: Message, max_output_chars: int) -> dict[str, Any]:
 
 def _attached(part: Media) -> str:
     """Return the type of an attachment, and its address if it has one that is not inline data."""
+    # The address may be all that is left to find it by; inline data would fill the prompt.
     is_address = part.url and not part.url.startswith("data:")
     return f"{part.media_type} {part.url}" if is_address else part.media_type
 
