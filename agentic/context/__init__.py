@@ -16,6 +16,7 @@ if typing.TYPE_CHECKING:
     from agentic.tokens import count_tokens as count_tokens
     from agentic.tokens import estimate_tokens as estimate_tokens
 
+# Empty: rooms are found by their path, and each function is listed in the room that has it.
 __all__: list[str] = []
 
 _ROOMS = ("budget", "compactors", "config", "strategies", "view")

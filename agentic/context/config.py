@@ -298,7 +298,10 @@ class ContextManager:
         policy = Policy(
             config.max_context_tokens,
             reserve_tokens=config.max_context_tokens - config.target_tokens,
+            # Not the default, which is a share of the window and may be over the target.
             keep_recent_tokens=config.target_tokens // 3,
+            # A strategy may keep no recent messages; a summary has at least
+            # the newest round after it.
             min_recent_messages=max(1, keep),
         )
         manager = Manager(config.token_counter, compactor, policy)
@@ -318,6 +321,7 @@ class ContextManager:
         target: CompactionTarget | None,
     ) -> Compaction:
         """Leave messages out, between the two events of a compaction."""
+        # The strategy alone may keep more than the target, and the next check would fire at once.
         after = self._fit.compact(self._kept(messages))
         if after is messages:
             return Compaction(messages=messages, tokens_before=tokens, tokens_after=tokens)
@@ -333,6 +337,8 @@ class ContextManager:
             tokens_before=tokens,
             messages=len(dropped),
         )
+        # The provider may have measured the whole, and what goes is counted: the
+        # difference may be below 0.
         tokens_after = max(0, tokens - sum(map(self._token_cache.count_message, dropped)))
         done = Compaction(
             messages=after,
@@ -373,6 +379,7 @@ class ContextManager:
         model = Model(
             options.summarize_with,
             max_tokens=options.max_summary_tokens,
+            # A Model refuses a window without room for its prompt, however small the context is.
             window=max(
                 self.config.max_context_tokens, Model.least_window(options.max_summary_tokens)
             ),
