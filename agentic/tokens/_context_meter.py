@@ -154,6 +154,7 @@ class ContextMeter:
             "factor": self.factor,
             "whole_factor": self._whole_factor,
             "hidden_tokens": self._hidden_tokens,
+            # A list, as it is after JSON: a checkpointer that stores types would change a tuple.
             "growth": list(self._growth),
             "smallest": self._smallest,
             "reported_messages": len(self._reported),
@@ -227,6 +228,7 @@ class ContextMeter:
         self._whole_factor = _ratio(grown, estimated - least, otherwise=self.factor)
         hidden = least_reported - round(self._whole_factor * least)
         self._hidden_tokens = max(0, hidden)
+        # What is hidden cannot be negative: the text itself takes fewer tokens than estimated.
         if hidden < 0:
             self._whole_factor = reported / estimated
         if self.factor * least > least_reported:

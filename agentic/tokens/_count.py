@@ -62,6 +62,7 @@ class CharCounter:
 
     @chars_per_token.validator
     def _check(self, _: object, value: object) -> None:
+        # True is an int to isinstance, and a mistake here.
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (number and _FEWEST_CHARS <= self.chars_per_token < float("inf")):
             allowed = f"a number >= {_FEWEST_CHARS}"
@@ -129,6 +130,7 @@ def count_checked(
 ) -> int:
     """Count one message, with a counter and numbers that are already validated."""
     if isinstance(message, Message):
+        # Most messages have no results, and are spared the call of a property.
         own = message.all_media if message.tool_results else message.media
         texts, media = list(message_texts(message)), len(own)
     elif isinstance(message, Mapping):
@@ -171,6 +173,7 @@ def _check(counter: object, per_message_overhead: int, tokens_per_media: int) ->
 def _texts_and_media(message: Mapping[str, Any]) -> tuple[list[str], int]:
     """Return the texts of a dict, and how many images or other media are inline between them."""
     leaves = [text for key in message if key != "role" for text in _leaves(message[key])]
+    # A provider counts inline data as an image, not by its characters in base64.
     texts = [text for text in leaves if text and not text.startswith("data:")]
     return texts, sum(text.startswith("data:") for text in leaves)
 

@@ -65,6 +65,7 @@ def estimate_tokens(messages: Iterable[AnyMessage], model: str = "gpt-3.5-turbo"
     """
     counter = for_model(model)
     if not counter.is_exact:
+        # In characters: the sum is divided by four, not each message, so media count fourfold.
         counts = (_count_with_role(message, CharCounter(1), 4 * _MEDIA) for message in messages)
         return sum(counts) // 4
     return 2 + sum(5 + _count_with_role(message, counter) for message in messages)

@@ -222,12 +222,15 @@ def count_features(text: str) -> dict[str, int]:
     totals = dict.fromkeys(("starts", "blanks", "repeats", "numbers", "marks", "k and z"), 0)
     for begin in range(0, len(text), _SLICE):
         part = text[begin : begin + _SLICE]
+        # Most of what agents read is ASCII: half the bytes, and no scripts to count.
         if part.isascii():
             lanes = part.encode("ascii").translate(_TABLE)
             totals["k and z"] += lanes.count(_FOREIGN)
             runs = _count_runs(int.from_bytes(lanes, "little"))
         else:
             totals["k and z"] += part.count("k") + part.count("z")
+            # The high bytes of UTF-16 are blocks of Unicode, so one `translate` looks up all
+            # scripts.
             units = part.encode("utf-16-le", "surrogatepass")
             low, high = units[::2], units[1::2]
             plain = _read(low, _TABLE) & _read(high, _BELOW_256)

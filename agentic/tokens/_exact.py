@@ -144,6 +144,7 @@ def _load_tokenizer(path: str) -> Callable[[str], int]:
     except Exception as problem:  # the library raises no narrower type
         allowed = "the path of a model's tokenizer.json"
         raise ConfigError("path", path, allowed, f"look at the file ({problem})") from problem
+    # The file may ask for truncation to a length and for padding, and both would change the count.
     found.no_truncation()
     found.no_padding()
     found.encode_special_tokens = True
@@ -182,6 +183,7 @@ def _cut(text: str, begin: int) -> int:
     if end >= len(text):
         return len(text)
     line = text.rfind("\n", begin, end)
+    # Not between white space: a tokenizer takes a newline together with the blanks that follow it.
     if line > begin and not text[line + 1].isspace():
         return line + 1
     blank = text.rfind(" ", begin + 1, end)

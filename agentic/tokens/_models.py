@@ -83,6 +83,7 @@ MODEL_ENCODINGS: Mapping[str, str] = MappingProxyType(
 )
 """Maps the start of a model's name to its encoding; `default` is for all others. Claude's
 vocabulary is not public: its entry is a stand-in, and `for_model` is more accurate. Read-only."""
+# Routers write `openai/gpt-5`, frameworks `openai:gpt-5`, Bedrock `us.anthropic.claude-...`.
 _PREFIX_END = re.compile(r"^|[/:.]")
 
 
@@ -124,6 +125,7 @@ def for_model(model: str) -> ModelCounter:
         ConfigError: the name is not a str.
     """
     known = _longest_name(model, [*_OPEN, *_SCALES, *MODEL_ENCODINGS])
+    # First, because `claude` is in both tables, and its encoding is only a stand-in.
     if known in _SCALES:
         return _estimated(model, _SCALES[known])
     if known in _OPEN:
