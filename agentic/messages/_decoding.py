@@ -77,6 +77,7 @@ def decoded_message(
     _set_native(message, native)
     _set_extra(message, {})
     if native is not None:
+        # Weak: the message refers to its payload, and the two would be a cycle.
         _mark(native, ref(message))
     return message
 
@@ -125,6 +126,7 @@ def is_untouched(message: Message, provider: str) -> bool:
     native = message.native
     if native is None or native.provider != provider:
         return False
+    # The slot is unset if no adapter decoded this payload.
     decoded_as = getattr(native, "_decoded_as", None)
     return decoded_as is not None and decoded_as() is message
 

@@ -94,6 +94,7 @@ class Message:
     )
     extra: Mapping[str, Any] = extra_fields()
 
+    # A method, because `must_be` needs the class, which is defined below.
     @summary.validator
     def _check_summary(self, attribute: "attrs.Attribute[Any]", value: object) -> None:
         must_be(ContextSummary, optional=True)(self, attribute, value)

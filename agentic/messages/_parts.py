@@ -63,6 +63,7 @@ class ToolCall:
         Raises:
             ValueError: the text is not JSON, or the JSON is not an object.
         """
+        # Some servers send no arguments as an empty text.
         if not self.arguments.strip():
             return {}
         try:

@@ -79,6 +79,7 @@ def from_plain(plain: Mapping[str, Any]) -> Message:
     fields = {key: value for key, value in plain.items() if key != "v"}
     try:
         message: Message = _read_record(Message, fields)[0]
+    # A ConfigError is a ValueError, and already says what is wrong.
     except ConfigError:
         raise
     except (TypeError, AttributeError, ValueError) as problem:
@@ -107,6 +108,7 @@ def _plain_record(record: attrs.AttrsInstance) -> dict[str, Any]:
         if field.name == "extra" or value == field.default:
             continue
         plain[field.name] = _plain_value(field.name, value)
+        # These records have no `extra`: the record around them keeps what they do not know.
         if field.name in _RECORDS:
             plain[field.name] |= unknown.get(field.name, {})
     return plain | {key: value for key, value in unknown.items() if key not in names}

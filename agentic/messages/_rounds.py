@@ -24,6 +24,7 @@ __all__ = [
     "split_rounds",
 ]
 
+# Never reworded: results that were made up and stored before are recognized by these words.
 _INTERRUPTED = ToolError(
     "there is no result, because the run ended before this call did. Whether it took effect is "
     "unknown: look before you call again",
@@ -247,6 +248,7 @@ class _Splitter:
             caller.orphaned |= len(answered) < len(message.tool_results)
             self.results_at = position
             return
+        # A tool message that answers nothing is an orphan, even if it has no results at all.
         self.rounds.append(_OpenRound([position], message.role == "tool"))
         if results_at is not None and message.native and message.native.joins_previous:
             self.shared.append((results_at, position))
@@ -277,6 +279,7 @@ class _Splitter:
 
     def _join_rounds(self, first: int) -> _OpenRound:
         """Merge the rounds of the run, from the one that holds position `first` on, into one."""
+        # Nearly every turn has one assistant message.
         if self.run_length == 1:
             return self.rounds[self.run_start]
         at, end = self.run_start, self.run_start + self.run_length

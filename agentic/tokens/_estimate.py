@@ -229,8 +229,7 @@ def count_features(text: str) -> dict[str, int]:
             runs = _count_runs(int.from_bytes(lanes, "little"))
         else:
             totals["k and z"] += part.count("k") + part.count("z")
-            # The high bytes of UTF-16 are blocks of Unicode, so one `translate` looks up all
-            # scripts.
+            # In UTF-16 the high byte says which block: one `translate` finds all scripts.
             units = part.encode("utf-16-le", "surrogatepass")
             low, high = units[::2], units[1::2]
             plain = _read(low, _TABLE) & _read(high, _BELOW_256)
