@@ -168,6 +168,7 @@ def cut_middle(text: Measured, max_lines: int | None, max_bytes: int | None) -> 
     """Keep both ends with a marker line between them, or only the tail if there is no room."""
     if not text.exceeds(max_lines, max_bytes):
         return _whole(text, Mode.MIDDLE)
+    # What is left out is at most everything, so no marker is longer than this one.
     widest = len(_marker(text.total_lines, text.total_size))
     lines = None if max_lines is None else max_lines - 1
     size = None if max_bytes is None else max_bytes - widest
@@ -240,6 +241,7 @@ def _result(
 
 
 def _end_by_lines(text: Measured, max_lines: int | None) -> int:
+    # A window may have fewer line feeds than the whole text has.
     if max_lines is None or text.total_lines <= max_lines or text.line_feeds < max_lines:
         return len(text.text)
     return text.line_end(max_lines)

@@ -102,6 +102,7 @@ class Measured:
 
     def byte_end(self, size: int) -> int:
         """Return where the longest prefix of at most ``size`` bytes ends; the text is longer."""
+        # As many bytes as characters: the text is ASCII, and positions are offsets.
         if self.size == len(self.text):
             return size
         if self._encoded:
