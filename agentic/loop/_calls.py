@@ -116,6 +116,7 @@ class _Execution:
         the run forever.
         """
         if self.outcome is None:
+            # A pause before the start, such as one for approval, means that the tool has not run.
             result = self._result(unfinished if all(self.pauses) else _NOT_STARTED)
             self.task.cancel()
             self.outcome = CallOutcome(self.call, result, self.stopwatch.seconds)
@@ -268,6 +269,7 @@ class ToolBatch:
         self, executor: Executor, execution: _Execution, offered: Collection[str]
     ) -> ToolResult:
         call, sender = execution.call, self.event_sender
+        # Checked here, so that no executor has to.
         unfit = _unfit(call, offered)
         if unfit:
             return ToolResult(call.id, call.name, error=unfit)

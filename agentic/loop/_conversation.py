@@ -95,6 +95,7 @@ class StoredHistory:
                 await self.event_sender.send(
                     events.message_start, events.MessageStart, role=message.role
                 )
+        # A cancellation during the event must not cost the message, which may hold results.
         finally:
             cancelled = await shield(self._append(message))
             await self.event_sender.send(events.message_end, events.MessageEnd, message=message)
@@ -117,6 +118,8 @@ class StoredHistory:
             if self.store is not None:
                 await self.store.append(message)
                 if self._revision is not None:
+                    # A write of this store adds exactly 1, so any other number tells of somebody
+                    # else's.
                     self._revision += 1
             self.history.append(message)
 
@@ -124,6 +127,7 @@ class StoredHistory:
         if not isinstance(self.store, Rewriter):
             self.history = [*messages, *self.history[len(known) :]]
             return
+        # Asked before the write, so that what others append in between is noticed.
         revision = await self._find_revision()
         try:
             self.history = await replace_known(self.store, known, messages)
@@ -199,6 +203,7 @@ class RunContext:
         if made is not None:
             self.usage += made.usage
             self.summary = made.summary if made.changed else self.summary
+        # Raised only now, when the summary and its usage are noted.
         if self.conversation.put_off is not None:
             raise self.conversation.put_off
 

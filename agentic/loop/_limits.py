@@ -161,6 +161,7 @@ class LimitWatch:
             RunLimit.TOKENS: limits.tokens is not None and used.total >= limits.tokens,
             RunLimit.DOLLARS: limits.dollars is not None and self._dollars >= limits.dollars,
             RunLimit.SECONDS: self.seconds_left == 0,
+            # Not `>=`: these calls have not run yet, and may use the limit up.
             RunLimit.CALLS: limits.calls is not None and self._calls > limits.calls,
             RunLimit.REPEATED_TURNS: self._repeated == limits.repeated_turns,
             RunLimit.TURNS: turn >= self.max_turns,

@@ -124,6 +124,7 @@ class Run:
 
     async def _open(self) -> None:
         if self.resumes:
+            # Before the event, which carries the request: here it is in the history.
             await self.conversation.open(self.given)
             self.user_message = find_unfinished_request(self.conversation.history)
             # Turns count from 1 again, and the former run may have had the same id.
@@ -137,6 +138,7 @@ class Run:
         if not self.resumes:
             await self.conversation.open(self.given)
         history = self.conversation.history
+        # In place: with a store, the set is the Runner's and serves its later runs, too.
         self.used_ids |= {call.id for message in history for call in message.tool_calls}
 
     async def _serve(self) -> None:
@@ -149,6 +151,7 @@ class Run:
                 async with asyncio.timeout(self.watch.seconds_left) as time_limit:
                     decision = await self._next_decision()
             except TimeoutError:
+                # The decider's own TimeoutError is not the limit of the run.
                 if not time_limit.expired():
                     raise
                 self.limit = RunLimit.SECONDS
@@ -161,6 +164,7 @@ class Run:
                 self.limit = RunLimit.SECONDS
             if self.limit is not None:
                 break
+        # What was steered is stored, although this run does not read it: `resume` answers it.
         self.is_over = self.exhausted = True
         await self._take_steered()
 
@@ -201,6 +205,7 @@ class Run:
         self.decision = decision
         usage = normalize(decision.usage)
         self.usage += usage
+        # Before the calls are run: a limit that is reached refuses them.
         self.limit = self.watch.reached(decision, self.usage + self.context.usage, self.turn)
         self.latest = await self._settle(self._reply(decision))
         self.answers += self.latest

@@ -108,6 +108,7 @@ class Runner:
         if value is not None:
             _check_part("store", value, "append", "async append(message)")
             _check_part("store", value, "load", "async load()")
+            # Optional: a store without it can still hold a conversation that is never compacted.
             if hasattr(value, "replace"):
                 _check_part("store", value, "replace", "async replace(messages)")
 

@@ -113,6 +113,7 @@ async def keep_whole(shortened: list[Shortened], put: Callable[[str], Awaitable[
             continue
         try:
             shortened[position] = attrs.evolve(one, ref=_reference(await put(one.whole)))
+        # `shield` holds back the run's cancellation: this one is the store's own, or ends a stall.
         except (Exception, asyncio.CancelledError):  # noqa: BLE001  a store may raise anything
             name = one.given.name
             _log.exception("an output of %s was not kept; its notice names no place", name)
