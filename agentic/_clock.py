@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 __all__ = ["is_replayable", "now", "use_clock"]
 
+# For each context, because a process may replay one run while others go on.
 _clock: ContextVar[Callable[[], datetime] | None] = ContextVar("clock", default=None)
 
 

@@ -54,6 +54,7 @@ def suggest(given: object, known: Iterable[str], otherwise: str = "") -> str:
     """
     import difflib  # noqa: PLC0415  only an error needs it
 
+    # difflib takes quadratic time, and anything may have been passed.
     near = difflib.get_close_matches(str(given)[:_LONGEST_NAME], list(known), 1)
     return f"did you mean {near[0]!r}?" if near else otherwise
 
@@ -63,6 +64,7 @@ def whole(least: int, *, optional: bool = False, remedy: str = "") -> _Validator
 
     def check(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
         if not (optional and value is None):
+            # The alias is what a caller writes: attrs takes the underscore off a private field.
             is_whole(least, value, attribute.alias or attribute.name, remedy, optional=optional)
 
     return check
@@ -72,6 +74,7 @@ def seconds(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None
     """Validate a field that holds a duration in seconds, or None for no limit."""
     if value is None:
         return
+    # Not `<= 0`, which is false for NaN.
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
         raise ConfigError(
             attribute.name,
@@ -207,6 +210,7 @@ def _is_sync(function: Any) -> bool:
     if not inspect.isfunction(function) or inspect.iscoroutinefunction(function):
         return False
     old_style = function.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE
+    # A lambda cannot be annotated, and may well return what an async function returns.
     if old_style or function.__name__ == "<lambda>":
         return False
     returned = function.__annotations__.get("return", inspect.Signature.empty)

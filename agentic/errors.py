@@ -78,6 +78,7 @@ class ConfigError(AgenticError, ValueError):
     """The complete sentence, if "must be ..., got ..." does not fit."""
 
     def __str__(self) -> str:
+        # Shortened, because it may be a whole conversation.
         given = reprlib.repr(self.given)
         return self.message or self.explain(self.name, given, self.allowed, self.remedy)
 

@@ -42,6 +42,7 @@ class Approver(Protocol):
 
 
 def _may_act(tool: ToolDefinition) -> bool:
+    # Anything but True is no claim: in doubt, somebody is asked.
     return tool.annotations.get("readOnlyHint") is not True
 
 
@@ -50,6 +51,7 @@ def _as_needs(
 ) -> Callable[[ToolDefinition], bool]:
     if callable(needs):
         return needs
+    # A str would be taken as the names of its letters.
     if isinstance(needs, str):
         raise ConfigError("needs", needs, "several names", f"write [{needs!r}]")
     names = all_are(str, needs, "needs")
@@ -127,6 +129,7 @@ class RequireApproval:
         try:
             with pause:
                 approval: object = await self.approver.approve(call, tool)
+        # If asking fails, the call must not run.
         except Exception as error:
             _logger.exception("no approval of a call of %s, call %s", call.name, call.id)
             return _refusal.not_asked(call.name, error)

@@ -40,6 +40,7 @@ AnyPolicy: TypeAlias = ToolPolicy | Callable[[ToolDefinition], bool]
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
+    # A str would be taken as the names of its letters.
     if isinstance(names, str):
         raise ConfigError("names", names, "several names", f"write [{names!r}]")
     return all_are(str, names, "names")
@@ -100,6 +101,7 @@ class FilteredExecutor:
     async def execute(self, call: ToolCall, /) -> ToolResult:
         """Pass the call on if it is allowed; otherwise return a refusal."""
         by_name = isinstance(self.allow, ToolPolicy)
+        # By name there is no need to list the tools, for which some executors ask a server.
         if isinstance(self.allow, ToolPolicy) and self.allow.allows(call.name):
             return await self.executor.execute(call)
         names = [found.name for found in await self.list_tools()]

@@ -59,6 +59,7 @@ class FunctionTool(Generic[P, R]):
     _signature: "Signature" = attrs.field(repr=False)
 
     def __attrs_post_init__(self) -> None:
+        # Without its `__dict__`: what others have put there could replace our fields.
         functools.update_wrapper(self, self.function, updated=())
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -233,6 +234,7 @@ async def _in_daemon(work: Callable[[], object], loop: "asyncio.AbstractEventLoo
     context = contextvars.copy_context()
 
     def settle(how: Callable[[Any], None], outcome: object) -> None:
+        # The call may have been cancelled meanwhile.
         if not future.done():
             how(outcome)
 

@@ -139,6 +139,7 @@ class Registry:
             return _answer(call, prepared)
         try:
             value = await self._tools[call.name].run(prepared)
+        # SystemExit, too: a tool that calls a script's main() must not end the agent.
         except (Exception, SystemExit) as error:
             _logger.info("tool %s raised, call %s", call.name, call.id, exc_info=True)
             return _answer(call, _refusal.raised(error))

@@ -179,6 +179,7 @@ def _resolved(function: Callable[..., Any], parameter: inspect.Parameter) -> ins
         raise ConfigError(place, parameter.annotation, allowed, remedy, message)
     annotation = _evaluated(function, parameter)
     try:
+        # By itself, so that the error names the parameter.
         _make_schemas([annotation])
     except (TypeError, ValueError, NameError, AttributeError) as error:
         reason = str(error).partition("\n")[0].rstrip(":.")
@@ -246,6 +247,7 @@ def _object(
     required = [parameter.name for parameter in parameters if parameter.required]
     if required:
         schema["required"] = required
+    # Stated, because `bind` refuses every other name.
     schema["additionalProperties"] = False
     if definitions:
         schema["$defs"] = definitions
@@ -275,8 +277,10 @@ def _convert(value: object, annotation: Any) -> Any:
         InvalidArguments: says what is wrong and, if possible, where in the value.
     """
     try:
+        # The keys of a JSON object are texts, whatever type of key the annotation asks for.
         return msgspec.convert(value, annotation, str_keys=True, dec_hook=_read_path)
     except msgspec.ValidationError as error:
+        # msgspec says the place only in the text of its error.
         problem, _, place = str(error).partition(" - at `$")
         raise InvalidArguments(problem, place.rstrip("`")) from error
     except UnicodeEncodeError as error:
@@ -355,6 +359,7 @@ def _read_path(kind: type, value: object) -> object:
     if not issubclass(kind, PurePath):
         return value
     if not isinstance(value, str):
+        # msgspec makes a ValidationError of it, and adds the place.
         raise TypeError("Expected `str`")
     return kind(value)
 

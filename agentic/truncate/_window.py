@@ -72,8 +72,7 @@ class Prefix:
         held = self.text()
         cut = cut_head(Measured(held), self._max_lines, self._max_bytes)
         if cut.truncated_by == "lines":
-            # With the newline at the cut and one character more, what is held exceeds the limit,
-            # too.
+            # With the newline at the cut and one character more, it still exceeds the limit.
             self._held = _holding(held[: len(cut.content) + 2])
 
 
@@ -113,8 +112,7 @@ class Suffix:
                 # The same at this end: a newline and one character more.
                 held = held[-len(cut.content) - 2 :]
         self._held = _holding(held)
-        # Twice as much, so that however long the stream is, each character is copied a few times
-        # only.
+        # Twice as much, so that each character of a long stream is copied a few times only.
         self._room = max(_ROOM, 2 * len(held))
 
 
