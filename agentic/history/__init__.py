@@ -27,6 +27,7 @@ if typing.TYPE_CHECKING:
     from agentic.history._jsonl import JsonlStore
     from agentic.history._memory import MemoryStore
 
+# What users only receive is not listed; `as` re-exports it for strict type checkers all the same.
 __all__ = [
     "Archive",
     "JsonlSessions",

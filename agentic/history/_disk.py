@@ -67,6 +67,7 @@ def make_folders(folder: Path) -> list[Path]:
     Raises:
         OSError: a path component is a file, or the place is read-only.
     """
+    # Not mkdir(parents=True), which gives the parents the default permissions.
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     for each in reversed(missing):
         with contextlib.suppress(FileExistsError):  # another process has just created it
@@ -120,6 +121,7 @@ class LockedFile(io.FileIO):
     """A file opened for appending, locked until the process that locked it closes it."""
 
     def __init__(self, path: Path) -> None:
+        # Not "w": a file that somebody else has locked must not be emptied.
         super().__init__(path, "a+", opener=open_private)
         self._owner = os.getpid()
 
@@ -170,6 +172,7 @@ def open_locked(path: Path, session: str = "", *, wait: bool = False) -> LockedF
         except BaseException:
             file.close()
             raise
+        # The path no longer names this file, so its lock protects nothing: try again.
         file.close()
 
 

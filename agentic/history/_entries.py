@@ -137,6 +137,7 @@ def _readable(message: Message) -> dict[str, Any]:
 
 def _encode(entry: dict[str, Any]) -> bytes:
     try:
+        # The version comes first, so that even a torn entry is recognized by how it begins.
         text = json.dumps({"v": _VERSION, **entry}, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as problem:
         raise ConfigError(
@@ -172,6 +173,7 @@ def _read_known(plain: dict[str, Any]) -> Entry:
     if version != _VERSION or kind not in _KINDS:
         raise _UnknownError(f"an entry of type {kind!r} in version {version!r} of the format")
     needed = plain.get("must_understand", [])
+    # str(), because an item may be anything, and what is unhashable cannot be looked up.
     if not isinstance(needed, list) or not all(name in _FIELDS for name in map(str, needed)):
         raise _UnknownError(f"an entry of type {kind!r} with must_understand {needed!r}")
     # A message is one item, a view a list of them: the rest is the same.

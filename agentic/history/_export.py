@@ -68,6 +68,7 @@ class Exported:
         if entry and not self.entries and entry.messages:
             said = entry.messages[0].timestamp
             self.created_at = in_utc(said) if said else None
+        # Every state is kept, because a restore leads back to the one before its replace.
         undone = self._states[self.state.standing - 1] if self.state.standing else None
         self._states.append(self.state.follow(entry, undone))
         kind, key = (entry.kind, entry.key) if entry else ("optional", None)
@@ -119,6 +120,7 @@ def _read(found: Exported, line: bytes, name: str, offset: int) -> None:
     elif line.strip():
         try:
             _read_optional(found, line)
+        # ConfigError is one: the title or reference in a line is no argument of the caller's.
         except ValueError as problem:
             raise HistoryCorrupt(name, offset, str(problem)) from problem
 

@@ -118,6 +118,7 @@ class JsonlSessions:
             HistoryNotWritten: the session could not be removed, or only in part.
             SessionNotFound: there is no such session.
         """
+        # A killed import leaves an empty file, which is no session but must be removable.
         await in_thread(self._delete, self._find(session_id, empty=True))
 
     async def redact(
@@ -155,6 +156,7 @@ class JsonlSessions:
             left = await asyncio.to_thread(_rewind, file)
             while left > 0:
                 for line in await asyncio.to_thread(file.readlines, min(left, _BATCH_BYTES)):
+                    # readlines() stops only past its hint: it may return what was appended since.
                     if left > 0 and line.strip():
                         yield line
                     left -= len(line)
@@ -239,6 +241,7 @@ class JsonlSessions:
         return text.partition("\n")[0]  # a text editor may have added a line
 
     def _set_title(self, path: Path, title: str) -> None:
+        # Not an entry: that would need the lock, and make the writer's view outdated.
         beside = Path(f"{path}.title")
         with reporting(beside):
             if title:
@@ -269,6 +272,7 @@ class JsonlSessions:
                         raise _there_already(path)
                 try:
                     self._fill(path, found)
+                # Under the lock, so that nobody finds half an import, cancelled or not.
                 except BaseException:
                     self._clear(path)
                     path.unlink()

@@ -142,6 +142,7 @@ class JsonlStore:
         if replaces is None:
             await self._do(self._replace, line)
             return
+        # Before the step: a load that ends meanwhile changes what `replaces` counts in.
         known = check_replaces(replaces, self._knowledge.known, str(self.path))
         await self._do(self._replace_known, view, line, known, replaces)
 
@@ -356,6 +357,7 @@ def _remove_outputs(path: Path, redacted: Redacted) -> list[str]:
         for ref in gone:
             (outputs.folder / ref).unlink()
         if outputs.folder.is_dir():
+            # A killed writer may have left the secret in a file that has no reference yet.
             for left in outputs.folder.glob("*.part"):
                 left.unlink()
             sync_folders([outputs.folder])

@@ -40,6 +40,7 @@ def hash_key(key: str) -> int:
     """
     content = key.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(content, digest_size=8, person=b"key").digest()
+    # Signed, as the 64-bit integers of both databases are.
     return int.from_bytes(digest, signed=True)
 
 
@@ -54,6 +55,7 @@ def read_key(line: bytes) -> str | None:
         return None
     try:
         plain = json.loads(line.decode("utf-8", "surrogatepass"))
+    # The json module has no error of its own for a line that is nested too deeply.
     except (ValueError, RecursionError):
         return None
     is_message = isinstance(plain, dict) and plain.get("type") == "message"

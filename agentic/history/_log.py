@@ -60,6 +60,7 @@ class Log:
             ImportError: the platform has no `flock`.
         """
         with reporting(self.path):
+            # A cut that failed with its write is tried again before anything follows those bytes.
             if self._file and self._unfinished:
                 self._cut(self._file)
             # Somebody may have removed the file, or written to it past the lock, which is only
@@ -105,11 +106,14 @@ class Log:
                 _write_all(file, line)
                 if self.fsync:
                     os.fsync(file.fileno())
+            # KeyboardInterrupt as well: the next line would continue what is left of this one.
             except BaseException:
+                # The caller needs the error of the write; the next claim repeats the cut.
                 with contextlib.suppress(OSError):
                     self._cut(file)
                 raise
         self._unfinished = False
+        # Only if the lines before it were searched: otherwise the search must find this one, too.
         if self._searched == self._end:
             self._searched += len(line)
             if key is not None:
@@ -135,6 +139,7 @@ class Log:
                 file = undo.enter_context(open_locked(written))
                 written.replace(path)
                 undo.pop_all()
+            # The former file stays locked until here, so no other writer can open it meanwhile.
             self.close()
             self._file, self._end, found = file, len(content), os.fstat(file.fileno())
             self._identity = found.st_dev, found.st_ino
@@ -147,6 +152,7 @@ class Log:
         self._searched = 0
         if file:
             with file, contextlib.suppress(OSError):
+                # Before the lock goes: the next writer would move these bytes aside as a torn line.
                 if self._unfinished:
                     self._cut(file)
         self._unfinished = False
@@ -166,12 +172,14 @@ class Log:
             file = undo.enter_context(open_locked(self.path))
             found = os.fstat(file.fileno())
             end = find_end(file)
+            # Before anything is moved: somebody's notes without a final newline are no torn line.
             if found.st_size:
                 self._check_session(file)
             if end < found.st_size:
                 self._move_aside(file, end)
             if end == 0:  # a title without entries was left by an import that was killed
                 Path(f"{self.path}.title").unlink(missing_ok=True)
+            # The name of a new folder is kept in its parent, so that is what must reach the disk.
             if self.fsync:
                 sync_folders([self.path.parent, *(folder.parent for folder in missing)])
             undo.pop_all()
@@ -185,6 +193,7 @@ class Log:
         try:
             foreign = is_session(reader) is False
         finally:
+            # Otherwise the reader closes the file when it is collected, and the lock is gone.
             reader.detach()
         if foreign:
             raise HistoryCorrupt(str(self.path), 0, "it is not a session: choose another file")
@@ -199,6 +208,7 @@ class Log:
                 if self.fsync:
                     os.fsync(copy.fileno())
             except BaseException:
+                # Half a copy would pass for all that the killed writer left.
                 Path(copy.name).unlink()
                 raise
         # Only now that the copy is written: a crash between the two leaves the torn line in both
@@ -221,6 +231,7 @@ def _open_beside(path: Path) -> io.BufferedWriter:
     number = 1
     while True:
         try:
+            # Exclusive, so that what was moved aside before is never overwritten.
             return open(f"{path}.torn-{number}", "xb", opener=open_private)
         except FileExistsError:
             number += 1

@@ -83,6 +83,7 @@ class MemoryStore:
         """Return the history in a form that a provider accepts."""
         self._outdated = False
         raw = self._layers[-1].messages
+        # A copy: if nothing is open, the same list comes back, and the caller may change it.
         closed = close_open_rounds(raw.copy())
         self._known = Known(len(raw), len(closed))
         return closed
@@ -196,6 +197,7 @@ class MemoryStore:
         log_redaction(request, _NAME)
 
     def _repeat(self, stored: Message, history: list[Message]) -> None:
+        # By identity: an equal message may have been appended under another key.
         position = next((at for at, message in enumerate(history) if message is stored), None)
         if self._known and position is not None and position not in self._known.appended:
             self._known.note(position)

@@ -169,6 +169,7 @@ class Outputs:
         """Return the references of all stored outputs."""
         if not self.folder.is_dir():
             return []
+        # A killed writer may have left half an output here, under another name.
         return sorted(path.name for path in self.folder.iterdir() if _is_ref(path.name))
 
     def _make_folder(self) -> None:

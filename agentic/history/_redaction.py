@@ -42,6 +42,7 @@ _NAMES = {"role", "id", "call_id", "name", "ref", "kind", "media_type", "timesta
 _LINE_CHARACTERS = 8
 """A shorter line, such as `else:`, reveals nothing and occurs everywhere."""
 _WORD = re.compile(r"[\w.+%$!~^-]{6,}")
+# A summary quotes a key without the full stop that follows it.
 _EDGES = ".!~^+-_"
 
 
@@ -60,6 +61,7 @@ class RedactionRequest:
 
     message_id: str | int = attrs.field()
     replacement: str = attrs.field()
+    # Neither this record's repr nor an error may show the secret.
     secret: str | None = attrs.field(default=None, repr=False)
     by: str = attrs.field(default=None, converter=_name_user, validator=must_be(str))
     at: datetime = attrs.field(factory=lambda: datetime.now(UTC))
@@ -90,6 +92,7 @@ class RedactionRequest:
         if self.secret is None:
             return text
         found: dict[str, str] = {}
+        # Arguments and foreign entries may escape what is not ASCII, or not.
         for ascii_only in (False, True):
             secret, instead = self.secret, self.replacement
             # The secret as it is, as JSON writes it in a string, as JSON in a string of JSON, and
@@ -160,6 +163,7 @@ def redact_lines(lines: Sequence[bytes], request: RedactionRequest, session: str
     archived = {_key(message): message for message in archive}
     wanted = {_key(message): message for message in _find(steps, archive, request, session)}
     others = [message for key, message in archived.items() if key not in wanted]
+    # The words of the replacement are no quotation, even if the message has them, too.
     quotations = Quotations.find(wanted.values(), [*others, request.replacement])
     refs = {ref for message in wanted.values() for ref in REF.findall(_dump(message))}
     redacted = Redacted(request, quotations, frozenset(refs))
@@ -308,6 +312,7 @@ class Quotations:
         frozenset({'the key is sk-12345.'})
         """
         (lines, words), (other_lines, other_words) = _read(these), _read(others)
+        # A text, not a set: a part of such a word is a quotation, too.
         own = "\n".join(sorted(words - other_words))
         return cls(frozenset(lines - other_lines), own, frozenset(other_words))
 

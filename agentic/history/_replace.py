@@ -248,7 +248,9 @@ def _find_replaced(known: Known, replaces: int, stored: Placed, session: str) ->
     before = [message for position, message in stored if position < known.end]
     sources = _trace(before)
     places = {position: at for at, (position, _) in enumerate(stored)}
+    # What was appended counts after what was loaded.
     appended = [places.get(each) for each in known.appended[: max(0, replaces - known.loaded)]]
+    # The same repair gives as many messages as were loaded, unless the history was replaced.
     if len(sources) != known.loaded or None in appended:
         raise HistoryConflict(session, _REPLACED)
     # Results without a call were in no loaded history, so nobody would keep them on purpose.
@@ -289,6 +291,7 @@ def _find_torn(messages: Sequence[Message], kept: list[int], raw: list[Message])
 def _find_answers(raw: list[Message]) -> set[int]:
     """Return the object ids of the results that answer a call."""
     closed = close_open_rounds(raw)
+    # By identity: the ids of calls may recur in a conversation.
     return {id(result) for message in closed for result in message.tool_results}
 
 

@@ -99,6 +99,7 @@ class SessionRows:
 
     def locate(self, seq: int) -> tuple[int, int]:
         """Return the point in the session up to which a caller knows it, given an entry."""
+        # With the number: a session that was deleted and begun anew counts from 1 again.
         return (self.session, seq) if seq else NOWHERE
 
     def state(self) -> Question[State]:
@@ -113,6 +114,7 @@ class SessionRows:
         """
         if not state.standing:
             raise NothingToRestore(self.name)
+        # Sequence numbers have no gaps, so the row before a replace has the state that it found.
         return (yield from self._find_state("AND seq = ?", state.standing - 1))
 
     def placed(self, state: State) -> Question[Placed]:
@@ -182,6 +184,7 @@ class SessionRows:
         found = yield Query(find, (self.session, hash_key(key)))
         for seq, text in found:
             entry = _decode(seq, text, self.name)
+            # Two keys may have the same hash.
             if entry and entry.key == key:
                 return seq, entry
         return None
@@ -266,4 +269,5 @@ def _decode(seq: int, text: bytes, name: str) -> Entry | None:
     try:
         return decode(text, name)
     except HistoryCorrupt as damage:
+        # type(): an entry that is only too new must not be reported as damaged.
         raise type(damage)(f"entry {seq} of {name}", 0, damage.problem) from damage

@@ -279,6 +279,7 @@ def survey(file: BinaryIO) -> Survey:
         elif entry := _decode_line(line):
             found.messages += entry.kind == "message"
             if entry.kind != "message":
+                # Only a summary of this view or of what follows is still in the history.
                 telling = [begin]
             elif entry.messages[0].summary:
                 telling.append(begin)
@@ -298,6 +299,7 @@ def is_session(file: BinaryIO) -> bool | None:
         return None
     if not first.endswith(b"\n"):  # may be the beginning of an entry, cut off by a kill
         return first[: len(BEGINNING)] == BEGINNING[: len(first)]
+    # A damaged first line does not make a session somebody else's file.
     return _is_entry(first) or any(map(_is_entry, lines))
 
 

@@ -50,6 +50,7 @@ def absolute(path: Any) -> Path:
     if not isinstance(path, str | Path) or not str(path):
         raise ConfigError("path", path, "a str or a Path", "pass the path of the session")
     try:
+        # Here, with a remedy: open() would raise a bare ValueError at the first write.
         encoded = os.fsencode(path)
     except UnicodeEncodeError:
         encoded = b"\0"
@@ -93,6 +94,7 @@ def check_lease_terms(owner: object, seconds: object) -> None:
     Raises:
         ConfigError: the owner is not a str of 1 to 200 characters, or the seconds are not > 0.
     """
+    # PostgreSQL's type `text` cannot hold NUL.
     if not isinstance(owner, str) or not 0 < len(owner) <= _KEY_CHARACTERS or "\0" in owner:
         allowed = f"a str of 1 to {_KEY_CHARACTERS} characters without NUL"
         raise ConfigError("owner", owner, allowed, "pass the id of the worker")
@@ -195,6 +197,7 @@ def in_utc(when: datetime) -> datetime:
     """
     try:
         found = when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+    # The time zone leads out of datetime's range, so the year says at which end.
     except OverflowError:
         return _EARLIEST if when.year < _MIDDLE_YEAR else _LATEST
     return min(max(found, _EARLIEST), _LATEST)

@@ -24,12 +24,14 @@ async def finish(work: "asyncio.Future[T]", *, grace_seconds: float | None = Non
     cancelled: asyncio.CancelledError | None = None
     while not work.done():
         try:
+            # Unlike `await work`, wait() leaves the work alone when the waiting task is cancelled.
             await asyncio.wait([work], timeout=grace_seconds if cancelled else None)
         except asyncio.CancelledError as error:
             cancelled = error
         else:
             if not work.done():
                 work.cancel()
+                # The loop goes on: a cancelled task still has its `finally` blocks to run.
                 grace_seconds = None
     if cancelled is None:
         return work.result()

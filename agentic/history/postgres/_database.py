@@ -237,6 +237,7 @@ async def lock_session(
         HistoryConflict: another connection holds it.
         psycopg.Error: the connection is lost.
     """
+    # Polled: pg_advisory_lock() would wait for as long as the other writer has the session open.
     key, deadline = _make_key(session_id), time.monotonic() + _GRACE_SECONDS
     while not await _try(connection, key, "_xact" if until_commit else ""):
         if time.monotonic() > deadline:
@@ -280,6 +281,7 @@ async def _try(connection: Connection, key: int, scope: str) -> bool:
 
 async def _end(connection: Connection, key: int, process: int) -> bool:
     """Terminate a process that holds the lock; return False if it does not hold it."""
+    # pg_locks shows a key of 64 bits as two halves, and objsubid 1 for such a key.
     high, low = (key >> 32) & 0xFFFFFFFF, key & 0xFFFFFFFF
     found = await connection.execute(_TERMINATE, [process, high, low])
     return await found.fetchone() is not None

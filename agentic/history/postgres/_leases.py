@@ -28,6 +28,7 @@ _COMMIT = """
             WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
             ELSE current_setting('synchronous_commit') END, true)
 """
+# clock_timestamp(), not now(): that is the start of the transaction, which may have waited since.
 _IN_FORCE = """
     FROM agentic.leases
     WHERE session = %s AND epoch = %s AND expires_at > clock_timestamp() FOR SHARE

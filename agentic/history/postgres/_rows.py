@@ -111,6 +111,7 @@ class PostgresRows(SessionRows):
         """
         values = self._values(kind, _check_size(text), state, writer, key)
         if self.fence is None:
+            # psycopg would not prepare it before the sixth append of a connection.
             await self._cursor.execute(_APPEND, values, prepare=True)
             return
         fenced = (*self.fence.values, *values)
@@ -152,6 +153,7 @@ class PostgresRows(SessionRows):
         return (self.session, *reached, kind, text, writer, hashed)
 
     async def _fetch(self, query: Query) -> list[TupleRow]:
+        # In its text form, bytea takes two characters a byte.
         async with self.connection.cursor(binary=True) as cursor:
             await cursor.execute(_translate(query.sql), query.values)
             return await cursor.fetchall() if cursor.description else []
@@ -178,6 +180,7 @@ def _translate(sql: str) -> bytes:
     >>> _translate("SELECT text FROM entries WHERE session = ?")
     b'SELECT text FROM agentic.entries WHERE session = %s'
     """
+    # No shared statement has one of these names, or a question mark, in a text.
     return _TABLE.sub("agentic.", sql).replace("?", "%s").encode()
 
 

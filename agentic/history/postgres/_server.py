@@ -48,6 +48,7 @@ class _Connection(psycopg.AsyncConnection[Any]):
         patience = ANSWER_SECONDS if self.patience_seconds is None else self.patience_seconds
         if patience == float("inf"):
             return await super().wait(*args, **kwargs)
+        # Not asyncio.timeout(): when cancelled, psycopg waits for the server once more.
         watchdog = asyncio.get_running_loop().call_later(patience, self._break_off)
         try:
             return await super().wait(*args, **kwargs)
@@ -58,6 +59,7 @@ class _Connection(psycopg.AsyncConnection[Any]):
         # as if the other end had closed it: whoever waits learns that the connection is lost
         with (
             contextlib.suppress(OSError, psycopg.Error),
+            # A duplicate, because the socket itself is for libpq to close.
             socket.socket(fileno=os.dup(self.pgconn.socket)) as ours,
         ):
             ours.shutdown(socket.SHUT_RDWR)
@@ -187,6 +189,7 @@ async def connect(dsn: str, *, fsync: bool, pooled: bool) -> Connection:
     defaults = {name: value for name, value in _DEFAULTS.items() if name not in given}
     complete = make_conninfo(dsn, **defaults, client_encoding="UTF8")
     connection = await _Connection.connect(complete, autocommit=True)
+    # What is set or prepared would stay on a connection of the server that others get next.
     if pooled:
         connection.is_pooled, connection.prepare_threshold = True, None
         await connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)

@@ -42,6 +42,7 @@ _GRACE_SECONDS = 10.0
 """How long a step may go on after a cancellation: enough unless the server is stalled."""
 _NOBODY = 0
 """The writer that imported entries are attributed to."""
+# timestamptz reaches further than datetime, and psycopg refuses what datetime cannot represent.
 _LIST = """
     SELECT id, title, coalesce(messages, 0), coalesce(summarized, 0),
         least(greatest(created_at, '0001-01-02 00:00+00'), '9999-12-30 00:00+00'),
@@ -288,6 +289,7 @@ def _describe(row: TupleRow) -> SessionInfo:
         title=title,
         messages=messages,
         summarized=summarized,
+        # psycopg returns times in the time zone of the connection.
         created_at=created_at.astimezone(UTC),
         changed_at=changed_at.astimezone(UTC),
     )

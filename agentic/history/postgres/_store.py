@@ -284,6 +284,7 @@ class PostgresStore:
         connection = await self._link.to_read()
         if connection is None:
             return nothing
+        # Each time: the session may have been deleted and begun anew under another number.
         rows = await PostgresRows.find(connection, self.session_id, self._link.name)
         return await rows.ask(question(rows)) if rows else nothing
 

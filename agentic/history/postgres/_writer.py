@@ -119,6 +119,7 @@ class PostgresWriter:
             if self._doubt:
                 await self._take(_nothing)
         finally:
+            # Whoever has looked and then appends an equal message means another one.
             self._late = None
 
     async def close(self) -> None:
@@ -143,6 +144,8 @@ class PostgresWriter:
                     if not self.link.is_lost(problem):
                         raise
                     await self.link.aclose()
+                    # The claim finds out whether the first attempt was stored; then the step adds
+                    # nothing.
                     await self._claim()
                     await step()
             except (errors.UniqueViolation, errors.ForeignKeyViolation) as problem:
@@ -167,6 +170,7 @@ class PostgresWriter:
         if self._process:
             await end_former(connection, self.session_id, self.link.name, self._process)
             self._process = None
+        # Before the lock: even if another has it by now, what is in doubt can be settled.
         await self._find_out(connection)
         if not self.fence:
             await self._lock(connection)
@@ -178,6 +182,7 @@ class PostgresWriter:
         await lock_session(connection, self.session_id, self.link.name)
         self._process = connection.info.backend_pid
         try:
+            # Under the lock, which acquire() needs: from here on, nobody can take a lease.
             await refuse_leased(connection, self.session_id, self.link.name)
         except HistoryConflict:
             self._process = None
@@ -193,6 +198,7 @@ class PostgresWriter:
 
     async def _append(self, entry: Entry, line: bytes) -> None:
         is_late = self._late is not None and self._late.is_meant_by("message", line)
+        # An entry that was in doubt has its key, too, and is no repetition.
         if entry.key and not is_late and await self._is_repeated(entry, entry.key):
             return
         before = self._here(entry, line)
@@ -243,6 +249,7 @@ class PostgresWriter:
         self.knowledge.replace(await self._add(Entry("restore", tuple(restored)), line, undone))
 
     async def _keep(self, ref: str, content: bytes) -> None:
+        # One statement commits by itself. With a lease, the check belongs to the same transaction.
         if self._rows and not self.fence:
             await self._rows.put_output(ref, content)
             return
@@ -255,6 +262,7 @@ class PostgresWriter:
     async def _redact(self, request: RedactionRequest) -> None:
         if self._rows is None:
             raise MessageNotFound(self.link.name, request.message_id)
+        # First: without the right to VACUUM, what is removed would stay in the tables' files.
         await check_owner(self._rows.connection, self.link.name)
         try:
             async with self._transaction(self._rows.connection):
@@ -306,10 +314,12 @@ class PostgresWriter:
         if self._rows:
             await self._rows.append(entry.kind, text, state, self._id, entry.key)
             return
+        # The session is made with its first entry, or not at all.
         connection = await self.link.to_write()
         async with self._transaction(connection):
             rows = await self._make(connection)
             await rows.append(entry.kind, text, state, self._id, entry.key)
+        # Only now that it is committed.
         self._rows = rows
 
     async def _make(self, connection: Connection) -> PostgresRows:

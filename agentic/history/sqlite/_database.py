@@ -48,6 +48,7 @@ __all__ = [
 
 APPLICATION_ID = 0x61677463
 """The bytes `agtc`, by which `file` and SQLite recognize our databases."""
+# Entries have no rowid: stored by (session, seq), the rows of a view lie next to each other.
 MIGRATIONS = [
     """
     CREATE TABLE sessions (
@@ -94,7 +95,7 @@ BUSY_SECONDS = 30.0
 """How long a step waits for others; a commit of ours takes far less than a thousandth of this."""
 _CHECKPOINT_MILLISECONDS = 100
 """How long the end of a checkpoint waits for readers, while writers wait for it."""
-_RETRY_SECONDS = 0.0005
+_RETRY_SECONDS = 0.0005  # a commit takes 0.00002; SQLite's own handler sleeps up to 0.1
 _REMEDIES = {
     sqlite3.SQLITE_BUSY: "another program holds the database: let it finish, then try again",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check the path and the permissions",
@@ -106,8 +107,7 @@ _REMEDIES = {
 _UNWRITABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 """SQLite's error for a reader that may not create the files that a WAL needs."""
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_MAKING = ".making"
-"""No session id begins with a dot."""
+_MAKING = ".making"  # no session id begins with a dot
 
 
 class Busy(Exception):
@@ -134,6 +134,7 @@ def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
         with _closing_on_error(connection):
             if _version(connection, path) < len(MIGRATIONS):
                 _migrate(connection, path)
+            # NORMAL syncs the WAL at checkpoints only: a power failure loses the latest commits.
             connection.execute(f"PRAGMA synchronous = {'FULL' if fsync else 'NORMAL'}")
             # Off by default for each connection; without it, deleting a session leaves its rows.
             connection.execute("PRAGMA foreign_keys = ON")
@@ -185,7 +186,7 @@ def begin(connection: sqlite3.Connection, wait_seconds: float) -> None:
     deadline = 0.0
     while True:
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("BEGIN IMMEDIATE")  # a deferred one may fail to write later
         except sqlite3.OperationalError as problem:
             if _code(problem) != sqlite3.SQLITE_BUSY:
                 raise
@@ -199,17 +200,13 @@ def begin(connection: sqlite3.Connection, wait_seconds: float) -> None:
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection, wait_seconds: float) -> Iterator[None]:
-    """Write completely or not at all, after waiting for the current writer.
-
-    Raises:
-        Busy: it would have to wait longer than `wait_seconds`.
-    """
+    """Write completely or not at all. Waits like `begin`, and raises what it raises."""
     begin(connection, wait_seconds)
     try:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:
+        if connection.in_transaction:  # after a full disk, SQLite has rolled back by itself
             connection.execute("ROLLBACK")
         raise
 
@@ -258,9 +255,9 @@ def _code(problem: sqlite3.Error) -> int:
 def _connect(path: Path, how: str = "mode=rw") -> sqlite3.Connection:
     return sqlite3.connect(
         f"{path.as_uri()}?{how}",
-        uri=True,
+        uri=True,  # for its modes: by default, a missing file would be created
         timeout=BUSY_SECONDS,
-        isolation_level=None,
+        isolation_level=None,  # the driver would begin transactions itself, and not IMMEDIATE
         check_same_thread=False,  # a store uses it from only one thread at a time
     )
 
@@ -281,7 +278,7 @@ def _connect_unwritable(path: Path) -> sqlite3.Connection:
 def _open_reader(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection | None:
     with _closing_on_error(connection):
         if version := _version(connection, path):
-            if version < len(MIGRATIONS):
+            if version < len(MIGRATIONS):  # the questions name columns that older tables lack
                 _migrate(connection, path)
             return connection
     connection.close()
@@ -314,6 +311,7 @@ def _closing_on_error(connection: sqlite3.Connection) -> Iterator[None]:
 def _make(path: Path, *, fsync: bool) -> None:
     """Create a complete database under another name, then rename it."""
     missing = make_folders(path.parent)
+    # Staged empty, so that the database is private from its first byte.
     with _locked_for_making(path), staged(path, b"", fsync=False) as written:
         if path.exists():
             return
@@ -349,8 +347,9 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA journal_mode = WAL")  # impossible within a transaction
     with transaction(connection, BUSY_SECONDS):
+        # The version again: another process may have migrated before this transaction began.
         for migration in MIGRATIONS[_version(connection, path) :]:
             for statement in migration.split(";"):  # executescript would commit first
                 connection.execute(statement)
@@ -363,10 +362,10 @@ def purge(path: Path, name: str) -> None:
 
     Raises:
         HistoryConflict: another program is constantly reading or writing.
-        HistoryNotWritten: the disk is full, for instance: this needs the size of the database
-            again.
+        HistoryNotWritten: the disk is full, for instance: this needs as much space again.
     """
     with contextlib.closing(connect_writer(path, fsync=True)) as connection, writing(path):
+        # VACUUM and the checkpoint begin by themselves, so `begin` cannot wait for them.
         connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000:.0f}")
         try:
             # Copies the database to a temporary file and back: so much disk must be free.
@@ -412,11 +411,7 @@ def locked_session(database: Path, session_id: str, name: str) -> Iterator[None]
 
 @contextlib.contextmanager
 def _locked_for_making(database: Path) -> Iterator[None]:
-    """Be the only one who makes this database.
-
-    Raises:
-        HistoryNotWritten: the lock file cannot be made.
-    """
+    """Be the only one who makes this database, after waiting for another who does."""
     lock = _open(database, _MAKING, str(database), wait=True)
     try:
         yield
@@ -431,7 +426,7 @@ def unlock(lock: LockedFile) -> None:
         lock.close()
         return
     with lock, contextlib.suppress(OSError):  # others are in the folder, or it is gone
-        path.unlink()
+        path.unlink()  # while locked: whoever has just opened it notices, and opens it again
         path.parent.rmdir()
 
 

@@ -25,8 +25,10 @@ def acquire(
     Raises:
         HistoryConflict: another owner's lease is in force.
     """
+    # Its own lease does not stop an owner: a worker that was killed and restarted goes on at once.
     refuse_leased(connection, session_id, name, owner)
     connection.execute("DELETE FROM leases WHERE session = ?", (session_id,))
+    # Not time.monotonic(): the row may outlive a restart of the machine.
     expires_at = time.time() + seconds
     # AUTOINCREMENT never gives a number again, whatever was deleted.
     add = "INSERT INTO leases (session, owner, expires_at) VALUES (?, ?, ?)"

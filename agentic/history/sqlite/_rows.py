@@ -61,6 +61,7 @@ class SqliteRows(SessionRows):
 
     def put_output(self, ref: str, content: bytes) -> None:
         """Store an encoded output."""
+        # Replaced, not ignored: that repairs a damaged output.
         put = "INSERT OR REPLACE INTO outputs VALUES (?, ?, ?)"
         self.connection.execute(put, (self.session, ref, content))
 

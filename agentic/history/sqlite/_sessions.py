@@ -179,6 +179,7 @@ class SqliteSessions:
                 for line in batch:
                     yield line
         finally:
+            # An abandoned export would keep its snapshot, and the WAL could not restart.
             batches.close()
 
     async def import_(self, session_id: str, lines: Lines) -> None:
@@ -306,6 +307,7 @@ def _describe(row: sqlite3.Row) -> SessionInfo:
     return SessionInfo(
         id=row["id"],
         title=row["title"],
+        # NULL if the session holds outputs and no entry yet.
         messages=row["messages"] or 0,
         summarized=row["summarized"] or 0,
         created_at=from_timestamp(row["created_at"]),

@@ -248,6 +248,7 @@ class SqliteStore:
 
     async def aclose(self) -> None:
         """Release the lock, after any write in progress is complete."""
+        # A store that was only read holds nothing, and needs no thread to release it.
         if self._worker or self._writer.is_ready:
             await self._submit(self._writer.close)
         worker, self._worker = self._worker, None
@@ -262,6 +263,7 @@ class SqliteStore:
 
     def _read(self, question: Callable[[SqliteRows], Question[T]], nothing: T) -> T:
         """Ask a question about one moment of the session."""
+        # A connection for each question: a store that is only read need not be closed.
         connection = connect_reader(self.path)
         if connection is None:
             return nothing
@@ -298,6 +300,7 @@ class SqliteStore:
     def _count(self, appended_bytes: int) -> None:
         """Have the worker move appended data into the database from time to time."""
         self._unmoved += appended_bytes
+        # With fsync, commits are in the worker anyway, and SQLite checkpoints in them by itself.
         if self._unmoved > _CHECKPOINT_BYTES and self._worker and not self.fsync:
             self._unmoved = 0
             self._worker.submit(checkpoint, self.path)

@@ -86,6 +86,7 @@ class SqliteWriter:
         entry = Entry("message", (message,), key)
         added = self._take(lambda rows: self._append(rows, entry, line), wait_seconds)
         if added:
+            # Only now that it is committed: what is rolled back must not count as known.
             self.knowledge.append(self._state.seq, *added)
 
     def replace(self, messages: list[Message], line: bytes, wait_seconds: float) -> None:
@@ -120,6 +121,7 @@ class SqliteWriter:
     def redact(self, request: RedactionRequest, wait_seconds: float) -> None:
         """Change the entries that hold a message, and the rest of the database as it is stored."""
         self._take(lambda rows: self._redact(rows, request), wait_seconds)
+        # Before the purge, which may fail: the entries have changed all the same.
         self.knowledge.redact()
         purge(self.path, self.name)
         log_redaction(request, self.name)
@@ -130,6 +132,7 @@ class SqliteWriter:
         lock, self._lock = self._lock, None
         self._rows = None
         with contextlib.ExitStack() as stack:
+            # The lock goes last, and also if the connection cannot be closed.
             if lock:
                 stack.callback(unlock, lock)
             if connection:
@@ -196,8 +199,10 @@ class SqliteWriter:
         rows = self._rows
         try:
             begin(connection, wait_seconds)
+            # SQLite has one writer at a time, so nobody takes the lease over before the commit.
             if self.lease:
                 check(connection, self.lease, self.name)
+            # In the same transaction, so that a first write that fails leaves no empty session.
             rows = rows or self._look(connection)
             answer = step(rows)
             connection.execute("COMMIT")
