@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 @attrs.define(eq=False)
 class SessionArchive:
-    """A wrapper around an archive, with all abilities of that archive."""
+    """A wrapper around an archive. It keeps outputs and has a revision if that archive does."""
 
     store: Archive
     ignored: ContextSummary | None = attrs.field(default=None, init=False)

@@ -92,6 +92,7 @@ if __name__ == "__main__":
     found: list[tuple[int, int]] | str
     try:
         found = find_matches(*marshal.load(sys.stdin.buffer))  # noqa: S302  from our parent process
+    # re.compile() raises the last two for an excessive repeat count and for deep nesting.
     except (re.error, OverflowError, RecursionError) as problem:
         found = str(problem)
     sys.stdout.buffer.write(marshal.dumps(found))

@@ -151,6 +151,7 @@ class RecallTool:
     async def _read(self, asked: "RecallArguments", full: list[Message]) -> ToolResult:
         piece = await self._find(asked.ref, full)
         text = await self._whole(piece)
+        # An empty output has one page, too.
         if asked.offset >= max(1, len(text)):
             raise InvalidRecall(
                 f"{piece.ref} has {len(text):,} characters: pass an offset below that, or none"
@@ -163,6 +164,7 @@ class RecallTool:
             output=page,
             notice=f"[{told}{rest}{_also(asked.ref, full)}]",
             ref=piece.ref if piece.kept else None,
+            # With the first page only: every copy costs tokens.
             media=() if asked.offset else piece.media,
         )
 
@@ -183,6 +185,7 @@ class RecallTool:
             if ref and ref in {result.call_id, kept}:
                 label = call_name(result, names)
                 return Piece(kept or ref, label, result_text(result), bool(kept), result.media)
+        # The store may have an output that no message names any more.
         kept_alone = Piece(ref, "an output", "", kept=True)
         if KEPT_REF.fullmatch(ref) and await self._whole(kept_alone):
             return kept_alone

@@ -268,6 +268,7 @@ def _find(query: str, texts: list[str], most: int, seconds: float | None) -> lis
     try:
         # A process, because a thread that backtracks cannot be stopped, and it holds the GIL.
         done = subprocess.run(  # noqa: S603  this package's own file, run by this interpreter
+            # Nothing but the standard library is needed, and without `site` Python starts faster.
             [sys.executable, "-I", "-S", _grep.__file__],
             input=marshal.dumps((query, texts, most)),
             capture_output=True,
@@ -276,6 +277,7 @@ def _find(query: str, texts: list[str], most: int, seconds: float | None) -> lis
         )
     except subprocess.TimeoutExpired as late:
         raise Unsearchable(f"the regular expression takes too long: {_SIMPLER}") from late
+    # Where Python is embedded, sys.executable may be None, which is a TypeError.
     except (OSError, TypeError, subprocess.CalledProcessError) as problem:
         raise Unsearchable(f"regular expressions cannot be tried here: {_SIMPLER}") from problem
     found: list[tuple[int, int]] | str = marshal.loads(done.stdout)  # noqa: S302  from our own file

@@ -229,6 +229,7 @@ class Session:
         places = [at for at, message in enumerate(history) if message.role == "user"]
         if not places:
             return Diff((), ())
+        # A copy: the archive's list grows with what is appended meanwhile.
         known = history.copy()
         await self._archive.compact(known, known[: places[-1]])
         return Diff(tuple(known[places[-1] :]), ())
@@ -255,6 +256,7 @@ class Session:
             decider,
             self.executor,
             system_prompt=self.system_prompt,
+            # Not `self.store`: a Runner must not see a summary that is ignored either.
             store=self._archive,
             budget=_Shared(self._view),
             **options,
@@ -272,6 +274,7 @@ class Session:
 
     async def __aenter__(self) -> Self:
         store: Any = self.store
+        # An Archive need not be a context manager.
         if hasattr(store, "__aenter__"):
             await self._entered.enter_async_context(store)
         return self
@@ -290,6 +293,7 @@ class Session:
         return await self._view.compact(history, target=self._target(), **beside, **options)
 
     def _target(self) -> CompactionTarget:
+        # There is no run: the session itself sends the events.
         return CompactionTarget(self, "", self._archive.compact)
 
     async def _beside(self) -> dict[str, Any]:
