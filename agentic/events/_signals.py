@@ -300,10 +300,12 @@ async def send(signal: Signal, sender: object, record: type[Event], **fields: An
     If a receiver raises, this is logged, and the others are still called. A cancellation of the
     sender is raised once all have been called.
     """
+    # Not Signal.send_async(): there, the first receiver that raises silences the others.
     if signal.is_muted:
         return
     event: Event | None = None
     cancelled: asyncio.CancelledError | None = None
+    # One by one: whoever disconnects while another is awaited hears nothing more.
     for receiver in signal.receivers_for(sender):
         if event is None:  # only now: where nobody listens, an event costs nothing
             event = record(**fields)
