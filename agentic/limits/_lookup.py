@@ -88,6 +88,7 @@ def _longest_name(model: str, names: Iterable[str]) -> str | None:
     tails = [text[end.end() :] for end in _PREFIX_END.finditer(text)]
     tails.append(text.replace(":", "-"))  # Ollama's tags: gpt-oss:20b
     found = [name for name in names if any(_begins_with(tail, _spell(name)) for tail in tails)]
+    # Equal lengths are decided by the name, never by the order of the catalog.
     return max(found, key=lambda name: (len(name), name), default=None)
 
 
@@ -118,6 +119,7 @@ def _spellings(text: str) -> Iterator[tuple[str | None, str]]:
     """
     yield None, text
     yield from ((server, text) for server in _SERVERS_WITH_PREFIXES)
+    # From 1: at 0 there is only the whole text again.
     for end in _PREFIX_END.finditer(text, 1):
         yield None, text[end.end() :]
         yield _PREFIX_END.split(text[: end.start()])[-1], text[end.end() :]
