@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Collected", "Cost", "Usage", "collect", "cost", "normalize", "report"]
 
+# Any count has fewer digits, and int() raises for a text of thousands.
 _MOST_DIGITS = 18
 _OURS = {
     "openai_chat": "openai",
@@ -39,6 +40,7 @@ _OURS = {
     "bedrock": "aws",
 }
 """The adapters of `agentic.providers`, by the names that the price list uses."""
+# Bedrock's ids begin with a region, if any, and the maker: us.anthropic.claude-sonnet-4-5.
 _BEDROCK = re.compile(r"^(?:[a-z-]{2,6}\.)?[a-z0-9]+\.[a-z]")
 
 
@@ -52,6 +54,7 @@ def _count(value: object) -> int:
     if isinstance(value, bool):
         return 0
     if isinstance(value, str):
+        # isascii(), because isdigit() accepts characters that int() refuses, such as U+00B2.
         is_number = value.isascii() and value.isdigit() and len(value) <= _MOST_DIGITS
         return int(value) if is_number else 0
     if isinstance(value, int | float) and 0 < value < float("inf"):
@@ -214,6 +217,7 @@ def cost(
 
 def _library() -> Any:
     try:
+        # Not before it is needed: whoever only counts tokens must not load the price list.
         return importlib.import_module("genai_prices")
     except ImportError as error:
         message = "usage.cost needs a price list: pip install 'agentic-weave[prices]'"
