@@ -188,6 +188,7 @@ class Parts:
                 self.config.model or "a model without a name",
                 f"{known.context_window:,}",
             )
+        # Completed below: the session counts its tools, and `recall` needs the session.
         tools = _Tools(self) if self.config.tools else None
         session = Session(
             session_id,
@@ -276,6 +277,7 @@ class Parts:
         """Add to an error the line of the key that caused it."""
         try:
             yield
+        # It names its own lines.
         except ConfigProblems:
             raise
         except ConfigError as error:
@@ -336,5 +338,6 @@ def _make_sessions(store: StoreSettings, agent: str, origin: Origin) -> Sessions
 
 def _path(store: StoreSettings, name: str, origin: Origin) -> Path:
     if store.path is not None:
+        # Joining drops the folder if the path is absolute, as ~ is once it is expanded.
         return origin.folder / Path(store.path).expanduser()
     return origin.folder / ".agentic" / "sessions" / name

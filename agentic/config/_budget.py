@@ -80,6 +80,7 @@ def make_compactor(
     If the window or the share of a summary is too small for prose, it is only a digest.
     """
     digest = make_digest(policy, counter)
+    # 0 means no limit, but `Model` needs one: this is its default.
     window = window or 32_000
     room = min(_PROSE_TOKENS, _room(policy) // 2)
     if window < Model.least_window(_LEAST_PROSE) or room < _LEAST_PROSE:
@@ -143,7 +144,9 @@ class _Asker:
 
     async def _answer(self, prompt: str) -> str:
         decision = await self.find_decider().decide(_request(prompt))
+        # Before the check: what a refused summary used was paid for as well.
         usage.report(decision.usage)
+        # What was cut off or withheld would be kept as if it were the whole summary.
         if decision.stop_reason is not StopReason.STOP:
             raise CompactionRefused(f"the summary model ended with {decision.stop_reason}")
         return decision.reply

@@ -104,6 +104,7 @@ def _compose(text: str) -> yaml.Node | None:
 
 
 def _no_yaml(text: str, index: int, problem: str, remedy: str | None = None) -> Unreadable:
+    # PyYAML's own words: it has no error class for this.
     if problem == "but found another document":
         remedy = "put what follows the line --- into a file of its own, or leave it out"
         return Unreadable(_line(text, index), f"more than one document; {remedy}")
@@ -134,6 +135,7 @@ class _Reader:
         return _line(self.text, node.start_mark.index)
 
     def read(self, node: yaml.Node, place: Place) -> Any:
+        # Counted again: an alias is one node, but is read each time that it occurs.
         self.values += 1
         if self.values > _MAX_VALUES or len(place) > _MAX_DEPTH:
             raise Unreadable(

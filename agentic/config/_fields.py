@@ -44,6 +44,7 @@ _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024}
 _UNITS |= {"M": 1024**2, "MB": 1024**2, "MIB": 1024**2}
 _SIZE = re.compile(r"([0-9]{1,15}) ?([A-Za-z]*)")
 _NO_RULES: Mapping[str, Any] = {}
+# Not `.`, which excludes line feeds: a pattern of JSON Schema has no flags.
 _ANY = r"[\s\S]*"
 _VARIABLE = r"[\s\S]*\$\{\w+\}[\s\S]*"
 _SIZE_SCHEMA = r"^0*[1-9][0-9]{0,14} ?([Bb]|[KkMm]([Ii]?[Bb])?)?$"
@@ -129,6 +130,7 @@ def text(
             allowed + (" or null" if default is None else ""),
             lambda value: _text_remedy(value, remedy),
         ),
+        # A dsn may contain a password.
         repr=not hidden,
         metadata=_metadata(description, "string", schema, optional=default is None)
         | {EXPANDS: expands},
@@ -204,6 +206,7 @@ def _bytes(value: Any) -> int | None:
 def _pattern(pattern: str, *, expands: bool) -> dict[str, str]:
     if pattern == _ANY:
         return {}
+    # Anchored, as JSON Schema searches. What a variable stands for is not known to an editor.
     return {"pattern": f"^(?:{_VARIABLE}|{pattern})$" if expands else f"^(?:{pattern})$"}
 
 

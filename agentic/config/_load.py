@@ -81,6 +81,7 @@ def _path(given: Any) -> Path:
 def _read(path: Path) -> str:
     """Read a file, which may be of any kind."""
     try:
+        # A device can be opened as well, and reading it may never end.
         if not path.is_file():
             raise _refused(path, _not_found(path))
         with path.open("rb") as file:
@@ -163,6 +164,7 @@ def _readers() -> tuple[ModuleType, ModuleType]:
     try:
         from agentic.config import _document, _structure  # noqa: PLC0415  load PyYAML and cattrs
     except ModuleNotFoundError as absent:
+        # Any other missing module is a mistake of this package, which the extra would not mend.
         if absent.name not in {"yaml", "cattrs"}:
             raise
         raise ImportError(

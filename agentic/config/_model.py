@@ -55,6 +55,7 @@ def check_model(model: str, folder: Path) -> None:
     try:
         Reference.read(model, folder)
     except ConfigError as error:
+        # That names a file, so a hint at providers would mislead.
         if ".py:" in model:
             raise
         provider, _, name = model.partition(":")

@@ -112,6 +112,7 @@ def show(value: object) -> str:
     ('"many"', 'null', '[true]')
     """
     text = json.dumps(value, ensure_ascii=False, default=repr)
+    # A lone surrogate could not be printed.
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
 

@@ -81,6 +81,7 @@ class Reference:
         """
         try:
             module = self._import()
+        # A script that is not guarded by `if __name__ == "__main__"` may exit when it is imported.
         except (Exception, SystemExit) as error:
             message = f"cannot import {self.text}: {type(error).__name__}: {error}"
             raise _wrong(self.text, "a module that can be imported", message) from error
@@ -97,6 +98,7 @@ class Reference:
             sys.path.append(folder)
         if isinstance(self.module, str):
             return importlib.import_module(self.module)
+        # Resolved, so that links and relative paths to one file lead to one module.
         return _import_file(self.module.resolve())
 
 
@@ -150,6 +152,7 @@ def _absent(text: str, module: str | Path, name: str, names: Iterable[str]) -> C
 
 
 def _import_file(path: Path) -> ModuleType:
+    # With the path: agents in two folders may each have a tools.py.
     name = f"{path.stem}_{hashlib.sha256(str(path).encode('utf-8', 'replace')).hexdigest()[:12]}"
     if name in sys.modules:
         return sys.modules[name]
@@ -157,6 +160,7 @@ def _import_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
+    # Before it runs, as the import system does: dataclasses look for their module there.
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)

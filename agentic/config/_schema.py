@@ -86,6 +86,7 @@ def _section(kind: type[Any], special: dict[str, Any] | None = None) -> dict[str
 
 def _optional(section: dict[str, Any]) -> dict[str, Any]:
     """Allow a section to be empty."""
+    # A section whose keys are all commented out is null to YAML.
     return {**section, "type": ["object", "null"]}
 
 

@@ -179,6 +179,7 @@ def _options(value: Any, _: object) -> dict[str, Any]:
 
 def _walk(error: BaseException, place: Place) -> Iterator[Fault]:
     """Yield the faults in an exception of cattrs."""
+    # The notes of cattrs are subclasses of str; plain ones are for people.
     notes = [note for note in getattr(error, "__notes__", []) if type(note) is not str]
     if notes and isinstance(notes[0], AttributeValidationNote):
         place = (*place, notes[0].name)
@@ -204,6 +205,7 @@ def _keys(kind: type[Any]) -> list[str]:
 def _messages(context: dict[str, Any]) -> Iterator[Fault]:
     most = _number(context, "max_messages_before_summary")
     recent = _number(context, "min_recent_messages")
+    # Below 2, the field's own check refuses it.
     if most is not None and recent is not None and 1 < most <= recent:
         yield Fault(
             ("context", "max_messages_before_summary"),
@@ -234,6 +236,7 @@ def _places(store: dict[str, Any]) -> Iterator[Fault]:
         example = "dsn: postgresql://localhost/agents, or dsn: ${DATABASE_URL}"
         yield Fault(("store",), "", message=f"a postgres store needs a dsn; add {example}")
     homes = {"jsonl": "path", "sqlite": "path", "postgres": "dsn", "memory": ""}
+    # What stands in a document may be of any type, and a list cannot be looked up.
     home = homes.get(kind) if isinstance(kind, str) else None
     for key in ("path", "dsn"):
         if home is not None and key != home and store.get(key) is not None:
