@@ -48,6 +48,7 @@ class _Sdk:
 def _anthropic(sdk: Any) -> Any:
     """Create the client. Raise now if it has no key: the SDK would only fail on first use."""
     client = sdk.AsyncAnthropic()
+    # The last two are attributes of newer versions of the SDK only.
     given = (client.api_key, client.auth_token, getattr(client, "credentials", None))
     if not any(given) and getattr(client, "_token_cache", None) is None:
         raise ValueError("set the environment variable ANTHROPIC_API_KEY")
@@ -87,8 +88,10 @@ def _ollama_address(host: str) -> str:
     """
     scheme, _, rest = host.strip().rpartition("://")
     address = urllib.parse.urlsplit(f"{scheme or 'http'}://{rest}")
+    # As Ollama's own clients do: a bare host means Ollama's port, a scheme means its own.
     port = address.port or {"http": 80, "https": 443}.get(scheme, 11434)
     name = address.hostname or "127.0.0.1"
+    # `hostname` is without the brackets of an IPv6 address.
     name = f"[{name}]" if ":" in name else name
     return f"{address.scheme}://{name}:{port}{address.path.rstrip('/')}"
 
@@ -126,6 +129,7 @@ def connect(model: str, **settings: Any) -> Connection:
     """
     provider, _, name = str(model).partition(":")
     if provider not in _SDKS or not name:
+        # Without the model's name there is no whole argument to suggest.
         near = difflib.get_close_matches(provider, _SDKS, n=1) if name else []
         raise ConfigError(
             "model",
@@ -147,6 +151,7 @@ def _client(model: str, sdk: _Sdk) -> Any:
         ) from problem
     try:
         return sdk.make(module)
+    # Each SDK raises an exception of its own for a missing key or region.
     except Exception as problem:
         message = f"cannot create a client for {model!r}: {str(problem).rstrip('.')}"
         raise ConfigError("model", model, "a provider that is set up", message=message) from problem

@@ -49,11 +49,13 @@ async def provider_errors(
     """
     try:
         yield
+    # Not BaseException: a cancellation is no failure of the provider.
     except Exception as error:
         failure: Exception = error
         if _speaks_of_the_provider(error):
             failure = _translated(error, provider, model, window, received())
         failure = await _with_models(failure, model, list_models)
+        # `raise failure from error` would make the exception its own cause.
         if failure is error:
             raise
         raise failure from error
@@ -91,6 +93,7 @@ def counted_tokens(answer: Any, field: str, provider: str) -> int:
         RequestFailed: there is no count in it, as when the server does not support counting.
     """
     found = at(plain(answer), field)
+    # A missing count is not 0: a context that counts as empty would never be compacted.
     if isinstance(found, bool) or not isinstance(found, int):
         raise RequestFailed(provider, None, "the reply has no token count")
     return found
@@ -106,6 +109,7 @@ def known_window(limits: ModelLimits) -> int | None:
 
 
 def _speaks_of_the_provider(error: Exception) -> bool:
+    # Translated already, as the errors that a stream reports in its events are.
     if isinstance(error, ProviderError):
         return False
     origins = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
@@ -119,8 +123,10 @@ def _translated(
     error: Exception, provider: str, model: str, window: int | None, received: str
 ) -> ProviderError:
     status = status_of(error)
+    # An answer with a status is a refusal, whatever came before it.
     if received and status is None and read_overflow(error) is None:
         return IncompleteReply(received)
+    # The text of httpx's timeouts is empty.
     problem = str(error) or repr(error)
     if status is None and (address := _address(error)):
         problem = f"{problem.rstrip('.')} at {address}"
@@ -151,6 +157,7 @@ async def _with_models(
         names = await asyncio.wait_for(list_models(), _LISTING_SECONDS)
     except Exception:  # noqa: BLE001  a server need not list its models
         return error
+    # A model that is listed exists, so the 404 is about something else.
     if not names or model in names:
         return error
     near = difflib.get_close_matches(model, names, 1)

@@ -135,6 +135,7 @@ class Decider:
         responses: list[Any] = []
         while _goes_on(responses):
             streamed = StreamedResponse(model=self.model)
+            # Not a lambda: `streamed` is another object after a pause.
             async with self._errors(partial(getattr, streamed, "text")):
                 sent = _resumed(body, responses)
                 async with await self.client.messages.create(**sent, stream=True) as events:
@@ -186,6 +187,7 @@ class Decider:
             **self.options,
             **({"tools": tools} if tools else {}),
         }
+        # `decide` and `stream` are the choice; an option would contradict one of them.
         body.pop("stream", None)
         if not self.prompt_cache:
             return body
@@ -211,6 +213,7 @@ def reply_tokens(limits: ModelLimits, options: Mapping[str, Any] = MappingProxyT
     # A guessed window would make replies short for nothing.
     if limits.known and window:
         most = min(most, window // _MOST_OF_WINDOW)
+    # `max_tokens` includes thinking, and so does the limit of a model.
     return min(limits.max_output or _DEFAULT_MAX_TOKENS + thinking, most + thinking)
 
 

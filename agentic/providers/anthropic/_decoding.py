@@ -45,6 +45,7 @@ NAME = "anthropic"
 INVALID_JSON = "INVALID_JSON"
 """The key for arguments that are not a JSON object, as the provider recommends:
 https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming."""
+# Made once: `json.dumps` with these arguments makes an encoder at each call.
 _JSON = json.JSONEncoder(ensure_ascii=False, default=str)
 _ROLES: dict[str, Role] = {"assistant": "assistant", "system": "system"}
 # The media type to assume if only the URL of an image or a document is known.
@@ -76,6 +77,7 @@ class IncrementalDecoder:
         If the last message is open, it is read again when another one follows it.
         """
         self._names.rewind(start)
+        # One message earlier: the position of a message depends on the role before it.
         before = max(0, start - 1)
         return self.read([plain(each) for each in messages[before:]], before, start)
 
@@ -87,6 +89,7 @@ class IncrementalDecoder:
             place = position - before
             payloads = _payloads(wire[place], [roles[place], roles[place + 2]])
             messages = [self._read(position, payload, payloads[0]) for payload in payloads]
+            # The role after it is not known yet.
             is_open = place + 1 == len(wire) and at(payloads[0], "between") is not None
             decoded.append(Decoded(1, tuple(messages), is_open))
         return decoded
@@ -143,11 +146,13 @@ def _payloads(item: Any, roles: list[Any]) -> list[Any]:
     `roles` are the roles of the messages before and after it.
     """
     role = at(item, "role")
+    # A reply that came first was accepted there, so no user message is put before it.
     if role == "system" or (role == "assistant" and roles[0] is None):
         return [{"message": item, "between": roles}]
     content = [] if role == "assistant" else items_at(item, "content")
     are_results = list(map(_is_result, content))
     if all(are_results) or not any(are_results):
+        # `wire_message` tells a message from a wrapped one by its role.
         return [item] if isinstance(role, str) else [{"message": item}]
     results = [place for place, is_result in enumerate(are_results) if is_result]
     others = [place for place, is_result in enumerate(are_results) if not is_result]
@@ -256,6 +261,7 @@ def text_of(block: Any) -> str:
 
 
 def _texts(block: Any) -> Iterator[str]:
+    # A stack instead of recursion: the nesting of a document may be of any depth.
     waiting = [block]
     while waiting:
         part = waiting.pop()

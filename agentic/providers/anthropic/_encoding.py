@@ -149,6 +149,7 @@ def _turn(payload: Any) -> Turn | None:
         wire,
         native=True,
         places=tuple(at(payload, "at") or ()),
+        # A tuple, to be compared with one: a payload that was stored has a list.
         between=(at(between, 0), at(between, 1)) if between else None,
     )
 
@@ -218,6 +219,7 @@ def _rebuild(message: Message) -> list[dict[str, Any]]:
     takes_media = message.role in {"user", "tool"}
     failed = [part for result in message.tool_results if result.error for part in result.media]
     blocks += [_media_block(media) for media in (*failed, *message.media) if takes_media]
+    # The API takes no media from the model: a message names what it cannot show.
     text = message.content if takes_media else text_with_media(message)
     if text.strip():
         marked = f"<system>\n{text}\n</system>" if message.role == "system" else text
@@ -284,6 +286,7 @@ def _source(media: Media) -> dict[str, Any] | None:
             "media_type": "text/plain",
             "data": media.data.decode("utf-8", "replace"),
         }
+    # Any image: the type of an address is often only assumed (`image/*`).
     readable = media.media_type.startswith("image/") or media.media_type == "application/pdf"
     if readable and media.url.startswith(("http://", "https://")):
         return {"type": "url", "url": media.url}

@@ -74,6 +74,7 @@ def stop_reason(response: Any, /) -> StopReason:
     data = plain(response)
     if at(data, "type") == "error":
         return StopReason.ERROR
+    # A server that says end_turn beside a call waits for its result all the same.
     calls = any(at(block, "type") == "tool_use" for block in items_at(data, "content"))
     return STOP_WORDS.reason(text_at(data, "stop_reason") or None, has_tool_calls=calls)
 
@@ -89,6 +90,7 @@ def usage(response: Any, /) -> Usage:
     Usage(input=95, output=7, total=0, cache_read=90, cache_write=0, reasoning=0)
     """
     told = _usage_of(plain(response))
+    # `Usage` reads null and odd values as 0, so that the counts can be added.
     counted = Usage(
         input=at(told, "input_tokens"),
         output=at(told, "output_tokens"),

@@ -107,6 +107,7 @@ class _StreamedBlock:
     def close(self) -> None:
         """Parse a call's input, which is now complete."""
         text, self._input = "".join(self._input or ()), None
+        # A call without arguments has no fragments, and keeps the object that it started with.
         if text.strip():
             self._fields["input"] = _parsed(text)
 
@@ -217,6 +218,7 @@ class StreamedResponse:
         `accumulate_event` overwrites them too. A count may decrease: the start event reports an
         estimate, or tokens that a compaction on the server then removed.
         """
+        # A container comes within the delta, `context_management` beside it.
         told = {
             **{key: value for key, value in event.items() if key not in {"type", "delta", "usage"}},
             **_dict(at(event, "delta")),

@@ -171,6 +171,7 @@ def _renamed(turn: Turn, given: dict[str, list[str]], ids: _Ids) -> Turn:
     for block in turn.blocks:
         new, old = block, at(block, "id")
         if _kind(block) == "tool_use" and isinstance(old, str):
+            # An id that came from the wire was accepted, whatever its characters.
             wanted = old if turn.native else _CALL_IDS.wire(old)
             call_id = ids.give(wanted, native=turn.native)
             given[old].append(call_id)
@@ -183,6 +184,7 @@ def _renamed(turn: Turn, given: dict[str, list[str]], ids: _Ids) -> Turn:
 
 def _answered(turn: Turn, given: dict[str, list[str]]) -> Turn:
     """Rename results like their calls: an id's second result answers its second call."""
+    # A copy: the turn's own list may be the payload of a message.
     blocks = list(items_at(turn.message, "content"))
     for place, block in enumerate(blocks):
         waiting = given.get(text_at(block, "tool_use_id")) if _kind(block) == _RESULT else None
@@ -204,6 +206,7 @@ def mark_for_cache(body: Mapping[str, Any], *, summaries: int = 0) -> dict[str, 
     >>> marked["messages"][0]["content"]
     [{'type': 'text', 'text': 'Why?', 'cache_control': {'type': 'ephemeral'}}]
     """
+    # The caller decides on all marks, since the API rejects lifetimes in the wrong order.
     if "cache_control" in body or any(at(part, "cache_control") for part in _parts(body)):
         return dict(body)
     marked = {**body, "messages": _mark_messages(items_at(body, "messages"))}
@@ -241,6 +244,7 @@ def _mark_messages(messages: list[Any]) -> list[Any]:
 
 
 def _takes_mark(block: Any) -> bool:
+    # An empty text takes no mark: https://github.com/stakpak/agent/pull/511 quotes the error.
     kind = text_at(block, "type")
     return kind in _MARKABLE and (kind != "text" or bool(text_at(block, "text").strip()))
 

@@ -32,6 +32,7 @@ async def _in_thread(function: Callable[[], Any]) -> Any:
     handed = _Handed()
 
     def settle(error: BaseException | None) -> None:
+        # Cancelled while the thread was waiting.
         if future.done():
             return
         if error is None:
@@ -53,6 +54,7 @@ async def _in_thread(function: Callable[[], Any]) -> Any:
     _start(work)
     try:
         await future
+    # A cancellation as well: nobody takes the answer any more.
     except BaseException:
         handed.refuse()
         raise
@@ -92,6 +94,7 @@ class _Handed:
 
 
 def _start(work: Callable[[], None]) -> None:
+    # As `asyncio.to_thread` does.
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(work,), name=_NAME, daemon=True).start()
 

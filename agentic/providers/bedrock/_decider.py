@@ -120,6 +120,7 @@ class Decider:
         return counted_tokens(answer, "inputTokens", NAME)
 
     async def _ask(self, method: Callable[..., Any], request: Input) -> Any:
+        # At most three times: each of the two refusals is learned once.
         while True:
             try:
                 return await call(partial(method, **self._arguments(request)))
@@ -173,6 +174,7 @@ async def _told(stream: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
             async for event in given:
                 yield event
         except Exception as error:
+            # By its name, since botocore is not imported: the client is the caller's.
             if type(error).__name__ != "EventStreamError":
                 raise
             problem = at(getattr(error, "response", None), "Error")

@@ -72,6 +72,7 @@ def decode_request(request: Mapping[str, Any], /) -> list[Message]:
     system = at(body, "system")
     first = [_system(system)] if isinstance(system, list) and system else []
     if isinstance(system, str) and system:
+        # Converse takes a list, so a string is not sent back as it came.
         first = [Message("system", system)]
     return first + decode(items_at(body, "messages"))
 
@@ -81,6 +82,7 @@ def decode_payload(payload: Any) -> Message | None:
     if isinstance(payload, list):
         return _system(payload)
     found = _decode_message(payload, {})
+    # A payload belongs to one message; results with words beside them are two.
     return found[0] if len(found) == 1 else None
 
 

@@ -69,6 +69,7 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
         joins = role == role_before and role in {"user", "assistant"}
         # Two of the caller's own messages that came from the wire were accepted as they were.
         if joins and not (is_own and own_before):
+            # A list for every message, nearly always of one, cost half as much as all the rest.
             joined.setdefault(len(wire) - 1, [wire[-1]]).append(part)
         else:
             wire.append(part)

@@ -183,10 +183,12 @@ def mark_for_cache(request: Mapping[str, Any], model: str, *, summaries: int = 0
     >>> mark_for_cache(request, "amazon.nova-lite-v1:0")["messages"][0]["content"]
     [{'text': 'Why?'}, {'cachePoint': {'type': 'default'}}]
     """
+    # The caller decides on all marks, since the API rejects lifetimes in the wrong order.
     if not _has_prompt_cache(model) or any(at(part, "cachePoint") for part in _markable(request)):
         return dict(request)
     marked = {**request, "messages": _mark_messages(items_at(request, "messages"))}
     if system := items_at(request, "system"):
+        # At least 1: a mark needs something before it.
         end = max(len(system) - summaries, 1)
         marked["system"] = [*system[:end], _MARK, *system[end:]]
     if _CLAUDE.search(model) and (tools := items_at(request, "toolConfig", "tools")):

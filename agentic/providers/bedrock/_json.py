@@ -73,6 +73,7 @@ def is_deep(data: Any) -> bool:
     >>> is_deep({"a": [1]}), is_deep(json.loads("[" * 200 + "]" * 200))
     (False, True)
     """
+    # Level by level: a function that calls itself would need the depth that is in question.
     level = [data]
     for _ in range(_DEEPEST):
         level = [inside for item in level for inside in _inside(item)]
@@ -173,6 +174,7 @@ def _block(block: Any) -> Any:
 def _value(kind: str, value: Any) -> Any:
     if not isinstance(value, dict):
         return value
+    # Only blocks hold bytes: an argument that looks like base64 is the model's own text.
     if kind in _MEDIA:
         value = _with_bytes(value)
     elif kind == "guardContent":

@@ -135,6 +135,7 @@ def encode_media(media: Media, names: DocumentNames) -> dict[str, Any]:
     >>> encode_media(Media("image/png", url="https://example.com/a.png"), DocumentNames())
     {'text': '[image/png: https://example.com/a.png]'}
     """
+    # A media type may have parameters, such as `text/plain; charset=utf-8`.
     kind, form = _FORMATS.get(media.media_type.partition(";")[0].strip().lower(), ("", ""))
     source = _encode_source(media)
     if not kind or not source:

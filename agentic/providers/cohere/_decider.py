@@ -87,6 +87,7 @@ class Decider:
         Raises:
             Exception: what the SDK raises.
         """
+        # The largest page: by default it has 20 models.
         answer: Any = await self.client.models.list(page_size=1000, endpoint="chat")
         return [str(model.name) for model in answer.models]
 
@@ -96,6 +97,7 @@ class Decider:
         )
         tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
         options = {key: value for key, value in self.options.items() if key != "tools"}
+        # The options go first: they do not replace the conversation.
         return {"model": self.model, **options, **said, **({"tools": tools} if tools else {})}
 
     def _decision(self, body: Any, request: Input) -> Decision:

@@ -156,6 +156,7 @@ def image_part(media: Media) -> dict[str, Any] | None:
     part = media.extra.get(NAME)
     if isinstance(part, dict):
         read = _image(part)
+        # An edited copy still has the part that its original came from.
         if (read.media_type, read.data, read.url) == (media.media_type, media.data, media.url):
             return part
     if not media.media_type.startswith("image/") or not (media.data or media.url):

@@ -62,6 +62,7 @@ def encode_request(
     """
     closed = join_runs(close_open_rounds(list(messages)), lambda replies: [merge_replies(replies)])
     wire = encode(_with_ids(closed))
+    # What the caller sent without a user message before may be sent so again.
     untouched = all(message.native and message.native.provider == NAME for message in messages)
     if not (wire and untouched) and not any(text_at(each, "role") == "user" for each in wire):
         first = (at for at, each in enumerate(wire) if text_at(each, "role") != "system")
@@ -116,6 +117,7 @@ def _with_ids(messages: list[Message]) -> list[Message]:
     if not any(map(_has_unclear_ids, messages)):
         return messages
     given: list[Message] = []
+    # Round by round: an id that a later round uses again goes back as it came.
     for found in split_rounds(messages):
         unclear = any(map(_has_unclear_ids, found.messages))
         given += number_ids(found.messages) if unclear else found.messages
@@ -138,6 +140,7 @@ def _written(message: Message) -> Iterator[dict[str, Any]]:
     elif message.role == "assistant":
         text = text_with_media(message)
         if message.tool_calls:
+            # Next to calls, Cohere's models write their text as a plan.
             plan = {"tool_plan": text} if text else {}
             yield {"role": "assistant", **plan, "tool_calls": [*map(_call, message.tool_calls)]}
         elif text:

@@ -126,6 +126,7 @@ class StreamedResponse:
             part.fields.update(rest)
         thought, text = text_at(content, "thinking"), text_at(content, "text")
         part.add("thinking", thought)
+        # As `decode_message` joins them, so that what is streamed is what the reply says.
         is_first = text and self._plan and not any(map(_has_text, self._content.values()))
         part.add("text", text)
         return self._say(PLAN_END + text if is_first else text)
@@ -136,6 +137,7 @@ class StreamedResponse:
             rest = {name: value for name, value in call.items() if name != "function"}
             pieces.fields.update(rest)
         if name := text_at(call, "function", "name"):
+            # Set, not added: only the arguments come in pieces.
             pieces.texts["name"] = [name]
         pieces.add("arguments", text_at(call, "function", "arguments"))
 
@@ -161,6 +163,7 @@ def _whole_part(part: _Pieces) -> dict[str, Any]:
     texts = {key: part.joined(key) for key in ("text", "thinking") if part.texts.get(key)}
     if not texts:
         return {}
+    # Without its start event, a part has the type of its text.
     return {"type": next(iter(texts)), **part.fields, **texts}
 
 

@@ -79,6 +79,7 @@ class Decider:
             chunks: Any = await self.client.aio.models.generate_content_stream(
                 **self._call(request)
             )
+            # An async generator that is left alone keeps its connection until it is collected.
             async with contextlib.aclosing(chunks):
                 async for chunk in chunks:
                     if piece := streamed.feed(chunk):
@@ -109,6 +110,7 @@ class Decider:
             Exception: what the SDK raises.
         """
         pages = await self.client.aio.models.list()
+        # The list says `models/NAME` where a request may say NAME.
         return [(model.name or "").removeprefix("models/") async for model in pages]
 
     def _decision(self, response: Any, request: Input) -> Decision:

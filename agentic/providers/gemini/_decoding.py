@@ -105,6 +105,7 @@ class _CallNames:
         found = _calls_and_answers(parts)
         # With ids of their own nothing has to be derived, and nothing is hashed.
         base = "" if all(came_with for _, came_with, _ in found) else _seed(content, "")
+        # A copy: a result removes its call from the list.
         self._former.append((base, self._waiting.copy()))
         seed = self._next_seed(content, base) if base else ""
         given: list[str] = []
@@ -226,6 +227,7 @@ def _read(
     model = role == "assistant"
     return decoded_message(
         role,
+        # The model's parts are pieces of one text; a user's are texts of their own.
         read_text(parts, between="" if model else "\n"),
         native,
         reasoning=read_text(parts, thought=True) if "thought" in keys else "",

@@ -210,6 +210,7 @@ class _ContentWriter:
     def add(self, sent: _Sent) -> None:
         """Write a message without results."""
         if sent.share == REST and self._open_share == sent.content:
+            # The whole content again, in the place of the results that were written of it.
             self.contents[-1] = sent.content
             self._open_share = None
         elif sent.message.role == "assistant":
@@ -241,6 +242,7 @@ class _ContentWriter:
         if not self._follows_model():
             return False
         came_so = sent.payload is not None and bool(field(sent.payload, "after_model"))
+        # What was accepted directly after another content may not be after a rebuilt one.
         return self._rebuilt or not came_so
 
     def _follows_model(self) -> bool:
@@ -288,6 +290,7 @@ class _ContentWriter:
                 call = next((call for call in waiting if call.call_id == result.call_id), None)
                 if call is not None:
                     waiting.remove(call)
+                # `encode` leaves nothing out: a result without a call goes last.
                 place = len(self._calls) if call is None else call.place
                 yield (
                     place,

@@ -107,6 +107,7 @@ def _flat(items: list[Any]) -> Iterator[Any]:
     """Yield the items of nested lists, at any depth."""
     waiting = [iter(items)]
     while waiting:
+        # The stack itself marks the end of an iterator: no item can be that object.
         item = next(waiting[-1], waiting)
         if item is waiting:
             waiting.pop()
@@ -126,6 +127,7 @@ def response_of(response: Any) -> dict[str, Any]:
     body = text_at(data, "sdkHttpResponse", "body")
     if body and not has_field(data, "candidates"):
         data = _json(body)
+    # JSON data is already spelled as the API sent it.
     elif not isinstance(response, Mapping):
         for candidate in list_of(data, "candidates"):
             _restore_bytes(field(candidate, "content"))
@@ -168,4 +170,5 @@ def _restore_bytes(content: Any) -> None:
         for holder, name in ((part, "thoughtSignature"), (field(part, "inlineData"), "data")):
             spelled = text_of(holder, name)
             if spelled:
+                # In place: the data has just been dumped from an SDK object, so nobody else has it.
                 holder[name] = spelled.translate(_TO_STANDARD)

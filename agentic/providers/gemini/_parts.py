@@ -103,5 +103,6 @@ def result_part(result: ToolResult, wire_id: str, name: str) -> dict[str, Any]:
     said = "\n".join(text for text in (result.output, result.notice) if text)
     response = {"output": replace_surrogates(said)} if said or result.error is None else {}
     if result.error is not None:
+        # An empty error would be read as none (see `_result` in `_decoding`).
         response["error"] = replace_surrogates(result.error.message) or "the tool failed"
     return {"functionResponse": {**named, "name": name, "response": response}}

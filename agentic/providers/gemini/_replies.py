@@ -118,8 +118,10 @@ def decode_response(response: Any, /) -> Decision:
 def _payload(response: Any) -> dict[str, Any]:
     """Return the native payload of a reply: its content unchanged, and ids for its calls."""
     content = at(_first_candidate(response), "content")
+    # A copy: the response is the caller's.
     content = dict(content) if isinstance(content, Mapping) else {}
     content.setdefault("role", "model")  # omitted in some streams; without a role it is the user's
+    # With the response's id, since another reply may hold the very same call.
     ids = made_ids(content, text_of(response, "responseId"))
     return {"content": content, **({"ids": ids} if ids else {})}
 
@@ -176,6 +178,7 @@ def usage(response: Any, /) -> Usage:
     prompt, tool_use = _count(counts, "promptTokenCount"), _count(counts, "toolUsePromptTokenCount")
     said, thoughts = _count(counts, "candidatesTokenCount"), _count(counts, "thoughtsTokenCount")
     total = _count(counts, "totalTokenCount")
+    # By how much the parts exceed the total: a gateway may count one of them in another, too.
     twice = prompt + tool_use + said + thoughts - total if total else 0
     if thoughts and twice in {thoughts, thoughts + tool_use}:
         said, twice = max(0, said - thoughts), twice - thoughts

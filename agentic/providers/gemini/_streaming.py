@@ -137,6 +137,7 @@ def _put(holder: Any, step: str | int, value: Any) -> str | int:
     elif isinstance(step, int) and step < len(holder):
         holder[step] = value
     else:
+        # An index of a billion must not make a list of that length.
         step = len(holder)
         holder.append(value)
     return step
@@ -255,6 +256,7 @@ class StreamedResponse:
     @property
     def text(self) -> str:
         """Return the reply's text so far."""
+        # Joined once, so that asking again after every event costs no copy of the whole text.
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
         return self._pieces[0] if self._pieces else ""
@@ -283,6 +285,7 @@ class StreamedResponse:
 
     def _add(self, candidate: dict[str, Any]) -> str:
         given = field(candidate, "index")
+        # JSON made from protocol buffers leaves out a 0.
         index = given if isinstance(given, int) else 0
         delta = self._candidates.setdefault(index, _Candidate()).add(candidate)
         return delta if index == min(self._candidates) else ""

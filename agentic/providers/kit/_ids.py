@@ -45,7 +45,9 @@ class NameRule:
         """
         if self.accept(name):
             return name
+        # surrogatepass: a name with half a character in it has to get a digest, too.
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        # 10 is for the digest, the _ before it, and the _ that may come first.
         with_dashes = f"{_OTHER.sub('_', name)[: self.longest - 10]}_{digest}"
         words = f"{_NO_WORD.sub('_', name)[: self.longest - 10]}_{digest}"
         spellings = (with_dashes, f"_{with_dashes}", words)
@@ -53,6 +55,7 @@ class NameRule:
 
     def restore(self, decision: Decision, tools: Iterable[ToolDefinition]) -> Decision:
         """Return the decision with the original tool names restored in its calls."""
+        # A name that is missing here was made up by the model: the loop answers such a call.
         ours = {self.wire(tool.name): tool.name for tool in tools}
         calls = [
             attrs.evolve(call, name=ours.get(call.name, call.name)) for call in decision.tool_calls
@@ -125,6 +128,7 @@ def number_ids(messages: Sequence[Message]) -> list[Message]:
     >>> [result.call_id for message in number_ids(round_ * 2) for result in message.tool_results]
     ['call_0', 'call_0_2']
     """
+    # Reserved ahead, so that an id made for an early call is not a later one's own.
     ids = UniqueIds(reserved={call.id for message in messages for call in message.tool_calls})
     waiting: defaultdict[str, deque[str]] = defaultdict(deque)
     numbered: list[Message] = []
@@ -137,6 +141,7 @@ def number_ids(messages: Sequence[Message]) -> list[Message]:
             asked = waiting[result.call_id]
             call_id = asked.popleft() if asked else result.call_id
             results.append(attrs.evolve(result, call_id=call_id))
+        # An equal message is not replaced: that would drop its payload.
         same = tuple(calls) == message.tool_calls and tuple(results) == message.tool_results
         changed = message if same else message.replace(tool_calls=calls, tool_results=results)
         numbered.append(changed)

@@ -55,6 +55,7 @@ def _is_plain(item: Any, depth: int) -> bool:
     if depth > _DEEPEST or not (kind is dict or kind is list):
         return False
     for value in item.values() if kind is dict else item:
+        # Most values are scalars: the first test saves a call for each of them.
         if type(value) not in _SCALARS and not _is_plain(value, depth + 1):
             return False
     return True
@@ -93,6 +94,7 @@ def _text(item: Any) -> str | None:
 
 def _dumped(dump: Callable[..., Any]) -> Any:
     try:
+        # No warnings: SDKs build replies without validation, so types may not be the declared ones.
         return dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
     except ValueError:  # nested more than 255 levels deep, which pydantic takes for a cycle
         return None
@@ -123,6 +125,7 @@ def items_at(data: Any, *path: str | int) -> list[Any]:
     >>> items_at({"content": "text"}, "content")
     []
     """
+    # Most reads are of one key in a dict: they skip the loop in `at`.
     one_step = len(path) == 1 and type(data) is dict
     found = data.get(path[0]) if one_step else at(data, *path)
     return found if isinstance(found, list) else []
@@ -151,8 +154,10 @@ def replace_surrogates(data: Any) -> Any:
     True
     """
     if isinstance(data, str):
+        # `isascii` reads a flag of the string, where encoding would copy the text.
         return data if data.isascii() else _encode_surrogates(data)
     if isinstance(data, dict):
+        # Keys as well: in a call's arguments, the model writes them too.
         old = [*data, *data.values()]
         new = list(map(replace_surrogates, old))
         return data if new == old else dict(zip(new[: len(data)], new[len(data) :], strict=True))
@@ -166,6 +171,7 @@ def _encode_surrogates(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
+        # UTF-16 joins the two halves of a pair, which UTF-8 would replace one by one.
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
 
@@ -189,6 +195,7 @@ def arguments_as_text(arguments: str) -> str:
     >>> arguments_as_text('{"a":1}'), arguments_as_text(" "), arguments_as_text('{"a": "\n"}')
     ('{"a":1}', '{}', '{"a": "\\n"}')
     """
+    # Strict, unlike `arguments_as_object`: servers parse this text again.
     if parse_object(arguments) is None:
         return json.dumps(arguments_as_object(arguments), ensure_ascii=False)
     text: str = replace_surrogates(arguments)
@@ -216,6 +223,7 @@ def parse_object(text: str, *, strict: bool = True) -> dict[str, Any] | None:
 
 
 def _finite(text: str) -> float:
+    # 1e999 is valid JSON, but reads as infinity, which JSON cannot express.
     number = float(text)
     return number if abs(number) != float("inf") else _refuse(text)
 

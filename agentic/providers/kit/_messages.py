@@ -89,6 +89,7 @@ def _sent_fields(message: Message, wire_name: Callable[[str], str]) -> tuple[obj
         message.reasoning,
         [(call.id, wire_name(call.name), call.arguments) for call in message.tool_calls],
         [
+            # `text` includes the error's message, which is all that a wire has of an error.
             (result.call_id, result.text, result.error is None, _sent_media(result.media))
             for result in message.tool_results
         ],
@@ -165,6 +166,7 @@ def results_with_content(message: Message) -> tuple[ToolResult, ...]:
     results = message.tool_results
     if not (results and message.content):
         return results
+    # As a part of the notice it comes last, even behind the message of an error.
     notice = "\n".join(filter(None, (results[-1].notice, message.content)))
     return (*results[:-1], attrs.evolve(results[-1], notice=notice))
 
@@ -177,10 +179,12 @@ def join_runs(
     `join` is called only for rounds with several of them. If there are no such rounds, the list
     itself is returned.
     """
+    # Most conversations end here, without being split into rounds.
     if not any(map(_follows_a_caller, messages, messages[1:])):
         return messages
     joined: list[Message] = []
     for found in split_rounds(messages):
+        # In a closed conversation, the replies of a round come before all its results.
         replies = [message for message in found.messages if message.role == "assistant"]
         joined += join(replies) if len(replies) > 1 else replies
         joined += found.messages[len(replies) :]

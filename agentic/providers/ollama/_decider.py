@@ -93,6 +93,7 @@ class Decider:
             self.client.stream("POST", _PATH, json=body) as answer,
         ):
             if answer.status_code != _OK:
+                # httpx does not read the body of a streamed response by itself.
                 self._checked(answer.status_code, await answer.aread())
             async for line in _lines(answer.aiter_bytes()):
                 if piece := streamed.feed(line):
@@ -159,6 +160,7 @@ class Decider:
         decision = decode_response(body)
         window = known_window(self.limits())
         estimated = count_tokens(request.history) + approx_token_counter(request.system_prompt)
+        # A server that does not know `truncate` cuts the prompt all the same.
         overflow = read_silent_overflow(
             decision.usage, decision.stop_reason, window, estimated_input=estimated
         )

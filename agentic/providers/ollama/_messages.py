@@ -96,6 +96,7 @@ class _Ids:
 
     def ids(self, item: Any, seed: str = "") -> list[str]:
         """Return the ids of a message's calls or, of a result, the id of its call."""
+        # A copy: a result removes its call from the list.
         self._former.append(("", self._waiting.copy()))
         if text_at(item, "role") == "tool":
             return [self._answered(item)]
@@ -313,6 +314,7 @@ def encode_request(
     >>> encode_request([Message("user", "Hi.")], system_prompt="Be brief.")["messages"][0]
     {'role': 'system', 'content': 'Be brief.'}
     """
+    # Closed first: an orphan would be taken for the answer to a call of the same id.
     sound = number_ids(close_open_rounds(list(messages)))
     items = encode([Message("system", system_prompt)] * bool(system_prompt) + sound)
     roles = [text_at(item, "role") for item in items]

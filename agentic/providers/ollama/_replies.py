@@ -52,6 +52,8 @@ def decode_response(response: Any, /) -> Decision:
     'Hello.'
     """
     data = plain(response)
+    # The time tells two equal replies apart: calls with used ids would be renamed by the loop, and
+    # their payload dropped.
     reply = decode_reply(at(data, "message"), text_at(data, "created_at"))
     says = reply.content or reply.reasoning or reply.tool_calls or reply.media
     return Decision(
@@ -157,6 +159,7 @@ class StreamedResponse:
 
     def _take(self, name: str, value: Any) -> None:
         if name in self._said:
+            # An empty piece counts too: the field was there, and goes back with the message.
             self._said[name].append(value if isinstance(value, str) else "")
         elif isinstance(value, list):
             self._lists.setdefault(name, []).extend(value)

@@ -76,6 +76,7 @@ class Decider:
             RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         create: Any = self.client.chat.completions.create
+        # Without this option, OpenAI reports no usage in a stream.
         usage = self.options.get("stream_options", {"include_usage": True})
         options = {"stream": True, **({} if usage is None else {"stream_options": usage})}
         streamed = StreamedResponse()
@@ -103,6 +104,7 @@ class Decider:
         )
         tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
         options = {key: value for key, value in self.options.items() if key not in _OURS}
+        # The options go first: they do not replace the conversation.
         return {"model": self.model, **options, **said, **({"tools": tools} if tools else {})}
 
     def _errors(self, received: Callable[[], str] = str) -> AbstractAsyncContextManager[None]:

@@ -81,6 +81,7 @@ def decode_message(wire: Any) -> Message:
 
 def _assistant(wire: Mapping[str, Any], content: Any, native: ProviderPayload) -> Message:
     in_parts = isinstance(content, list)
+    # The model's parts are pieces of one text; other roles' are texts of their own.
     text = _text_of(content, "") if in_parts else content
     if not (text and isinstance(text, str)):
         # A refusal and a speech transcript have fields of their own; the content is null then.
@@ -212,6 +213,7 @@ def _media(part: dict[str, Any]) -> Media:
         head, _, body = url.partition(",")
         kind = head.removeprefix("data:").partition(";")[0] or _UNKNOWN
         return Media(kind, _decoded(body), extra=extra)
+    # A signed address ends with its query, not with the extension of the file.
     kind = mimetypes.guess_type(url.partition("?")[0])[0] or _KINDS.get(text_at(part, "type"), "")
     return Media(kind or _UNKNOWN, url=url, extra=extra)
 
@@ -244,6 +246,7 @@ def part_of(media: Media) -> dict[str, Any] | None:
     part = media.extra.get(NAME)
     if isinstance(part, dict):
         read = _media(part)
+        # An edited copy still has the part that its original came from.
         if (read.media_type, read.data, read.url) == (media.media_type, media.data, media.url):
             return part
     body = base64.b64encode(media.data).decode("ascii")

@@ -304,6 +304,7 @@ class _MessageWriter:
         role = message.role
         if role == "tool":
             is_answer = self.keeps_ids and payload["role"] == "tool"
+            # Any other id may hold half a character, which `write` replaces.
             if not (is_answer and message.tool_results[0].call_id.isascii()):
                 return False
         elif payload is None:

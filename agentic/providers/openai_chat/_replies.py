@@ -237,11 +237,13 @@ def _message(choice: Any) -> Message:
 
 
 def _reason(body: Any, choice: Any, message: Message) -> StopReason:
+    # OpenRouter reports an error in the place of a reply, with status 200.
     if choice is None and at(body, "error"):
         return StopReason.ERROR
     reason = STOP_WORDS.reason(
         _spelled(text_at(choice, "finish_reason")), has_tool_calls=bool(message.tool_calls)
     )
+    # OpenAI says `stop` after a refusal.
     if reason is StopReason.STOP and _refused(choice):
         return StopReason.CONTENT_FILTER
     return reason
@@ -291,6 +293,7 @@ def _convert(found: dict[str, Any]) -> Usage:
         # https://github.com/bgeneto/open-webui-cost-tracker/issues/6
         completion += reasoning
     total = max(total, prompt + completion) if total else 0
+    # The two parts may overlap, but together they are at most the prompt.
     return Usage(prompt, completion, total, read, min(write, prompt - read), reasoning)
 
 

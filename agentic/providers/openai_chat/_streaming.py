@@ -62,6 +62,7 @@ def _merge(fields: dict[str, Any], given: Mapping[str, Any], texts: Collection[s
     """
     for key, value in given.items():
         present = fields.get(key)
+        # A null means that this piece adds nothing to what has arrived.
         if value is None:
             fields.setdefault(key, None)
         elif key in texts and isinstance(value, str):
@@ -212,6 +213,7 @@ class _Calls:
 
 
 def _key(index: Any) -> int | str:
+    # Whatever a server sends as the index has to be hashable.
     return index if isinstance(index, int | str) else repr(index)
 
 
@@ -226,6 +228,7 @@ def _another(call: dict[str, Any], call_id: str, name: str, piece: Mapping[str, 
     if known and name != known:
         # If the call has an id but no arguments yet, its name may still be incomplete.
         return bool(begun) or not call.get("id")
+    # The same name without an id is a new call once the arguments so far are complete.
     arguments = text_at(piece, "function", "arguments")
     return bool(arguments.strip()) and _is_json(begun)
 

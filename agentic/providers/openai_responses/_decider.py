@@ -139,6 +139,7 @@ class Decider:
         defaults = {**_STATELESS, **(_REASONING if self._has_reasoning else {})}
         merged: dict[str, Any] = {**defaults, "model": self.model, **self.options, **said}
         if merged["store"] is False and is_openais(str(merged["model"])):
+            # A text as input has no items, and an empty list is refused.
             merged["input"] = without_unsealed(items_at(merged, "input")) or merged["input"]
         return {**merged, **tools} if tools["tools"] else merged
 
@@ -154,11 +155,13 @@ class Decider:
     def _refuses_reasoning(self, error: Exception) -> bool:
         asked = self._has_reasoning and "include" not in self.options
         refused = any(words in str(error).lower() for words in _REFUSALS)
+        # Only the server's answer has a status: a mistake in the call is raised as it is.
         return asked and refused and hasattr(error, "status_code")
 
     def _decision(self, response: Any, request: Input) -> Decision:
         """Decode a response, given its requested token limit; restore the loop's tool names."""
         if isinstance(response, dict) and not at(response, "max_output_tokens"):
+            # llama.cpp does not repeat the limit, and only the limit tells that it cut the reply.
             response = {**response, "max_output_tokens": self.options.get("max_output_tokens")}
         decision = TOOL_NAMES.restore(decode_response(response), request.tools)
         return attrs.evolve(decision, request_model=self.model)

@@ -102,6 +102,7 @@ class IncrementalDecoder:
                 message = _MESSAGES[role](run, decoded_native(NAME, run))
             decoded.append(Decoded(len(run), (message,)))
         if decoded and decoded[-1].messages[0].role in {"assistant", "tool"}:
+            # The next item may belong to the same message.
             decoded[-1] = attrs.evolve(decoded[-1], is_open=True)
         return decoded
 
@@ -132,6 +133,7 @@ def message_of(payload: Any) -> Message | None:
     if role == "tool":
         shells = at(payload, _SHELLS)
         return _tool(items, shells if isinstance(shells, Mapping) else {}, None)
+    # Several items are those of a response, whatever the first is: a user's message has one.
     several = len(items) > 1 and role in {"user", "system"}
     return _MESSAGES["assistant" if several else role](items, None)
 
@@ -218,6 +220,7 @@ def _runs(items: list[Any], on_server: Collection[str]) -> Iterator[tuple[str, l
 
 def _is_written(item: Any, before: Any) -> bool:
     """Return whether an item is an assistant text that the caller wrote after another one."""
+    # The model's own messages have an id and a list of parts.
     bare = isinstance(at(item, "content"), str) and at(item, "id") is None
     return bare and type_of(before) == "message"
 

@@ -170,6 +170,7 @@ def call_ids(used: set[str] | None = None) -> UniqueIds:
 
 
 def _hashed(wanted: str, number: int) -> str:
+    # A hash, since an id with a number appended might exceed the maximum length.
     seed = f"{wanted}#{number}".encode("utf-8", "surrogatepass")
     return f"call_{hashlib.sha256(seed).hexdigest()[:24]}"
 
@@ -196,6 +197,7 @@ def _items_as_they_came(messages: Iterable[Message]) -> list[Any] | None:
         if facts is None or message.native is None:
             return None
         before, role = role, message.role
+        # Results answer only the calls of the latest run of replies.
         if waiting and role == "assistant" and before != "assistant":
             waiting = {}
         if facts.own_ids:
@@ -371,6 +373,7 @@ class _ItemWriter:
         calls = written_calls(items)
         if any(type_of(item) in _FUNCTIONS and not _is_id(call_id) for call_id, item in calls):
             return False
+        # Ids of items and of calls are counted apart, in one set.
         named = [f"item {own_id(item)}" for item in items if own_id(item)]
         asked = [call_id for call_id, _ in calls]
         if len({*asked}) < len(asked) or any(map(self._open.is_waiting, asked)):

@@ -50,6 +50,7 @@ OUTPUTS = frozenset(ANSWERS.values())
 _LOCAL_SHELL = "local_shell_call"
 
 _ACTIONS = {
+    # With the tool `computer_use`, the model asks for several actions at once.
     "computer_call": ("action", "actions"),
     "shell_call": ("action",),
     "local_shell_call": ("action",),
@@ -59,6 +60,7 @@ _ACTIONS = {
 """The fields that hold the arguments of calls that have no function name."""
 
 _INPUT_ROLES = {"user": "user", "system": "system", "developer": "system"}
+# These have no role, and are sent by the caller. Whatever else has none is the model's.
 _USERS_ITEMS = {"compaction_trigger", "mcp_approval_response"}
 _OPENAI = re.compile(r"(gpt-(?!oss)|o\d|codex|chatgpt)")
 _TIED = {"message", "function_call", "custom_tool_call"}

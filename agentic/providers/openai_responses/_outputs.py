@@ -114,6 +114,7 @@ def _function(call: Mapping[str, Any], result: ToolResult, media: _Media) -> dic
 
 
 def _shell(call: Mapping[str, Any], result: ToolResult, media: _Media) -> dict[str, Any]:
+    # A result knows that it failed, not with which code.
     outcome = {"type": "exit", "exit_code": 1 if result.error else 0}
     return {
         **_head(call),
@@ -122,6 +123,7 @@ def _shell(call: Mapping[str, Any], result: ToolResult, media: _Media) -> dict[s
 
 
 def _local_shell(call: Mapping[str, Any], result: ToolResult, media: _Media) -> dict[str, Any]:
+    # `id` as well: in the SDK's type, the output of a local shell has no call id.
     return {**_head(call), "id": call_id_of(call), "output": _text(result, media)}
 
 
@@ -178,6 +180,7 @@ def _part(medium: Media) -> dict[str, Any]:
         where = f" at {medium.url}" if medium.url else ""
         return {"type": "input_text", "text": f"[{kind}{where} was left out]"}
     if kind.startswith("image/"):
+        # The API requires a detail (types/responses/response_input_image_param.py).
         return {"type": "input_image", "image_url": address, "detail": "auto"}
     if not address.startswith("data:"):
         return {"type": "input_file", "file_url": address}

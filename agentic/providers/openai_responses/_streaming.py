@@ -114,10 +114,12 @@ class StreamedResponse:
         self._ended = True
         if not items_at(self._response, "output"):
             self._response["output"] = [_joined(item) for _, item in sorted(self._items.items())]
+        # llama.cpp's counts are beside the response, not in it.
         if not at(self._response, "usage") and at(data, "timings"):
             self._response["timings"] = data["timings"]
         said = "".join(map(item_text, items_at(self._response, "output")))
         told = self.text
+        # A server that streams no pieces has its whole text here.
         missing = said[len(told) :] if said.startswith(told) else ""
         self._said.append(missing)
         return missing
@@ -181,6 +183,7 @@ class StreamedResponse:
         for place, item in reversed(self._items.items()):
             if named and named in (item.get("id"), item.get("call_id")):
                 return place
+        # A piece that names no item continues the latest one.
         return max(self._items, default=None) if not named else None
 
 

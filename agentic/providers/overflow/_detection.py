@@ -42,6 +42,7 @@ _OTHER_CODE = re.compile(
     r"|tool_use_failed|json_validate_failed|time_?out|deadline|cancell?ed"
 )
 
+# Rows share patterns, and each pattern is searched for once.
 _WORDINGS = tuple(dict.fromkeys(row.wording for row in (*LABS, *CLOUDS, *SELF_HOSTED)))
 _OTHER_WORDINGS = tuple(dict.fromkeys(row.wording for row in OTHER_ERRORS))
 _EDGE = 0.99
@@ -71,6 +72,7 @@ def read_overflow(error: Any) -> Overflow | None:
     said = read_error_text(error)
     if said.status in _NEVER or not _says_overflow(said):
         return None
+    # Sizes in fields of their own go first: they are exact, in whatever language the text is.
     sent, window = said.sizes
     for text in said.texts:
         read = read_sizes(text)

@@ -20,6 +20,7 @@ import attrs
 
 __all__ = ["ErrorInfo", "Overflow", "read_error_text", "read_sizes", "spell", "status_of"]
 
+# Limits on what is read: an error may nest without end, or repeat the whole request.
 _DEPTH = 8
 _ITEMS = 20
 _FIELDS = 100
@@ -36,10 +37,12 @@ _SPEAKING = {
 _CODES = {"code", "type", "__type", "status", "reason", "error_code", "errorcode", "error_type"}
 _STATUSES = ("code", "status", "status_code", "httpstatuscode")
 _WORD = re.compile(r"[\w.\- ]{1,60}")
+# Class names and AWS's codes are in camel case.
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _QUOTES = str.maketrans("", "", "`'\"\\‘’“”")  # noqa: RUF001  the curly ones
 _THOUSANDS = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
 _SNAKE = str.maketrans("-. ", "___")
+# A number of characters is not one of tokens.
 _NUMBER = r"\d{1,12}(?!\d| ?char)"
 _SENT = rf"(?P<sent>{_NUMBER})"
 _WINDOW = rf"(?P<window>{_NUMBER})"
@@ -100,8 +103,10 @@ def read_error_text(error: Any) -> ErrorInfo:
     """Read an error from an exception, a response body or a text."""
     if not isinstance(error, BaseException):
         return _error_text(error, None, ())
+    # OpenAI's and Anthropic's SDKs have `body`, Google's `details`, botocore and httpx `response`.
     structured = [_peek(error, name) for name in ("body", "details", "response")]
     structured.append(_peek(structured[-1], "text"))
+    # The class may be the only code, such as LiteLLM's ContextWindowExceededError.
     codes = (_code(type(error).__name__), _code(_peek(error, "code")))
     said = _error_text(structured, status_of(error), codes)
     # The message is only a fallback: it repeats the body, including any part of the request.
@@ -156,6 +161,7 @@ def _error_text(item: Any, status: int | None, codes: tuple[str, ...]) -> ErrorI
 def _walk(name: str, item: Any, depth: int) -> Iterator[tuple[str, Any]]:
     """Yield descriptive texts with an empty name, and all other plain values with their names."""
     if isinstance(item, bytes):
+        # One more than is parsed, so that a body that was cut is not taken for a whole one.
         item = item[: _JSON_CHARS + 1].decode(errors="replace")
     if isinstance(item, str):
         inner = _parsed(item)
@@ -192,6 +198,7 @@ def _code(word: Any) -> str:
     """Normalize a code; return an empty string for anything that is not one."""
     if isinstance(word, bool) or not isinstance(word, str | int):
         return ""
+    # One more than a code may have, so that the start of a long text is not taken for one.
     text = str(word)[:61]
     return _HUMP.sub("_", text).lower().translate(_SNAKE) if _WORD.fullmatch(text) else ""
 

@@ -29,6 +29,8 @@ _MONEY = re.compile(
     r"|insufficient[ _](?:credit|balance|fund|quota)"
 )
 
+# "Request body too large for gpt-4o model. Max size: 8000 tokens." (GitHub Models) is an
+# overflow: the number says what is measured.
 _BODY = re.compile(
     r"request exceeds the maximum (?:allowed )?(?:size|number of bytes)|message larger than max"
     r"|(?:request|payload|content|entity|body)(?: is)? too large(?!.{0,120}\d tokens)"
@@ -44,6 +46,7 @@ _PARTS = re.compile(
     r"|(?:tool|function|property|name|description|id|key|label|user|metadata)s?(?: is)? too long"
 )
 
+# The server was started with a larger window than its model has; no smaller request helps.
 _SERVER = re.compile(r"n_ctx_train|requested context size too large")
 
 OTHER_ERRORS = (

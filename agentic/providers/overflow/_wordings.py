@@ -63,6 +63,8 @@ EXCEEDS_LENGTH = re.compile(
     r"|\b(?:prompt|input|sequence) length limit exceeded"
 )
 
+# (?<![a-z]) and not \b: the words may be parts of a name such as input_tokens. A limit that
+# is named after the word output or completion is the reply's own.
 TOKENS_EXCEED = re.compile(
     r"(?<![a-z])(?:input|prompt|request(?:ed)?|total)(?![a-z])"
     r"(?:(?!output|completion).){0,40}?(?<![a-z])tokens?(?![a-z])"
@@ -80,6 +82,7 @@ TOO_MANY_TOKENS = re.compile(r"too many (?:input |prompt )?tokens")
 REDUCE_LENGTH = re.compile(
     r"reduce (?:the |your )?(?:length|size|number of tokens) (?:of|in) (?:the |your )?"
     r"(?:input|messages?|prompt|conversation|context|either)"
+    # "reduce the prompt length or the maximum tokens requested" is Anthropic's rate limit.
     r"|reduce (?:the |your )?prompt\b(?! length or)|reduce the input (?:size|token)"
 )
 

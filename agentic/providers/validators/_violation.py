@@ -61,6 +61,7 @@ def find_unpaired(steps: Iterable[Step], source: str) -> list[Violation]:
     """
     found: list[Violation] = []
     asked = Step(-1)
+    # The empty step at the end leaves the calls of the last message unanswered.
     for step in [*steps, Step(-1)]:
         for call in asked.calls:
             if call not in step.results:
@@ -75,6 +76,7 @@ def find_unpaired(steps: Iterable[Step], source: str) -> list[Violation]:
                 problem = f"the call {result!r} is answered twice"
                 found.append(Violation("duplicate_id", step.position, problem, source))
             answered.add(result)
+        # Sorted: a set of strings has another order in each process.
         for call in sorted({*step.calls}):
             if step.calls.count(call) > 1:
                 problem = f"the id {call!r} is used by two calls"

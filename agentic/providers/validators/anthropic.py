@@ -348,6 +348,7 @@ def _server_results(turns: Sequence[_Turn]) -> Iterator[Violation]:
     for turn in turns:
         for block in turn.blocks if turn.role == "assistant" else ():
             kind = text_at(block, "type")
+            # `tool_use` itself does not end so: its result comes from the user.
             if kind.endswith("_tool_use"):
                 called.add(text_at(block, "id"))
             elif kind.endswith("_tool_result") and text_at(block, "tool_use_id") not in called:

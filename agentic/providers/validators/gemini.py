@@ -147,6 +147,7 @@ def _result_violations(turns: list[_Turn]) -> Iterator[Violation]:
             extra = turn.results - open_calls
             problem = f"{extra} of {turn.results} results follow no call"
             yield Violation("orphaned_result", turn.position, problem, _RESPONSE_ORDER)
+        # Only the contents directly after a call may answer it.
         open_calls = max(0, open_calls - turn.results) if turn.results else 0
         open_calls += len(turn.calls)
 

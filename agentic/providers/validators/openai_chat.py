@@ -74,6 +74,7 @@ def validate(
 def _dialect(model: str) -> Literal["openai", "mistral", "lax"]:
     if _MISTRAL_MODEL.fullmatch(model):
         return "mistral"
+    # A router puts the vendor before the name.
     is_of_openai = not model or _OPENAI_MODEL.match(model.rpartition("/")[2])
     return "openai" if is_of_openai else "lax"
 

@@ -155,6 +155,7 @@ class _Pairs:
 
     def check(self) -> Iterator[Violation]:
         calls = {call.id for call in map(tool_call, self.items) if call}
+        # The provider answers these calls itself: their outputs are not the caller's.
         on_server = {call_id_of(i) for i in self.items if type_of(i) in _ANSWERS} - calls - {""}
         shells = shell_ids(self.items)
         asked: set[str] = set()
