@@ -70,7 +70,9 @@ class Conversation:
     _writer: ItemWriter = attrs.field(init=False, repr=False)
     _form: RequestForm = attrs.field(init=False, repr=False)
     _tools: tuple[str, tuple[ToolDefinition, ...]] = attrs.field(default=("", ()), init=False)
+    # For `fit` in several threads; it is not held while a compactor is awaited.
     _threads: Any = attrs.field(factory=threading.RLock, init=False, repr=False)
+    # For the async methods, whose decisions would overlap while a compactor is awaited.
     _turns: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
 
     @wire.validator
@@ -90,6 +92,7 @@ class Conversation:
         self._form = FORMS[name]
         self._reader = ItemReader(self.wire.IncrementalDecoder(), self._form.takes_texts)
         has_system_role = name in {"openai_chat", "openai_responses", "cohere", "ollama"}
+        # Older versions of Converse reject two user messages in a row.
         self._writer = ItemWriter(self.wire, has_system_role, parts_users=name == "bedrock")
         self._view = View(
             policy,
@@ -183,6 +186,7 @@ class Conversation:
         kept, a hash of them, the calibration and the back-off. It contains nothing else of the
         conversation.
         """
+        # Without a list, the View's positions cannot be counted in items.
         if not self._reader.items and self._state is not None:
             return dict(self._state)
         view, covered = self._view.state(), self._view.covered
@@ -220,6 +224,7 @@ class Conversation:
         _check_list(items)
         self._reader.read(items, self._reader.items_before(self._view.covered))
         first = next((m for m in self._reader.messages if m.role != "system"), None)
+        # The results of calls that the provider keeps would be dropped as orphans.
         if self._form.on_server and first is not None and first.role == "tool":
             raise ConfigError(
                 "messages",
@@ -250,10 +255,12 @@ class Conversation:
         self, messages: Sequence[Any], opened: Opened | None = None, *, refused: bool
     ) -> Written:
         _check_list(messages)
+        # A copy: the owner may append while the compactor is awaited.
         items = list(messages)
         async with self._turns:
             with self._threads:
                 self._read(items)
+                # A copy: another list may be read meanwhile, into the reader's one list.
                 given = self._reader.messages.copy()
                 system, tools = ("", ()) if opened is None else self._beside(opened)
                 latest = self.latest if refused else None

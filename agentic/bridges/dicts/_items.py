@@ -90,14 +90,18 @@ class ItemReader:
         known = min(len(items), len(self.items))
         identical = self._count_identical(items, min(covered, known))
         same = self._count_equal(items, identical, known)
+        # Before anything is changed: a list that is refused leaves what was read as it was.
         for position, item in enumerate(islice(items, same, None), same):
             self._check(position, item)
         former: dict[int, Unit] = {}
         is_open = bool(self._units) and self._units[-1].is_open
+        # An open unit is read again only if an item follows it.
         if same < len(self.items) or (is_open and same < len(items)):
             former = self._forget(same)
         start = self._units[-1].end if self._units else 0
+        # Equal items as well: what is sent are the objects that the owner has now.
         self.items[identical:] = items[identical:]
+        # Copies, so that an edit in place is noticed, and never reaches the payload of a message.
         self._copies[start:] = map(_copy, items[start:])
         if start < len(items):
             self._decode(start, former)
@@ -145,6 +149,7 @@ class ItemReader:
 
     def _count_equal(self, items: Sequence[Any], start: int, known: int) -> int:
         """Return how many items at the start are unchanged; those before `start` are assumed."""
+        # Two lists are compared in C. Only if they differ, the first difference is looked for here.
         if items[start:known] == self._copies[start:known]:
             return known
         pairs = zip(items[start:known], self._copies[start:known], strict=True)
@@ -160,6 +165,7 @@ class ItemReader:
         gone = self._units[max(0, keep - 1) :]
         for unit in gone:
             for message in unit.messages:
+                # While the message is alive: its id may be another object's afterwards.
                 del self._by_message[id(message)]
         if gone:
             del self._units[-len(gone) :]
@@ -171,6 +177,7 @@ class ItemReader:
         if lead and not start:
             self._add(1, (Message("system", self.items[0].text),), is_open=False, former=former)
             start = 1
+        # The summary is in the system prompt; to the decoder it is no item.
         wire = self._copies[1:] if lead else self._copies
         for found in self._decoder.decode(wire, start - lead):
             messages = self._with_summary(found.messages)
@@ -203,6 +210,7 @@ class ItemReader:
         if first.role != "user" or len(messages) > 1 or not self.summaries:
             return messages
         summary = self.summaries.get(hash_text(first.content))
+        # Only at the start, where it was put: anywhere else, these are the user's own words.
         if summary is None or first.media or any(m.role != "system" for m in self.messages):
             return messages
         return (attrs.evolve(first, role="system", summary=summary),)
@@ -231,4 +239,5 @@ def _copy(item: Any) -> Any:
         return {key: _copy(value) for key, value in item.items()}
     if kind is list:
         return [_copy(value) for value in item]
+    # For an SDK's objects. It takes more than twice as long, so JSON data is copied above.
     return copy.deepcopy(item)

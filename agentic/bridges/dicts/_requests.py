@@ -86,6 +86,7 @@ class RequestForm:
     ) -> dict[str, Any]:
         """Return the request with other items, and this summary or none in its system prompt."""
         changed = dict(request)
+        # A text that needs no change stays a text.
         if list(opened.items) != items or not isinstance(request[self.items_key], str):
             changed[self.items_key] = items
         former = None if opened.summary is None else opened.summary.text
@@ -139,6 +140,7 @@ def _with_blocks(
     return {**rest, "system": blocks} if blocks else rest
 
 
+# On a wire with a system role, the summary is an item, and the prompt stays as it is.
 def _unchanged(request: Mapping[str, Any], _: Any, __: str | None) -> dict[str, Any]:
     return dict(request)
 
@@ -191,6 +193,7 @@ def _gemini_tools(request: Mapping[str, Any]) -> Any:
 
 def describe_tools(tools: Any) -> str:
     """Return the tools of a request as the JSON text that is sent."""
+    # default: Google's SDK takes functions as tools, and JSON has no form for them.
     return json.dumps(plain(tools), ensure_ascii=False, default=str) if tools else ""
 
 

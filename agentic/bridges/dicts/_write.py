@@ -89,9 +89,11 @@ class ItemWriter:
                 placed += self._summary(stretch[0], reader, is_start=is_start)
             else:
                 key = tuple(map(id, stretch))
+                # The messages are kept as well, so that no other object gets one of these ids.
                 written = before.get(key) or (stretch, self._encode(stretch, reader))
                 self._before[key] = written
                 placed += [
+                    # The caller may change what it sends, and the same encoded item is sent again.
                     (copy.deepcopy(item), None) if at is None else (reader.items[at], at)
                     for item, at in written[1]
                 ]
@@ -133,6 +135,7 @@ class ItemWriter:
             match = next((n for n, (alone, _) in enumerate(own) if alone == item), None)
             placed.append((item, None if match is None else own[match][1]))
             if match is not None:
+                # Both are in the same order, so whatever was passed over has no match any more.
                 del own[: match + 1]
         return placed
 
@@ -140,6 +143,7 @@ class ItemWriter:
         """Yield what the adapter would write for the owner's items alone, with their positions."""
         for unit in dict.fromkeys(filter(None, map(reader.find, stretch))):
             alone = self.wire.encode(list(unit.messages))
+            # Otherwise nothing tells which item is which of the owner's.
             if len(alone) == unit.items:
                 yield from zip(alone, unit.positions, strict=True)
 
@@ -149,6 +153,7 @@ class ItemWriter:
         last = "assistant"  # the owner's list may begin with a reply, but ours may not
         for item, at in placed:
             role = _role_of(item)
+            # Neighbors in the owner's list may follow each other: they have been sent so before.
             is_seam = at is None or before is None or at != before + 1
             if is_seam and role == last and (role == "assistant" or self.parts_users):
                 yield (
@@ -168,6 +173,7 @@ def _untouched_end(sent: list[Message], reader: ItemReader) -> tuple[int, int]:
     offset = len(sent) - len(messages)
     for position in range(len(messages) - length, len(messages)):
         unit = reader.find(messages[position])
+        # Neither an item nor a stretch that is encoded together may be cut in two here.
         starts_unit = unit is not None and unit.first == position
         if starts_unit and (not position or _begins(messages[position], messages[position - 1])):
             return position + offset, reader.items_before(position)
@@ -191,6 +197,7 @@ def _begins(message: Message, before: Message) -> bool:
         return before.role != "assistant"
     if message.role == "tool":
         return before.role not in {"assistant", "tool"}
+    # The words beside results are of the same item.
     joins = message.native is not None and message.native.joins_previous
     return not (joins and before.role == "tool")
 
