@@ -7,7 +7,8 @@ READY := .venv/ready-$(notdir $(PYTHON))
 # A page and a file stay whole, in their own order: by default those with the fewest tests come last,
 # and among them are the slowest.
 PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
-# All examples of every property; by default a property is tried with a few.
+# How many examples of a property are tried: see conftest.py.
+MOST := --hypothesis-profile=most
 FULL := --hypothesis-profile=full
 MODEL := .venv-model/ready
 
@@ -68,7 +69,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/pytest $(PARALLEL) $(FULL) -m "not long and not model" --cov --cov-report=term
+	$(BIN)/pytest $(PARALLEL) $(MOST) -m "not long and not model" --cov --cov-report=term
 
 bench: $(READY)
 	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done

@@ -1,7 +1,7 @@
 """Runs every Python snippet of the README and the docs, each page in a folder of its own.
 
-A property is tried with a few examples, and with all of them by `--hypothesis-profile=full`, which
-`make test` passes. Coverage measures the project's own tests: not those marked `corpus`, and of a
+A property is tried with ten examples, with up to fifty by `--hypothesis-profile=most`, which `make
+test` passes, and with all of them by `--hypothesis-profile=full`, as in `make test-all`. Coverage measures the project's own tests: not those marked `corpus`, and of a
 property its first examples.
 """
 
@@ -25,9 +25,11 @@ if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 4 << 30:
     # Tests of stores wait for the disk half of their time, and none of them cuts the power.
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
-QUICK_EXAMPLES = 10
+_MOST_EXAMPLES = {"quick": 10, "most": 50}
+"""By the name of a profile; a property may ask for fewer."""
 settings.register_profile("full", settings(), deadline=None)  # a busy machine is no failure
-settings.register_profile("quick", settings.get_profile("full"), max_examples=QUICK_EXAMPLES)
+for _name, _examples in _MOST_EXAMPLES.items():
+    settings.register_profile(_name, settings.get_profile("full"), max_examples=_examples)
 settings.load_profile("quick")
 
 
@@ -74,19 +76,20 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Trace no test that reads real material, and let no property ask for more than its profile."""
+    most = _MOST_EXAMPLES.get(settings.get_current_profile_name())
     for item in items:
         if item.get_closest_marker("corpus"):
             item.add_marker("no_cover")  # it would take four times as long
-        if settings.get_current_profile_name() == "quick":
-            _limit_examples(item)
+        if most is not None:
+            _limit_examples(item, most)
 
 
-def _limit_examples(item: pytest.Item) -> None:
+def _limit_examples(item: pytest.Item, most: int) -> None:
     """Lower what the decorator of a property asks for: it takes precedence over a profile."""
     test = getattr(item, "obj", None)
     asked = getattr(test, "_hypothesis_internal_use_settings", None)
-    if asked and asked.max_examples > QUICK_EXAMPLES:
-        test._hypothesis_internal_use_settings = settings(asked, max_examples=QUICK_EXAMPLES)
+    if asked and asked.max_examples > most:
+        test._hypothesis_internal_use_settings = settings(asked, max_examples=most)
 
 
 _TRACED_EXAMPLES = 10
