@@ -1,8 +1,8 @@
 """Runs every Python snippet of the README and the docs, each page in a folder of its own.
 
 A property is tried with ten examples, with up to fifty by `--hypothesis-profile=most`, which `make
-test` passes, and with all of them by `--hypothesis-profile=full`, as in `make test-all`. Coverage measures the project's own tests: not those marked `corpus`, and of a
-property its first examples.
+test` passes, and with all of them by `--hypothesis-profile=full`, as in `make test-all`. Coverage
+measures the project's own tests: not those marked `corpus`, and of a property its first examples.
 """
 
 import functools
