@@ -31,8 +31,8 @@ def load_lazily(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a room with names that load on first use.
 
-    `modules` maps each module to its names: `._jsonl` is one of the room's own modules. The room's
-    `__all__` lists the names as well.
+    `modules` maps each name to its module: `._jsonl` is one of the room's own. The room's `__all__`
+    lists the names that are meant for users.
     """
 
     def load(name: str) -> Any:

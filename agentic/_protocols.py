@@ -16,6 +16,7 @@ __all__ = ["Compactor", "Executor", "GuidedCompactor", "Rewriter", "Store"]
 class Compactor(Protocol):
     """Summarizes the messages that a compaction replaces."""
 
+    # Not `async def`: a method that returns any other awaitable fits, too.
     def compact(self, messages: list[Message], /) -> Awaitable[str]:
         """Return the text of a summary that replaces `messages`.
 

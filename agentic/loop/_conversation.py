@@ -118,8 +118,7 @@ class StoredHistory:
             if self.store is not None:
                 await self.store.append(message)
                 if self._revision is not None:
-                    # A write of this store adds exactly 1; a larger number tells of somebody
-                    # else's.
+                    # A write of this store adds exactly 1; more tells of another writer.
                     self._revision += 1
             self.history.append(message)
 

@@ -44,6 +44,7 @@ _CUT_OFF = (
 _NO_TOOLS = "there are no tools"
 _WITHHELD = "the reply was withheld or broken off by the provider, so this call was not run"
 
+# OTHER, too: a provider's new word for tool calls must not stop every agent.
 _COMPLETE = {StopReason.STOP, StopReason.TOOL, StopReason.OTHER}
 """With any other stop reason, the arguments of a call may be cut off, so no call is run."""
 
@@ -148,6 +149,7 @@ class Run:
             self.turn += 1
             await self._take_steered()
             try:
+                # The decision only: calls are stopped by their batch, so that all are answered.
                 async with asyncio.timeout(self.watch.seconds_left) as time_limit:
                     decision = await self._next_decision()
             except TimeoutError:

@@ -24,6 +24,7 @@ __all__ = [
     "payload_facts",
 ]
 
+# The setters of the slots themselves: `object.__setattr__` would look each one up by its name.
 _set_role, _set_content, _set_reasoning, _set_calls, _set_results, _set_media = (
     Message.__dict__[name].__set__
     for name in ("role", "content", "reasoning", "tool_calls", "tool_results", "media")
@@ -47,6 +48,7 @@ _set_result_media, _set_result_extra = (
 )
 _mark = Marked.__dict__["_decoded_as"].__set__
 _remember = Marked.__dict__["_facts"].__set__
+# Not None, which `read` may return.
 _NOT_ASKED: Any = object()
 _T = TypeVar("_T")
 

@@ -40,6 +40,7 @@ def check_text(instance: object, attribute: "attrs.Attribute[str]", value: objec
 
 def extra_fields() -> Any:
     """Return the attrs field that holds the fields unknown to this version."""
+    # Not part of the hash, because a dict has none.
     return attrs.field(factory=dict, kw_only=True, repr=False, hash=False)
 
 

@@ -58,6 +58,7 @@ class Round:
         calls = self.tool_calls
         if not calls:
             return ()
+        # Several calls may have the same id: each result answers only one of them.
         answers = _numbers([result.call_id for m in self.messages for result in m.tool_results])
         return tuple([call for call in calls if not _take(answers, call.id)])
 
@@ -308,6 +309,7 @@ def _without_orphans(found: Round) -> Iterator[Message]:
 def _made_up_results(found: Round) -> Iterator[Message]:
     """Yield a message that answers the open calls of a round, if there are any."""
     if calls := found.open_calls:
+        # In one message, as a Runner stores the results of a turn.
         made_up = [ToolResult(call.id, call.name, error=_INTERRUPTED) for call in calls]
         yield Message("tool", tool_results=made_up)
 

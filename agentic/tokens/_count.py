@@ -1,4 +1,4 @@
-"""Counting the tokens of a text, a message and a conversation, and saying what most of one is.
+"""Counting the tokens of a text, a message and a conversation, and naming its largest part.
 
 The size of a message is the size of its texts (content, reasoning, names and arguments of calls,
 outputs, errors and notices of results), a flat estimate for each media part, including those of
@@ -192,9 +192,10 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def describe_largest(messages: Sequence[Message], *, overhead_tokens: int = 0) -> str:
-    """Name what most of a request is, `overhead_tokens` being what is sent besides the messages.
+    """Name the largest part of a request.
 
-    Sizes are estimated at four characters per token.
+    Sizes are estimated at four characters per token; `overhead_tokens` is the size of what is sent
+    besides the messages.
 
     >>> describe_largest([Message("system", "Be brief. " * 100), Message("user", "Why?")])
     'the system prompt'

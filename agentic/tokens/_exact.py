@@ -117,6 +117,7 @@ def _load_tiktoken(encoding: str) -> Callable[[str], int] | None:
         import tiktoken  # noqa: PLC0415  an optional extra
     except ImportError as problem:
         raise _missing("tiktoken") from problem
+    # Before loading, where an unknown name could not be told from a failed download.
     if encoding not in tiktoken.list_encoding_names():
         raise _unknown(encoding, f"one of {', '.join(tiktoken.list_encoding_names())}")
     try:
@@ -127,6 +128,7 @@ def _load_tiktoken(encoding: str) -> Callable[[str], int] | None:
             "Set TIKTOKEN_CACHE_DIR to a folder that holds the vocabulary, or install "
             "agentic-weave[context], which brings it",
             RuntimeWarning,
+            # Past this function and the two that construct a TiktokenCounter, to the caller's line.
             stacklevel=4,
         )
         return None

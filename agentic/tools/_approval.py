@@ -125,6 +125,7 @@ class RequireApproval:
     async def ask(self, call: ToolCall, tool: ToolDefinition, /) -> ToolError | None:
         """Ask about a call, whether it needs it or not. Return why it may not run, or None."""
         running = events.current_call()
+        # Not started: if the run ends meanwhile, the model reads that the call was not run.
         pause = contextlib.nullcontext() if running is None else running.pause(started=False)
         try:
             with pause:

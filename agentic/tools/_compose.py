@@ -140,6 +140,7 @@ class CompositeExecutor:
 
     async def execute(self, call: ToolCall, /) -> ToolResult:
         """Pass the call to the executor that has the tool; if none has, return a refusal."""
+        # Not listed yet, or new since the latest listing.
         if call.name not in self._owners:
             await self.list_tools()
         owner = self._owners.get(call.name)

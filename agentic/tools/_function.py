@@ -50,6 +50,7 @@ R = TypeVar("R")
 _NONE: Mapping[str, Any] = {}
 
 
+# With a `__dict__`, for what `update_wrapper` adds.
 @attrs.define(slots=False, eq=False)
 class FunctionTool(Generic[P, R]):
     """A function that a model can call, and that still works as a function. Created by `tool`."""

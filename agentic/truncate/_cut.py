@@ -141,6 +141,7 @@ def cut_head(text: Measured, max_lines: int | None, max_bytes: int | None) -> Re
         return _whole(text, Mode.HEAD)
     end = _end_by_lines(text, max_lines)
     size = text.size_before(end)
+    # `or 0` is for the type checker: without a limit on lines, the bytes decide.
     if max_bytes is None or size <= max_bytes:
         return _result(text, Mode.HEAD, text.text[:end], "lines", lines=max_lines or 0, size=size)
     end = _end_by_bytes(text, max_bytes)
@@ -197,6 +198,7 @@ def _join(text: Measured, first: Result, last: Result, max_lines: int | None) ->
     lines = min(first.output_lines + last.output_lines, text.total_lines)
     size = first.output_bytes + last.output_bytes
     marker = _marker(text.total_lines - lines, text.total_size - size)
+    # Half of the lines may decide at both ends, although the whole has only too many bytes.
     fewer = max_lines is not None and text.total_lines > max_lines
     by_lines = first.truncated_by == last.truncated_by == "lines"
     return _result(

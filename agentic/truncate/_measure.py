@@ -152,6 +152,7 @@ def _newlines(text: str) -> tuple[int, ...]:
 
 def _sizes(text: str) -> tuple[int, ...]:
     if text.isascii():
+        # A single sum will do: in ASCII, positions of bytes are found without sums.
         return (len(text),)
     return tuple([len(_encode(text[at : at + _SLICE])) for at in range(0, len(text), _SLICE)])
 

@@ -29,6 +29,7 @@ _MAX_LINES = 2000
 _MAX_BYTES = 51_200
 
 
+# Not None, which a caller passes to lift a limit.
 class Default(enum.Enum):
     """The value of a limit that was not passed."""
 

@@ -66,6 +66,7 @@ class Prefix:
         return self._held.getvalue()
 
     def _room(self) -> int:
+        # `tell` of a StringIO is a number of characters, and costs nothing.
         return (self._max_bytes or 0) + 1 - self._held.tell()
 
     def _shrink(self) -> None:
