@@ -285,6 +285,7 @@ class ToolBatch:
                 return _result(call, await executor.execute(call))
         # SystemExit, too: a tool that calls a script's main() must not end the agent.
         except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
+            # The traceback is for the tool's author; the model reads what the error says.
             _log.info("tool %s raised, call %s", call.name, call.id, exc_info=True)
             return ToolResult(call.id, call.name, error=ToolError(describe_error(error)))
 

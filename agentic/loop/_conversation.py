@@ -70,6 +70,7 @@ class StoredHistory:
                 "leave it out, or give the Runner an empty store",
             )
         # A run that failed while appending has already stored the first of these messages.
+        # Shielded, since half of the history would be another past.
         cancelled = await shield(self._append(*given[len(self.history) :]))
         if cancelled is not None:
             raise cancelled

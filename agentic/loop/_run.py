@@ -286,6 +286,7 @@ class Run:
             if calls and self.conversation.ends_with(reply, results.number_of_messages):
                 refusal = refusal or _CANCELLED_BEFORE
                 await results.store(
+                    # If no tool has begun, no effect is unknown: the calls read as not run.
                     batch.collect()
                     if batch.began
                     else refuse(calls, refusal, announced=batch.announced)

@@ -49,6 +49,7 @@ class RecentConversations(Generic[_S]):
     def find(self, messages: list[Message]) -> _S | None:
         """Return the entry of the conversation that `messages` continues."""
         for known in self._known:
+            # Every conversation continues an empty one, which is therefore the start of none.
             if known.messages and continues(messages, known.messages):
                 seen = len(known.messages)
                 if known.messages[-1] is not messages[seen - 1]:

@@ -279,6 +279,7 @@ class SummaryText(str):
 
     def __new__(cls, text: str, notes: Mapping[str, Any] | None = None) -> Self:
         """Create one. If `notes` is None and `text` is a SummaryText, its notes are used."""
+        # `str(7)` would be a text, too, and hide that a compactor is broken.
         if not isinstance(text, str):
             raise ConfigError("text", text, "a str", "pass the text of the summary")
         if notes is None and isinstance(text, SummaryText):

@@ -64,7 +64,7 @@ class ToolCall:
         Raises:
             ValueError: the text is not JSON, or the JSON is not an object.
         """
-        # Some servers send no arguments as an empty text.
+        # Providers send an empty text for a call without arguments.
         if not self.arguments.strip():
             return {}
         try:
@@ -109,6 +109,7 @@ class Media:
 
     @data.validator
     def _check_data(self, _: object, value: object) -> None:
+        # A base64 text would come back from a store as the bytes that it encodes.
         if not isinstance(value, bytes):
             raise ConfigError("Media.data", value, "bytes", "decode base64 text, or pass a url")
 
@@ -151,6 +152,7 @@ class ToolResult:
 class Marked:
     """A place for marks that are not fields: never compared, copied, pickled or stored."""
 
+    # In a base class, because attrs compares, copies and pickles only its own fields.
     __slots__ = ("_decoded_as", "_facts")
 
 

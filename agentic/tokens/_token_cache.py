@@ -50,6 +50,7 @@ _memos: WeakValueDictionary[int, _Memo] = WeakValueDictionary()
 
 def _memo_of(counter: Counter) -> _Memo:
     """Return the only memo of a counter, so that its users together count each text once."""
+    # By identity, because counters that are equal may still count differently.
     memo = _memos.get(id(counter))
     if memo is None:
         memo = _memos[id(counter)] = _Memo(counter)

@@ -141,6 +141,7 @@ class Registry:
             value = await self._tools[call.name].run(prepared)
         # SystemExit, too: a tool that calls a script's main() must not end the agent.
         except (Exception, SystemExit) as error:
+            # The traceback is for the tool's author; the model reads what the error says.
             _logger.info("tool %s raised, call %s", call.name, call.id, exc_info=True)
             return _answer(call, _refusal.raised(error))
         return _answer(call, value)

@@ -60,6 +60,7 @@ class Measured:
             if text.isascii():
                 self.size = len(text)
             else:
+                # Kept, because a cut by bytes looks into it again.
                 self._encoded = _encode(text)
                 self.size = len(self._encoded)
         self.lines = self.line_feeds + (text != "" and text[-1] != "\n")

@@ -92,6 +92,7 @@ class Importance:
             # A round that was referenced only by rounds that are now gone may be unimportant.
             gone |= self._unimportant({at: weighed[at] for at in weighed if at not in gone})
         view = rounds.view(messages, 0, set(), frozenset(gone))
+        # Counted anew: what only the rounds that are gone referred to may have gone, too.
         tokens = sum(map(token_cache.count_message, view))
         return Fit(view, tokens, fits=tokens <= max_tokens)
 
