@@ -16,7 +16,7 @@ class _LazyModule(types.ModuleType):
     """A module that is imported when one of its names is first used."""
 
     def __getattr__(self, name: str) -> Any:
-        # Each time: the rooms hold this object, and an import of what is loaded only looks it up.
+        # At each use, because the rooms hold on to this object; after the first, it is a lookup.
         return getattr(importlib.import_module(self.__name__), name)
 
 

@@ -33,7 +33,7 @@ def _no_parameters() -> dict[str, Any]:
 
 
 def _callers(callers: Iterable[str]) -> tuple[str, ...]:
-    # A str alone would be split into its letters.
+    # `tuple` would split a str into its letters.
     return (callers,) if isinstance(callers, str) else tuple(callers)
 
 

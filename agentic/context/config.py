@@ -300,8 +300,7 @@ class ContextManager:
             reserve_tokens=config.max_context_tokens - config.target_tokens,
             # Not the default, which is a share of the window and may be over the target.
             keep_recent_tokens=config.target_tokens // 3,
-            # A strategy may keep no recent messages; a summary has at least
-            # the newest round after it.
+            # A strategy may keep no recent message, but a Policy always keeps one.
             min_recent_messages=max(1, keep),
         )
         manager = Manager(config.token_counter, compactor, policy)
@@ -337,8 +336,7 @@ class ContextManager:
             tokens_before=tokens,
             messages=len(dropped),
         )
-        # The provider may have measured the whole, and what goes is counted: the
-        # difference may be below 0.
+        # What the provider measured may be less than the counted sizes of what is dropped.
         tokens_after = max(0, tokens - sum(map(self._token_cache.count_message, dropped)))
         done = Compaction(
             messages=after,

@@ -42,7 +42,7 @@ class ModelConnection:
                 conversation_id=self.conversation_id,
             )
             decision = await self._decide(request, event_sender)
-        # Even a cancellation: each start that was reported has its end.
+        # A cancellation, too, is an error that the end event reports.
         except BaseException as raised:
             error = raised
             raise

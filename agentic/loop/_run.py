@@ -166,8 +166,8 @@ class Run:
                 self.limit = RunLimit.SECONDS
             if self.limit is not None:
                 break
-        # What was steered is stored, although this run does not read it: `resume` answers it.
         self.is_over = self.exhausted = True
+        # Stored, although this run does not read them: `resume` answers them.
         await self._take_steered()
 
     def _goes_on(self) -> bool:

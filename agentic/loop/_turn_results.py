@@ -64,7 +64,7 @@ class TurnResults:
         try:
             await self.conversation.append(message)
         finally:
-            # Even if it raised: a cancellation is raised when the message is stored already.
+            # Even if `append` raised: it raises a cancellation only after the message is stored.
             if self.conversation.history[-1] is message:
                 await self._take(fresh, shortened)
         if cancelled is not None:

@@ -21,7 +21,7 @@ _HEADING = re.compile(r"\[Context Summary - (\d{1,9}) previous messages\]\n")
 _MOST_QUESTIONS = 3
 """At most so many questions in a row keep an exchange open. Without a limit, replies that always
 end in an offer ("Shall I ...?") would keep the first request of a day as the task."""
-# Emphasis, brackets and quotes of Markdown may follow the mark; Chinese has one of its own.
+# Markdown's emphasis, brackets and quotes may follow the mark, which Chinese writes full-width.
 _QUESTION = re.compile(r"[?\uff1f][\s*_`)\"']*\Z")
 # How agents act in plain text: a block of code, a closing tag, or the `Action Input:` of ReAct.
 _ACTION = re.compile(r"(?:```|</\w{1,40}>)\s*\Z|^Action Input:", re.MULTILINE)

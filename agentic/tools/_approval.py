@@ -51,7 +51,7 @@ def _as_needs(
 ) -> Callable[[ToolDefinition], bool]:
     if callable(needs):
         return needs
-    # A str would be taken as the names of its letters.
+    # A str is iterable, too: each of its letters would be a name.
     if isinstance(needs, str):
         raise ConfigError("needs", needs, "several names", f"write [{needs!r}]")
     names = all_are(str, needs, "needs")

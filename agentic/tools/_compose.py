@@ -40,7 +40,7 @@ AnyPolicy: TypeAlias = ToolPolicy | Callable[[ToolDefinition], bool]
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
-    # A str would be taken as the names of its letters.
+    # A str is iterable, too: each of its letters would be a name.
     if isinstance(names, str):
         raise ConfigError("names", names, "several names", f"write [{names!r}]")
     return all_are(str, names, "names")

@@ -280,7 +280,7 @@ def _convert(value: object, annotation: Any) -> Any:
         # The keys of a JSON object are texts, whatever type of key the annotation asks for.
         return msgspec.convert(value, annotation, str_keys=True, dec_hook=_read_path)
     except msgspec.ValidationError as error:
-        # msgspec says the place only in the text of its error.
+        # msgspec gives the place only in the text of its error.
         problem, _, place = str(error).partition(" - at `$")
         raise InvalidArguments(problem, place.rstrip("`")) from error
     except UnicodeEncodeError as error:

@@ -57,8 +57,8 @@ class Buffer:
         self._check(chunk)
         if isinstance(chunk, str):
             self._add(chunk)
-        # Most output of tools is ASCII: what the limits throw away is then never decoded. After the
-        # start of a character, only the decoder knows what becomes of it.
+        # Most output of tools is ASCII: what the limits throw away is then never decoded. If the
+        # former chunk ended inside a character, the decoder has to see this one.
         elif chunk.isascii() and not self._pending():
             self._add_ascii(chunk)
         else:

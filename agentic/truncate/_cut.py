@@ -198,7 +198,7 @@ def _join(text: Measured, first: Result, last: Result, max_lines: int | None) ->
     lines = min(first.output_lines + last.output_lines, text.total_lines)
     size = first.output_bytes + last.output_bytes
     marker = _marker(text.total_lines - lines, text.total_size - size)
-    # Half of the lines may decide at both ends, although the whole has only too many bytes.
+    # Halved, the limit on lines may decide at both ends of a text that only has too many bytes.
     fewer = max_lines is not None and text.total_lines > max_lines
     by_lines = first.truncated_by == last.truncated_by == "lines"
     return _result(

@@ -126,7 +126,7 @@ class Policy:
                 f"less than context_window - reserve_tokens ({self.available_tokens})",
                 "what stays must leave room for a summary",
             )
-        # Only a number that was given contradicts K; the default gives way without a word.
+        # Only a number that was given can contradict K; the default gives way to it.
         given = self._keep_recent_tokens
         if given is not None and self.max_tokens is not None and given >= self.max_tokens:
             raise ConfigError(

@@ -134,7 +134,7 @@ class Model:
             except ContextOverflow as overflow:
                 if retried:
                     raise
-                # From where the fold has come to: what was summarized before stays in `summary`.
+                # The fold goes on from here: `summary` covers what was sent before.
                 room, retried = self._less_room(part, overflow.window), True
                 continue
             stands_for = "\n".join([summary, *part])

@@ -92,7 +92,7 @@ class Sorted:
         """Add the next round."""
         index, opener = len(self.rounds), found.messages[0]
         self.rounds.append(found)
-        # A result may come late, after a message of the user's, which is another round.
+        # A result may come late, after a user's message, which is another round.
         self.ragged |= found.positions[-1] - found.positions[0] >= len(found.positions)
         for message in found.messages:
             self.task = self.task.after(message, index)

@@ -40,7 +40,7 @@ class ReplyMeter:
         """Record a request."""
         # A reply that was reported counts, even if the owner never appends it.
         self._settle()
-        # Copies, because the owner's list grows, and what was sent must be found at its start.
+        # Copies, because the owner's list grows: the reply is what follows the history as it was.
         self._history, self._sent = history.copy(), view.copy()
 
     def report(self, reply: Message, usage: Usage | None) -> None:
