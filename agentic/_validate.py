@@ -27,6 +27,7 @@ __all__ = [
 
 _T = TypeVar("_T")
 _Validator: TypeAlias = "Callable[[Any, attrs.Attribute[Any], Any], None]"
+# The repr of a TypeVar, which may stand for anything, begins with `~`.
 _MAY_AWAIT = ("Awaitable", "Coroutine", "Future", "Task", "Any", "object", "~")
 """Parts of annotations that mean an awaitable, even if the annotations are texts."""
 _LONGEST_NAME = 80

@@ -182,6 +182,7 @@ class ToolBatch:
                 if left == 0:
                     break
                 self._set_clock(opened)
+                # The timeout is no error: it only means that something is due.
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._time_left(opened, timeout_seconds, left)):
                         await self._changed.wait()
@@ -237,6 +238,7 @@ class ToolBatch:
         is_over = self.watch.seconds_left == 0
         for each in self._open():
             if each.task.done():
+                # Without a result or an error of its own, the task was cancelled by its tool.
                 each.end(_CANCELLED_WITHIN)
             elif is_over:
                 each.end(_OUT_OF_TIME)

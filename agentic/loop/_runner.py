@@ -127,6 +127,7 @@ class Runner:
         return View(Policy(0), strategies=self.strategies)
 
     def __attrs_post_init__(self) -> None:
+        # When the Runner is made, and not in the middle of a run.
         self.limits.check_price(*_names(self.decider))
         if self.store is None or hasattr(self.store, "replace") or not self._compacts:
             return

@@ -70,8 +70,7 @@ def _parts_of(chain: Chain) -> tuple[_Part, ...]:
     parts: list[_Part] = []
     for strategy in chain.strategies:
         if isinstance(strategy, Chain):
-            # One by one, so that `explain` names the strategy that removed something, not the
-            # chain.
+            # One by one, so that `explain` names the strategy and not the chain.
             parts += _parts_of(strategy)
         elif isinstance(strategy, ContextStrategy):
             parts.append(_Part(type(strategy).__name__, strategy.compact))
