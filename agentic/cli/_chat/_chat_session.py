@@ -159,6 +159,7 @@ class ChatSession:
 
     async def _compact(self) -> None:
         """Summarize if the exchange that has ended makes this due, as `/context` predicted."""
+        # Between two runs, the session is the sender.
         start, end = events.context_compaction_start, events.context_compaction_end
         with (
             start.connected_to(self._hear, sender=self.session),
@@ -174,6 +175,7 @@ class ChatSession:
 
     def _listen(self) -> None:
         for each in _SHOWN:
+            # Of this Runner only: a tool may run an agent of its own.
             each.connect(self._hear, sender=self.runner)
 
     def _hear(self, _: object, event: events.Event) -> None:

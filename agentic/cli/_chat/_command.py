@@ -188,6 +188,7 @@ def _is_terminal() -> bool:
 
 def _serve(talk: ChatSession, loop: asyncio.Runner, lines: Generator[str, None, None]) -> bool:
     """Process the lines one by one; return whether Ctrl-C ended a pipe or a blocking call."""
+    # However it ends, this turns the echo of the terminal on again.
     with contextlib.closing(lines):
         for line in lines:
             try:

@@ -12,6 +12,7 @@ from typing import Protocol
 import attrs
 
 try:
+    # Importing it is also what gives `input` its editing.
     import readline
 except ImportError:  # an interpreter without readline reads plain lines
     readline = None  # type: ignore[assignment]
@@ -116,5 +117,6 @@ def _complete(words: list[str]) -> None:
         return found[state] if state < len(found) else None
 
     readline.set_completer(nth)
+    # By default a slash begins a new word.
     readline.set_completer_delims(" ")
     readline.parse_and_bind("tab: complete")

@@ -114,6 +114,7 @@ def connect(server: str, name: str, address: str = "") -> Connection:
         raise ImportError(message) from absent
     from agentic.providers import openai_chat  # noqa: PLC0415  only when it is used
 
+    # If it were left out, the SDK would send OPENAI_API_KEY to whatever listens there.
     client = AsyncOpenAI(base_url=f"{found.address}/v1", api_key="none")
     window = found.windows[name]
     limits = ModelLimits(window, 0) if window else None
@@ -141,7 +142,9 @@ def _ask(prefix: str, address: str) -> LocalServer | None:
 def _get(address: str) -> Any:
     try:
         with _opener.open(address, timeout=_SECONDS) as response:
+            # Something else may listen at this port, and send without end.
             return json.loads(response.read(_MAX_BYTES))
     except urllib.error.HTTPError as refused:
+        # The error is the response, which is still open.
         refused.close()
         raise

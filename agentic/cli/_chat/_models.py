@@ -113,6 +113,7 @@ def choose_model(agent: config.AgentConfig, name: str) -> config.AgentConfig:
     if name == OFFLINE:
         return attrs.evolve(agent, model=f"{_HERE}._offline:OfflineModel", model_options={})
     server, _, model = name.partition(":")
+    # Ollama is not among them: it has a provider of its own.
     if server in {"llamacpp", "lmstudio"} and model:
         options = {"server": server, "name": model}
         return attrs.evolve(agent, model=f"{_HERE}._local_servers:connect", model_options=options)

@@ -71,6 +71,7 @@ class OfflineModel:
 
 
 def _call(name: str, **arguments: str) -> Decision:
+    # The Runner generates an id where there is none.
     return Decision(tool_calls=[ToolCall("", name, json.dumps(arguments))])
 
 

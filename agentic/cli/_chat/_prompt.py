@@ -35,6 +35,7 @@ class TerminalPrompt:
     """The slash commands that the Tab key completes; after anything else it completes files."""
     status: Callable[[], str]
     """Returns the line below the prompt."""
+    # Not in a file: the session itself brings back what was typed.
     _history: InMemoryHistory = attrs.field(factory=InMemoryHistory, init=False)
 
     def lines(self, loop: asyncio.Runner) -> Generator[str, None, None]:

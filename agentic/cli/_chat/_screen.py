@@ -98,6 +98,7 @@ class Screen:
 
     @out.default
     def _make_out(self) -> Console:
+        # A reply may contain [brackets] and :words: that are not meant for rich.
         return Console(file=self.stdout, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     @aside.default
@@ -153,6 +154,7 @@ class Screen:
             self._guard(self.live.add, text)
         elif text:
             self._in_line = not text.endswith("\n")
+            # A terminal would obey what the reply contains; a pipe gets it as it is.
             self._guard(self._write, printable(text) if self.stdout.isatty() else text)
 
     def end_line(self) -> None:
@@ -246,6 +248,7 @@ class Screen:
         try:
             do(*arguments, **options)
         except OSError as problem:
+            # Kept for `check`: what a receiver of events raises is only logged.
             self.gone = problem
 
     def _write(self, text: str) -> None:
