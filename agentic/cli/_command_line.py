@@ -121,6 +121,7 @@ def group(ctx: click.Context) -> None:
 
 def _invoke(arguments: Sequence[str] | None) -> int:
     try:
+        # Not group.main(), which prints errors in its own form, and exits by itself.
         with group.make_context(
             "agentic", list(sys.argv[1:] if arguments is None else arguments)
         ) as top:
@@ -131,9 +132,11 @@ def _invoke(arguments: Sequence[str] | None) -> int:
         return _tell(_usage(mistake), mistake.exit_code)
     except (click.Abort, KeyboardInterrupt, EOFError):
         return _INTERRUPTED
+    # An OSError with a status of its own, which `run` knows.
     except BrokenPipeError:
         raise
     except Exception as problem:
+        # A defect of the program, of which the traceback says more than a sentence.
         if not (told := describe_problem(problem)):
             raise
         return _tell(told)
@@ -147,6 +150,7 @@ def _usage(mistake: click.UsageError) -> str:
 
 
 def _tell(told: str, status: int = 1) -> int:
+    # If stderr is gone as well, the exit status remains.
     with contextlib.suppress(OSError):
         click.echo(f"agentic: {printable(told)}", err=True)
     return status

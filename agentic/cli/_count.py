@@ -125,6 +125,7 @@ def _count_tokens(source: BufferedReader, counter: tokens.Counter) -> tuple[int,
     block = source.read(_BLOCK)
     held, counted, size = decode(block), 0, len(block)
     while block := source.read(_BLOCK):
+        # After a line feed, where a tokenizer divides a text as well.
         cut = held.rfind("\n") + 1 or len(held)
         counted += counter.count(held[:cut])
         held, size = held[cut:] + decode(block), size + len(block)

@@ -172,6 +172,7 @@ def stop_signal() -> Iterator[Stop]:
 
     def set_event(number: int, _: object) -> None:
         signal.signal(number, signal.SIG_DFL)
+        # Setting the event here would not wake a loop that waits for I/O.
         loop.call_soon_threadsafe(stop.set)
 
     before = {number: signal.signal(number, set_event) for number in _SIGNALS}
@@ -209,6 +210,7 @@ async def _drain(service: "Service", worker: "Worker", seconds: float) -> None:
     deadline = time.monotonic() + seconds
     # The engine would report each run that is handed over, with a traceback.
     logging.getLogger("dbos").addFilter(lambda _: False)
+    # No new runs from here on; those that are active are waited for below.
     await worker.drain(0)
     while worker.active and time.monotonic() < deadline:
         runs = await service.runs()

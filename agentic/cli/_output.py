@@ -51,6 +51,7 @@ def clip(text: str, width: int) -> str:
     >>> clip("one\n  two three", 10)
     'one two t…'
     """
+    # Only a part of it, as it may be megabytes. Blanks and control characters drop out of the part.
     line = " ".join(printable(text[: 4 * width + 1_000]).split())
     return line if len(line) <= width else f"{line[: width - 1]}…"
 

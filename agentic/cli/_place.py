@@ -126,6 +126,7 @@ def _agent_or_advice(name: str) -> config.AgentConfig:
     """Load an agent; if there is none of that name, also say how a new place is named."""
     try:
         return find_agent(name)
+    # There is such an agent, and its file has mistakes.
     except config.ConfigProblems:
         raise
     except ConfigError as problem:

@@ -115,6 +115,7 @@ class _Api:
         run_id, call_id = request.path_params["run_id"], request.path_params["call_id"]
         asked = await self.service.questions(run_id)
         if call_id not in {question["call_id"] for question in asked}:
+            # A run that does not exist is another error than a call that nobody asks about.
             await self.service.find(run_id)
             raise ConfigError("call_id", call_id, "a call that waits for approval")
         await self.service.approve(run_id, call_id, allowed, _text(body, "reason", ""))
@@ -143,6 +144,7 @@ class _Guard:
         if self.loopback and urlsplit(f"//{host}").hostname not in _LOOPBACK:
             return f"the host {host!r} is not served: use 127.0.0.1"
         origin = request.headers.get("origin")
+        # Only browsers send an origin.
         if origin is not None and urlsplit(origin).netloc != host:
             return "pages of other sites are not served"
         return ""
@@ -150,11 +152,13 @@ class _Guard:
 
 async def _read(request: Request) -> dict[str, Any]:
     raw = bytearray()
+    # Counted as it arrives: a stated length may be missing or wrong.
     async for piece in request.stream():
         raw += piece
         if len(raw) > _MOST_BYTES:
             raise ConfigError("the body", f"{len(raw)} bytes", f"{_MOST_BYTES} bytes at most")
     try:
+        # Whatever the content type: `curl -d` says that it is a form.
         body = json.loads(raw)
     except ValueError:
         body = None

@@ -119,6 +119,7 @@ async def _serve(place: RunsPlace, listening: socket.socket, drain_seconds: floa
                 serving = asyncio.create_task(server.serve(sockets=[listening]))
                 await _until(stop, worker)
                 say("stopping: what is running is finished, or handed over")
+            # After the worker, so that whoever watches a run hears of its end.
             server.should_exit = True
             await serving
 

@@ -148,6 +148,7 @@ def import_command(*, name: str, file: str, session_id: str | None) -> None:
         raise click.UsageError("input from stdin has no name: pass --session ID")
     session_id = Path(file).stem if session_id is None else session_id
     with open_input(file) as source:
+        # All of them, because they are imported twice: first as a trial.
         lines = source.readlines()
     told = "stdin" if file == "-" else file
     asyncio.run(_import(place, session_id, lines, told))
@@ -223,6 +224,7 @@ async def _redact(
     place: SessionPlace, session_id: str, message: str, replacement: str, secret: str | None
 ) -> None:
     sessions = place.agent.sessions()
+    # As an id first, because an id may consist of digits.
     try:
         await sessions.redact(session_id, message, replacement, secret=secret)
     except MessageNotFound:
@@ -240,6 +242,7 @@ async def _export(place: SessionPlace, session_id: str | None, target: BinaryIO)
     found = await place.find(session_id)
     is_seen = target.isatty()
     async for line in place.agent.sessions().export(found):
+        # A terminal would obey the control characters in a message.
         target.write(_escaped(line) if is_seen else line)
 
 
@@ -259,6 +262,7 @@ def _open_target(output: str) -> Iterator[BinaryIO]:
         try:
             yield target
         except BaseException:
+            # Half a session would look like a whole one.
             Path(output).unlink()
             raise
 

@@ -138,9 +138,11 @@ def _capture_out(stack: contextlib.ExitStack) -> TextIO:
     descriptor, instead = _descriptor(sys.stdout), _descriptor(sys.stderr)
     if descriptor is None or instead is None:
         return sys.stdout
+    # What is buffered belongs to stdout, and would come out on stderr.
     sys.stdout.flush()
     raw = getattr(cast("io.BufferedWriter", sys.stdout.buffer), "raw", None)
     kept = os.dup(descriptor)
+    # Undone in reverse: the replies are flushed, stdout is put back, the copy is closed.
     stack.callback(os.close, kept)
     stack.callback(os.dup2, kept, descriptor)
     # This keeps the output of tools, and of the processes they start, out of the replies.
@@ -160,6 +162,7 @@ def _made_whole(stream: TextIO | None, problem: OSError | None = None) -> TextIO
     if isinstance(raw, io.FileIO) and not raw.closed:
         stream.flush()
         return _text(_Whole(raw.fileno()), stream)
+    # A program that runs the command may have put a stream in memory here.
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="replace")
     return stream

@@ -117,6 +117,7 @@ def truncate_command(
         raise click.UsageError(f"--{modes[0]} and --{modes[-1]} cannot be used together")
     mode = modes[0] if modes else "tail"
     nothing = 0 in {lines, size}
+    # To the library a limit of 0 is a mistake; to head(1) it is a limit.
     limits = truncate.Options() if nothing else truncate.Options(max_lines=lines, max_bytes=size)
     with open_input(file) as source:
         cut = _nothing(mode) if nothing else _cut(source, mode, limits)
@@ -127,6 +128,7 @@ def truncate_command(
     written = cut.written(limits.max_bytes)
     click.echo(written, nl=False)
     if notice:
+        # On a terminal, the notice would continue the last line of the text.
         glued = sys.stdout.isatty() and not written.endswith(b"\n")
         click.echo("\n" * glued + printable(f"agentic: {notice}"), err=True)
 
@@ -182,6 +184,7 @@ def _cut(source: BufferedReader, mode: str, limits: truncate.Options) -> _Cut:
     if mode == "head" and not _has_end(source):
         enough = _Enough(limits.max_lines, limits.max_bytes)
     unread = ""
+    # read1(), because read() would wait until a slow pipe has filled the block.
     while not unread and (block := source.read1(_BLOCK)):
         taken.add(block)
         unread = enough.take(block, source) if enough else ""
