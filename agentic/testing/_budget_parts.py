@@ -112,6 +112,7 @@ def check_counter(factory: Callable[[], Counter], *, timeout_seconds: float = 30
     counts = {name: _count(name, first, text, timeout_seconds) for name, text in _TEXTS.items()}
     if counts["a megabyte of code"] <= counts["a line of code"]:
         raise _broken_count("a megabyte of code", "a long text is more than one line of it")
+    # In the other order, so that what one text leaves behind in a counter shows.
     for name, text in reversed(_TEXTS.items()):
         for counter in (first, second):
             again = _count(name, counter, text, timeout_seconds)

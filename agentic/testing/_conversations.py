@@ -42,6 +42,7 @@ _PROSE = "look at the parser, then run every test again and tell me what is red.
 _CHARACTERS = 'ab9 \n\t"\\{}<\u00e9\u0301\u200b\u65e5\ud55c\U0001f600'
 _TEXTS = st.one_of(
     st.text(_CHARACTERS, min_size=1, max_size=8),
+    # Cut from one text, because Hypothesis draws long ones slowly.
     st.integers(1, len(_PROSE)).map(lambda length: _PROSE[:length]),
     st.sampled_from(["one\ntwo\n", "\r\x0b\x85\u2028", "\x00", "\u65e5\u672c", "\U0001f600"]),
 )
@@ -260,6 +261,7 @@ def _repeat(draw: _Draw, messages: list[Message]) -> None:
 def _lose_result(draw: _Draw, messages: list[Message]) -> None:
     """Remove the first result of a message, which may be its only one."""
     at = draw(_place(messages))
+    # Not replace(): a stale payload is part of the damage.
     messages[at] = attrs.evolve(messages[at], tool_results=messages[at].tool_results[1:])
 
 

@@ -130,6 +130,7 @@ async def _check(name: str, decider: Decider, request: Input, timeout_seconds: f
     except AssertionError as problem:
         raise _broken(name, str(problem)) from problem
     except Exception as problem:
+        # A client's own TimeoutError is an error like any other.
         if limit.expired():
             promise = f"it answers in time, but took over {timeout_seconds} s"
         else:
@@ -144,9 +145,11 @@ async def _check(name: str, decider: Decider, request: Input, timeout_seconds: f
 async def _check_cancelling(decider: Decider, timeout_seconds: float) -> None:
     request = _REQUESTS["a plain request"]
     task = asyncio.ensure_future(decider.decide(request))
+    # One step: a decider that asks somebody is waiting now, any other is done.
     await asyncio.sleep(0)
     if not task.done():
         task.cancel()
+        # Not wait_for(), which would wait for a task that ignores its cancellation.
         await asyncio.wait({task}, timeout=timeout_seconds)
         if not task.cancelled():
             raise _broken("a cancelled request", "the cancellation passes, and in time")

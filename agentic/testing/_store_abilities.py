@@ -72,6 +72,7 @@ _NO_KEYS: Sequence[Any] = ["", "k" * 201, 3, b"k1"]
 async def _stores_a_key_once(store: Any) -> None:
     """append() with a key that the session has stores nothing, and succeeds."""
     later = datetime(2026, 11, 23, tzinfo=UTC)
+    # If JSON escaped the two lone surrogates, they would come back as one character.
     for key in ("k", "k" * 200, '\ud83d\ude00 "\\\n'):
         await store.append(ASK, key=key)
         await store.append(ANSWER)
@@ -231,6 +232,7 @@ async def _redacts_everywhere(store: Any) -> None:
 
 async def _redacts_notes(store: Any) -> None:
     """redact() leaves no notes of a summary, in whatever form they hold what a message said."""
+    # Also in pieces, in which no search would find it.
     pieces = {"keys": [{_SECRET: 1}, {_SECRET[:7]: [*_SECRET[7:]]}]}
     summary = ContextSummary("They logged in.", 3, notes=pieces)
     await append_all(store, [ASK, _LEAK, _ECHO])

@@ -72,6 +72,7 @@ def check_adapter(
     """
     # mypy looks for a module's names in its `__all__` only; a name that is missing fails below.
     adapter = cast("Adapter", adapter)
+    # First, because all that follows relies on the validator.
     check_validator(adapter)
     histories = _check_examples(adapter, requests, responses, streams)
     for where, history in histories.items():

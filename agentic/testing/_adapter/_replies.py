@@ -257,6 +257,7 @@ def _is_told_to_be_cut(
     except Exception as problem:
         raise broken(name, f"it raises IncompleteReply, but raised {problem!r:.200}") from problem
     decision = ask(name, adapter.decode_response, response)
+    # The usage may come in an event of its own, after the reply.
     if _without_usage(decision) != _without_usage(whole):
         raise broken(name, f"response() raises IncompleteReply, but gave {decision.reply!r:.60}")
 

@@ -40,6 +40,7 @@ def check_request(adapter: Adapter, where: str, request: Mapping[str, Any]) -> l
     history = ask(where, adapter.decode_request, request)
     again = ask(where, adapter.encode_request, history)
     for key in _keys_of_a_conversation(adapter):
+        # An empty list says what a missing one says.
         if changed := difference(request.get(key) or None, again.get(key) or None, key):
             raise broken(where, f"a request read and written again is what it was, but {changed}")
     _is_named(adapter, where, history)
@@ -101,6 +102,7 @@ def check_edits(adapter: Adapter, where: str, history: Sequence[Message]) -> Non
             for edited in (message.replace(**changes), attrs.evolve(message, **changes)):
                 view = [*history[:position], edited, *history[position + 1 :]]
                 after = is_accepted(adapter, f"{where}, with {what} edited", view)
+                # The old text may also occur elsewhere, so it must occur less often, not never.
                 stale = len(old) >= _TELLING and 0 < shows(before, old) <= shows(after, old)
                 if not shows(after, MARK) or stale:
                     kept = ", though native still holds the old one" * (edited.native is not None)

@@ -175,6 +175,7 @@ def _accepts_generated(adapter: Adapter) -> None:
         return
     cut = FitContextWindow(200)
 
+    # The same conversations each time, so that nothing fails by chance, and no folder is left.
     @settings(
         max_examples=100,
         database=None,
