@@ -150,6 +150,7 @@ class ChatSession:
         except Exception as problem:  # noqa: BLE001  the chat continues, whatever a decider raised
             self.screen.warn(describe_problem(problem) or f"{type(problem).__name__}: {problem}")
         finally:
+            # Whatever the work came to, a screen that is gone ends the chat.
             self.screen.check()
         return None
 
@@ -189,6 +190,7 @@ class ChatSession:
                 self._arrived += event.delta
                 if self.screen.live is not None:
                     self.screen.live.received += self.counter.count(event.delta)
+            # What is stored need not be kept here.
             case events.MessageEnd():
                 self._arrived = ""
             case events.ToolExecutionEnd():

@@ -68,6 +68,7 @@ class TerminalPrompt:
 
     async def ask(self, question: str) -> str | None:
         """Return the answer to a question; None if Ctrl-C or Ctrl-D is pressed instead."""
+        # A session of its own, so that the arrow keys do not bring back answers as requests.
         session = PromptSession[str](question, interrupt_exception=EOFError)
         # What was typed before the question was shown does not answer it: neither what the terminal
         # still holds, nor what came with an earlier line and is kept for the next prompt.

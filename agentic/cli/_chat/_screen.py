@@ -75,6 +75,7 @@ def describe_call(call: ToolCall) -> str:
     for name, value in arguments.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         indent = "\n" + " " * (len(name) + 4)
+        # chr(10), because before Python 3.12 an f-string holds no backslash.
         lines.append(f"  {name}: {indent.join(text.split(chr(10)))}")
     return escape("\n".join(lines))
 
