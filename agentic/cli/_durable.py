@@ -225,6 +225,7 @@ def _refuse(_: str) -> Any:
 
 def _checked(database: str) -> str:
     scheme, _, rest = database.partition("://")
+    # libpq accepts both schemes, SQLAlchemy only the longer one.
     if scheme in {"postgres", _POSTGRES} and rest:
         return f"{_POSTGRES}://{rest}"
     if scheme == _SQLITE and rest.startswith("/") and rest != "/":

@@ -69,6 +69,7 @@ class SessionPlace:
         if path.suffix == ".jsonl":
             _there(path, new=new)
             return cls(name, _agent(kind="jsonl", path=str(path.absolute().parent)), path.stem)
+        # A folder that is not there yet is told from an agent's name by its slash.
         if path.is_dir() or name.endswith(_SLASHES):
             return cls(name, _agent(kind="jsonl", path=_there(path, new=new)))
         return cls(name, _agent_or_advice(name) if new else find_agent(name))
@@ -91,6 +92,7 @@ class SessionPlace:
         # The first line is enough to check that it exists; listing may read every session.
         lines = sessions.export(wanted)
         await anext(lines, None)
+        # At once: an export keeps a file, a snapshot or a connection open.
         if isinstance(lines, AsyncGenerator):
             await lines.aclose()
         return wanted

@@ -68,6 +68,7 @@ def proxy_command(*, to: str, window: int | str, port: int, host: str, store: Pa
     except ConfigError as mistake:
         raise click.UsageError(str(mistake)) from mistake
     with listen(host, port) as listening:
+        # Of the socket, because the host may be a name, and the port 0.
         found = listening.getsockname()[:2]
         _say(f"listening on {format_address(*found)}, forwarding to {to}")
         if not ipaddress.ip_address(found[0]).is_loopback:

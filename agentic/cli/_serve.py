@@ -96,6 +96,7 @@ async def _serve(place: RunsPlace, listening: socket.socket, drain_seconds: floa
 
     from agentic.cli._runs_api import make_app  # noqa: PLC0415
 
+    # Of the socket, because the host may be a name, and the port 0.
     host, port = listening.getsockname()[:2]
     loopback = ipaddress.ip_address(host).is_loopback
     with stop_signal() as stop:
@@ -107,6 +108,7 @@ async def _serve(place: RunsPlace, listening: socket.socket, drain_seconds: floa
                 log_level="critical",  # streams that the end interrupts are no errors
                 access_log=False,
                 server_header=False,
+                # A stream of events does not end by itself.
                 timeout_graceful_shutdown=1,
             )
             server = uvicorn.Server(config)

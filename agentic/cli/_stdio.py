@@ -59,6 +59,7 @@ class _Whole(io.RawIOBase):
         return self._problem is None and os.isatty(self._descriptor)
 
     def write(self, data: Any, /) -> int:
+        # As bytes, because len() of any other view counts items.
         left = memoryview(data).cast("B")
         size = len(left)
         try:
