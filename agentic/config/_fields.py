@@ -181,6 +181,7 @@ def check_value(field: "attrs.Attribute[Any]", value: object) -> None:
     Raises:
         ConfigError: the value is not allowed.
     """
+    # A converter is a check as well; the record itself uses what it returns.
     if field.converter:
         field.converter(value)  # type: ignore[operator]
     if field.validator:

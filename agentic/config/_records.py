@@ -67,6 +67,7 @@ class ContextSettings:
     )
     min_recent_messages: int = number(
         "How many of the newest messages are never summarized.",
+        # The budget's own default, so that it is written in one place only.
         Policy(0).min_recent_messages,
         least=1,
     )

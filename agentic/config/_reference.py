@@ -127,6 +127,7 @@ def _check_name(text: str, path: Path, name: str) -> None:
 def _top_names(module: ast.Module) -> set[str] | None:
     """Return the names that a module defines; None if only running it can tell."""
     names: set[str] = set()
+    # At any depth, since a definition may be inside `if` or `try`.
     for node in ast.walk(module):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
