@@ -201,6 +201,7 @@ def check_stream(
     elif decision.stop_reason is StopReason.TOOL:
         for call in decision.tool_calls:
             _is_whole(where, call.arguments)
+    # Providers add kinds of events without a new version of their API.
     noisy = [each for event in events for each in (_UNKNOWN, event)]
     if adapter.decode_response(_assembled(adapter, where, noisy)[0]) != decision:
         raise broken(where, "events that nobody knows change nothing, but they did")
