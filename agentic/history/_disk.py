@@ -92,7 +92,7 @@ def write_private(path: Path, content: bytes, *, fsync: bool) -> None:
 
 @contextlib.contextmanager
 def staged(path: Path, content: bytes, *, fsync: bool) -> Iterator[Path]:
-    """Write a file beside `path`, for the caller to put in its place; what is left there goes."""
+    """Write a file next to `path`, for the caller to rename; remove it if it is still there."""
     # In the same folder: a rename is atomic only within one file system.
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=".part")
     try:

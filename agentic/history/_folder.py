@@ -272,7 +272,7 @@ class JsonlSessions:
                         raise _there_already(path)
                 try:
                     self._fill(path, found)
-                # Under the lock, so that nobody finds half an import, cancelled or not.
+                # Still under the lock, so that nobody finds half an import.
                 except BaseException:
                     self._clear(path)
                     path.unlink()

@@ -307,7 +307,7 @@ class JsonlStore:
             return reader(file, str(self.path))
 
     async def _do(self, step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a step that writes: here and now, or where waiting for the disk blocks nobody."""
+        """Run a step that writes: synchronously, or in a thread if it waits for the disk."""
         # Without fsync a write takes microseconds, less than handing it to a thread.
         if not self.fsync:
             return step(*args, **kwargs)

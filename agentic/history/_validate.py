@@ -87,7 +87,7 @@ def check_lease(lease: object, session_id: str) -> None:
 
 
 def check_lease_terms(owner: object, seconds: object) -> None:
-    """Raise if nobody, or for no time, is a lease to be taken.
+    """Raise unless a lease has a valid owner and lasts for more than no time.
 
     >>> check_lease_terms("worker-1", 30)
 

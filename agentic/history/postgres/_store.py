@@ -243,7 +243,7 @@ class PostgresStore:
         await self._do(partial(self._writer.redact, request))
 
     async def aclose(self) -> None:
-        """Release the lock and the connection, after what is being written is written."""
+        """Release the lock and the connection, after any write in progress is complete."""
         await self._do(self._writer.close)
 
     async def __aenter__(self) -> Self:

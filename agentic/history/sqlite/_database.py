@@ -420,7 +420,7 @@ def _locked_for_making(database: Path) -> Iterator[None]:
 
 
 def unlock(lock: LockedFile) -> None:
-    """Let somebody else in."""
+    """Release a lock, and remove its file."""
     path = Path(str(lock.name))
     if not lock.is_ours:  # a forked child, which leaves the file to its parent
         lock.close()
