@@ -39,7 +39,7 @@ class RunningCall:
     )
 
     def pause(self, *, started: bool = True) -> AbstractContextManager[None]:
-        """Stop the clocks inside the block: somebody is awaited, and not the tool.
+        """Stop the clocks inside the block, in which a person is awaited, not the tool.
 
         That time counts neither towards the call's timeout nor, unless other calls go on, towards
         the run's seconds.
