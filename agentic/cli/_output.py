@@ -106,7 +106,7 @@ def describe_problem(problem: BaseException) -> str:
 
 
 def _describe_in_own_words(problem: BaseException) -> str:
-    """Return a sentence for somebody who types, where the error has one for who programs."""
+    """Return a sentence for users, where the error's own is for programmers; else an empty text."""
     if isinstance(problem, NothingToRestore):
         return f"{problem.session}: there is no summary to take back"
     if isinstance(problem, IncompleteReply):

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 OFFLINE = "offline"
-"""The model's name that stands for no model."""
+"""The name that stands for no model."""
 _HERE = "agentic.cli._chat"
 _OFFLINE_TOOLS: Any = tuple(
     f"{_HERE}._offline:{name}" for name in ("list_files", "read_file", "write_file")
@@ -45,7 +45,7 @@ class _Key:
     starts: tuple[str, ...]
     """How the names of its models begin in the catalog."""
     model: str
-    """What is offered to somebody who names none."""
+    """The model that is offered if none is named."""
 
     @property
     def is_set(self) -> bool:
@@ -82,7 +82,7 @@ that their SDKs read."""
 
 @attrs.frozen
 class Choice:
-    """What somebody without an agent's file can talk with."""
+    """A model that a chat can use without an agent's file."""
 
     model: str
     """As --model takes it."""
