@@ -50,6 +50,7 @@ _LONE_SURROGATES = st.sampled_from(["\ud83d", "a \udfff b", "\ud83d\ude00\n\udc0
 _ARGUMENTS = st.sampled_from(["{}", "", '{"path": "a.py"}', '{ "path" : "\\ud83d\\ude00.py" }'])
 _NOT_JSON = st.sampled_from(["{oops", "[1]", '{"path": "\ud83d"}'])
 _TOOL_NAMES = st.sampled_from(["read", "write", "edit", "bash"])
+# Here and below, what is repeated is drawn more often.
 _NOTICES = st.sampled_from(["", "", "[Showing the last line.]"])
 _REFS = st.sampled_from([None, None, "full.log"])
 _KINDS = st.sampled_from(["user", "assistant", "tools", "user", "tools", "tools", "system"])

@@ -46,6 +46,7 @@ MORE = Message("user", "Mend it.")
 TALK = [ASK, CALL, RESULT, ANSWER]
 SUMMARY = ContextSummary("The build is red: a test failed.", 4).to_message()
 OTHER_SUMMARY = ContextSummary("The test failed on a typo.", 5).to_message()
+# What a format easily loses: escaped as JSON, for example, a lone pair becomes one character.
 EVERYTHING = Message(
     "assistant",
     "a lone \ud83d, a pair of lone ones \ud83d\ude00, \x00 \x85 \u2028 \r\n and \U0001f600",

@@ -47,6 +47,7 @@ _NO_IDS: list[Any] = [
     "-dash",
     "ü",
     "a b",
+    # A pattern that ends with $ accepts it.
     "a\n",
     "a" * 129,
     3,
@@ -166,6 +167,7 @@ async def _refuses_titles(place: Sessions, _: Sessions) -> None:
 
 async def _deletes(place: Sessions, _: Sessions) -> None:
     """delete() takes the messages, the title and the outputs with it, and leaves all others."""
+    # A careless glob for the files of `a` finds those of `a.b` as well.
     refs = [await _write(place, session_id) for session_id in ("a", "a.b", "b")]
     await place.rename("a", _TITLE)
     await place.delete("a")
@@ -190,6 +192,7 @@ async def _deletes_nothing_that_is_being_written(place: Sessions, _: Sessions) -
 
 async def _misses(place: Sessions, _: Sessions) -> None:
     """What is asked of a session that is not there raises SessionNotFound, and makes none."""
+    # Before the first write, there is not even a file or a table.
     for wrote in (False, True):
         if wrote:
             await _write(place, "b")

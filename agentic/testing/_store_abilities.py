@@ -162,6 +162,7 @@ KEYED_STORE_PROMISES: Sequence[Promise] = [
 
 async def _keeps_outputs(store: OutputStore) -> None:
     """get() gives back what put() was given: nothing, lines, lone surrogates, a million bytes."""
+    # A file opened as text would lose \r, and PostgreSQL's `text` refuses NUL.
     for output in (
         "",
         "one\r\ntwo\x85\x00",
@@ -285,6 +286,7 @@ async def _redacts_outputs(store: Any) -> None:
     await append_all(store, [*TALK[:2], Message("tool", tool_results=[result])])
     await store.redact(2, _MARK)
     await expect_refusal(OutputNotFound, store.get(whole), "get() of what it refers to")
+    # Still there: nothing that was redacted quotes it, and the secret was not named yet.
     await store.get(copy)
     await store.redact(0, _MARK, secret=_SECRET)
     await expect_refusal(OutputNotFound, store.get(copy), "get() of what holds the secret")

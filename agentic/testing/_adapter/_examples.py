@@ -138,6 +138,7 @@ _FIELD = "x_unheard_of"
 _ITEM = {"type": "x_unheard_of", "kept": [1, None]}
 
 
+# One each, because a wire that has no place for media may only name their type.
 _TYPES = {"a": "image/webp", "b": "image/gif"}
 
 
