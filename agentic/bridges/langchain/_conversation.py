@@ -76,6 +76,7 @@ class Conversation:
 
     def read(self, given: Sequence[BaseMessage]) -> None:
         """Read a list; its messages that are known already are not read again."""
+        # By value, and all of them, since a message may be edited in place: about 1 us each.
         facts = list(map(_facts_of, given[: len(self._facts)]))
         same = len(facts)
         if facts != self._facts[:same]:
@@ -164,12 +165,14 @@ class Conversation:
         known = former.get(id(message))
         if known is None:
             places = self._by_key.get(_key_of(message), ())
+            # A view keeps the order of the list, where an id may occur twice.
             place = next((at for at in places if at > before), None)
             items = (
                 from_message(message)
                 if place is None
                 else [edit(self.items[place], self.messages[place], message)]
             )
+            # The message is kept as well, so that no other object gets its id.
             known = (message, place, items)
         self._edited[id(message)] = known
         return known[1], known[2]
@@ -196,6 +199,7 @@ class ConversationPool:
                 self._live.remove(found)
             elif state is None:
                 state = self._borrow(given)
+        # Outside the lock: nobody else has this conversation, and a list may be long.
         conversation = found or Conversation(self._view_from(state))
         conversation.read(given)
         return conversation
@@ -267,5 +271,7 @@ def _extended(message: Any, summary: str) -> Any:
     if isinstance(content, str):
         new: Any = f"{content}\n\n{summary}" if content else summary
     else:
+        # A block of its own: the prompt cache's marks on the others stay where they are.
         new = [*content, {"type": "text", "text": summary}]
+    # A copy: the message belongs to the agent's state, or to the caller.
     return message.model_copy(update={"content": new})

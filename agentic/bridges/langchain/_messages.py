@@ -133,6 +133,7 @@ def _role_of(message: BaseMessage) -> Role:
     if isinstance(message, ChatMessage):
         role = _ROLES.get(message.role, "user")
         return "user" if role == "tool" else role  # nothing says which call it would answer
+    # The type of a chunk is the name of its class, such as AIMessageChunk.
     kind = message.type.removesuffix("MessageChunk").lower()
     return _ROLES.get(kind, "user")
 
@@ -141,6 +142,7 @@ def _calls(message: AIMessage) -> Iterator[ToolCall]:
     for call in message.tool_calls:
         arguments = json.dumps(call["args"], ensure_ascii=False, default=str)
         yield ToolCall(call["id"] or "", call["name"] or "", arguments)
+    # Malformed calls have to be answered, too: OpenAI refuses a call without a result.
     for invalid in message.invalid_tool_calls:
         yield ToolCall(invalid["id"] or "", invalid["name"] or "", invalid["args"] or "")
     legacy = message.additional_kwargs.get("function_call")
@@ -202,6 +204,7 @@ def _read_payload(payload: Any) -> Message | None:
 
 def _encodable(message: Message) -> Message:
     """Return a message that can be sent: the same one unless it has a lone surrogate."""
+    # Without the payload: only the typed fields are written.
     stored = to_plain(message.replace())
     clean = replace_surrogates(stored)
     return message if clean is stored else from_plain(clean)
@@ -239,6 +242,7 @@ def _tool_messages(message: Message) -> Iterator[ToolMessage]:
             name=result.name or None,
             status="error" if result.error else "success",
             additional_kwargs=ours,
+            # Of two messages with one id, LangGraph keeps only the later one.
             id=message.id if at == last else None,
         )
 

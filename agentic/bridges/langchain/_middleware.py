@@ -54,6 +54,7 @@ _Response = ModelResponse[Any]
 class _ContextState(AgentState[Any]):
     """The state of an agent, with what a View remembers of the conversation."""
 
+    # Private: callers neither pass it nor get it back.
     agentic_context: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
 
 
@@ -166,6 +167,7 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         self, messages: Sequence[Any], state: Mapping[str, Any]
     ) -> Iterator[Conversation]:
         """Take the conversation of some messages out of the pool for the time of a call."""
+        # Out of the pool it has one user, so that no lock is held while the model is called.
         conversation = self._pool.take(messages, state.get(_KEY))
         try:
             yield conversation
@@ -176,6 +178,7 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         """Return what is sent next to the messages, as a View measures it."""
         system, tools = request.system_message, tuple(request.tools)
         known = self._tools
+        # An agent passes the same objects with every request, so they are described once.
         if not _are_same(tools, known[0]):
             self._tools = known = tools, _describe(tools)
         conversation.system_prompt = "" if system is None else read_message(system).content
@@ -212,10 +215,12 @@ class _RewritesState:
 def _rewritten(conversation: Conversation, prepared: Prepared) -> dict[str, Any] | None:
     """Return the update of the state, or None if no compaction is in force."""
     _log_notes(prepared)
+    # Only a compaction is stored. What strategies and the window cut is cut anew each time.
     if not conversation.view.covered:
         return None
     items = conversation.rewrite(prepared.history)
     return {
+        # LangGraph adds messages to those that are there, unless all are removed first.
         "messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *items],
         _KEY: conversation.state(),
     }

@@ -32,6 +32,7 @@ _SUMMARY_PREFIX = "Here is a summary of the conversation to date:\n\n"
 _MOST_SUMMARIES = 64
 _XML = re.compile(r'<message type="(\w+)">(.*?)</message>', re.DOTALL)
 _CONTENT = re.compile(r"<content>(.*?)</content>", re.DOTALL)
+# LangChain quotes with `quoteattr`, which takes ' for a value that contains ".
 _XML_CALL = re.compile(
     r"""<tool_call id=(?:"(.*?)"|'(.*?)') name=(?:"(.*?)"|'(.*?)')>(.*?)</tool_call>""", re.DOTALL
 )
@@ -104,6 +105,7 @@ class _CompactorModel(BaseChatModel):
         summary = await self._compactor.compact(given)
         for old in list(self._made)[: 1 - _MOST_SUMMARIES]:
             del self._made[old]
+        # SummarizationMiddleware strips the text that it keeps.
         self._made[summary.strip()] = SummaryText(summary)
         return ChatResult(generations=[ChatGeneration(message=AIMessage(str(summary)))])
 
