@@ -110,6 +110,7 @@ class ContextBudget(AbstractCapability[_Deps]):
         # A paused reply is continued: it stays the last message, after the request it began with.
         paused = given[-1:] if isinstance(given[-1], ModelResponse) else []
         known = self._conversation(ctx)
+        # Runs of one conversation may be parallel, and a View decides about one request at a time.
         async with known.lock:
             known.smaller = None
             self._read(known, given[: len(given) - len(paused)])
@@ -128,6 +129,7 @@ class ContextBudget(AbstractCapability[_Deps]):
         """After a context overflow, try once more with a strictly smaller request."""
         known = self._conversation(ctx)
         refused = isinstance(error, ModelContextWindowExceededError) or is_context_overflow(error)
+        # One retry for each request.
         if not refused or known.latest is None or known.smaller is not None:
             raise error
         async with known.lock:
@@ -190,10 +192,12 @@ class ContextBudget(AbstractCapability[_Deps]):
         """Read the messages; a summary that another process noted in them is used."""
         known.history.read(given, known.view.covered)
         state = known.history.new_state
+        # Once: going back to it after a later summary would mean a summary at every request.
         if state is None or state == known.adopted:
             return
         known.adopted = state
         view: View | None = None
+        # Whoever wrote the messages wrote their metadata: anything may be in it.
         with contextlib.suppress(ConfigError, TypeError, AttributeError):
             if _keeps_prompts(state, known.history.messages):
                 view = self._new_view(state)
@@ -207,6 +211,7 @@ class ContextBudget(AbstractCapability[_Deps]):
             return None
 
         async def replace(_: list[Message], after: list[Message]) -> list[Message]:
+            # In place: the run goes on with this very list.
             ctx.messages[:] = known.history.write(after)
             return after
 
@@ -219,6 +224,7 @@ class ContextBudget(AbstractCapability[_Deps]):
         if not prepared.fits:
             _log.warning("the request is over the window: %s", prepared.notes[-1].text)
         compaction = prepared.compaction
+        # With `rewrite`, the summary is one of the messages, and has its state in its own metadata.
         if compaction is not None and compaction.changed and not self.rewrite:
             known.adopted = known.view.state()
             latest = ctx.messages[-1]
@@ -232,6 +238,7 @@ class ContextBudget(AbstractCapability[_Deps]):
         described = [
             (tool.name, tool.description, tool.parameters_json_schema)
             for tool in (*parameters.function_tools, *parameters.output_tools)
+            # A deferred tool is only sent after the model has found it.
             if not tool.defer_loading or tool.name in ctx.discovered_tool_names
         ]
         if parameters.output_object is not None:

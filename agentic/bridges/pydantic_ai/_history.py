@@ -95,6 +95,7 @@ class History:
         same = self._count_same(given, covered)
         former = self._units[same:]
         self._forget(same)
+        # A list that was cut or rewritten holds the same objects at other positions.
         known = {id(unit.given): unit for unit in former}
         for position, each in enumerate(given[same:]):
             before = former[position] if position < len(former) else None
@@ -120,6 +121,7 @@ class History:
                 made = unit.given
             else:
                 key = tuple(map(id, stretch))
+                # The messages are kept as well, so that no other object gets one of these ids.
                 self._written[key] = before.get(key) or (stretch, self._make(unit, stretch))
                 made = self._written[key][1]
             # The caller's own list may begin with a reply, and hold several in a row; ours may not.
@@ -201,6 +203,7 @@ class History:
         if unit is None:
             made = write(stretch[0])
             if stretch[0].summary is not None:
+                # With `rewrite`, this object comes back in the list, and is this very summary.
                 self._summaries = {id(made): (made, stretch[0])}
             return made
         known = {id(reading.message): reading for reading in unit.readings}

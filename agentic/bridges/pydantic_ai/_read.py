@@ -225,6 +225,7 @@ def _read_result(part: Any) -> ToolResult:
     if not isinstance(part, ToolReturnPart):
         error = ToolError(part.model_response(), "bad_arguments")
         return ToolResult(part.tool_call_id, part.tool_name or "", error=error)
+    # The outcome says that it is an error, so the text need not.
     text = part.model_response_str(wrap_if_error=False)
     media = [_read_media(each) for each in part.files]
     if part.outcome == "success":

@@ -57,6 +57,7 @@ class TruncateToolReturns(AbstractCapability[_Deps]):
         if tool_def.tool_kind is not None:
             return result
         given = result.return_value if isinstance(result, ToolReturn) else result
+        # The framework's own part, so that the text is what the model would read.
         part = ToolReturnPart(call.tool_name, given)
         cut = self.options.apply(part.model_response_str())
         if not cut.truncated:

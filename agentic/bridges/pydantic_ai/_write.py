@@ -118,6 +118,7 @@ def _edited_reply(message: Message, original: Message, parts: list[Any]) -> Iter
     calls = iter(original.tool_calls)
     for part in parts:
         if not isinstance(part, ToolCallPart):
+            # Any other part, such as a provider's own call, is in the text of the reply.
             if keeps.get(type(part), says_same):
                 yield part
             continue
