@@ -82,6 +82,7 @@ class InputFilter:
             "instructions": given.instructions,
             "tools": _describe_tools(data.agent),
         }
+        # A copy, which the list of the next request is compared with.
         conversation = self._follow(list(given.input))
         fitting = (await conversation.fit_request_async(request))["input"]
         same = len(fitting) == len(given.input) and all(map(operator.is_, fitting, given.input))
@@ -146,6 +147,7 @@ def _describe_tools(agent: "Agent[Any]") -> list[dict[str, Any]]:
     ]
     handoffs = [
         {
+            # An agent among the handoffs becomes a tool of this name.
             "name": getattr(each, "tool_name", None) or f"transfer_to_{getattr(each, 'name', '')}",
             "description": getattr(each, "tool_description", None)
             or getattr(each, "handoff_description", None)

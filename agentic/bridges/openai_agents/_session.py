@@ -163,6 +163,7 @@ class StoreSession:
         store: Any = self.store
         revision = await store.revision() if isinstance(store, Revisioned) else None
         if self._read is None or revision is None or self._read[0] != revision:
+            # Without the answers that a store made up for open calls: they are not items.
             history = reopen_rounds(await store.load())
             self._read = (-1 if revision is None else revision, history, _units(history))
         return self._read[2]
@@ -173,6 +174,7 @@ class StoreSession:
         start, unfinished = len(before), self._unfinished
         missing = items[_count_repeated(before, items) :]
         if unfinished is not None and unfinished[1] == items:
+            # Items may have been popped since then.
             start = min(start, unfinished[0])
             stored = before[start:]
             missing = items[len(stored) :] if stored == items[: len(stored)] else items
@@ -263,6 +265,7 @@ def _without_last_item(unit: _Unit) -> list[Message]:
     *earlier, last = unit.messages
     if earlier or not _own_items(last):
         shorter = [*earlier, *_shorter(last)]
+        # Only if exactly the last item is gone. Otherwise, what is left of the items is read anew.
         if openai_responses.encode(shorter) == unit.items[:-1]:
             return shorter
     remaining = openai_responses.decode(unit.items[:-1])
