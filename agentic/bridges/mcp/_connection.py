@@ -121,6 +121,7 @@ class Connection:
             Exception: the server refused.
         """
         time = asyncio.get_running_loop().time
+        # A server that reports changes is believed, whatever its time to live says.
         is_old = self._expires <= time() and not (self._session and self._session.notifies)
         if self._seen < self._changes or is_old:
             # Noted before: a change that is reported meanwhile makes the listing old at once.
@@ -135,6 +136,7 @@ class Connection:
         tools: list[dict[str, Any]] = []
         lasts, cursor = float("inf"), None
         seen: set[str | None] = set()
+        # A server may repeat a cursor, or give new ones forever.
         while cursor not in seen and len(seen) < _MOST_PAGES:
             seen.add(cursor)
             page = await self.request(_page(cursor))

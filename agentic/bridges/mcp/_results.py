@@ -18,6 +18,7 @@ from agentic.tools import ToolDefinition
 __all__ = ["read_result", "read_tool"]
 
 _log = logging.getLogger(__name__)
+# A ToolDefinition takes these characters, and up to 128 of them.
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]")
 _NO_REASON = "the tool failed, and its server did not say why"
 
@@ -88,6 +89,7 @@ def _media(media_type: str, data: str) -> str | Media:
     try:
         return Media(media_type, base64.b64decode(data, validate=True))
     except (binascii.Error, ValueError):
+        # The model learns at least that there was something.
         return f"[{media_type}, which is damaged]"
 
 

@@ -166,6 +166,7 @@ async def _open_2(transport: Any, on_change: Callable[[], None]) -> AsyncIterato
         session = _Session2(client)
         answered = anyio.Event()
         group.start_soon(_subscribe, client, session, on_change, answered.set)
+        # Tools that are listed before the subscription begins would be listed a second time.
         with anyio.move_on_after(_SECONDS_TO_SUBSCRIBE):
             await answered.wait()
         yield session
@@ -215,6 +216,7 @@ class _Session1:
         try:
             return _plain(await self._session.call_tool(name, arguments, progress_callback=report))
         except anyio.get_cancelled_exc_class():
+            # Shielded: in a task that is being cancelled, nothing else could be sent.
             with anyio.move_on_after(_SECONDS_TO_TELL, shield=True):
                 await self._session.send_notification(_cancellation(request_id))
             raise

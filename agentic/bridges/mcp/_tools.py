@@ -64,6 +64,7 @@ class McpTools:
         connecting = [asyncio.create_task(link.connect()) for link in self._links]
         try:
             await asyncio.gather(*connecting)
+        # All of them are waited for: one may have started a process just now.
         except BaseException:
             for task in connecting:
                 task.cancel()
@@ -97,6 +98,7 @@ class McpTools:
 
     async def execute(self, call: ToolCall, /) -> ToolResult:
         """Run one call. Whatever the server does, the result says so."""
+        # A server may have added the tool since the last listing, or was never listed.
         if self._registry is None or call.name not in self._registry:
             try:
                 await self.list_tools()
@@ -134,6 +136,7 @@ class _Link:
             McpServerUnavailable: the server cannot be reached.
         """
         loop = asyncio.get_running_loop()
+        # What was opened in another loop ended with that loop.
         if loop is not self._loop:
             self._loop, self._lock, self._connection = loop, asyncio.Lock(), None
         async with self._lock:
@@ -159,6 +162,7 @@ class _Link:
         """Return whether the tools are other ones than last time, and the tools."""
         known, connection = self._listing, self._connection
         same_loop = self._loop is asyncio.get_running_loop()
+        # A server that is down costs one call, and not every turn.
         if known is not None and same_loop and connection is not None and not connection.is_open:
             return False, self._tools
         try:
@@ -201,6 +205,7 @@ class _Link:
                 "interrupted",
             )
         except TimeoutError:
+            # Another timeout than this one, such as one of the SDK.
             if not limit.expired():
                 raise
             return ToolError(
