@@ -58,6 +58,7 @@ def instrument(
         raise ConfigError(
             "target", target, "a Runner, a View, a Session or a Manager", "pass one of these"
         )
+    # The one signal that every kind of target sends.
     receivers = events.context_compaction_start.receivers_for(target)
     if any(isinstance(getattr(each, "__self__", None), Instrumentation) for each in receivers):
         raise ConfigError(

@@ -48,6 +48,7 @@ class RunTrace:
         measured = {"gen_ai.operation.name": "invoke_agent", **self._agent_attributes}
         self._agent = self.telemetry.start(name, measured)
         self._agent.describe({**self._conversation, "agentic.run.id": self.run_id})
+        # A Runner may have several runs at a time: the context says whose call an executor runs.
         self._agent.attach(**{_RUN: self})
 
     @property
@@ -179,6 +180,7 @@ class RunTrace:
     def end(self, event: events.AgentEnd) -> None:
         """End the agent's span, and whatever is still open in it."""
         kind = "" if event.error is None else error_type(event.error)
+        # Of these calls no event told how they ended, as when the store failed.
         for tool in self._tools.values():
             self.end_tool(tool, kind=kind or "interrupted")
         if self._chat is not None:
@@ -242,6 +244,7 @@ class TracedExecutor:
         return result
 
     def __getattr__(self, name: str) -> Any:
+        # A copy asks before `executor` is set; looking that up here would never end.
         if name.startswith("__") or name == "executor":
             raise AttributeError(name)
         return getattr(self.executor, name)

@@ -184,6 +184,7 @@ class Telemetry:
         labels.pop("error.type", None)
         for field, counter in self._counters.items():
             amount = getattr(usage, field)
+            # 0 as well, so that rates have a base.
             if amount or field in ("input", "output"):
                 counter.add(amount, labels)
 
