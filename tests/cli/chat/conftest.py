@@ -25,7 +25,7 @@ from aiohttp import web
 COLUMNS, LINES = 100, 40
 # What runs the tests may tell its own width, which rich and prompt_toolkit would believe.
 _ENVIRONMENT = {k: value for k, value in os.environ.items() if k not in {"COLUMNS", "LINES"}}
-ENTER, CTRL_C, CTRL_D, TAB, UP = "\r", "\x03", "\x04", "\t", "\x1b[A"
+_KEYS = {"enter": "\r", "ctrl-c": "\x03", "ctrl-d": "\x04", "tab": "\t", "up": "\x1b[A"}
 
 
 class Screen(pyte.Screen):
@@ -93,6 +93,15 @@ class Terminal:
         """Press keys."""
         os.write(self._keyboard, text.encode())
 
+    def press(self, key: str) -> None:
+        """Press a key that is no letter."""
+        self.type(_KEYS[key])
+
+    def enter(self, text: str) -> None:
+        """Type a line and send it."""
+        self.type(text)
+        self.press("enter")
+
     def paste(self, text: str) -> None:
         """Paste a text, as a terminal does that was asked to mark it."""
         assert b"\x1b[?2004h" in self._printed
@@ -102,13 +111,18 @@ class Terminal:
         """Type a line, and wait for the next prompt."""
         self.type(text)
         self.shows_at_cursor(f"> {text}"[-(self.columns - 1) :])
-        self.type(ENTER)
+        self.press("enter")
         self.prompt()
 
-    def ask_again(self, text: str) -> None:
-        """Answer a question, and wait for the next prompt."""
-        self.type(f"{text}{ENTER}")
+    def answer(self, text: str) -> None:
+        """Answer the question whether a tool may run, and wait for the next prompt."""
+        self.question()
+        self.enter(text)
         self.prompt()
+
+    def question(self) -> None:
+        """Wait until it is asked whether a tool may run."""
+        self.shows_at_cursor("because ...]")
 
     def prompt(self) -> None:
         """Wait until a line can be typed."""
@@ -184,6 +198,29 @@ def terminal(tmp_path: Path) -> Iterator[Callable[..., Any]]:
             return started
 
         yield start
+
+
+@pytest.fixture
+def chat(terminal: Callable[..., Any], agent: Path) -> Any:
+    """Talk with the scripted agent, in the session `work`."""
+    started = terminal("chat", agent.name, "--session", "work")
+    started.prompt()
+    return started
+
+
+@pytest.fixture
+def note(agent: Path) -> Path:
+    """Write a file that the agent can read."""
+    path = agent.parent / "note.txt"
+    path.write_text("The build is red.")
+    return path
+
+
+@pytest.fixture
+def quiet(agent: Path) -> Path:
+    """Let the agent's tools run without approval."""
+    agent.write_text(f"{agent.read_text()}approve: never\n")
+    return agent
 
 
 @pytest.fixture

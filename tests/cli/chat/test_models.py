@@ -16,7 +16,6 @@ from agentic import limits
 
 pytestmark = pytest.mark.slow
 
-ENTER, CTRL_D = "\r", "\x04"
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
 NO_KEYS = dict.fromkeys(KEYS, "")
 MODELS = {"object": "list", "data": [{"id": "qwen3"}]}
@@ -139,11 +138,10 @@ def test_the_offline_agent_shows_the_chat(terminal: Any, tmp_path: Path) -> None
     chat = terminal("chat", "--model", "offline", "--session", "work", **NO_KEYS)
     chat.prompt()
     chat.ask("list")
-    chat.type(f"write note.txt It is green.{ENTER}")
-    chat.shows_at_cursor("because ...]")
-    chat.ask_again("once")
+    chat.enter("write note.txt It is green.")
+    chat.answer("once")
     chat.ask("raed note.txt")
-    chat.type(CTRL_D)
+    chat.press("ctrl-d")
 
     assert chat.end() == 0
     assert (tmp_path / "note.txt").read_text() == "It is green.\n"

@@ -8,28 +8,16 @@ import pytest
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("agent")]
 
-ENTER, CTRL_C, CTRL_D, TAB, UP = "\r", "\x03", "\x04", "\t", "\x1b[A"
 
-
-@pytest.fixture
-def quiet(agent: Path) -> Path:
-    """Let the agent's tools run without approval."""
-    agent.write_text(f"{agent.read_text()}approve: never\n")
-    return agent
-
-
-def test_first_conversation_with_a_tool(terminal: Any, agent: Path) -> None:
+@pytest.mark.usefixtures("note")
+def test_first_conversation_with_a_tool(chat: Any) -> None:
     """A reply, a question before the tool runs, its block, its opening, and how to come back."""
-    (agent.parent / "note.txt").write_text("The build is red.")
-    chat = terminal("chat", "agent.yaml", "--session", "work")
-    chat.prompt()
     chat.ask("say hello there")
-    chat.type(f"read note.txt{ENTER}")
-    chat.shows_at_cursor("because ...]")
-    chat.ask_again("once")
+    chat.enter("read note.txt")
+    chat.answer("once")
     chat.ask("/open 1")
     before = chat.text
-    chat.type(CTRL_D)
+    chat.press("ctrl-d")
 
     assert chat.end() == 0
     assert before == f"{FIRST}\n162 / 123,904 tokens (0%) · scripted.py:Scripted\n"
@@ -56,14 +44,12 @@ The build is red.
 """
 
 
-def test_paste_of_forty_lines(terminal: Any) -> None:
+def test_paste_of_forty_lines(chat: Any) -> None:
     """It is one message, sent by Enter and not before; its last line ends nothing."""
     lines = [f"line {n}" for n in range(1, 41)]
-    chat = terminal("chat", "agent.yaml", "--session", "work")
-    chat.prompt()
     chat.paste("say " + "\n".join(lines))
     chat.shows_at_cursor("line 40")
-    chat.type(ENTER)
+    chat.press("enter")
     chat.prompt()
     chat.ask("/history")
 
@@ -72,17 +58,14 @@ def test_paste_of_forty_lines(terminal: Any) -> None:
     assert chat.lines[-2:] == [">", "420 / 123,904 tokens (0%) · scripted.py:Scripted"]
 
 
-def test_refusal_with_a_reason(terminal: Any, agent: Path) -> None:
+@pytest.mark.usefixtures("note")
+def test_refusal_with_a_reason(chat: Any) -> None:
     """The model reads the reason; an answer that is none is asked again."""
-    (agent.parent / "note.txt").write_text("The build is red.")
-    chat = terminal("chat", "agent.yaml", "--session", "work")
-    chat.prompt()
-    chat.type(f"read note.txt{ENTER}")
-    chat.shows_at_cursor("because ...]")
-    chat.type(f"maybe{ENTER}")
+    chat.enter("read note.txt")
+    chat.question()
+    chat.enter("maybe")
     chat.shows("Answer once")
-    chat.shows_at_cursor("because ...]")
-    chat.ask_again("no, because it is out of date")
+    chat.answer("no, because it is out of date")
 
     assert chat.text == REFUSED
 
@@ -105,43 +88,38 @@ Error: read was not run, because approval was refused: it is out of date
 
 
 @pytest.mark.long
-def test_always_is_asked_once(terminal: Any, agent: Path) -> None:
+@pytest.mark.usefixtures("note")
+def test_always_is_asked_once(chat: Any) -> None:
     """For that tool in that chat, also among the calls of one turn."""
-    (agent.parent / "note.txt").write_text("The build is red.")
-    chat = terminal("chat", "agent.yaml", "--session", "work")
-    chat.prompt()
-    chat.type(f"read note.txt note.txt{ENTER}")
-    chat.shows_at_cursor("because ...]")
-    chat.ask_again("always")
+    chat.enter("read note.txt note.txt")
+    chat.answer("always")
     chat.ask("read note.txt")
 
     assert chat.text.count("Run read?") == 1
     assert [line.split()[1] for line in chat.lines if line.startswith("▸")] == ["1", "2", "3"]
 
 
-def test_ctrl_c_at_each_stage(terminal: Any) -> None:
+def test_ctrl_c_at_each_stage(chat: Any) -> None:
     """It clears a line, stops a reply, a question and a tool, and leaves on an empty line."""
-    chat = terminal("chat", "agent.yaml", "--session", "work")
-    chat.prompt()
     chat.type("not what I meant")
     chat.shows_at_cursor("not what I meant")
-    chat.type(CTRL_C)
+    chat.press("ctrl-c")
     chat.prompt()
-    chat.type(f"count 1000{ENTER}")
+    chat.enter("count 1000")
     chat.shows("0 1 2 3 4 5 ")
-    chat.type(CTRL_C)
+    chat.press("ctrl-c")
     chat.prompt()
-    chat.type(f"nap{ENTER}")
-    chat.shows_at_cursor("because ...]")
-    chat.type(CTRL_C)
+    chat.enter("nap")
+    chat.question()
+    chat.press("ctrl-c")
     chat.prompt()
-    chat.type(f"nap{ENTER}")
-    chat.shows_at_cursor("because ...]")
-    chat.type(f"always{ENTER}")
+    chat.enter("nap")
+    chat.question()
+    chat.enter("always")
     chat.shows("tokens sent · nap")
-    chat.type(CTRL_C)
+    chat.press("ctrl-c")
     chat.prompt()
-    chat.type(CTRL_C)
+    chat.press("ctrl-c")
 
     assert chat.end() == 0
     assert re.sub(r"0 1 2 3 4 5 [\d ]*\n", "0 1 2 3 4 5\n", chat.text) == STOPPED
@@ -207,14 +185,14 @@ def test_resumed_session_takes_back_and_restores(terminal: Any, quiet: Path) -> 
     first.ask("read note.txt")
     first.ask("say two")
     first.ask("/summarize the numbers")
-    first.type(f"/quit{ENTER}")
+    first.enter("/quit")
     assert first.end() == 0
 
     chat = terminal("chat", "agent.yaml", "--resume")
     chat.prompt()
-    chat.type(UP)
+    chat.press("up")
     chat.shows_at_cursor("> say two")
-    chat.type(CTRL_C)
+    chat.press("ctrl-c")
     chat.prompt()
     for line in ("/undo", "/restore", "/restore", "/context"):
         chat.ask(line)
@@ -246,15 +224,14 @@ Summarization Triggers (N messages OR K tokens)
 """
 
 
-def test_narrow_window(terminal: Any, agent: Path) -> None:
+@pytest.mark.usefixtures("note")
+def test_narrow_window(terminal: Any) -> None:
     """Thirty columns: nothing is cut off but what has a mark, and the status says what matters."""
-    (agent.parent / "note.txt").write_text("The build is red.")
     chat = terminal("chat", "agent.yaml", "--session", "work", columns=30)
     chat.prompt()
     chat.ask("markdown")
-    chat.type(f"read note.txt{ENTER}")
-    chat.shows_at_cursor("because ...]")
-    chat.ask_again("once")
+    chat.enter("read note.txt")
+    chat.answer("once")
 
     assert chat.text == NARROW
 
@@ -324,22 +301,21 @@ There is no /nonsense. There are /context, /summarize, /undo, /restore, /history
     ("arguments", "environment"),
     [(["--plain"], {}), pytest.param([], {"TERM": "dumb"}, marks=pytest.mark.long)],
 )
+@pytest.mark.usefixtures("note")
 def test_plain_mode_is_text_only(
-    terminal: Any, agent: Path, arguments: list[str], environment: dict[str, str]
+    terminal: Any, arguments: list[str], environment: dict[str, str]
 ) -> None:
     """Nothing is drawn, moved or coloured, and every line is read as it stands."""
-    (agent.parent / "note.txt").write_text("The build is red.")
     chat = terminal("chat", "agent.yaml", "-s", "work", *arguments, **environment)
     chat.prompt()
     chat.ask("say hello there")
-    chat.type(f"read note.txt{ENTER}")
-    chat.shows_at_cursor("because ...]")
-    chat.ask_again("once")
+    chat.enter("read note.txt")
+    chat.answer("once")
     chat.ask("/summarize")
     chat.ask("/context")
-    chat.type(f"half a line{CTRL_C}")
+    chat.type("half a line\x03")
     chat.shows("again leaves")
-    chat.type(CTRL_C)
+    chat.press("ctrl-c")
 
     assert chat.end() == 0
     assert chat.text == PLAIN
@@ -385,7 +361,7 @@ def test_without_a_file_a_local_server_is_offered(terminal: Any, ollama: str) ->
     assert chat.text.replace(ollama, "http://127.0.0.1:11434").startswith(OFFERED)
     number = re.search(r"(\d+)  offline \(no model", chat.text)
     assert number is not None
-    chat.type(f"{number[1]}{ENTER}")
+    chat.enter(number[1])
     chat.prompt()
     assert chat.lines[-1].endswith("%) · offline")
 
@@ -398,14 +374,11 @@ Whom do you want to talk with?
 
 
 @pytest.mark.long
-def test_text_from_right_to_left(terminal: Any, agent: Path) -> None:
+def test_text_from_right_to_left(agent: Path, chat: Any) -> None:
     """Letters stay in their order; marks that would change it are left out."""
     (agent.parent / "note.txt").write_text("שלום \u202eevil\u200f\u200e עולם")
-    chat = terminal("chat", "agent.yaml", "--session", "work")
-    chat.prompt()
-    chat.type(f"read note.txt{ENTER}")
-    chat.shows_at_cursor("because ...]")
-    chat.ask_again("once")
+    chat.enter("read note.txt")
+    chat.answer("once")
 
     assert "\nשלום evil עולם\n" in chat.text  # noqa: RUF001  Hebrew
     assert not re.search("[\u200e\u200f\u202e]", chat.text)

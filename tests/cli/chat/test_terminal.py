@@ -8,16 +8,12 @@ import pytest
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("agent")]
 
-ENTER, CTRL_C, CTRL_D, TAB = "\r", "\x03", "\x04", "\t"
 
-
-def test_a_call_that_is_stopped_is_answered(terminal: Any) -> None:
+def test_a_call_that_is_stopped_is_answered(chat: Any) -> None:
     """What is stored is what a provider accepts, and the next request is served."""
-    chat = terminal("chat", "agent.yaml", "--session", "work")
-    chat.prompt()
-    chat.type(f"nap{ENTER}")
-    chat.shows_at_cursor("because ...]")
-    chat.type(CTRL_C)
+    chat.enter("nap")
+    chat.question()
+    chat.press("ctrl-c")
     chat.prompt()
     chat.ask("say next")
     chat.ask("/history")
@@ -38,7 +34,7 @@ def test_two_chats_on_one_session_are_one_too_many(terminal: Any) -> None:
 
     second.ask("say two")
     second.shows("is being written by somebody else")
-    first.type(CTRL_D)
+    first.press("ctrl-d")
     assert first.end() == 0
     second.ask("say three")
 
@@ -59,43 +55,38 @@ def test_a_reply_is_read_and_not_obeyed(terminal: Any, agent: Path) -> None:
     assert "\nNew session " in chat.text
 
 
-def test_tab_completes_a_command_and_a_file(terminal: Any, agent: Path) -> None:
+@pytest.mark.usefixtures("note")
+def test_tab_completes_a_command_and_a_file(chat: Any) -> None:
     """Somebody who half remembers it types the half; a file may be anywhere in a request."""
-    (agent.parent / "note.txt").write_text("The build is red.")
-    chat = terminal("chat", "agent.yaml")
-    chat.prompt()
-
-    chat.type(f"/cont{TAB}")
+    chat.type("/cont")
+    chat.press("tab")
     chat.shows_at_cursor("> /context")
-    chat.type(CTRL_C)
+    chat.press("ctrl-c")
     chat.prompt()
-    chat.type(f"say ./no{TAB}")
+    chat.type("say ./no")
+    chat.press("tab")
     chat.shows_at_cursor("> say ./note.txt")
 
 
 @pytest.mark.long
-def test_a_backslash_or_alt_enter_begins_a_line(terminal: Any) -> None:
+def test_a_backslash_or_alt_enter_begins_a_line(chat: Any) -> None:
     """A request of several lines can be typed, too."""
-    chat = terminal("chat", "agent.yaml")
-    chat.prompt()
-    chat.type(f"say one\\{ENTER}two\x1b{ENTER}three")
+    chat.type("say one\\\rtwo\x1b\rthree")
     chat.shows_at_cursor("  three")
-    chat.type(ENTER)
+    chat.press("enter")
     chat.prompt()
     chat.ask("/history")
 
     assert "   m1 user       say one two three" in chat.lines
 
 
-def test_what_is_typed_ahead_answers_no_question(terminal: Any, agent: Path) -> None:
+@pytest.mark.usefixtures("note")
+def test_what_is_typed_ahead_answers_no_question(chat: Any) -> None:
     """A line that was meant for the chat must not let a tool run."""
-    (agent.parent / "note.txt").write_text("The build is red.")
-    chat = terminal("chat", "agent.yaml")
-    chat.prompt()
-    chat.type(f"count 20{ENTER}")
+    chat.enter("count 20")
     chat.shows("0 1 2 ")
-    chat.type(f"read note.txt{ENTER}once{ENTER}")
-    chat.shows_at_cursor("because ...]")
+    chat.type("read note.txt\ronce\r")
+    chat.question()
     chat.type("no")
     chat.shows_at_cursor("because ...] no")
 
@@ -103,11 +94,9 @@ def test_what_is_typed_ahead_answers_no_question(terminal: Any, agent: Path) -> 
 
 
 @pytest.mark.long
-def test_a_spinner_shows_seconds_and_tokens(terminal: Any) -> None:
+def test_a_spinner_shows_seconds_and_tokens(chat: Any) -> None:
     """It is below the reply while that grows, and gone when it is whole."""
-    chat = terminal("chat", "agent.yaml")
-    chat.prompt()
-    chat.type(f"count 60{ENTER}")
+    chat.enter("count 60")
     chat.shows(" received")
     growing = next(line for line in chat.lines if "received" in line)
     chat.prompt()
@@ -132,10 +121,8 @@ def test_a_prompt_that_is_not_installed_is_one_sentence(terminal: Any, agent: Pa
     )
 
 
-def test_what_went_wrong_is_red(terminal: Any) -> None:
+def test_what_went_wrong_is_red(chat: Any) -> None:
     """NO_COLOR, which takes the colour away, has a scenario of its own."""
-    chat = terminal("chat", "agent.yaml")
-    chat.prompt()
     chat.ask("/nonsense")
 
     assert chat.lines[2].startswith("There is no /nonsense. There are /context, /summarize")
