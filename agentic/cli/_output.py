@@ -46,14 +46,20 @@ def printable(text: str) -> str:
 
 
 def clip(text: str, width: int) -> str:
-    r"""Return a text on one line of at most `width` characters.
+    r"""Return a text on one line of at most `width` columns; an emoji takes two.
 
     >>> clip("one\n  two three", 10)
     'one two t…'
+    >>> clip("設定を読む", 6)
+    '設定…'
     """
     # Only a part of it, as it may be megabytes. Blanks and control characters drop out of the part.
     line = " ".join(printable(text[: 4 * width + 1_000]).split())
-    return line if len(line) <= width else f"{line[: width - 1]}…"
+    if line.isascii():
+        return line if len(line) <= width else f"{line[: width - 1]}…"
+    from rich.cells import cell_len, chop_cells  # noqa: PLC0415  most lines are ASCII
+
+    return line if cell_len(line) <= width else f"{chop_cells(line, width - 1)[0]}…"
 
 
 def escape(line: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 import click
+from rich.cells import cell_len
 
 from agentic import config
 from agentic.cli._chat._approval import ChatApprover
@@ -177,7 +178,7 @@ class _Door:
         parts = [describe_size(self.talk.status), self.talk.spending.describe()]
         parts.append(printable(model_name(self.talk.agent)))
         told = [part for part in parts if part]
-        while len(told) > 1 and len(" · ".join(told)) > self.screen.out.width:
+        while len(told) > 1 and cell_len(" · ".join(told)) > self.screen.out.width:
             told.pop()
         return " · ".join(told)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 import attrs
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -30,7 +31,7 @@ _ARGUMENTS_WIDTH = 100
 _MESSAGE_WIDTH = 300
 _ACTIVITY_WIDTH = 40
 _LEAST_WIDTH = 10
-"""Fewer characters of a call's arguments or outcome say nothing."""
+"""In fewer columns, a call's arguments or outcome say nothing."""
 _INCAPABLE = {"", "dumb", "unknown"}
 
 
@@ -204,13 +205,14 @@ class Screen:
     def _show_block(self, call: ToolCall, result: ToolResult, number: int, took: str) -> None:
         failed = result.error is not None
         message = result.error.message if result.error else f"{len(result.output):,} characters"
-        begin = f"{'✗' if failed else '▸'} {number} {call.name}"
-        room = self.out.width - len(f"{begin}  ·  · {took}")
+        name = clip(call.name, max(_LEAST_WIDTH, self.out.width // 3))
+        begin = f"{'✗' if failed else '▸'} {number} {name}"
+        room = self.out.width - cell_len(f"{begin}  ·  · {took}")
         outcome = clip(message, max(_LEAST_WIDTH, 2 * room // 3))
-        room -= len(outcome)
+        room -= cell_len(outcome)
         arguments = f" {clip(call.arguments, room)}" if room >= _LEAST_WIDTH else ""
         line = f"{begin}{arguments} · {outcome} · {took}"
-        (self.warn if failed else self.note)(line)
+        (self.warn if failed else self.note)(clip(line, self.out.width))
 
     def _follow(self, live: "LiveReply", event: events.Event) -> None:
         """Take over what the line below a growing reply says."""

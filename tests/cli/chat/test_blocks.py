@@ -1,0 +1,39 @@
+"""Tool calls in a terminal: blocks of one line, whatever script they are in."""
+
+import io
+import unicodedata
+
+import pytest
+
+from agentic.cli._chat._screen import Screen
+from agentic.messages import ToolCall, ToolError, ToolResult
+
+TEXTS = [
+    "plain words ",
+    "\u8aad\u307f\u8fbc\u307f\u4e2d ",
+    "\N{ROCKET}",
+    "\u0627\u0644\u0639\u0631\u0628\u064a\u0629 ",
+]
+"""English, Japanese, emoji and Arabic; a letter of the second and third takes two columns."""
+
+
+def columns(line: str) -> int:
+    """Count the columns of a line by the Unicode database."""
+    return sum(1 + (unicodedata.east_asian_width(each) in "WF") for each in line)
+
+
+@pytest.mark.parametrize("width", [20, 30, 40, 100])
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("is_error", [False, True])
+def test_a_block_is_one_line_of_any_script(width: int, text: str, is_error: bool) -> None:
+    """Arguments, the outcome and the name are clipped by the columns that they take."""
+    screen = Screen(is_terminal=True, stdout=io.StringIO())
+    screen.out.width = width
+    screen.make_live()
+    call = ToolCall("c1", text.strip() * 9, text * 90)
+    failed = ToolError(text * 90) if is_error else None
+
+    screen.show_outcome(call, ToolResult("c1", call.name, "ok", failed), 12, 1.5)
+
+    [line] = screen.stdout.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert columns(line) <= width
