@@ -145,7 +145,11 @@ class _Asker:
     async def _answer(self, prompt: str) -> str:
         decision = await self.find_decider().decide(_request(prompt))
         # Before the check: what a refused summary used was paid for as well.
-        usage.report(decision.usage)
+        usage.report(
+            decision.usage,
+            model=decision.response_model or decision.request_model,
+            provider=decision.provider,
+        )
         # What was cut off or withheld would be kept as if it were the whole summary.
         if decision.stop_reason is not StopReason.STOP:
             raise CompactionRefused(f"the summary model ended with {decision.stop_reason}")

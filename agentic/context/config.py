@@ -365,7 +365,7 @@ class ContextManager:
             dropped=done.dropped,
             reason=reason,
             error=done.error,
-            usage=done.usage,
+            calls=done.calls,
         )
         return done
 

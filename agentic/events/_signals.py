@@ -16,7 +16,7 @@ from blinker import NamedSignal, Namespace, Signal
 from agentic._decision import Decision, Input
 from agentic._lazy import asyncio
 from agentic.messages import ContextSummary, Message, Role, ToolCall, ToolResult
-from agentic.usage import StopReason, Usage
+from agentic.usage import ReportedCall, StopReason, Usage
 
 if TYPE_CHECKING:
     from agentic import truncate
@@ -270,9 +270,13 @@ class ContextCompactionEnd(Event):
     error: BaseException | None
     declined: str = ""
     """Why nothing was changed although nothing failed: the summary was of no use."""
-    usage: Usage = attrs.field(factory=Usage)
-    """The usage of the summary's model calls, as far as they reported it; set even if they
-    failed."""
+    calls: tuple[ReportedCall, ...] = ()
+    """The summary's model calls that reported their usage, even if the summary failed."""
+
+    @property
+    def usage(self) -> Usage:
+        """The sum of what the calls used."""
+        return sum((call.usage for call in self.calls), Usage())
 
 
 context_compaction_end: NamedSignal = _namespace.signal(

@@ -52,6 +52,7 @@ from agentic.usage._stop import StopReason, StopWords, unknown_words_raise
 from agentic.usage._stop import UnknownStopWord as UnknownStopWord
 from agentic.usage._usage import Collected as Collected
 from agentic.usage._usage import Cost as Cost
+from agentic.usage._usage import ReportedCall as ReportedCall
 from agentic.usage._usage import Usage, cost, normalize, report
 from agentic.usage._usage import collect as collect
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from decimal import Decimal
 
-__all__ = ["Collected", "Cost", "Usage", "collect", "cost", "normalize", "report"]
+__all__ = ["Collected", "Cost", "ReportedCall", "Usage", "collect", "cost", "normalize", "report"]
 
 # Any count has fewer digits, and int() raises for a text of thousands.
 _MOST_DIGITS = 18
@@ -109,12 +109,28 @@ def normalize(usage: Usage | None) -> Usage:
     return attrs.evolve(usage, total=usage.input + usage.output)
 
 
+@attrs.frozen
+class ReportedCall:
+    """A model call that was made along the way."""
+
+    usage: Usage
+    model: str = ""
+    """The name of the model; empty if it was not reported."""
+    provider: str = ""
+    """The server that was called; empty if it was not reported."""
+
+
 @attrs.define
 class Collected:
     """What has been reported inside a block so far."""
 
-    usage: Usage = attrs.field(factory=Usage)
-    """The sum of the reports."""
+    calls: list[ReportedCall] = attrs.field(factory=list)
+    """One by one, because a price depends on the size of a single call."""
+
+    @property
+    def usage(self) -> Usage:
+        """The sum of the reports."""
+        return sum((call.usage for call in self.calls), Usage())
 
 
 _collecting: ContextVar[Collected | None] = ContextVar("collecting", default=None)
@@ -140,10 +156,11 @@ def collect() -> Iterator[Collected]:
         _collecting.reset(token)
 
 
-def report(usage: Usage | None) -> None:
+def report(usage: Usage | None, *, model: str = "", provider: str = "") -> None:
     """Add a model call's usage to the block around it; without a block, do nothing.
 
-    None means that the provider reports no usage.
+    None means that the provider reports no usage. The names of the model and of its server are for
+    whoever wants to know what the call cost (see `cost`).
 
     Raises:
         ConfigError: `usage` is a provider's own record, which must be mapped to `Usage` first.
@@ -151,8 +168,8 @@ def report(usage: Usage | None) -> None:
     if not isinstance(usage, Usage | None):
         raise ConfigError("usage", usage, "a usage.Usage, or None", "pass Usage(input=..., ...)")
     collected = _collecting.get()
-    if collected is not None:
-        collected.usage += normalize(usage)
+    if collected is not None and usage is not None:
+        collected.calls.append(ReportedCall(normalize(usage), model, provider))
 
 
 @attrs.frozen(kw_only=True)

@@ -236,14 +236,16 @@ def test_the_usage_of_a_summary_model_is_reported(project: Path) -> None:
         file.write(
             "\nfrom agentic.usage import Usage\n"
             "class Counted:\n    async def decide(self, request):\n"
-            "        return loop.Decision('ok', usage=Usage(input=100, output=20))\n"
+            "        used = Usage(input=100, output=20)\n"
+            "        return loop.Decision('ok', usage=used, request_model='m', provider='p')\n"
         )
     agent = _agent(project, "context: {summary_model: my_agent.py:Counted}")
 
     with usage.collect() as collected:
         asyncio.run(_compact(agent, TALK))
 
-    assert collected.usage == usage.Usage(input=100, output=20, total=120)
+    used = usage.Usage(input=100, output=20, total=120)
+    assert collected.calls == [usage.ReportedCall(used, "m", "p")]
 
 
 async def _compact(agent: config.AgentConfig, messages: list[Message]) -> str:

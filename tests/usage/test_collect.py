@@ -19,6 +19,18 @@ def test_reports_inside_the_block_are_summed() -> None:
     assert collected.usage == Usage(input=15, output=3, total=18)
 
 
+def test_calls_are_told_one_by_one() -> None:
+    """What a call cost depends on its model, and on its own size."""
+    with usage.collect() as collected:
+        usage.report(Usage(input=10), model="gpt-4o", provider="openai")
+        usage.report(Usage(input=5))
+
+    assert collected.calls == [
+        usage.ReportedCall(Usage(input=10, total=10), "gpt-4o", "openai"),
+        usage.ReportedCall(Usage(input=5, total=5)),
+    ]
+
+
 def test_reports_outside_of_any_block_are_lost() -> None:
     """Nobody asked: nothing fails, and no later block gets them."""
     usage.report(Usage(input=10))

@@ -178,6 +178,13 @@ class ChatSession:
         for each in _SHOWN:
             # Of this Runner only: a tool may run an agent of its own.
             each.connect(self._hear, sender=self.runner)
+        for sender in (self.runner, self.session):
+            events.context_compaction_end.connect(self._pay, sender=sender)
+
+    def _pay(self, _: object, event: events.ContextCompactionEnd) -> None:
+        """Add what a summary used, also one that failed."""
+        for call in event.calls:
+            self.spending.add_call(call)
 
     def _hear(self, _: object, event: events.Event) -> None:
         """Show an event, and remember what is asked about later."""
@@ -195,8 +202,6 @@ class ChatSession:
                 self._arrived = ""
             case events.ToolExecutionEnd():
                 self.outcomes.append(Outcome(event.call, event.result))
-            case events.ContextCompactionEnd():
-                self.spending.add_usage(event.usage)
         self.screen.show(event, len(self.outcomes))
 
 

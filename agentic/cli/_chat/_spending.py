@@ -24,18 +24,17 @@ class Spending:
         """Add a request to a model; one that failed is not known to cost anything."""
         if decision is None or decision.usage is None:
             return
-        self.used += usage.normalize(decision.usage)
-        cost = _price(decision)
+        model = decision.response_model or decision.request_model
+        self.add_call(usage.ReportedCall(decision.usage, model, decision.provider))
+
+    def add_call(self, call: usage.ReportedCall) -> None:
+        """Add a call that reported its usage, such as one that wrote a summary."""
+        self.used += call.usage
+        cost = _price(call)
         if cost is None:
             self.is_complete = False
         else:
             self.dollars += cost
-
-    def add_usage(self, used: usage.Usage) -> None:
-        """Add what a summary used; which model made it is not reported."""
-        if used.total or used.input or used.output:
-            self.used += used
-            self.is_complete = False
 
     def describe(self) -> str:
         """Return the sum; empty before anything was reported.
@@ -56,12 +55,11 @@ class Spending:
         return f"{total:,} tokens used" if total else ""
 
 
-def _price(decision: Decision) -> Decimal | None:
-    model = decision.response_model or decision.request_model
-    if decision.usage is None or not model:
+def _price(call: usage.ReportedCall) -> Decimal | None:
+    if not call.model:
         return None
     try:
-        cost = usage.cost(decision.usage, model, provider=decision.provider or None)
+        cost = usage.cost(call.usage, call.model, provider=call.provider or None)
     except ImportError:  # the extra `prices` is not installed
         return None
     return None if cost is None else cost.total

@@ -18,11 +18,10 @@ from agentic.messages import (
     prefix_length,
 )
 from agentic.tokens import MessageSizes, TokenCache, describe_largest
-from agentic.usage import Usage
+from agentic.usage import ReportedCall, Usage
 
 __all__ = ["Attempt", "Compaction", "CompactionTarget", "Snapshot", "summarize"]
 
-_NO_USAGE = Usage()
 _LOW_GAIN = 0.1
 """A compaction that frees a smaller share of the context than this counts as a low gain."""
 
@@ -51,8 +50,13 @@ class Compaction:
     been at least as large as what it replaces."""
     overhead_tokens: int = attrs.field(default=0, repr=False)
     """The size of what is sent in addition to the messages, as passed by the caller."""
-    usage: Usage = _NO_USAGE
-    """The usage that the compactor's model calls reported, even if the compaction failed."""
+    calls: tuple[ReportedCall, ...] = ()
+    """The model calls of the compactor that reported their usage, even if the compaction failed."""
+
+    @property
+    def usage(self) -> Usage:
+        """The sum of what the calls used."""
+        return sum((call.usage for call in self.calls), Usage())
 
     @property
     def too_large(self) -> str:
@@ -220,7 +224,7 @@ class Attempt:
             reason=self.reason,
             error=done.error,
             declined=done.declined,
-            usage=done.usage,
+            calls=done.calls,
         )
 
 

@@ -208,10 +208,10 @@ class Manager:
             except (asyncio.CancelledError, GeneratorExit) as cancelled:
                 # GeneratorExit: the coroutine was dropped by its owner, as when a loop is closed.
                 done = self._unchanged(attempt.snapshot, attempt.reason, cancelled)
-                await attempt.conclude(attrs.evolve(done, usage=spent.usage))
+                await attempt.conclude(attrs.evolve(done, calls=tuple(spent.calls)))
                 raise
         # Of a failed attempt as well: the compactor's calls were paid for.
-        done = attrs.evolve(done, usage=spent.usage)
+        done = attrs.evolve(done, calls=tuple(spent.calls))
         await attempt.conclude(done)
         return done
 

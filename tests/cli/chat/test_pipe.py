@@ -89,6 +89,30 @@ def test_a_trigger_summarizes_by_itself_and_it_is_told(agentic: Any, agent: Path
     assert "  Last summary: " in done.out
 
 
+@pytest.mark.parametrize("how", ["by a trigger", "on demand"])
+def test_a_summary_is_part_of_the_price(agentic: Any, agent: Path, how: str) -> None:
+    """It has the price of the model that wrote it, 2.50 and 1.00 dollars here."""
+    with (agent.parent / "scripted.py").open("a") as file:
+        file.write(
+            "\nfrom agentic.usage import Usage\n\n\n"
+            "class Paid:\n    async def decide(self, request):\n"
+            "        used = Usage(input=1_000_000, output=100_000)\n"
+            "        return loop.Decision('ok', usage=used, response_model='gpt-4o')\n"
+        )
+    most = 10 if how == "by a trigger" else 100
+    agent.write_text(
+        "model: scripted.py:Scripted\n"
+        f"context: {{max_messages_before_summary: {most}, summary_model: 'scripted.py:Paid'}}\n"
+    )
+    asked = b"say " + b"something " * 200 + b"\n"
+    slash = b"" if how == "by a trigger" else b"/summarize\n"
+
+    done = agentic("chat", agent, stdin=asked * 5 + slash + b"/context\n")
+
+    assert "  Last summary: " in done.out
+    assert "\nThis chat: $3.5000.\n" in done.err
+
+
 @pytest.mark.parametrize(
     ("request_", "said"),
     [
