@@ -8,6 +8,7 @@ import contextlib
 import logging
 import os
 import signal
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -38,6 +39,8 @@ waits for so long after a crash. With PostgreSQL, a stalled network must not cos
 runs."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _PAUSE_SECONDS = 0.2
+_END_SECONDS = 2.0
+"""How long the process may take to end, once its worker has."""
 
 database_option = click.option(
     "--database",
@@ -132,7 +135,7 @@ class RunsPlace:
 async def working(
     place: RunsPlace, service: "Service", stop: Stop, drain_seconds: float
 ) -> AsyncIterator["Worker"]:
-    """Work on runs within the block, and drain the worker at its end.
+    """Work on runs within the block, and drain the worker at its end, soon followed by the process.
 
     With SQLite, a worker that was killed has the database until its lease ends: that is waited for.
 
@@ -163,6 +166,11 @@ async def working(
             await asyncio.sleep(_PAUSE_SECONDS)
         yield worker
         await _drain(service, worker, drain_seconds)
+    # A thread of the agent's own code cannot be stopped, and would keep the process for as long as
+    # it works. Its run goes on elsewhere, as after a crash.
+    ending = threading.Timer(_END_SECONDS, os._exit, [0])
+    ending.daemon = True
+    ending.start()
 
 
 @contextlib.contextmanager

@@ -61,6 +61,11 @@ class DbosSteps:
             self.over = error.DBOSWorkflowConflictIDError(run_id)
         return self.over
 
+    def stop(self) -> None:
+        """End this attempt, because its worker ends."""
+        # By the engine's own word, it would wait for the next owner's outcome, for up to 10 s.
+        self.over = asyncio.CancelledError("the worker is stopped")
+
     async def _work(self, function: Callable[..., Awaitable[Any]], args: tuple[Any, ...]) -> Any:
         try:
             if self.lease is not None:

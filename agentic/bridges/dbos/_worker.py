@@ -180,7 +180,7 @@ class Worker:
         # First of all: what the engine cancels now must not be stored as the end of a run.
         self._stopping.set()
         for attempt in list(self._attempts.values()):
-            attempt.log.steps.give_up(attempt.run_id)
+            attempt.log.steps.stop()
         DBOS.destroy(destroy_registry=True)
         if self._listener is not None:
             self._listener.join(timeout=5)
@@ -216,7 +216,7 @@ class Worker:
         attempt = RunAttempt(run_id, self.place.tables, log)
         self._attempts[run_id] = attempt
         if self._stopping.is_set():
-            attempt.log.steps.give_up(attempt.run_id)
+            attempt.log.steps.stop()
         try:
             runner = self.place.make_runner(session_id)
             outcome = await attempt.serve(runner, message, datetime.fromisoformat(submitted))

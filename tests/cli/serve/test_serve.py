@@ -68,6 +68,23 @@ def test_approval_waits_through_restart(place: Any) -> None:
     assert (place.folder / "notes.txt").read_text() == "note 1\n"
 
 
+def test_drain_that_is_over_ends_the_process(place: Any) -> None:
+    """Even if the agent is in a thread of its own, which nobody can stop."""
+    model = (place.folder / "model.py").read_text()
+    model = model.replace("await asyncio.sleep(0.05)", "await asyncio.to_thread(time.sleep, 20)")
+    (place.folder / "model.py").write_text(f"import time\n{model}")
+    (place.folder / "gate").touch()
+    server = place.serve("--drain", "0")
+    run_id = server.submit("write notes: 0")
+    server.watch_until(run_id, "turn_start")
+
+    begun = time.monotonic()
+    server.stop()
+
+    assert time.monotonic() - begun < 10
+    assert server.process.returncode == 0
+
+
 def test_bad_requests_get_one_sentence(place: Any) -> None:
     """What cannot be done has a status and a reason; a page of another site may do nothing."""
     server = place.serve()
