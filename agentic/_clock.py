@@ -1,20 +1,82 @@
-"""The clock that dates messages and summaries. A replayed run sets it, so that its times repeat."""
+"""The time of a run: what dates its messages, and what measures it. A replay repeats both."""
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
-__all__ = ["is_replayable", "now", "use_clock"]
+import attrs
+
+__all__ = ["Stopwatch", "is_replayable", "now", "real_clock", "stopwatch", "use_clock"]
+
+
+@attrs.define
+class Stopwatch:
+    """Measures time, except while it is paused."""
+
+    recorded: float | None = attrs.field(default=None, kw_only=True)
+    """The seconds at the latest recorded step of a run that an engine records; else None."""
+    end: float | None = attrs.field(default=None, init=False)
+    """The seconds at which the run must end. Who records its steps sees to it."""
+    _before: float = attrs.field(default=0.0, init=False)
+    """The seconds that were measured before the latest pause."""
+    _since: float | None = attrs.field(factory=time.monotonic, init=False)
+    """When it last began to run; None while it is paused."""
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds that were measured so far."""
+        return self._before + (0.0 if self._since is None else time.monotonic() - self._since)
+
+    @property
+    def settled(self) -> float:
+        """Return the seconds by which a run decides: in a replay they are those of the records."""
+        return self.seconds if self.recorded is None else self.recorded
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether it stands still."""
+        return self._since is None
+
+    def pause(self) -> None:
+        """Stand still, until `go_on`."""
+        self._before, self._since = self.seconds, None
+
+    def go_on(self) -> None:
+        """Run again after a pause."""
+        self._since = time.monotonic() if self._since is None else self._since
+
+    def advance(self, seconds: float) -> None:
+        """Show at least these seconds, and go on from there."""
+        self._before += max(0.0, seconds - self.seconds)
+
+    def record(self, seconds: float) -> None:
+        """Take the seconds of a recorded step, which another process may have measured."""
+        self.advance(seconds)
+        self.recorded = max(seconds, self.recorded or 0.0)
+
+
+@attrs.frozen
+class _Clock:
+    now: Callable[[], datetime]
+    stopwatch: Stopwatch
+
 
 # For each context, because a process may replay one run while others go on.
-_clock: ContextVar[Callable[[], datetime] | None] = ContextVar("clock", default=None)
+_clock: ContextVar[_Clock | None] = ContextVar("clock", default=None)
 
 
 def now() -> datetime:
     """Return the current time, in UTC, by the clock in use."""
     clock = _clock.get()
-    return datetime.now(UTC) if clock is None else clock()
+    return datetime.now(UTC) if clock is None else clock.now()
+
+
+def stopwatch() -> Stopwatch:
+    """Return what measures a run that starts now."""
+    clock = _clock.get()
+    return Stopwatch() if clock is None else clock.stopwatch
 
 
 def is_replayable() -> bool:
@@ -27,7 +89,7 @@ def is_replayable() -> bool:
 
 
 @contextlib.contextmanager
-def use_clock(clock: Callable[[], datetime]) -> Iterator[None]:
+def use_clock(clock: Callable[[], datetime], measure: Stopwatch | None = None) -> Iterator[None]:
     """Take the time from `clock` inside the block, and in the tasks that are started in it.
 
     >>> noon = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -35,6 +97,19 @@ def use_clock(clock: Callable[[], datetime]) -> Iterator[None]:
     ...     now() == noon
     True
     """
+    with _use(_Clock(clock, measure or Stopwatch(recorded=0.0))):
+        yield
+
+
+@contextlib.contextmanager
+def real_clock() -> Iterator[None]:
+    """Take the real time inside the block: the work of a recorded step is not replayed."""
+    with _use(None):
+        yield
+
+
+@contextlib.contextmanager
+def _use(clock: _Clock | None) -> Iterator[None]:
     token = _clock.set(clock)
     try:
         yield

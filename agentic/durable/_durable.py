@@ -8,14 +8,14 @@ from typing import Any, Protocol, TypeVar
 
 import attrs
 
-from agentic._clock import use_clock
+from agentic._clock import Stopwatch, real_clock, use_clock
 from agentic._lazy import asyncio
 from agentic._validate import seconds, whole
 from agentic.durable import _records
 from agentic.errors import ConfigError, IncompleteReply
 from agentic.history import OutputStore
 from agentic.loop import Decider, Decision, Executor, Input
-from agentic.loop._calls import describe_error
+from agentic.loop._calls import OUT_OF_TIME, describe_error
 from agentic.messages import Message, ToolCall, ToolError, ToolResult
 from agentic.tools import Approval, Approver, RequireApproval, ToolDefinition
 
@@ -45,6 +45,8 @@ _LOST = ToolError(
     "interrupted",
 )
 
+_NOT_RUN = ToolError("the limit of seconds was reached, so this call was not run", "not_run")
+
 
 class _Summarizes(Protocol):
     async def compact(self, messages: list[Message], /) -> str: ...
@@ -55,7 +57,9 @@ class Durable:
     """Wraps the parts of one run, so that its steps are recorded by an engine.
 
     Give the wrapped parts to a Runner, and run it inside `clock()` with a `run_id` that is the same
-    in every attempt: then a replay has the same ids, the same times and the same history.
+    in every attempt: then a replay has the same ids, the same times and the same history. The
+    seconds of `RunLimits` are those in which the run was worked on, up to its latest recorded step,
+    in all attempts together.
 
     Args:
         steps: the engine's steps, for this run.
@@ -77,6 +81,7 @@ class Durable:
     inline_bytes: int = attrs.field(default=16_384, kw_only=True, validator=whole(0))
     tool_timeout_seconds: float | None = attrs.field(default=120.0, kw_only=True, validator=seconds)
     _now: datetime = attrs.field(init=False)
+    _stopwatch: Stopwatch = attrs.field(factory=lambda: Stopwatch(recorded=0.0), init=False)
 
     @_now.default
     def _start(self) -> datetime:
@@ -84,8 +89,8 @@ class Durable:
 
     @contextmanager
     def clock(self) -> Iterator[None]:
-        """Date the messages of a run by its latest recorded step."""
-        with use_clock(lambda: self._now):
+        """Date the messages of a run by its latest recorded step, and measure it by the records."""
+        with use_clock(lambda: self._now, self._stopwatch):
             yield
 
     def decider(self, decider: Decider) -> Decider:
@@ -124,19 +129,49 @@ class Durable:
         self, name: str, work: Callable[..., Awaitable[dict[str, Any]]], *args: Any
     ) -> dict[str, Any]:
         """Run work as a step, and return its outcome. Raise what it failed with."""
-        record = await self.steps.run(name, _outcome_of, work, *args)
+        record = await self.steps.run(name, self._outcome_of, work, *args)
+        self._stopwatch.record(_records.read_seconds(record))
         outcome, ended = _records.read_record(record, name)
         # Calls run side by side: the latest end counts, in whatever order they are awaited.
         self._now = max(self._now, ended)
         return outcome
 
+    async def in_time(
+        self, work: Callable[..., Awaitable[dict[str, Any]]], *args: Any
+    ) -> dict[str, Any]:
+        """Do the work of a step, for no longer than the run may last.
 
-async def _outcome_of(work: Callable[..., Awaitable[dict[str, Any]]], *args: Any) -> dict[str, Any]:
-    try:
-        outcome = await work(*args)
-    except Exception as error:  # noqa: BLE001  a failure is an outcome
-        outcome = _records.encode_error(error)
-    return _records.make_record(outcome, datetime.now(UTC))
+        Raises:
+            OutOfTime: the run has reached its limit of seconds.
+        """
+        try:
+            async with asyncio.timeout(self.seconds_left) as limit:
+                return await work(*args)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            self.end()
+            raise _records.OutOfTime from None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Return how long the run may last; None if it has no limit."""
+        end = self._stopwatch.end
+        return None if end is None else max(0.0, end - self._stopwatch.seconds)
+
+    def end(self) -> None:
+        """Let the record of this step say that the time of the run is over."""
+        self._stopwatch.advance(self._stopwatch.end or 0.0)
+
+    async def _outcome_of(
+        self, work: Callable[..., Awaitable[dict[str, Any]]], *args: Any
+    ) -> dict[str, Any]:
+        try:
+            with real_clock():  # a run within a step is not replayed
+                outcome = await work(*args)
+        except Exception as error:  # noqa: BLE001  a failure is an outcome
+            outcome = _records.encode_error(error)
+        return _records.make_record(outcome, datetime.now(UTC), self._stopwatch.seconds)
 
 
 @attrs.frozen
@@ -151,7 +186,9 @@ class _Decider:
 
     async def decide(self, request: Input, /) -> Decision:
         """Ask the model in a step."""
-        return _records.decode_decision(await self.durable.record("decide", self._decide, request))
+        durable = self.durable
+        outcome = await durable.record("decide", durable.in_time, self._decide, request)
+        return _records.decode_decision(outcome)
 
     async def _decide(self, request: Input) -> dict[str, Any]:
         return _records.encode_decision(await self.inner.decide(request))
@@ -162,7 +199,8 @@ class _StreamingDecider(_Decider):
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
         """Ask the model in a step, and yield the pieces of its reply as they arrive."""
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
-        step = asyncio.create_task(self.durable.record("decide", self._watch, request, pieces))
+        record, in_time = self.durable.record, self.durable.in_time
+        step = asyncio.create_task(record("decide", in_time, self._watch, request, pieces))
         step.add_done_callback(lambda _: pieces.put_nowait(None))
         try:
             while (piece := await pieces.get()) is not None:
@@ -225,7 +263,7 @@ class _Executor:
             never = [tool.name for tool in live.values() if tool.retry == "never"]
             return {"tools": list(live), "ask": [tool.name for tool in asks], "never": never}
 
-        outcome = await self.durable.record("list_tools", listing)
+        outcome = await self.durable.record("list_tools", self.durable.in_time, listing)
         self._tools = {name: live.get(name) or ToolDefinition(name) for name in outcome["tools"]}
         # From the record: other steps than those of the first attempt would not fit its log.
         self._asks = frozenset(outcome.get("ask", ()))
@@ -299,14 +337,20 @@ class _Executor:
         return None
 
     async def _bounded(self, call: ToolCall) -> ToolResult:
-        allowed = self.durable.tool_timeout_seconds
+        allowed, left = self.durable.tool_timeout_seconds, self.durable.seconds_left
+        if left == 0:
+            return ToolResult(call.id, call.name, error=_NOT_RUN)
+        is_last = left is not None and (allowed is None or left <= allowed)
         try:
-            async with asyncio.timeout(allowed) as limit:
+            async with asyncio.timeout(left if is_last else allowed) as limit:
                 return await self.inner.execute(call)
         except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
             if not (isinstance(error, TimeoutError) and limit.expired()):
                 failure = ToolError(describe_error(error))
                 return ToolResult(call.id, call.name, error=failure)
+        if is_last:
+            self.durable.end()
+            return ToolResult(call.id, call.name, error=OUT_OF_TIME)
         told = f"it took longer than {allowed} s and was stopped. Whether it took effect is unknown"
         return ToolResult(call.id, call.name, error=ToolError(told, "timeout"))
 
@@ -325,12 +369,14 @@ class _Compactor:
 
     async def compact(self, messages: list[Message], /) -> str:
         """Summarize in a step."""
-        outcome = await self.durable.record("summarize", self._compact, messages)
+        durable = self.durable
+        outcome = await durable.record("summarize", durable.in_time, self._compact, messages)
         return _records.decode_summary(outcome)
 
     async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
         """Summarize in a step, with regard to instructions if the compactor takes any."""
-        outcome = await self.durable.record("summarize", self._compact_with, messages, instructions)
+        work, durable = self._compact_with, self.durable
+        outcome = await durable.record("summarize", durable.in_time, work, messages, instructions)
         return _records.decode_summary(outcome)
 
     async def _compact(self, messages: list[Message]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from agentic.messages import Message, SummaryText, ToolResult, from_plain, to_pl
 from agentic.tools import Approval
 
 __all__ = [
+    "OutOfTime",
     "StepFailed",
     "decode_approval",
     "decode_decision",
@@ -36,6 +37,7 @@ __all__ = [
     "encode_summary",
     "make_record",
     "read_record",
+    "read_seconds",
 ]
 
 _VERSION = 1
@@ -45,6 +47,10 @@ _ERRORS: dict[str, type[AgenticError]] = {
     for cls in (CompactionRefused, ContextOverflow, IncompleteReply, RequestFailed)
 }
 """Errors that callers act on: they are raised again with their fields."""
+
+
+class OutOfTime(TimeoutError):
+    """The run reached its limit of seconds during a step."""
 
 
 @attrs.define
@@ -60,9 +66,14 @@ class StepFailed(AgenticError):
         return f"{self.step} failed: {self.kind}: {self.problem}"
 
 
-def make_record(outcome: Mapping[str, Any], ended: datetime) -> dict[str, Any]:
-    """Return the record of a step."""
-    return {"v": _VERSION, "ended": ended.isoformat(), **outcome}
+def make_record(outcome: Mapping[str, Any], ended: datetime, seconds: float) -> dict[str, Any]:
+    """Return the record of a step that ended when the run had taken so many seconds."""
+    return {"v": _VERSION, "ended": ended.isoformat(), "seconds": seconds, **outcome}
+
+
+def read_seconds(record: Any) -> float:
+    """Return the seconds in a record; 0.0 if an earlier version wrote it, which had none."""
+    return float(record.get("seconds", 0.0)) if isinstance(record, dict) else 0.0
 
 
 def read_record(record: Any, step: str) -> tuple[dict[str, Any], datetime]:
@@ -71,6 +82,7 @@ def read_record(record: Any, step: str) -> tuple[dict[str, Any], datetime]:
     Raises:
         ConfigError: it is not a record, or one of a newer version.
         AgenticError: the work failed.
+        OutOfTime: the run reached its limit of seconds.
     """
     version = record.get("v") if isinstance(record, dict) else None
     if type(version) is not int or not 1 <= version <= _VERSION:
@@ -97,7 +109,9 @@ def encode_error(error: Exception) -> dict[str, Any]:
     return {"error": {"kind": kind, "problem": str(error)}}
 
 
-def _error(given: Mapping[str, Any], step: str) -> AgenticError:
+def _error(given: Mapping[str, Any], step: str) -> AgenticError | OutOfTime:
+    if given["kind"] == OutOfTime.__name__:
+        return OutOfTime()
     known = _ERRORS.get(given["kind"])
     if known is not None and "fields" in given:
         return known(**given["fields"])

@@ -11,13 +11,22 @@ from itertools import count
 import attrs
 
 from agentic import events
+from agentic._clock import Stopwatch
 from agentic._lazy import asyncio
 from agentic._protocols import Executor
 from agentic.loop._conversation import EventSender
-from agentic.loop._limits import LimitWatch, Stopwatch
+from agentic.loop._limits import LimitWatch
 from agentic.messages import ToolCall, ToolError, ToolResult
 
-__all__ = ["CallOutcome", "ToolBatch", "call_key", "describe_error", "make_unique", "refuse"]
+__all__ = [
+    "OUT_OF_TIME",
+    "CallOutcome",
+    "ToolBatch",
+    "call_key",
+    "describe_error",
+    "make_unique",
+    "refuse",
+]
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +36,7 @@ _CANCELLED = ToolError(
     f"the run was cancelled before this call ended. {_UNKNOWN_EFFECT}", "interrupted"
 )
 _CANCELLED_WITHIN = ToolError("the tool was cancelled from within")
-_OUT_OF_TIME = ToolError(
+OUT_OF_TIME = ToolError(
     f"the limit of seconds was reached before this call ended. {_UNKNOWN_EFFECT}", "timeout"
 )
 _NOT_STARTED = ToolError(
@@ -235,13 +244,13 @@ class ToolBatch:
 
     def _end_calls(self, allowed: float | None) -> None:
         """Take the results of the calls that are done, and stop those whose time is over."""
-        is_over = self.watch.seconds_left == 0
+        is_over = self.watch.seconds_left == 0  # None where a step ends by itself
         for each in self._open():
             if each.task.done():
                 # Without a result or an error of its own, the task was cancelled by its tool.
                 each.end(_CANCELLED_WITHIN)
             elif is_over:
-                each.end(_OUT_OF_TIME)
+                each.end(OUT_OF_TIME)
             elif allowed is not None and each.stopwatch.seconds >= allowed:
                 each.end(_too_long(allowed))
 

@@ -4,20 +4,20 @@ A limit ends a run in good order: the calls of the last reply are refused, with 
 result, so that the history is valid and can be continued by `Runner.resume`.
 """
 
-import time
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
 import attrs
 
+from agentic._clock import Stopwatch, stopwatch
 from agentic._decision import Decision
 from agentic._validate import seconds, whole
 from agentic.errors import ConfigError
 from agentic.messages import ToolCall
 from agentic.usage import Usage, cost, normalize
 
-__all__ = ["LimitWatch", "RunLimit", "RunLimits", "Stopwatch", "limit_text"]
+__all__ = ["LimitWatch", "RunLimit", "RunLimits", "limit_text"]
 
 
 class RunLimit(StrEnum):
@@ -76,7 +76,7 @@ class RunLimits:
     """Tool calls. A turn whose calls would exceed the limit runs none of them."""
     seconds: float | None = attrs.field(default=None, validator=seconds)
     """The time from the start of the run, by the wall clock, without the time in which all calls
-    wait for a person."""
+    wait for a person. Of a durable run, only the time counts in which it was worked on."""
     repeated_turns: int | None = attrs.field(default=None, validator=whole(2, optional=True))
     """How many turns in a row may ask for the same calls: the last of them is not run."""
     price: Price | None = attrs.field(default=None, validator=_callable)
@@ -104,29 +104,6 @@ class RunLimits:
 
 
 @attrs.define
-class Stopwatch:
-    """Measures time, except while it is paused."""
-
-    _before: float = attrs.field(default=0.0, init=False)
-    """The seconds that were measured before the latest pause."""
-    _since: float | None = attrs.field(factory=time.monotonic, init=False)
-    """When it last began to run; None while it is paused."""
-
-    @property
-    def seconds(self) -> float:
-        """Return the seconds that were measured so far."""
-        return self._before + (0.0 if self._since is None else time.monotonic() - self._since)
-
-    def pause(self) -> None:
-        """Stand still, until `go_on`."""
-        self._before, self._since = self.seconds, None
-
-    def go_on(self) -> None:
-        """Run again after a pause."""
-        self._since = time.monotonic() if self._since is None else self._since
-
-
-@attrs.define
 class LimitWatch:
     """Compares what a run has used with its limits."""
 
@@ -134,8 +111,10 @@ class LimitWatch:
     max_turns: int
     provider: str
     model: str
-    stopwatch: Stopwatch = attrs.field(factory=Stopwatch, init=False)
+    stopwatch: Stopwatch = attrs.field(factory=stopwatch, init=False)
     """Measures the run."""
+    _started: float = attrs.field(init=False)
+    """What it showed when the run began."""
     _dollars: float = attrs.field(default=0.0, init=False)
     _calls: int = attrs.field(default=0, init=False)
     _latest: list[tuple[str, str]] = attrs.field(factory=list, init=False)
@@ -143,12 +122,29 @@ class LimitWatch:
     _repeated: int = attrs.field(default=0, init=False)
     """How many turns in a row have asked for them."""
 
+    @_started.default
+    def _start(self) -> float:
+        started = self.stopwatch.settled
+        if self.stopwatch.recorded is not None:
+            limit = self.limits.seconds
+            self.stopwatch.end = None if limit is None else started + limit
+        return started
+
     @property
     def seconds_left(self) -> float | None:
-        """Return how long the run may go on; None if there is no limit."""
-        if self.limits.seconds is None:
+        """Return when to interrupt what is under way; None if there is no need to.
+
+        The steps of a run that an engine records end by themselves, and their records say so.
+        """
+        if self.limits.seconds is None or self.stopwatch.recorded is not None:
             return None
-        return max(0.0, self.limits.seconds - self.stopwatch.seconds)
+        return max(0.0, self._started + self.limits.seconds - self.stopwatch.seconds)
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether the limit of seconds is reached: in every replay at the same moment."""
+        limit = self.limits.seconds
+        return limit is not None and self.stopwatch.settled >= self._started + limit
 
     def reached(self, decision: Decision, used: Usage, turn: int) -> RunLimit | None:
         """Return the limit that a decision has reached, if any. Call this once per decision.
@@ -160,7 +156,7 @@ class LimitWatch:
         over = {
             RunLimit.TOKENS: limits.tokens is not None and used.total >= limits.tokens,
             RunLimit.DOLLARS: limits.dollars is not None and self._dollars >= limits.dollars,
-            RunLimit.SECONDS: self.seconds_left == 0,
+            RunLimit.SECONDS: self.is_out_of_time,
             # Not `>=`: these calls have not run yet, and may use the limit up.
             RunLimit.CALLS: limits.calls is not None and self._calls > limits.calls,
             RunLimit.REPEATED_TURNS: self._repeated == limits.repeated_turns,

@@ -153,8 +153,9 @@ class Run:
                 async with asyncio.timeout(self.watch.seconds_left) as time_limit:
                     decision = await self._next_decision()
             except TimeoutError:
-                # The decider's own TimeoutError is not the limit of the run.
-                if not time_limit.expired():
+                # The decider's own TimeoutError is not the limit of the run, but that of a recorded
+                # step which the limit ended is.
+                if not (time_limit.expired() or self.watch.is_out_of_time):
                     raise
                 self.limit = RunLimit.SECONDS
                 break
@@ -162,7 +163,7 @@ class Run:
             if not self._goes_on():
                 self.is_over = True
                 return
-            if self.watch.seconds_left == 0:  # the tools took the rest
+            if self.watch.is_out_of_time:  # the tools took the rest
                 self.limit = RunLimit.SECONDS
             if self.limit is not None:
                 break
