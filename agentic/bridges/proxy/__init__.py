@@ -7,7 +7,8 @@ Start with `Proxy`, or with the command `agentic proxy`. Needs the extra: pip in
   window by `bridges.dicts`. What need not be cut is sent on byte for byte. Every other path is
   passed on unchanged, and so is a request that is not understood: the provider judges it.
 - Answers are passed on as they arrive: status, headers and bytes. If the provider refuses a request
-  as too large, one smaller request follows. If the client leaves, the request is cancelled.
+  as too large, in an error or at the start of a stream, one smaller request follows. If the client
+  leaves, the request is cancelled.
 - Conversations are told apart by the hash of the credential and by the messages that they
   continue. They are held in memory, and the number of them is bounded. Nothing is stored unless a
   folder for their summaries is named.

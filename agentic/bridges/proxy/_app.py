@@ -30,7 +30,6 @@ from agentic.context.budget import Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
 from agentic.errors import ContextOverflow
 from agentic.providers import anthropic, openai_chat
-from agentic.providers.overflow import is_context_overflow
 from agentic.tokens import Counter
 
 __all__ = ["Proxy"]
@@ -38,9 +37,7 @@ __all__ = ["Proxy"]
 _log = logging.getLogger(__name__)
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _CREDENTIALS = ("authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie")
-_ERROR_BYTES = 65_536
-"""How much of an error is read; what says that a request is too large is short."""
-_REFUSED, _CLIENT_GONE, _BAD_GATEWAY, _TIMEOUT, _TOO_LARGE = 400, 499, 502, 504, 413
+_CLIENT_GONE, _BAD_GATEWAY, _TIMEOUT, _TOO_LARGE = 499, 502, 504, 413
 _ENCODED = b"content-encoding"
 _LENGTH = b"content-length"
 
@@ -172,8 +169,8 @@ class Proxy:
     ) -> Relay:
         fitted = await _fitted(pooled.conversation, body, refused=False)
         relay = await self._send(request, raw, body, fitted)
-        if fitted is not None and relay.upstream.status_code >= _REFUSED:
-            smaller = None
+        if fitted is not None:
+            relay.reader = _reader(pooled.wire, relay.upstream)
             try:
                 smaller = await self._smaller(relay, body, pooled.conversation)
             except BaseException:
@@ -182,6 +179,7 @@ class Proxy:
             if smaller is not None:
                 await relay.close()
                 relay = await self._send(request, raw, body, smaller)
+                relay.reader = _reader(pooled.wire, relay.upstream)
 
         def settle(reply: Any) -> None:
             if reply is not None:
@@ -189,17 +187,13 @@ class Proxy:
             self._pool.release(pooled)
 
         relay.settle = settle
-        if fitted is not None and relay.upstream.is_success:
-            relay.reader = _reader(pooled.wire, relay.upstream.headers)
         return relay
 
     async def _smaller(
         self, relay: Relay, body: RequestBody, conversation: Conversation
     ) -> dict[str, Any] | None:
         """Return a smaller request if the answer says that the latest was too large."""
-        answer = await relay.peek(_ERROR_BYTES)
-        refusal = httpx.HTTPStatusError("", request=relay.upstream.request, response=answer)
-        if not is_context_overflow(refusal):
+        if not await relay.is_refused():
             return None
         try:
             return await _fitted(conversation, body, refused=True)
@@ -293,7 +287,11 @@ async def _fitted(
         return None
 
 
-def _reader(wire: ModuleType, headers: httpx.Headers) -> ReplyReader:
+def _reader(wire: ModuleType, upstream: httpx.Response) -> ReplyReader | None:
+    """Return what reads a reply; None for an error."""
+    if not upstream.is_success:
+        return None
+    headers = upstream.headers
     length = headers.get("content-length", "")
     return ReplyReader(
         wire,

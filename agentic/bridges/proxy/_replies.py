@@ -7,11 +7,16 @@ from typing import Any
 
 import attrs
 
+from agentic.errors import ContextOverflow
+from agentic.providers.kit import items_at
+
 __all__ = ["ReplyReader"]
 
 _MAX_BYTES = 16 * 2**20
 """The size from which a reply is not read: no model writes as much."""
 _EITHER_ZLIB_OR_GZIP = 32 + zlib.MAX_WBITS
+_NO_CONTENT = {"message_start", "ping"}
+"""Anthropic's events before the first content."""
 
 
 @attrs.define(eq=False)
@@ -26,6 +31,9 @@ class ReplyReader:
     """The Content-Length."""
     response: Any = attrs.field(default=None, init=False)
     """The response as JSON data, once it is complete."""
+    is_refused: bool = attrs.field(default=False, init=False)
+    """Whether the stream says that the request was too large, before it has any content."""
+    _has_content: bool = attrs.field(init=False)
     _received: int = attrs.field(default=0, init=False)
     _buffer: bytearray = attrs.field(factory=bytearray, init=False)
     _streamed: Any = attrs.field(init=False)
@@ -35,9 +43,15 @@ class ReplyReader:
     def __attrs_post_init__(self) -> None:
         self._streamed = self._wire.StreamedResponse()
         self._inflate = zlib.decompressobj(_EITHER_ZLIB_OR_GZIP) if self._encoding else None
+        self._has_content = not self._is_stream
         self._is_lost = self._encoding not in {"", "identity", "gzip", "deflate"}
         if self._encoding == "identity":
             self._inflate = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is content, or nothing more to be learned about the request."""
+        return self._has_content or self._is_lost or self.response is not None
 
     def feed(self, piece: bytes) -> None:
         """Read the next bytes of the body as they were received."""
@@ -53,6 +67,8 @@ class ReplyReader:
             return
         try:
             read(*args)
+        except ContextOverflow:
+            self.is_refused, self._is_lost = not self._has_content, True
         except Exception:  # noqa: BLE001  a reply that cannot be read is passed on nevertheless
             self._is_lost = True
 
@@ -76,6 +92,7 @@ class ReplyReader:
             data = line[5:].strip()
             event = None if data == b"[DONE]" else json.loads(data)
             self._streamed.feed(event or "[DONE]")
+            self._has_content = self._has_content or _is_content(event)
             if event is None or event.get("type") == "message_stop":
                 self._end()
 
@@ -84,3 +101,18 @@ class ReplyReader:
             self.response = self._streamed.response()
         else:
             self.response = json.loads(self._buffer)
+
+
+def _is_content(event: Any) -> bool:
+    """Return whether an event of either wire has a part of the reply, or ends it.
+
+    >>> _is_content({"choices": [{"delta": {"role": "assistant", "content": ""}}]})
+    False
+    """
+    if event is None or "type" in event:
+        return event is None or event["type"] not in _NO_CONTENT
+    return any(
+        choice.get("finish_reason")
+        or any(value for key, value in (choice.get("delta") or {}).items() if key != "role")
+        for choice in items_at(event, "choices")
+    )

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from agentic.bridges.proxy._replies import ReplyReader
 from agentic.errors import ConfigError
+from agentic.providers.overflow import is_context_overflow
 
 __all__ = ["Relay", "Upstream", "unless_gone"]
 
@@ -27,6 +28,13 @@ _HOP_BY_HOP = {
 _OURS = {b"host", b"expect"}
 """Headers of a request that httpx and the server write themselves."""
 _CONNECT_SECONDS = 15.0
+_ERROR = 400
+_HEAD_BYTES = 65_536
+"""How much of an answer is read before it is passed on; what says that a request is too large is
+short."""
+_HELD_SECONDS = 10.0
+"""How long a stream is held back that has only heartbeats. They are sent so that a connection that
+is silent for half a minute or more is not closed on the way."""
 
 
 @attrs.define(eq=False)
@@ -107,14 +115,40 @@ class Relay:
     def __attrs_post_init__(self) -> None:
         self._pieces = self.upstream.aiter_raw()
 
-    async def peek(self, most: int) -> httpx.Response:
-        """Return the answer with the start of its body, at least `most` bytes if it has as many."""
-        while len(self._head) < most and (piece := await anext(self._pieces, None)) is not None:
-            self._head += piece
+    async def is_refused(self, seconds: float = _HELD_SECONDS) -> bool:
+        """Return whether the provider says that the request was too large.
+
+        It says so in an error or, after a status of 200, in the first event of a stream. A stream
+        is held back up to its first content, at most for some seconds.
+        """
+        if self.upstream.status_code < _ERROR:
+            return await self._is_refused_in_stream(seconds)
+        while len(self._head) < _HEAD_BYTES and await self._read_on():
+            pass
         status, headers = self.upstream.status_code, self.upstream.headers
+        answer = httpx.Response(status)
         with contextlib.suppress(httpx.DecodingError):
-            return httpx.Response(status, headers=headers, content=self._head)
-        return httpx.Response(status)
+            answer = httpx.Response(status, headers=headers, content=self._head)
+        request = self.upstream.request
+        return is_context_overflow(httpx.HTTPStatusError("", request=request, response=answer))
+
+    async def _is_refused_in_stream(self, seconds: float) -> bool:
+        reader, clock = self.reader, asyncio.get_running_loop().time
+        ends = clock() + seconds
+        while reader is not None and not reader.has_begun:
+            if len(self._head) >= _HEAD_BYTES or clock() >= ends:
+                return False
+            piece = await self._read_on()
+            if not piece:
+                break
+            reader.feed(piece)
+        return reader is not None and reader.is_refused
+
+    async def _read_on(self) -> bytes:
+        """Return the next piece of the body, which is passed on later; an empty one at the end."""
+        piece = await anext(self._pieces, b"")
+        self._head += piece
+        return piece
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the answer on until its end, or until the client is gone."""
@@ -139,18 +173,21 @@ class Relay:
         start = {"type": "http.response.start", "status": status}
         await send({**start, "headers": list(_passed_on(headers, ()))})
         if self._head:
-            await send({"type": "http.response.body", "body": self._head, "more_body": True})
+            await self._send_piece(send, self._head)
         async for piece in self._pieces:
             if self.reader is not None:
                 self.reader.feed(piece)
-                # A client may send its next request as soon as it has the last event.
-                if self.reader.response is not None:
-                    self._settle()
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await self._send_piece(send, piece)
         if self.reader is not None:
             self.reader.finish()
         self._settle()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send_piece(self, send: Send, piece: bytes) -> None:
+        # A client may send its next request as soon as it has the last event.
+        if self.reader is not None and self.reader.response is not None:
+            self._settle()
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
 
     def _settle(self) -> None:
         settle, self.settle = self.settle, None
