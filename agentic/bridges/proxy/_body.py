@@ -3,7 +3,7 @@
 import json
 import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -11,6 +11,7 @@ import attrs
 __all__ = ["RequestBody"]
 
 _SPACE = re.compile(r"[ \t\n\r]*")
+_AFTER_ITEM = re.compile(r"[ \t\n\r]*([,\]])[ \t\n\r]*")
 _decode = json.JSONDecoder().raw_decode
 _Span = tuple[int, int]
 
@@ -27,6 +28,8 @@ class RequestBody:
     text: str
     data: dict[str, Any]
     _spans: Mapping[str, _Span]
+    _item_spans: Mapping[str, Sequence[_Span]]
+    """Of the values that are lists: found while they are read, so that no text is parsed twice."""
     _end: int
     """Where the closing brace is."""
 
@@ -40,6 +43,7 @@ class RequestBody:
         text = raw.decode()
         data: dict[str, Any] = {}
         spans: dict[str, _Span] = {}
+        item_spans: dict[str, Sequence[_Span]] = {}
         at = _open(text, _skip(text, 0), "{")
         try:
             while text[at : at + 1] != "}":
@@ -47,14 +51,17 @@ class RequestBody:
                 start = _open(text, _skip(text, colon), ":")
                 if not isinstance(key, str) or key in data:
                     raise ValueError("a key is no text, or occurs twice")
-                data[key], end = _decode(text, start)
+                if text[start : start + 1] == "[":
+                    data[key], item_spans[key], end = _decode_list(text, start)
+                else:
+                    data[key], end = _decode(text, start)
                 spans[key] = start, end
                 at = _next(text, end, "}")
         except RecursionError as problem:
             raise ValueError("nested too deeply") from problem
         if _skip(text, at + 1) != len(text):
             raise ValueError("something follows the object")
-        return cls(text, data, spans, at)
+        return cls(text, data, spans, item_spans, at)
 
     def write(self, changed: Mapping[str, Any]) -> bytes:
         """Return the body with other values, byte for byte where a value or an item is the same.
@@ -86,8 +93,7 @@ class RequestBody:
             return self.text[start:end]
         if not (isinstance(value, list) and isinstance(before, list)):
             return _dump(value)
-        spans = _item_spans(self.text, start)
-        texts = {id(item): span for item, span in zip(before, spans, strict=True)}
+        texts = dict(zip(map(id, before), self._item_spans[key], strict=True))
         return f"[{', '.join(self._item(item, texts) for item in value)}]"
 
     def _item(self, item: Any, spans: Mapping[int, _Span]) -> str:
@@ -105,12 +111,23 @@ def _is_same(value: Any, before: Any) -> bool:
     return len(value) == len(before) and all(map(operator.is_, value, before))
 
 
-def _item_spans(text: str, start: int) -> Iterator[_Span]:
+def _decode_list(text: str, start: int) -> tuple[list[Any], list[_Span], int]:
+    """Return a list, where each of its items is, and where it ends."""
+    items: list[Any] = []
+    spans: list[_Span] = []
     at = _open(text, start, "[")
-    while text[at : at + 1] != "]":
-        _, end = _decode(text, at)
-        yield at, end
-        at = _next(text, end, "]")
+    if text[at : at + 1] == "]":
+        return items, spans, at + 1
+    while True:
+        item, end = _decode(text, at)
+        items.append(item)
+        spans.append((at, end))
+        found = _AFTER_ITEM.match(text, end)
+        if found is None:
+            raise ValueError(f"no , or ] at {end}")
+        if found[1] == "]":
+            return items, spans, found.end(1)
+        at = found.end()
 
 
 def _open(text: str, at: int, sign: str) -> int:
