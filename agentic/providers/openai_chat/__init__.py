@@ -29,12 +29,13 @@ from agentic.providers.openai_chat._decoding import IncrementalDecoder as Increm
 from agentic.providers.openai_chat._decoding import decode as decode
 from agentic.providers.openai_chat._decoding import decode_request
 from agentic.providers.openai_chat._encoding import encode as encode
-from agentic.providers.openai_chat._encoding import encode_request, validate
 from agentic.providers.openai_chat._encoding import encode_tools as encode_tools
+from agentic.providers.openai_chat._encoding import validate
 from agentic.providers.openai_chat._replies import STOP_WORDS as STOP_WORDS
 from agentic.providers.openai_chat._replies import decode_response
 from agentic.providers.openai_chat._replies import stop_reason as stop_reason
 from agentic.providers.openai_chat._replies import usage as usage
+from agentic.providers.openai_chat._requests import encode_request
 from agentic.providers.openai_chat._streaming import StreamedResponse as StreamedResponse
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 

@@ -12,8 +12,9 @@ from agentic.loop import Decision, Input
 from agentic.providers._failure import known_window, provider_errors
 from agentic.providers.kit import items_at, plain
 from agentic.providers.openai_chat._decoding import NAME
-from agentic.providers.openai_chat._encoding import TOOL_NAMES, encode_request, has_object
+from agentic.providers.openai_chat._encoding import TOOL_NAMES, has_object
 from agentic.providers.openai_chat._replies import decode_response, failure_in
+from agentic.providers.openai_chat._requests import encode_request
 from agentic.providers.openai_chat._streaming import StreamedResponse
 from agentic.providers.overflow import read_silent_overflow
 from agentic.tokens import approx_token_counter, count_tokens
