@@ -16,6 +16,7 @@ DATA = "a table with a source for each row: all rows are checked, not those that
 FAULTS = "a fault between two steps (a full disk, another process) that no caller can bring about"
 COST = "a bound on what is kept or read, which a result does not show"
 MADE_UP = "the numbering of calls without ids, which requests show only in part"
+SECONDS = "a stream of heartbeats that lasts for seconds, which nobody should wait for"
 BARE = "a record or a step of a replay that takes a minute from outside"
 PRIVATE = {
     "agentic._clock": "the time of a message, which a model of the store must know",
@@ -28,6 +29,8 @@ PRIVATE = {
     "agentic.bridges.otel._run": FAULTS,
     "agentic.bridges.proxy._body": "JSON of any form, which takes no request each",
     "agentic.bridges.proxy._pool": COST,
+    "agentic.bridges.proxy._replies": SECONDS,
+    "agentic.bridges.proxy._upstream": SECONDS,
     "agentic.cli._command_line": "all commands, whichever there are",
     "agentic.cli._sessions": "a time in every time zone",
     "agentic.cli._truncate": "the spelling of a size, before any file is read",
