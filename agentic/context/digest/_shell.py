@@ -1,8 +1,8 @@
 """What a shell command does to files, as far as the text of the command shows.
 
 Nothing is run or expanded: a path with a variable or a substitution is ignored, and so is what a
-script inside a command does. A patch that is only written to a
-file does not count as applied: many patches fail, and `patch` prints which files it changed.
+script inside a command does. A patch that is only written to a file does not count as applied: many
+patches fail, and `patch` prints which files it changed.
 """
 
 import posixpath
@@ -20,12 +20,9 @@ What: TypeAlias = Literal["read", "written", "changed", "deleted", "reverted"]
 Effect: TypeAlias = tuple[str, What]
 """A path and what happens to that file, or to all files below that path."""
 
-MAX_PATH_CHARS = 300
-"""The longest word that can be a path: paths in projects are far shorter, scripts are longer."""
-
 # No alternative scans past the next quote, `<` or line that it cannot match, so the cost is linear.
 _HEREDOC = re.compile(
-    r"(<<-?[ \t]*(['\"]?)([A-Z]\w*)\2[^\n<]*\n)((?:(?!\t*\3$)[^\n]*\n)*)[^\n]*", re.MULTILINE
+    r"(<<-?[ \t]*(['\"]?)([A-Z]\w*)\2[^\n<]*\n)(?:(?!\t*\3$)[^\n]*\n)*[^\n]*", re.MULTILINE
 )
 _TOKEN = re.compile(
     r"""\\\n | \#[^\n]* | ([0-9&]?>>?(?:&[0-9-]|\|)?|<<?<?-?|&&|\|\|?&?|;;?|&|\n|[()])
@@ -52,12 +49,11 @@ _PATCHED = re.compile(
 
 @attrs.define
 class Part:
-    """A simple command: its words, where its output goes, and its heredoc."""
+    """A simple command: its words, and where its output goes."""
 
     words: list[str] = attrs.field(factory=list)
     """Without the quotes around them; the first one is the program."""
     outputs: list[Effect] = attrs.field(factory=list)
-    heredoc: str = ""
     piped: bool = False
     """Whether its input is the output of the part before it."""
 
@@ -65,16 +61,12 @@ class Part:
 # A cache of one, because two sections split the same command one after the other.
 @lru_cache(maxsize=1)
 def split_command(command: str) -> tuple[Part, ...]:
-    r"""Split a command into its simple commands, in order.
+    """Split a command into its simple commands, in order, without its heredocs.
 
     >>> [part.words for part in split_command("cd 'my src' && make 2>&1 | tail -3")]
     [['cd', 'my src'], ['make'], ['tail', '-3']]
-    >>> split_command("cat > a.txt <<EOF\nhello\nEOF")[0].heredoc
-    'hello\n'
     """
-    heredocs: list[str] = []
     if "<<" in command:
-        heredocs = [found[3] for found in _HEREDOC.findall(command)][::-1]
         command = _HEREDOC.sub(r"\1", command)
     part, redirection = Part(), ""
     parts = [part]
@@ -92,8 +84,6 @@ def split_command(command: str) -> tuple[Part, ...]:
             redirection = ""
         elif "<" in operator or ">" in operator:
             redirection = operator if "&" not in operator[1:] else ""
-            if operator in {"<<", "<<-"} and heredocs:
-                part.heredoc = heredocs.pop()
         elif operator:
             part, redirection = Part(piped=operator in {"|", "|&"}), ""
             parts.append(part)
@@ -106,9 +96,8 @@ def is_path(word: str) -> bool:
     >>> is_path("src/a.py"), is_path("*.py"), is_path("--all"), is_path("$HOME/a")
     (True, True, False, False)
     """
-    is_short = 0 < len(word) <= MAX_PATH_CHARS and word.isprintable()
-    is_other = word.startswith(("-", "&", "+", "/dev/"))
-    return is_short and not is_other and _NEVER_IN_PATHS.isdisjoint(word)
+    is_other = not word or word.startswith(("-", "&", "+", "/dev/"))
+    return not is_other and word.isprintable() and _NEVER_IN_PATHS.isdisjoint(word)
 
 
 def effects(command: str, *, failed: bool = False) -> Iterator[Effect]:
@@ -127,24 +116,26 @@ def effects(command: str, *, failed: bool = False) -> Iterator[Effect]:
         if part.words[:1] == ["cd"] and is_path(part.words[-1]):
             folder = posixpath.join(folder, part.words[-1])
             continue
-        for path, what in _of_part(part):
+        for path, what in _of_part(part, command):
             if is_path(path):
                 below = "" if path.startswith("~") else folder
                 yield posixpath.normpath(posixpath.join(below, path)), what
 
 
-def _of_part(part: Part) -> Iterator[Effect]:
-    """Yield what a simple command does to files; the caller must check each path."""
+def _of_part(part: Part, command: str) -> Iterator[Effect]:
+    """Yield what a part of a command does to files; the caller must check each path."""
     is_git = part.words[:1] == ["git"]
     words = part.words[1 + is_git :]
     program = " ".join(part.words[:2]) if is_git else posixpath.basename("".join(part.words[:1]))
-    if program in _WHATS and _DRY.isdisjoint(words):
+    if not _DRY.isdisjoint(words):
+        program = ""
+    if program in _WHATS:
         yield from _of_words(program, words)
+    elif program in {"git apply", "apply_patch"}:
+        yield from patch_effects(command)
     elif program == "git reset" and "--hard" in words:
         yield ".", "reverted"
     yield from part.outputs
-    if not part.outputs:
-        yield from patch_effects(part.heredoc)
 
 
 def _of_words(program: str, words: Sequence[str]) -> Iterator[Effect]:
