@@ -1,4 +1,4 @@
-"""Which commands ran and how their last runs ended, and where things stand.
+"""Which commands ran and how their last runs ended.
 
 A command line is named by its last part, without `cd`, redirections and the filters after it. A
 failure is cleared when the same words succeed later.
@@ -6,14 +6,14 @@ failure is cleared when the same words succeed later.
 
 import re
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from agentic.context.digest._section import STORED_CHARS, Line, Section
+from agentic.context.digest._section import Line, Section
 from agentic.context.digest._shell import split_command
-from agentic.context.digest._text import LINE, PARAGRAPH, cut, one_line
-from agentic.context.digest._turns import ENDS, TRACEBACK, Called, Words, exit_code
+from agentic.context.digest._text import LINE, cut, one_line
+from agentic.context.digest._turns import ENDS, TRACEBACK, Called, Kind, exit_code
 
-__all__ = ["Commands", "Failures", "Status", "error_line"]
+__all__ = ["Commands", "Failures", "error_line"]
 
 LABEL_CHARS = 80
 """The length of a command's label, one line of a terminal. Commands with the same label are the
@@ -38,19 +38,18 @@ _ERROR_WORD = re.compile(
 )
 _TAG = re.compile(r"</?[a-z_]+>")
 
-# The keys under which to-do lists keep the text of an item, and the states of finished items.
-_TEXTS = ("content", "text", "title", "task", "step", "description")
-_CLOSED = {"completed", "complete", "done", "closed", "cancelled", "canceled", "skipped"}
-
 
 class Commands(Section):
-    """Commands whose last run succeeded, each with the last line that it printed."""
+    """Commands with the outcome of their last run, as it is written after the command.
+
+    This section shows those that succeeded, each with the last line that it printed.
+    """
 
     heading = "Commands"
     noun = "commands"
-    takes = ("call",)
-    of_failures: ClassVar[bool] = False
-    """Whether it lists the commands whose last run failed."""
+    takes: ClassVar[tuple[Kind, ...]] = ("call",)
+    shows: ClassVar[str] = " ("
+    """The beginning of the outcomes that it shows."""
 
     def take(self, turn: Called) -> None:
         """Add a command that has a result, or another call that names no file."""
@@ -64,70 +63,23 @@ class Commands(Section):
         self.known.pop(label, None)
         looks = is_run and not _LOOKS.isdisjoint([words[0], "-".join(words[:2])])
         error = error_line(turn.output) if turn.failed else ""
-        if turn.failed == self.of_failures and (error or not looks):
-            self.known[label] = error or _last_line(turn.output)
+        if error or not looks:
+            told = error or _last_line(turn.output)
+            self.known[label] = f": {told or 'failed'}" if turn.failed else f" ({told or 'ok'})"
 
     def lines(self) -> Iterator[Line]:
         """Yield a line for each command, newest first."""
-        for label, last in reversed(self.known.items()):
-            yield Line(f"`{label}` ({last or 'ok'})")
+        for label, outcome in reversed(self.known.items()):
+            if outcome.startswith(self.shows):
+                yield Line(f"`{label}`{outcome}")
 
 
 class Failures(Commands):
     """Commands that failed and did not succeed later, with the line that names the error."""
 
     heading = "Commands that still fail"
-    of_failures = True
-
-    def lines(self) -> Iterator[Line]:
-        """Yield a line for each command, newest first."""
-        for label, error in reversed(self.known.items()):
-            yield Line(f"`{label}`" + (f": {error}" if error else ""))
-
-
-class Status(Section):
-    """The last reply, the calls that wait for a result, and the open to-dos.
-
-    `known` holds them under the names `reply`, `waiting` and `todos`, and the reference of the
-    reply under `ref`.
-    """
-
-    heading = "Where things stand"
-    noun = "items"
-    takes = ("request", "reply", "call")
-
-    def take(self, turn: Words | Called) -> None:
-        """Update the state from a turn."""
-        if isinstance(turn, Words):
-            self.known.pop("waiting", None)
-            if turn.kind == "reply":
-                self.known |= {"reply": cut(turn.text.strip(), STORED_CHARS), "ref": turn.ref}
-            return
-        if turn.output is None:
-            waiting = self.known.get("waiting", "")
-            self.known["waiting"] = f"{waiting}Called, no result yet: {turn.label}\n"
-        for value in turn.arguments.values():
-            todos = [_todo(item) for item in value] if isinstance(value, list) else []
-            if todos and None not in todos:
-                self.known["todos"] = "\n".join(filter(None, todos))
-
-    def lines(self) -> Iterator[Line]:
-        """Yield the last reply, calls without a result, and open to-dos."""
-        if reply := self.known.get("reply"):
-            yield Line(reply, cut(one_line(reply), PARAGRAPH), 1, self.known.get("ref"))
-        for name in ("waiting", "todos"):
-            yield from (Line(line) for line in self.known.get(name, "").split("\n") if line)
-
-
-def _todo(item: Any) -> str | None:
-    """Return the text of a to-do, empty if it is closed; None if the item is not a to-do."""
-    if not isinstance(item, dict) or not isinstance(status := item.get("status"), str):
-        return None
-    text = next((item[key] for key in _TEXTS if isinstance(item.get(key), str)), None)
-    if text is None or status.casefold() in _CLOSED:
-        return text and ""
-    state = "" if status == "pending" else f" ({one_line(status)})"
-    return cut(f"To do: {one_line(text)}", PARAGRAPH) + state
+    takes = ()
+    shows = ":"
 
 
 def _main_words(command: str) -> list[str]:

@@ -1,19 +1,18 @@
 """A compactor that needs no model: the sections of its note, and what it stores for the next."""
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
 from agentic._validate import must_be, must_count, whole
-from agentic.context.digest._commands import Commands, Failures, Status
+from agentic.context.digest._commands import Commands, Failures
 from agentic.context.digest._files import Files, FilesRead
 from agentic.context.digest._fit import CHARS_PER_TOKEN, TITLE, fit
 from agentic.context.digest._index import Index
 from agentic.context.digest._requests import FormerSummaries, Notices, Requests
 from agentic.context.digest._section import Section
-from agentic.context.digest._statements import Statements
+from agentic.context.digest._statements import Statements, Status
 from agentic.context.digest._tools import ToolTable
 from agentic.context.digest._turns import Turn, Words, read_turns
 from agentic.errors import ConfigError
@@ -22,31 +21,29 @@ from agentic.tokens import CharCounter, Counter
 
 __all__ = ["Digest"]
 
-_Sections: TypeAlias = dict[str, Section]
-
 _TOOL = re.compile(r"[\w.-]{1,128}")
-_NOTES, _VERSION = "digest", 5
+_NOTES, _VERSION = "digest", 6
 """The key and the format version of the notes. Notes of another version are not read; the text of
 such a digest is quoted instead."""
 
 
-def _sections() -> _Sections:
-    """Return the sections in reading order, by their names in the notes.
+def _sections() -> list[Section]:
+    """Return the sections in reading order.
 
-    To add a section, write a class with `take` and `lines` (see `Section`), and add a line here.
+    To add a section, write a class with `take` and `lines` (see `Section`), and add it here.
     """
-    files = Files()
-    return {
-        "requests": Requests(),
-        "notices": Notices(),
-        "former": FormerSummaries(),
-        "status": Status(),
-        "failures": Failures(),
-        "statements": Statements(),
-        "files": files,
-        "read": FilesRead(files=files),
-        "commands": Commands(),
-    }
+    files, commands = Files(), Commands()
+    return [
+        Requests(),
+        Notices(),
+        FormerSummaries(),
+        Status(),
+        Failures(commands.known),
+        Statements(),
+        files,
+        FilesRead(files.known),
+        commands,
+    ]
 
 
 @attrs.frozen(kw_only=True)
@@ -112,16 +109,16 @@ class Digest:
         """
         if counter is not None:
             must_count("counter", counter)
-        index = Index()
-        sections = {**_sections(), "index": index}
-        _read(read_turns(messages, self.tools), sections)
+        sections, index = _sections(), Index()
+        _read(read_turns(messages, self.tools), [*sections, index])
         count = (counter or self.counter).count
-        text = fit(sections.values(), index, self.max_tokens, count, self.recall or "")
+        text = fit(sections, index, self.max_tokens, count, self.recall or "")
+        # About as much as a section could show if it had the digest to itself.
+        most = self.max_tokens * CHARS_PER_TOKEN
         plain = {
-            # About as much as a section could show if it had the digest to itself.
-            name: section.to_plain(self.max_tokens * CHARS_PER_TOKEN)
-            for name, section in sections.items()
-            if section.known
+            section.heading: section.to_plain(most)
+            for section in [*sections, index]
+            if section.known and section.takes
         }
         return SummaryText(text, {_NOTES: {"v": _VERSION, **plain}} if text else {})
 
@@ -130,17 +127,17 @@ class Digest:
         return self.write(messages)
 
 
-def _read(turns: Iterable[Turn], sections: _Sections) -> None:
+def _read(turns: Iterable[Turn], sections: Sequence[Section]) -> None:
     """Pass the turns to the sections; a former digest is restored, not quoted."""
     for turn in turns:
         taken = turn
         if isinstance(turn, Words) and turn.message.summary:
             plain = turn.message.summary.notes.get(_NOTES)
             if isinstance(plain, Mapping) and plain.get("v") == _VERSION:
-                for name, section in sections.items():
-                    section.restore(plain.get(name))
+                for section in sections:
+                    section.restore(plain.get(section.heading))
                 # Quote only what is above the digest: it may be the prose of a model.
                 taken = attrs.evolve(turn, text=turn.text.partition(TITLE)[0])
-        for section in sections.values():
+        for section in sections:
             if turn.kind in section.takes:
                 section.take(taken)

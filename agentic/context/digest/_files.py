@@ -9,12 +9,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-
-import attrs
+from typing import ClassVar
 
 from agentic.context.digest._section import Line, Section
 from agentic.context.digest._shell import Effect, What, effects, is_path, patch_effects
-from agentic.context.digest._turns import Called
+from agentic.context.digest._turns import Called, Kind
 
 __all__ = ["Files", "FilesRead"]
 
@@ -37,8 +36,9 @@ class Files(Section):
 
     heading = "Files changed"
     noun = "folders"
-    takes = ("call",)
+    takes: ClassVar[tuple[Kind, ...]] = ("call",)
     is_complete = True
+    shows_changed: ClassVar[bool] = True
 
     def take(self, turn: Called) -> None:
         """Add the effects of a call that has a result; nothing else changes files."""
@@ -47,14 +47,10 @@ class Files(Section):
                 self._apply(self._key(path), what)
 
     def lines(self) -> Iterator[Line]:
-        """Yield the files that were changed, with a line for each folder, newest first."""
-        return self.by_folder(was_changed=True)
-
-    def by_folder(self, *, was_changed: bool) -> Iterator[Line]:
         """Yield lines with the files of a folder, newest first."""
         folders = defaultdict(list)
         for path, state in reversed(self.known.items()):
-            if bool(state) == was_changed:
+            if bool(state) == self.shows_changed:
                 folder, name = posixpath.split(path)
                 folders[folder].append(f"{name} ({state})" if state else name)
         for folder, names in folders.items():
@@ -108,6 +104,15 @@ class Files(Section):
         return path
 
 
+class FilesRead(Files):
+    """The files that were read but not changed."""
+
+    heading = "Files read"
+    takes = ()
+    is_complete = False
+    shows_changed = False
+
+
 def _effects_of(turn: Called) -> Iterator[Effect]:
     if turn.output is None:
         return
@@ -119,17 +124,3 @@ def _effects_of(turn: Called) -> Iterator[Effect]:
         yield from ((path, _OF_TOOLS[turn.does]) for path in turn.paths)
         if turn.does == "edit" and not turn.paths:
             yield from patch_effects("\n".join(map(str, turn.arguments.values())))
-
-
-@attrs.define
-class FilesRead(Section):
-    """The files that were read but not changed."""
-
-    heading = "Files read"
-    noun = "folders"
-    takes = ()
-    files: Files = attrs.field(kw_only=True)
-
-    def lines(self) -> Iterator[Line]:
-        """Yield the files, with a line for each folder, newest first."""
-        return self.files.by_folder(was_changed=False)

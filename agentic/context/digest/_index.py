@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-from agentic.context.digest._section import Line, Section
+from agentic.context.digest._section import Section
 from agentic.context.digest._text import LINE, cut, tidy
 from agentic.context.digest._turns import Called, Words
 
@@ -34,7 +34,7 @@ _NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9_]|[^\W0-9_][0-9]|[0-9]{
 
 @attrs.define
 class Index(Section):
-    """The lines of a conversation, from which `choose` selects the best."""
+    """The lines of a conversation; `choose` selects the best when the remaining room is known."""
 
     heading = "Last seen, newest first"
     noun = "lines"
@@ -53,10 +53,6 @@ class Index(Section):
             self._texts.append((turn.output or "", 1))
         else:
             self._texts.append((turn.text, _SAID))
-
-    def lines(self) -> Iterator[Line]:
-        """Yield nothing: `choose` selects the lines when the remaining room is known."""
-        return iter(())
 
     def choose(self, room: int, shown: str) -> list[str]:
         """Return the best lines that together fit `room` characters, newest first.

@@ -39,7 +39,8 @@ class Section:
     """
 
     known: dict[str, str] = attrs.field(factory=dict)
-    """Each known text with what else is known of it, which may be nothing; the newest is last."""
+    """Each known text with what else is known of it, which may be nothing; the newest is last. A
+    section that takes no turns is given the texts of another one, and shows the rest of them."""
     heading: ClassVar[str]
     noun: ClassVar[str]
     """What its lines are called, in the plural."""

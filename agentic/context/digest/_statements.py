@@ -1,4 +1,4 @@
-"""What was decided and found, in the assistant's words, and what the user refused.
+"""Where things stand, what was decided and found in the assistant's words, what the user refused.
 
 A statement is recognized by a cue. The table below is the only place that depends on the language;
 to add a language, add a line in lower case. A cue matches anywhere, so `decid` matches decide,
@@ -7,13 +7,14 @@ decided and deciding.
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from agentic.context.digest._harness import refusal
-from agentic.context.digest._section import Line, Section
-from agentic.context.digest._text import PARAGRAPH, one_line, sentences
+from agentic.context.digest._section import STORED_CHARS, Line, Section
+from agentic.context.digest._text import PARAGRAPH, cut, one_line, sentences
 from agentic.context.digest._turns import Called, Words
 
-__all__ = ["Statements"]
+__all__ = ["Statements", "Status"]
 
 _CUES = {
     "en": "decision, decid, agreed, choose, chose, going with, go with, went with, opt for, "
@@ -36,6 +37,44 @@ _LIST = [cue for cues in _CUES.values() for cue in cues.split(", ")]
 _REFUSED = "The user refused"
 _WHOLE = re.compile(r"(?![a-z]).*[.!。！][\"'`)]?")  # noqa: RUF001
 """A complete sentence that is not a question, rather than a fragment of one."""
+
+# The keys under which to-do lists keep the text of an item, and the states of finished items.
+_TEXTS = ("content", "text", "title", "task", "step", "description")
+_CLOSED = {"completed", "complete", "done", "closed", "cancelled", "canceled", "skipped"}
+
+
+class Status(Section):
+    """The last reply, the calls that wait for a result, and the open to-dos.
+
+    `known` holds them under the names `reply`, `waiting` and `todos`, and the reference of the
+    reply under `ref`.
+    """
+
+    heading = "Where things stand"
+    noun = "items"
+    takes = ("request", "reply", "call")
+
+    def take(self, turn: Words | Called) -> None:
+        """Update the state from a turn."""
+        if isinstance(turn, Words):
+            self.known.pop("waiting", None)
+            if turn.kind == "reply":
+                self.known |= {"reply": cut(turn.text.strip(), STORED_CHARS), "ref": turn.ref}
+            return
+        if turn.output is None:
+            waiting = self.known.get("waiting", "")
+            self.known["waiting"] = f"{waiting}Called, no result yet: {turn.label}\n"
+        for value in turn.arguments.values():
+            todos = [_todo(item) for item in value] if isinstance(value, list) else []
+            if todos and None not in todos:
+                self.known["todos"] = "\n".join(filter(None, todos))
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the last reply, calls without a result, and open to-dos."""
+        if reply := self.known.get("reply"):
+            yield Line(reply, cut(one_line(reply), PARAGRAPH), 1, self.known.get("ref"))
+        for name in ("waiting", "todos"):
+            yield from (Line(line) for line in self.known.get(name, "").split("\n") if line)
 
 
 class Statements(Section):
@@ -76,3 +115,14 @@ def statements(text: str) -> Iterator[str]:
             low = sentence.lower()
             if any(cue in low for cue in cues):
                 yield stated
+
+
+def _todo(item: Any) -> str | None:
+    """Return the text of a to-do, empty if it is closed; None if the item is not a to-do."""
+    if not isinstance(item, dict) or not isinstance(status := item.get("status"), str):
+        return None
+    text = next((item[key] for key in _TEXTS if isinstance(item.get(key), str)), None)
+    if text is None or status.casefold() in _CLOSED:
+        return text and ""
+    state = "" if status == "pending" else f" ({one_line(status)})"
+    return cut(f"To do: {one_line(text)}", PARAGRAPH) + state

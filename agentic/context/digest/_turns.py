@@ -152,10 +152,10 @@ def read_call(call: ToolCall, result: ToolResult | None, table: ToolTable) -> Ca
     does = table.kind_of(call.name, arguments)
     command = table.command_of(arguments) if does == "run" else ""
     paths = table.paths_of(arguments) if does and does != "run" else ()
-    if result is None:
-        return Called(call, arguments, does, command, paths, None, failed=False)
-    failed = result.error is not None or _failed(result.output, is_command=does == "run")
-    return Called(call, arguments, does, command, paths, result.text, failed)
+    failed = result is not None and (
+        result.error is not None or _failed(result.output, is_command=does == "run")
+    )
+    return Called(call, arguments, does, command, paths, result.text if result else None, failed)
 
 
 def _failed(output: str, *, is_command: bool) -> bool:

@@ -13,11 +13,17 @@ Make = Callable[..., Called]
 TRACEBACK = "Traceback (most recent call last):\n  File 'a.py'\nTypeError: no len()\n"
 
 
-def ran(section: Commands, called: Make, *runs: tuple[str, str]) -> list[str]:
-    """Return the lines of a section after commands with their outputs."""
+def ran(commands: Commands, called: Make, *runs: tuple[str, str]) -> list[str]:
+    """Return the lines of what succeeded after commands with their outputs."""
     for command, output in runs:
-        section.take(called("bash", output, command=command))
-    return [line.text for line in section.lines()]
+        commands.take(called("bash", output, command=command))
+    return [line.text for line in commands.lines()]
+
+
+def failed(commands: Commands, called: Make, *runs: tuple[str, str]) -> list[str]:
+    """Return the lines of what still fails after commands with their outputs."""
+    ran(commands, called, *runs)
+    return [line.text for line in Failures(commands.known).lines()]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +40,7 @@ def ran(section: Commands, called: Make, *runs: tuple[str, str]) -> list[str]:
 def test_failure_names_its_error(called: Make, command: str, output: str, error: str) -> None:
     """The line that says what went wrong, not the one that says that something did."""
     label = command.partition(" |")[0]
-    assert ran(Failures(), called, (command, output)) == [f"`{label}`: {error}"]
+    assert failed(Commands(), called, (command, output)) == [f"`{label}`: {error}"]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +54,7 @@ def test_failure_names_its_error(called: Make, command: str, output: str, error:
 )
 def test_success_is_no_failure(called: Make, command: str, output: str) -> None:
     """Words of errors are no errors where the exit code says so, or where a file may be shown."""
-    assert ran(Failures(), called, (command, output)) == []
+    assert failed(Commands(), called, (command, output)) == []
 
 
 def test_tool_error_is_a_failure(called: Make) -> None:
@@ -69,7 +75,7 @@ def test_tool_error_is_a_failure(called: Make) -> None:
 def test_later_success_clears_a_failure(called: Make, again: str, cleared: bool) -> None:
     """The same words count, whatever is before and behind them; others do not."""
     runs = ("make test", "error: 3 failed\nexit code: 2"), (again, "exit code: 0")
-    assert ran(Failures(), called, *runs) == ["`make test`: error: 3 failed"] * (not cleared)
+    assert failed(Commands(), called, *runs) == ["`make test`: error: 3 failed"] * (not cleared)
 
 
 def test_each_command_has_a_line(called: Make) -> None:
@@ -98,17 +104,17 @@ RUNS = st.tuples(
 )
 
 
-@pytest.mark.parametrize("kind", [Commands, Failures])
+@pytest.mark.parametrize("lines", [ran, failed])
 @given(runs=st.lists(RUNS), data=st.data())
 def test_restored_section_goes_on(
-    called: Make, kind: type[Commands], runs: list[tuple[str, str]], data: st.DataObject
+    called: Make, lines: Callable[..., list[str]], runs: list[tuple[str, str]], data: st.DataObject
 ) -> None:
     """Two generations say what one would have said."""
     cut = data.draw(st.integers(0, len(runs)))
-    older, newer = kind(), kind()
+    older, newer = Commands(), Commands()
     ran(older, called, *runs[:cut])
     newer.restore(json.loads(json.dumps(older.to_plain(10_000))))
-    assert ran(newer, called, *runs[cut:]) == ran(kind(), called, *runs)
+    assert lines(newer, called, *runs[cut:]) == lines(Commands(), called, *runs)
 
 
 @given(st.dictionaries(st.text(), st.none() | st.dictionaries(st.sampled_from(["label", "runs"]), st.text() | st.integers())) | st.text())  # fmt: skip  # noqa: E501
@@ -121,7 +127,7 @@ def test_damaged_data_is_passed_over(plain: object) -> None:
 
 def test_what_is_handed_on_is_small(called: Make) -> None:
     """A script of a megabyte that is an argument does not go on to the next generation."""
-    section = Failures()
+    section = Commands()
     ran(section, called, ("python -c '" + "x = 1\n" * 200_000 + "'", "error: no\nexit code: 1"))
     assert len(json.dumps(section.to_plain(10_000))) < 1000
 
@@ -146,9 +152,9 @@ def test_real_sessions(
     recorded: Callable[[str], list[Called]], name: str, failing: list[str], cleared: list[str]
 ) -> None:
     """Checked by reading what failed to the end, and what worked later."""
-    section = Failures()
+    section = Commands()
     for turn in recorded(name):
         section.take(turn)
-    text = "\n".join(line.text for line in section.lines())
+    text = "\n".join(line.text for line in Failures(section.known).lines())
     assert [each for each in failing if each not in text] == []
     assert [each for each in cleared if each in text] == []

@@ -135,7 +135,7 @@ def test_read_files_are_not_the_changed_ones(called: Make) -> None:
     section = Files()
     for command in ["cat a.py src/b.py", "sed -i s/a/b/ a.py"]:
         section.take(called("bash", command=command))
-    assert [line.text for line in FilesRead(files=section).lines()] == ["src/: b.py"]
+    assert [line.text for line in FilesRead(section.known).lines()] == ["src/: b.py"]
 
 
 def test_a_file_that_takes_anothers_place_is_the_newest(called: Make) -> None:

@@ -149,12 +149,11 @@ def test_two_generations_say_what_one_says(messages: list[Message], data: st.Dat
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner:
     st.lists(inner, max_size=3)
     | st.dictionaries(
-        st.sampled_from(["requests", "status", "statements", "files", "commands", "index", "v"]),
-        inner, max_size=5)))  # fmt: skip
+        st.sampled_from([*sorted(HEADINGS), "v"]), inner, max_size=5)))  # fmt: skip
 def test_damaged_notes_are_passed_over(plain: object) -> None:
     """A store may hold anything under our name."""
-    found = plain if isinstance(plain, dict) else {"index": plain}
-    notes = {"digest": {**found, "v": 5}}
+    found = plain if isinstance(plain, dict) else {"Commands": plain}
+    notes = {"digest": {**found, "v": 6}}
     former = ContextSummary("Gone.", 1, notes=notes).to_message()
 
     assert "- Go on." in digest([former, Message("user", "Go on.")])
