@@ -15,11 +15,10 @@ LIST = Path(__file__).with_name("messages.txt")
 
 _WORD_TABLES = {
     "context/digest/_commands.py",
-    "context/digest/_harness.py",
-    "context/digest/_outcome.py",
     "context/digest/_shell.py",
     "context/digest/_statements.py",
     "context/digest/_tools.py",
+    "context/digest/_turns.py",
     "providers/anthropic/_replies.py",
     "providers/bedrock/_replies.py",
     "providers/gemini/_replies.py",

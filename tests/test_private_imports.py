@@ -38,7 +38,6 @@ PRIVATE = {
     "agentic.context.compactors._prompt": COST,
     "agentic.context.digest._commands": PARSERS,
     "agentic.context.digest._files": PARSERS,
-    "agentic.context.digest._harness": PARSERS,
     "agentic.context.digest._shell": PARSERS,
     "agentic.context.digest._text": PARSERS,
     "agentic.context.digest._tools": PARSERS,

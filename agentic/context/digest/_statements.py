@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from agentic.context.digest._harness import refusal
 from agentic.context.digest._section import STORED_CHARS, Line, Section
 from agentic.context.digest._text import PARAGRAPH, cut, one_line, sentences
-from agentic.context.digest._turns import Called, Words
+from agentic.context.digest._turns import Called, Words, refusal
 
 __all__ = ["Statements", "Status"]
 

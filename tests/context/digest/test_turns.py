@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentic.context.digest._harness import own_words, refusal
+from agentic.context.digest._turns import own_words, refusal
 
 
 @pytest.mark.parametrize(
