@@ -28,14 +28,12 @@ _LOOKS = frozenset(_LOOKING.split())
 # Commands at the end of many command lines that do not characterize them: `; echo $?`, `|| true`.
 _TAILS = frozenset(["echo", "true", ":", "exit", "printf"])
 
-_NAMED_ERROR = re.compile(
-    r"^[ \t]*(?:E +)?[\w.]*(?:Error|Exception|Exit|Interrupt)\b(?::.*)?$", re.MULTILINE
-)
-_ERROR_WORD = re.compile(
-    r"\b(?:errors?|fatal|panic|failed|failure|exception|cannot|denied|refused|not found|no such|"
-    r"no module|unable|undefined|unexpected|invalid|timed out)\b",
+_ERROR = re.compile(
+    r"error|exception|interrupt|\b(?:fatal|panic|cannot|denied|refused|not found|no such|no module"
+    r"|unable|undefined|unexpected|invalid|timed out)\b",
     re.IGNORECASE,
 )
+"""What a line that names an error has. It is not `failed`: the line that counts has it, too."""
 _TAG = re.compile(r"</?[a-z_]+>")
 
 
@@ -96,22 +94,16 @@ def _main_words(command: str) -> list[str]:
 
 def error_line(output: str) -> str:
     """Return the line that names the error, shortened if it is long; empty if there is none."""
-    text = _TAG.sub("", output)
-    # The last error of a traceback is the one that was raised. A line with a message is preferred
-    # to a bare name.
-    named = sorted(_NAMED_ERROR.findall(text), key=lambda line: ":" in line)
-    lines = named[-1:] or [line for line in text.split("\n") if _ERROR_WORD.search(line)]
-    told = (line for line in lines if TRACEBACK not in line and not _is_code(line))
-    return cut(one_line(next(told, "")), LINE)
+    lines = [line for line in _TAG.sub("", output).split("\n") if _ERROR.search(line)]
+    # The last error of a traceback was raised; the first one of a compiler explains the others.
+    told = lines[-1:] if TRACEBACK in output else lines[:1]
+    return cut(one_line("".join(told)), LINE)
 
 
 def _last_line(output: str) -> str:
     """Return the last line that a program printed; empty if that line is long."""
-    lines = [line for line in output[-ENDS:].split("\n") if not _is_code(line)]
-    last = next((text for line in reversed(lines) if (text := _TAG.sub("", line).strip())), "")
-    return one_line(last) if len(last) <= LINE // 2 else ""
-
-
-def _is_code(line: str) -> bool:
-    """Return whether a line only states the exit code or that nothing was printed."""
-    return line == "(no output)" or (len(line) < LINE // 2 and bool(exit_code(line)))
+    for line in reversed(output[-ENDS:].split("\n")):
+        text = _TAG.sub("", line).strip()
+        if text and text != "(no output)" and not exit_code(line):
+            return one_line(text) if len(text) <= LINE // 2 else ""
+    return ""

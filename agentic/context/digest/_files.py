@@ -61,7 +61,10 @@ class Files(Section):
     def _apply(self, path: str, what: What) -> None:
         if what in {"deleted", "reverted"}:
             for each in self._named(path, what):
-                self._undo(each, what)
+                if self.known.get(each) != "new":
+                    self.known[each] = "deleted" if what == "deleted" else ""
+                elif what == "deleted":
+                    del self.known[each]
             return
         is_new = what == "written" and path not in self.known
         state = self.known.get(path, "")
@@ -69,20 +72,13 @@ class Files(Section):
             state = "new" if is_new or state == "new" else "edited"
         self.add(path, state)
 
-    def _undo(self, path: str, what: What) -> None:
-        """Delete a file, or restore it as `git` does, which does not affect new files."""
-        if self.known.get(path) != "new":
-            self.known[path] = "deleted" if what == "deleted" else ""
-        elif what == "deleted":
-            del self.known[path]
-
     def _named(self, path: str, what: What) -> list[str]:
         """Return the known files that match a path, a folder or a pattern."""
         pattern, below = "*" if path == "." else path, f"{path}/"
         found = [
             each
             for each in self.known
-            if each == path or each.startswith(below) or fnmatchcase(each, pattern)
+            if f"{each}/".startswith(below) or fnmatchcase(each, pattern)
         ]
         # Of files that were not seen before, only one deleted by its name is worth reporting.
         is_file = "." in posixpath.basename(path)[1:] and "*" not in path
