@@ -1,6 +1,7 @@
 """A compactor that needs no model: the sections of its note, and what it stores for the next."""
 
 import re
+import typing
 from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
@@ -14,7 +15,7 @@ from agentic.context.digest._requests import FormerSummaries, Notices, Requests
 from agentic.context.digest._section import Section
 from agentic.context.digest._statements import Statements, Status
 from agentic.context.digest._tools import ToolTable
-from agentic.context.digest._turns import Turn, Words, read_turns
+from agentic.context.digest._turns import Kind, Turn, Words, read_turns
 from agentic.errors import ConfigError
 from agentic.messages import Message, SummaryText
 from agentic.tokens import CharCounter, Counter
@@ -129,6 +130,7 @@ class Digest:
 
 def _read(turns: Iterable[Turn], sections: Sequence[Section]) -> None:
     """Pass the turns to the sections; a former digest is restored, not quoted."""
+    takers = {kind: [s for s in sections if kind in s.takes] for kind in typing.get_args(Kind)}
     for turn in turns:
         taken = turn
         if isinstance(turn, Words) and turn.message.summary:
@@ -138,6 +140,5 @@ def _read(turns: Iterable[Turn], sections: Sequence[Section]) -> None:
                     section.restore(plain.get(section.heading))
                 # Quote only what is above the digest: it may be the prose of a model.
                 taken = attrs.evolve(turn, text=turn.text.partition(TITLE)[0])
-        for section in sections:
-            if turn.kind in section.takes:
-                section.take(taken)
+        for section in takers[turn.kind]:
+            section.take(taken)

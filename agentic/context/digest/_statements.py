@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import attrs
+
 from agentic.context.digest._section import STORED_CHARS, Line, Section
-from agentic.context.digest._text import PARAGRAPH, cut, one_line, sentences
+from agentic.context.digest._text import LINE, PARAGRAPH, cut, one_line, sentences
 from agentic.context.digest._turns import Called, Words, refusal
 
 __all__ = ["Statements", "Status"]
@@ -42,6 +44,7 @@ _TEXTS = ("content", "text", "title", "task", "step", "description")
 _CLOSED = {"completed", "complete", "done", "closed", "cancelled", "canceled", "skipped"}
 
 
+@attrs.define
 class Status(Section):
     """The last reply, the calls that wait for a result, and the open to-dos.
 
@@ -52,13 +55,13 @@ class Status(Section):
     heading = "Where things stand"
     noun = "items"
     takes = ("request", "reply", "call")
+    _reply: Words | None = None
 
     def take(self, turn: Words | Called) -> None:
         """Update the state from a turn."""
         if isinstance(turn, Words):
             self.known.pop("waiting", None)
-            if turn.kind == "reply":
-                self.known |= {"reply": cut(turn.text.strip(), STORED_CHARS), "ref": turn.ref}
+            self._reply = turn if turn.kind == "reply" else self._reply
             return
         if turn.output is None:
             waiting = self.known.get("waiting", "")
@@ -70,8 +73,11 @@ class Status(Section):
 
     def lines(self) -> Iterator[Line]:
         """Yield the last reply, calls without a result, and open to-dos."""
+        if self._reply:
+            text = cut(self._reply.text.strip(), STORED_CHARS)
+            self.known |= {"reply": text, "ref": self._reply.ref}
         if reply := self.known.get("reply"):
-            yield Line(reply, cut(one_line(reply), PARAGRAPH), 1, self.known.get("ref"))
+            yield Line(reply, cut(one_line(reply), LINE), 1, self.known.get("ref"))
         for name in ("waiting", "todos"):
             yield from (Line(line) for line in self.known.get(name, "").split("\n") if line)
 

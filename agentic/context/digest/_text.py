@@ -19,7 +19,7 @@ _UNSEEN = re.compile(
     "\x1b(?:\\[[0-9;?]*[A-Za-z]|\\][^\x07]*\x07)?"
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff\ufeff]"
 )
-_END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？](?!\Z)|[^\s](?=\s*\n)")  # noqa: RUF001
+_END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？](?!\Z)|\n")  # noqa: RUF001
 """The end of a sentence or of a line."""
 _BETWEEN = re.compile(
     r".*(?:(?=\s)|(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0003ffff]))", re.DOTALL
