@@ -13,7 +13,7 @@ from dbos import DBOS, DBOSClient
 from agentic._lazy import asyncio
 from agentic._validate import must_be, whole
 from agentic.bridges.dbos._tables import Tables, engine_url
-from agentic.bridges.dbos._worker import RUN, VERSION, Json, Place, Worker
+from agentic.bridges.dbos._worker import RUN, VERSION, Json, Place, Worker, application_name
 from agentic.errors import AgenticError, ConfigError
 from agentic.history import LeasedSessions
 from agentic.loop import Runner
@@ -259,7 +259,9 @@ class Service:
         tables.create()
         DBOS.migrate(self.database_url)
         client = DBOSClient(
-            system_database_url=self.database_url, serializer=Json(), application_name=self.name
+            system_database_url=self.database_url,
+            serializer=Json(),
+            application_name=application_name(self.name),
         )
         agent: Any = self.agent
         make = (lambda _: agent) if isinstance(agent, Runner) else agent

@@ -1,7 +1,9 @@
 """A worker: runs what is queued, as long as it holds its lease, and takes over from the dead."""
 
+import hashlib
 import json
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +24,7 @@ from agentic.errors import ConfigError
 from agentic.history import LeasedSessions
 from agentic.loop import Runner
 
-__all__ = ["COMPACTION", "RUN", "VERSION", "Json", "Place", "Worker"]
+__all__ = ["COMPACTION", "RUN", "VERSION", "Json", "Place", "Worker", "application_name"]
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +66,17 @@ class Place:
     queue: str
     limits: Any
     lease_seconds: float
+
+
+def application_name(name: str) -> str:
+    """Return the name of a service as the engine takes it: 3 to 256 of a-z, 0-9, - and _.
+
+    >>> application_name("code-reviewer"), application_name("Über?")
+    ('code-reviewer', 'agentic-7e11836dc105f661')
+    """
+    if re.fullmatch("[a-z0-9_-]{3,256}", name):
+        return name
+    return f"agentic-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
 
 
 @attrs.define(eq=False)
@@ -150,7 +163,7 @@ class Worker:
     def _launch(self) -> None:
         place = self.place
         config: DBOSConfig = {
-            "name": place.queue,
+            "name": application_name(place.queue),
             "system_database_url": place.url,
             "application_version": VERSION,
             "executor_id": self.id,
