@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import signal
 import threading
 import time
@@ -21,6 +22,7 @@ from agentic import config
 from agentic.cli._output import printable
 from agentic.cli._place import find_agent
 from agentic.errors import ConfigError
+from agentic.history._disk import make_folders, open_private
 from agentic.history.sqlite import SqliteSessions
 from agentic.loop import Runner
 from agentic.messages import ToolCall
@@ -80,7 +82,9 @@ class RunsPlace:
         if agent is None:
             raise click.UsageError("name an agent's file, or a --database")
         folder = Path.cwd() if agent.path is None else agent.path.absolute().parent
-        return cls(f"sqlite:///{folder / '.agentic' / 'runs' / agent.name}.db", agent)
+        # A `?` would begin the options of the address.
+        name = re.sub(r"[^\w.-]", "_", agent.name)
+        return cls(f"sqlite:///{folder / '.agentic' / 'runs' / name}.db", agent)
 
     @property
     def kind(self) -> str:
@@ -108,7 +112,7 @@ class RunsPlace:
 
         agent = self.agent
         if self.path is not None and agent is not None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _create_private(self.path)
         if agent is not None and self.kind == _POSTGRES:
             agent = attrs.evolve(agent, store=config.StoreSettings(kind="postgres", dsn=self.url))
         elif agent is not None and agent.store == config.StoreSettings():
@@ -129,6 +133,16 @@ class RunsPlace:
             with _reachable():
                 service = await entered.enter_async_context(made)
             yield service
+
+
+def _create_private(path: Path) -> None:
+    """Create a database for its owner alone: it holds requests and results.
+
+    SQLite gives its other files the same permissions.
+    """
+    make_folders(path.parent)
+    with open(path, "ab", opener=open_private):
+        pass
 
 
 @contextlib.asynccontextmanager

@@ -176,7 +176,10 @@ def _missing_server() -> Iterator[None]:
 
 def _shown(place: RunsPlace) -> str:
     """Return where runs are kept, without a password."""
-    return str(place.path) if place.path is not None else place.url.rpartition("@")[2]
+    if place.path is not None:
+        return str(place.path)
+    # Options may hold a password, too.
+    return place.url.rpartition("@")[2].partition("?")[0].removeprefix("postgresql://")
 
 
 def _as_json(run: "RunInfo") -> str:

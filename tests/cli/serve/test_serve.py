@@ -85,6 +85,18 @@ def test_drain_that_is_over_ends_the_process(place: Any) -> None:
     assert server.process.returncode == 0
 
 
+def test_runs_are_readable_by_their_owner_only(place: Any) -> None:
+    """Also those of an agent whose name would begin the options of an address."""
+    place.write("name: what?", "approve: never")
+    server = place.serve()
+    server.watch(server.submit("write notes: 0"))
+    server.stop()
+
+    kept = place.folder / ".agentic" / "runs"
+    assert [path.name for path in kept.iterdir() if path.suffix == ".db"] == ["what_.db"]
+    assert {path.stat().st_mode & 0o077 for path in (kept, *kept.iterdir())} == {0}
+
+
 def test_bad_requests_get_one_sentence(place: Any) -> None:
     """What cannot be done has a status and a reason; a page of another site may do nothing."""
     server = place.serve()
