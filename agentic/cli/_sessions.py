@@ -6,7 +6,6 @@ A session is exported and imported as JSON lines, from any store to any other.
 import asyncio
 import contextlib
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ from agentic.cli._place import SessionPlace, place_argument, session_option
 from agentic.cli._stdio import is_asked, open_input
 from agentic.errors import MessageNotFound
 from agentic.history import JsonlSessions, SessionInfo
+from agentic.history._disk import open_private
 
 __all__ = ["export_command", "import_command", "local_time", "redact_command", "sessions_command"]
 
@@ -234,8 +234,16 @@ async def _redact(
 
 
 def _read_secret(file: BinaryIO) -> str:
-    """Read a secret; the newline that an editor adds at the end is not part of it."""
-    return file.read().decode("utf-8", "surrogateescape").removesuffix("\n").removesuffix("\r")
+    """Read a secret; the newline that an editor adds at the end is not part of it.
+
+    Raises:
+        ClickException: it is not UTF-8, as a session is.
+    """
+    try:
+        text = file.read().decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as problem:
+        raise click.ClickException(f"the secret is not UTF-8: {problem}") from problem
+    return text.removesuffix("\n").removesuffix("\r")
 
 
 async def _export(place: SessionPlace, session_id: str | None, target: BinaryIO) -> None:
@@ -247,8 +255,7 @@ async def _export(place: SessionPlace, session_id: str | None, target: BinaryIO)
 
 
 def _escaped(line: bytes) -> bytes:
-    text = line.decode("utf-8", "surrogateescape")
-    return escape(text).encode()
+    return escape(line.decode("utf-8", "surrogatepass")).encode()
 
 
 @contextlib.contextmanager
@@ -258,17 +265,13 @@ def _open_target(output: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with open(output, "xb", opener=_open_private) as target:
+    with open(output, "xb", opener=open_private) as target:
         try:
             yield target
         except BaseException:
             # Half a session would look like a whole one.
             Path(output).unlink()
             raise
-
-
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 async def _import(place: SessionPlace, session_id: str, lines: list[bytes], file: str) -> None:

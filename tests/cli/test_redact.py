@@ -76,3 +76,15 @@ def test_a_message_that_is_not_there_is_told(agentic: Any, kept: Path, message: 
 
     assert done.status == 1
     assert "has no message" in done.err
+
+
+def test_a_secret_that_is_no_text_is_one_sentence(agentic: Any, kept: Path, tmp_path: Path) -> None:
+    """A session is UTF-8, so nothing else can be in it."""
+    (tmp_path / "key.bin").write_bytes(b"\xff\xfe")
+
+    file = ["--secret-file", tmp_path / "key.bin"]
+    done = agentic("redact", kept, "1", "[gone]", "-s", "monday", *file, "--yes")
+
+    assert done.status == 1
+    assert "the secret is not UTF-8" in done.err
+    assert _texts(kept)[0] == f"The key is {SECRET}"
