@@ -69,28 +69,30 @@ def _ollama(sdk: Any) -> Any:
     """Create a client for the server that Ollama's own programs would ask."""
     key = os.environ.get("OLLAMA_API_KEY", "")
     return sdk.AsyncClient(
-        base_url=_ollama_address(os.environ.get("OLLAMA_HOST", "")),
+        base_url=ollama_address(os.environ.get("OLLAMA_HOST", "")),
         headers={"Authorization": f"Bearer {key}"} if key else {},
         # A server may load a model first, and answers then; one that is not there is told soon.
         timeout=sdk.Timeout(_OLLAMA_SECONDS, connect=_CONNECT_SECONDS),
     )
 
 
-def _ollama_address(host: str) -> str:
+def ollama_address(host: str) -> str:
     """Return the address that a value of OLLAMA_HOST stands for.
 
     https://docs.ollama.com/faq and `_parse_host` of ollama-python 0.6 (2026-11).
 
-    >>> _ollama_address(""), _ollama_address("gpu.local"), _ollama_address("https://ollama.com")
+    >>> ollama_address(""), ollama_address("gpu.local"), ollama_address("https://ollama.com")
     ('http://127.0.0.1:11434', 'http://gpu.local:11434', 'https://ollama.com:443')
-    >>> _ollama_address("[::1]:8080/a/")
-    'http://[::1]:8080/a'
+    >>> ollama_address("[::1]:8080/a/"), ollama_address("0.0.0.0")
+    ('http://[::1]:8080/a', 'http://127.0.0.1:11434')
     """
     scheme, _, rest = host.strip().rpartition("://")
     address = urllib.parse.urlsplit(f"{scheme or 'http'}://{rest}")
     # As Ollama's own clients do: a bare host means Ollama's port, a scheme means its own.
     port = address.port or {"http": 80, "https": 443}.get(scheme, 11434)
     name = address.hostname or "127.0.0.1"
+    # 0.0.0.0 is where a server listens, not where it is asked.
+    name = "127.0.0.1" if name == "0.0.0.0" else name  # noqa: S104  nothing is bound
     # `hostname` is without the brackets of an IPv6 address.
     name = f"[{name}]" if ":" in name else name
     return f"{address.scheme}://{name}:{port}{address.path.rstrip('/')}"

@@ -23,7 +23,7 @@ from agentic.cli._chat._slash import SLASHES, Quit, run_command
 from agentic.cli._output import print_warnings, printable
 from agentic.cli._place import SessionPlace, find_agent
 from agentic.cli._stdio import captured_stdio
-from agentic.messages import Message
+from agentic.messages import Message, split_rounds
 
 __all__ = ["chat_command"]
 
@@ -247,9 +247,12 @@ async def _greet(talk: ChatSession, prompt: Prompt | None) -> None:
 
 def _outcomes(messages: list[Message]) -> list[Outcome]:
     """Return the tool calls that were answered, with their results, in the order of the calls."""
-    results = {each.call_id: each for message in messages for each in message.tool_results}
-    calls = (call for message in messages for call in message.tool_calls)
-    return [Outcome(call, results[call.id]) for call in calls if call.id in results]
+    outcomes: list[Outcome] = []
+    for each in split_rounds(messages):
+        # By rounds, because imported sessions may use an id again.
+        results = {one.call_id: one for message in each.messages for one in message.tool_results}
+        outcomes += [Outcome(one, results[one.id]) for one in each.tool_calls if one.id in results]
+    return outcomes
 
 
 async def _print_resume_hint(talk: ChatSession, arguments: list[str]) -> None:

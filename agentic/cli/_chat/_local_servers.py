@@ -24,6 +24,7 @@ import attrs
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.providers import Connection
+from agentic.providers._connect import ollama_address
 
 __all__ = ["SERVERS", "LocalServer", "connect", "find_servers"]
 
@@ -124,10 +125,9 @@ def connect(server: str, name: str, address: str = "") -> Connection:
 
 def _addresses() -> dict[str, str]:
     addresses = {prefix: address for prefix, (address, _) in SERVERS.items()}
-    if host := os.environ.get("OLLAMA_HOST", "").strip().rstrip("/"):
-        # 0.0.0.0 is where a server listens, not where it is asked.
-        host = host.replace("0.0.0.0", "127.0.0.1")  # noqa: S104  nothing is bound
-        addresses["ollama"] = host if "://" in host else f"http://{host}"
+    # An address that is none is not asked.
+    with contextlib.suppress(ValueError):
+        addresses["ollama"] = ollama_address(os.environ.get("OLLAMA_HOST", ""))
     return addresses
 
 

@@ -48,10 +48,10 @@ class _Key:
     """The model that is offered if none is named."""
 
     @property
-    def is_set(self) -> bool:
-        """Whether a key is there, and the SDK too."""
-        has_key = any(os.environ.get(name) for name in self.variables)
-        return has_key and self.is_installed
+    def variable(self) -> str | None:
+        """Return the variable that has the key; None if there is none, or no SDK for it."""
+        found = next((name for name in self.variables if os.environ.get(name)), None)
+        return found if self.is_installed else None
 
     @property
     def is_installed(self) -> bool:
@@ -91,7 +91,7 @@ class Choice:
 
 def find_choices() -> list[Choice]:
     """Return what is available, the best first; the offline agent always is."""
-    found = [Choice(key.model, f"{key.variables[0]} is set") for key in KEYS if key.is_set]
+    found = [Choice(key.model, f"{key.variable} is set") for key in KEYS if key.variable]
     for server in find_servers():
         found += [Choice(model, f"on this machine, {server.address}") for model in server.models]
     return [*found, Choice(OFFLINE, "no model: it follows simple orders, and shows the chat")]
@@ -140,9 +140,9 @@ async def list_models(agent: config.AgentConfig) -> str:
         lines += ["", f"On this machine ({server.address}):", *_indented(server.models)]
     missing: list[str] = []
     for key in KEYS:
-        if key.is_set:
+        if key.variable:
             names = [f"{key.provider}:{name}" for name in _names_of(key)]
-            lines += ["", f"By {key.variables[0]}:", *_indented(names)]
+            lines += ["", f"By {key.variable}:", *_indented(names)]
         else:
             missing.append(f"  {key.provider}: {_what_is_missing(key)}")
     if missing:

@@ -132,6 +132,16 @@ def test_a_model_is_offered_for_every_key(process: Callable[..., Any], ollama: s
     assert names[-1] == "offline"
 
 
+def test_the_variable_that_has_the_key_is_named(
+    process: Callable[..., Any], agent: Path, ollama: str
+) -> None:
+    """Either of two may have the key of Gemini."""
+    environment = {**NO_KEYS, "OLLAMA_HOST": ollama, "GOOGLE_API_KEY": "none"}
+    done = process("chat", agent, input=b"/model\n", env=environment)
+
+    assert "\nBy GOOGLE_API_KEY:\n" in done.stdout.decode()
+
+
 def test_the_offline_agent_shows_the_chat(terminal: Any, tmp_path: Path) -> None:
     """It lists, reads and, after it has asked, writes files, and can be resumed."""
     (tmp_path / "note.txt").write_text("The build is red.")
