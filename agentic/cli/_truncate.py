@@ -39,6 +39,8 @@ _BUFFERS: Mapping[str, type[_Buffer]] = {
 }
 _decoder = codecs.getincrementaldecoder("utf-8")
 _BITS = {"": 0, "k": 10, "m": 20, "g": 30}
+_MOST_DIGITS = 18
+"""Python itself refuses to read a number of thousands of digits."""
 _SIZE_PATTERN = re.compile(r"([0-9]+)\s*([kmg]?)(?:b|ib|)", re.IGNORECASE)
 
 
@@ -61,8 +63,8 @@ class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer cli
         if value.lower() == "all":
             return None
         found = self._pattern.fullmatch(value.strip())
-        if not found:
-            self.fail(f"{value!r} is not {self._allowed}", param, ctx)
+        if not found or len(found[1]) > _MOST_DIGITS:
+            self.fail(f"{value[:_MOST_DIGITS]!r} is not {self._allowed}", param, ctx)
         return _multiply(*found.groups())
 
 

@@ -31,7 +31,7 @@ def test_a_size_is_spelled_as_in_an_agents_file(spelled: str, meant: int | None)
 
 @pytest.mark.parametrize("kind", [LINES, SIZE])
 @pytest.mark.parametrize(
-    "spelled", ["-5", "1.5", "1.5KB", "1_000", "\uff15", "", "many", "50XB", "K"]
+    "spelled", ["-5", "1.5", "1.5KB", "1_000", "\uff15", "", "many", "50XB", "K", "9" * 5_000]
 )
 def test_what_is_no_size_is_refused_with_what_is(kind: Any, spelled: str) -> None:
     """The sentence shows what was given and what would do."""
