@@ -165,7 +165,7 @@ SOURCES = (
         {"claude-opus-4-1": ModelLimits(200_000, 32_000)},
     ),
     Source(
-        "https://docs.aihubmix.com/en/api/Claude-ProviderPayload",
+        "https://docs.aihubmix.com/en/api/Claude-Native",
         _READ,
         {
             "claude-opus-4": ModelLimits(200_000, 32_000),
