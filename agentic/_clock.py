@@ -34,11 +34,6 @@ class Stopwatch:
         """Return the seconds by which a run decides: in a replay they are those of the records."""
         return self.seconds if self.recorded is None else self.recorded
 
-    @property
-    def is_paused(self) -> bool:
-        """Whether it stands still."""
-        return self._since is None
-
     def pause(self) -> None:
         """Stand still, until `go_on`."""
         self._before, self._since = self.seconds, None
