@@ -71,7 +71,7 @@ def _ollama(sdk: Any) -> Any:
     return sdk.AsyncClient(
         base_url=ollama_address(os.environ.get("OLLAMA_HOST", "")),
         headers={"Authorization": f"Bearer {key}"} if key else {},
-        # A server may load a model first, and answers then; one that is not there is told soon.
+        # A server may load a model before it answers; one that does not run is noticed soon.
         timeout=sdk.Timeout(_OLLAMA_SECONDS, connect=_CONNECT_SECONDS),
     )
 
@@ -131,7 +131,7 @@ def connect(model: str, **settings: Any) -> Connection:
     """
     provider, _, name = str(model).partition(":")
     if provider not in _SDKS or not name:
-        # Without the model's name there is no whole argument to suggest.
+        # Without a model's name, no complete argument can be suggested.
         near = difflib.get_close_matches(provider, _SDKS, n=1) if name else []
         raise ConfigError(
             "model",

@@ -49,7 +49,7 @@ async def provider_errors(
     """
     try:
         yield
-    # Not BaseException: a cancellation is no failure of the provider.
+    # Not BaseException: a cancellation is not a failure of the provider.
     except Exception as error:
         failure: Exception = error
         if _speaks_of_the_provider(error):

@@ -210,7 +210,7 @@ def reply_tokens(limits: ModelLimits, options: Mapping[str, Any] = MappingProxyT
     thinking = budget if isinstance(budget, int) else 0
     window = limits.context_window
     most = max(_LARGE_REPLY, window // _PARTS_OF_WINDOW)
-    # A guessed window would make replies short for nothing.
+    # A guessed window might limit the reply without need.
     if limits.known and window:
         most = min(most, window // _MOST_OF_WINDOW)
     # `max_tokens` includes thinking, and so does the limit of a model.

@@ -74,7 +74,7 @@ def stop_reason(response: Any, /) -> StopReason:
     data = plain(response)
     if at(data, "type") == "error":
         return StopReason.ERROR
-    # A server that says end_turn beside a call waits for its result all the same.
+    # A server that says end_turn next to a call waits for its result all the same.
     calls = any(at(block, "type") == "tool_use" for block in items_at(data, "content"))
     return STOP_WORDS.reason(text_at(data, "stop_reason") or None, has_tool_calls=calls)
 

@@ -218,7 +218,7 @@ class StreamedResponse:
         `accumulate_event` overwrites them too. A count may decrease: the start event reports an
         estimate, or tokens that a compaction on the server then removed.
         """
-        # A container comes within the delta, `context_management` beside it.
+        # A container comes within the delta, `context_management` next to it.
         told = {
             **{key: value for key, value in event.items() if key not in {"type", "delta", "usage"}},
             **_dict(at(event, "delta")),

@@ -54,7 +54,7 @@ async def _in_thread(function: Callable[[], Any]) -> Any:
     _start(work)
     try:
         await future
-    # A cancellation as well: nobody takes the answer any more.
+    # A cancellation as well: the answer will not be taken any more.
     except BaseException:
         handed.refuse()
         raise

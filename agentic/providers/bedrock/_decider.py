@@ -98,7 +98,7 @@ class Decider:
                 async for event in told:
                     if piece := streamed.feed(event):
                         yield piece
-        # The id of the request is beside the stream, not in it.
+        # The id of the request is next to the stream, not in it.
         about = {"ResponseMetadata": at(answer, "ResponseMetadata")}
         yield self._decision({**about, **streamed.response()}, request)
 

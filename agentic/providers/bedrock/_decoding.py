@@ -82,7 +82,7 @@ def decode_payload(payload: Any) -> Message | None:
     if isinstance(payload, list):
         return _system(payload)
     found = _decode_message(payload, {})
-    # A payload belongs to one message; results with words beside them are two.
+    # A payload belongs to one message; results with words next to them are two.
     return found[0] if len(found) == 1 else None
 
 

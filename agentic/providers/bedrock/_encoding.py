@@ -202,7 +202,7 @@ def _mend(message: Any, ids: _CallIds) -> Any | None:
     content = at(message, "content")
     if not isinstance(content, list):
         return message
-    # A blank text beside other content is accepted from the user, and not from the model.
+    # A blank text next to other content is accepted from the user, and not from the model.
     strict = at(message, "role") == "assistant" or all(map(is_blank, content))
     blocks = [_mend_block(block, ids) for block in content if not _is_refused(block, strict)]
     if len(blocks) == len(content) and all(map(is_, blocks, content)):

@@ -202,7 +202,7 @@ def _reasoning(pieces: dict[str, list[str]]) -> dict[str, Any]:
     if "text" not in pieces and "signature" not in pieces:
         return {name: _joined_base64(found) for name, found in pieces.items()}
     joined = {name: "".join(found) for name, found in pieces.items()}
-    # The API requires a text beside a signature.
+    # The API requires a text next to a signature.
     return {"reasoningText": {"text": "", **joined}}
 
 

@@ -194,7 +194,7 @@ def _shares(parts: list[Any], keys: set[str]) -> list[str | None]:
     if keys.isdisjoint(ANSWERS):
         return [None]
     answers = [has_field(part, "functionResponse") for part in parts]
-    # The user spoke beside results, which for us are two messages of two roles.
+    # Results and the user's words next to them are two messages here, with two roles.
     if any(answers) and not all(answers):
         return [RESULTS, REST]
     return [None]

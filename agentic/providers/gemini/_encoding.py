@@ -234,6 +234,7 @@ class _ContentWriter:
             parts = [*parts_of(before), *parts_of(content)]
             self.contents[-1] = {**before, "parts": parts}
             self._rebuilt = True
+        # A content without parts is refused, unless it came from the wire.
         elif parts_of(content) or sent.payload is not None:
             self._append(content, rebuilt=sent.payload is None)
 

@@ -63,7 +63,7 @@ def _media_part(media: Media) -> dict[str, Any]:
     kind = {"mimeType": media.media_type or "application/octet-stream"}
     if media.data:
         return {"inlineData": {**kind, "data": base64.b64encode(media.data).decode("ascii")}}
-    # A data URL is no file that Google could fetch.
+    # A data URL is not a file that Google could fetch.
     scheme, _, data = media.url.partition(";base64,")
     if data and scheme.startswith("data:"):
         return {"inlineData": {**kind, "data": data}}

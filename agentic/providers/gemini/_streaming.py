@@ -82,7 +82,7 @@ class _PartialCall:
         if len(steps) > _DEEPEST:
             steps = [path]
         value = _value(piece)
-        # A string goes on where it was left; anything else replaces what was there.
+        # A string continues where it stopped; anything else replaces what was there.
         if path == self._unfinished and self._pieces and isinstance(value, str):
             self._pieces.append(value)
         else:

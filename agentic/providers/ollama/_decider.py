@@ -45,7 +45,7 @@ class Decider:
     """Additional fields of the request: `think`, `format`, `keep_alive`, and `options`, which is
     the wire's name for num_ctx, temperature and the like. `tools` are added after those of the
     request. A request that exceeds the window is refused by default: the server would cut it
-    without a word, unless `truncate` is true."""
+    silently, unless `truncate` is true."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
     """The window of these limits is also requested from the server, as `num_ctx`."""
 

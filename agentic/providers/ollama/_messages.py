@@ -65,7 +65,7 @@ _ROLES: dict[str, Role] = {"system": "system", "assistant": "assistant", "tool":
 _MADE_UP = re.compile(r"call_[0-9a-f]{16}_\d+_(\d+)")
 _GOES_ON = "(The conversation goes on.)"
 _MAGIC = {b"\xff\xd8": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
-"""The first bytes of an image -> its type. The wire names no type: what is none of these is PNG."""
+"""The first bytes of an image -> its type. The wire names none; any other image counts as PNG."""
 
 
 # From the wire
@@ -246,7 +246,7 @@ def _write(message: Message) -> list[dict[str, Any]]:
 def _write_results(message: Message) -> list[dict[str, Any]]:
     """Write the results of a round; what else the message holds is in the last one.
 
-    A result without an id is told by its place, so these are in the order of their calls.
+    A result without an id is known by its position, so these are in the order of their calls.
     """
     results = sorted(results_with_content(message), key=_place)
     beside = [()] * (len(results) - 1) + [message.media] * bool(results)
@@ -275,7 +275,7 @@ def _place(result: ToolResult) -> int:
 def _content(text: str, media: Iterable[Media]) -> dict[str, Any]:
     """Return the text and the images of a message; other media are named in the text.
 
-    A location is no image here: https://github.com/BerriAI/litellm/issues/30313.
+    A URL is not accepted as an image: https://github.com/BerriAI/litellm/issues/30313.
     """
     images, notes = [], []
     for part in media:

@@ -114,7 +114,7 @@ class StreamedResponse:
         self._ended = True
         if not items_at(self._response, "output"):
             self._response["output"] = [_joined(item) for _, item in sorted(self._items.items())]
-        # llama.cpp's counts are beside the response, not in it.
+        # llama.cpp's counts are next to the response, not in it.
         if not at(self._response, "usage") and at(data, "timings"):
             self._response["timings"] = data["timings"]
         said = "".join(map(item_text, items_at(self._response, "output")))

@@ -78,7 +78,7 @@ def _is_base64(image: Any) -> bool:
 
 
 def _steps(messages: list[Any]) -> list[Step]:
-    """Return the turns of calls and results; one without an id is told by its tool and its place.
+    """Return the turns of calls and results; one without an id is known by its tool and position.
 
     Messages of the model in a row are one turn, and so are results in a row.
     """
