@@ -177,7 +177,7 @@ class ItemReader:
         if lead and not start:
             self._add(1, (Message("system", self.items[0].text),), is_open=False, former=former)
             start = 1
-        # The summary is in the system prompt; to the decoder it is no item.
+        # The summary is in the system prompt: for the decoder it is not an item.
         wire = self._copies[1:] if lead else self._copies
         for found in self._decoder.decode(wire, start - lead):
             messages = self._with_summary(found.messages)

@@ -197,7 +197,7 @@ def _begins(message: Message, before: Message) -> bool:
         return before.role != "assistant"
     if message.role == "tool":
         return before.role not in {"assistant", "tool"}
-    # The words beside results are of the same item.
+    # The words next to results are of the same item.
     joins = message.native is not None and message.native.joins_previous
     return not (joins and before.role == "tool")
 
