@@ -116,6 +116,7 @@ def _kind_of(block: Any) -> _Kind:
         return "call"
     if kind in _THINKING:
         return "thinking"
+    # A document of Anthropic's may have text as its source.
     is_media = kind in _MEDIA_TYPES and at(block, "source", "type") not in {"text", "content"}
     return "media" if is_media else "text"
 
@@ -163,12 +164,14 @@ def _media_of(block: Any) -> Media:
     address = _first(fields, "url", "file_url", "file_uri")
     data = _first(fields, "base64", "data", "file_data")
     media_type = _first(fields, "mime_type", "media_type")
+    # OpenAI names the format of a sound, not its media type.
     if text_at(fields, "format"):
         media_type = media_type or f"{_MEDIA_TYPES[kind].partition('/')[0]}/{fields['format']}"
     for text in (address, data):
         if text.startswith("data:"):
             head, _, data = text[len("data:") :].partition(",")
             media_type, address = head.partition(";")[0], ""
+    # In the standard blocks before version 1, `id` is the id of the file.
     file_id = _first(fields, "file_id", "id") if not (address or data) else ""
     return Media(
         media_type or _MEDIA_TYPES[kind],

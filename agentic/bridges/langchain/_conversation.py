@@ -180,7 +180,7 @@ class Conversation:
 
 @attrs.define(eq=False)
 class ConversationPool:
-    """The conversations that were used last. Others are made anew from their stored state."""
+    """The conversations that were used last. Others are restored from their stored state."""
 
     _make_view: Callable[[Mapping[str, Any] | None], View]
     _most: int

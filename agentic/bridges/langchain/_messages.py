@@ -103,6 +103,7 @@ def read_message(message: BaseMessage) -> Message:
     fields: dict[str, Any] = {"media": read.media, "id": message.id or None}
     if isinstance(message, AIMessage):
         thinking = message.additional_kwargs.get(_THINKING)
+        # Where langchain-openai puts the words of a refusal, which has no content.
         text = text or text_at(message.additional_kwargs, "refusal")
         fields["reasoning"] = read.thinking or (thinking if isinstance(thinking, str) else "")
         fields["tool_calls"] = tuple(_calls(message))
@@ -156,6 +157,7 @@ def _result(message: BaseMessage, text: str) -> ToolResult:
     if stored and stored[0].text == text:  # otherwise somebody edited the message since
         return attrs.evolve(stored[0], call_id=call_id, name=name)
     if getattr(message, "status", "success") == "error":
+        # `ToolResult.text` begins with this, and must not do so twice.
         return ToolResult(call_id, name, error=ToolError(text.removeprefix("Error: ")))
     return ToolResult(call_id, name, text)
 

@@ -215,7 +215,7 @@ class _RewritesState:
 def _rewritten(conversation: Conversation, prepared: Prepared) -> dict[str, Any] | None:
     """Return the update of the state, or None if no compaction is in force."""
     _log_notes(prepared)
-    # Only a compaction is stored. What strategies and the window cut is cut anew each time.
+    # Only a compaction is stored, not what strategies and the window cut.
     if not conversation.view.covered:
         return None
     items = conversation.rewrite(prepared.history)
@@ -239,7 +239,7 @@ def _fitted(request: _Request, conversation: Conversation, prepared: Prepared) -
 
 
 def _log_notes(prepared: Prepared) -> None:
-    """Log what went wrong: nobody else gets to see it."""
+    """Log what went wrong: the framework does not show it."""
     for note in prepared.notes:
         if note.kind in _WARNINGS:
             _log.warning("%s: %s", note.kind.replace("_", " "), note.text)
