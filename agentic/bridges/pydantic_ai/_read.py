@@ -146,7 +146,7 @@ def _groups(parts: Sequence[Any]) -> list[tuple[Role, tuple[int, ...]]]:
 def role_of(part: Any) -> Role | None:
     """Return the role of the message that a part of a request becomes; None if it becomes none.
 
-    The framework's complaint about a reply is no request of the user's: as the latest request it
+    The framework's feedback on a reply is not a request of the user's: as the latest request it
     would take the place of the task.
     """
     if isinstance(part, ToolReturnPart):
