@@ -187,7 +187,7 @@ class StoreSession:
 
 
 def _checked(items: Sequence[Any]) -> list[Any]:
-    """Return items as JSON data that is nobody else's.
+    """Return copies of the items as JSON data.
 
     Raises:
         ConfigError: the argument is not a list, or an item is not JSON data.
@@ -265,7 +265,7 @@ def _without_last_item(unit: _Unit) -> list[Message]:
     *earlier, last = unit.messages
     if earlier or not _own_items(last):
         shorter = [*earlier, *_shorter(last)]
-        # Only if exactly the last item is gone. Otherwise, what is left of the items is read anew.
+        # Only if exactly the last item is gone. Otherwise, the items that are left are decoded.
         if openai_responses.encode(shorter) == unit.items[:-1]:
             return shorter
     remaining = openai_responses.decode(unit.items[:-1])
