@@ -54,6 +54,7 @@ def describe(error: BaseException) -> str:
     >>> describe(ExceptionGroup("two", [ExceptionGroup("one", [OSError("refused")])]))
     'OSError: refused'
     """
+    # The SDK's task groups wrap an error in a group each.
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

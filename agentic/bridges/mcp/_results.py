@@ -109,7 +109,7 @@ def _link(uri: str, block: Mapping[str, Any]) -> str:
 def _states(texts: list[str], structured: Any) -> bool:
     """Return whether the texts say the same as the structured content.
 
-    Servers repeat it as text for older clients. The SDK's servers wrap what is no object:
+    Servers repeat it as text for older clients. The SDK's servers wrap what is not an object:
     `{"result": ["a", "b"]}`, with one text for each item.
 
     >>> _states(["a", "b"], {"result": ["a", "b"]}), _states(["3"], {"n": 3})

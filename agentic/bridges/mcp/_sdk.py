@@ -84,7 +84,7 @@ async def connect(
 class _WatchedTransport:
     """A transport that says when the other side has closed the connection.
 
-    The SDK only fails the requests that are open then; nobody else learns of it.
+    The SDK only fails the requests that are open then, and notifies nothing else.
     """
 
     _transport: Transport

@@ -81,7 +81,7 @@ class McpServer:
         The process inherits PATH, HOME and a few more variables, and gets `env` in addition. The
         other options are the fields of this class.
         """
-        # Every connection starts a process anew, and `args` may be an iterator.
+        # Every connection starts a new process, and `args` may be an iterator.
         arguments, place = list(args), None if cwd is None else os.fspath(cwd)
         return cls(name, lambda: stdio_transport(command, arguments, env, place), **options)
 
