@@ -118,7 +118,7 @@ the telemetry is in, and need not be who runs the model: a server that speaks Ch
 
 
 def chosen_conventions() -> Conventions:
-    """Return the version that the environment asks for; without a wish the present one.
+    """Return the version that the environment asks for; by default, the present one.
 
     The present conventions are in a repository of their own, in which the old default and its
     transition are gone (https://github.com/open-telemetry/semantic-conventions-genai/pull/198). The

@@ -135,8 +135,7 @@ class Instrumentation:
         if isinstance(target, Runner) and target.executor is not None:
             target.executor = TracedExecutor(target.executor)
         for signal, receiver in self._receivers.items():
-            # Held by the signal, so that nobody has to keep this object, and given up with the
-            # target.
+            # Held by the signal: this object need not be kept, and is released with the target.
             signal.connect(receiver, target, weak=False)
         weakref.finalize(target, self._disconnect).atexit = False
 

@@ -179,7 +179,7 @@ class Telemetry:
                 self.measure(side, amount, attributes)
                 if "tokens" in self._histograms:
                     self.measure("tokens", amount, {**attributes, "gen_ai.token.type": side})
-        # No provider's tokens are told apart by modality in a `Usage`.
+        # A `Usage` does not distinguish tokens by modality.
         labels = {**attributes, "gen_ai.token.modality": "unknown"}
         labels.pop("error.type", None)
         for field, counter in self._counters.items():
