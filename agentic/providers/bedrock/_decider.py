@@ -145,6 +145,7 @@ class Decider:
             tools=request.tools,
             model=self.model,
         )
+        # Learned from a refusal. Families that are known to refuse such turns are fitted above.
         if not self._has_two_kinds:
             conversation["messages"] = part_turns(conversation["messages"])
         whole = _with_options(conversation, self.options, offered=bool(request.tools))

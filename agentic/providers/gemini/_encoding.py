@@ -80,6 +80,7 @@ def _encode(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
     as_they_came = _as_they_came(messages)
     if as_they_came is not None:
         return as_they_came
+    # Without a model's name, media are not put into results: earlier models refuse them there.
     generation = _GENERATION.search(model)
     writer = _ContentWriter(int(generation[1]) >= _FIRST_WITH_MEDIA if generation else False)
     for are_results, group in groupby(map(_sent, messages), lambda sent: sent.is_results):

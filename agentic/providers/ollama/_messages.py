@@ -164,6 +164,7 @@ def decode_reply(item: Any, seed: str) -> Message:
 def _read(item: Any, ids: list[str]) -> Message:
     role = _ROLES.get(text_at(item, "role"), "user")
     text = text_at(item, "content")
+    # With the ids, since those made here are not in the message.
     native = decoded_native(NAME, {"message": item, "ids": ids})
     images = tuple(map(_image, items_at(item, "images")))
     if role == "tool":

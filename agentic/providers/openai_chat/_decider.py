@@ -115,6 +115,7 @@ class Decider:
     def _decision(self, body: Any, request: Input) -> Decision:
         decision = TOOL_NAMES.restore(decode_response(body), request.tools)
         decision = attrs.evolve(decision, request_model=self.model)
+        # Servers of this API may cut a prompt and say nothing; other providers report an error.
         self._check_for_silent_overflow(decision, request)
         if decision.stop_reason is StopReason.TOOL and self._was_cut_off(decision):
             return attrs.evolve(decision, stop_reason=StopReason.MAX_TOKENS)

@@ -396,6 +396,7 @@ class _Choice:
         if content is None:
             return ""
         if not isinstance(present, _Chunks):
+            # A text that came before the first chunk becomes a chunk, too.
             before, present = _whole(present), _Chunks()
             self.message["content"] = present
             if before:

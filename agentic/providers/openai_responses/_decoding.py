@@ -176,6 +176,7 @@ def _decode(items: Any, *, unseen_calls: bool) -> list[Message]:
     decoded = []
     for role, run in _runs(given, _run_by_server(given)):
         if role == "tool":
+            # With a history on the server, an output may answer a call that is not here.
             elsewhere = unseen_calls or referring
             unseen = elsewhere and any(answered_id(item, shells) not in seen for item in run)
             payload = _answers_payload(run, shells, unseen=unseen)

@@ -340,6 +340,7 @@ class _ItemWriter:
     def write(self, messages: list[Message]) -> Iterator[Any]:
         for number, message in enumerate(messages):
             if message.role == "assistant":
+                # Results answer only the calls of the latest run of replies.
                 if not number or messages[number - 1].role != "assistant":
                     self._open = OpenCalls()
                 yield from self._assistant(message, _answers_after(messages, number))

@@ -254,6 +254,7 @@ def without_unsealed(items: list[Any]) -> list[Any]:
 def _kept(items: list[Any]) -> Iterator[Any]:
     tied = False
     for item in items:
+        # Items after the reasoning are of its response, up to one that is not the model's.
         tied = item_role(item) == "assistant" and (tied or is_unsealed(item))
         if is_unsealed(item):
             continue

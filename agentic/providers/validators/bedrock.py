@@ -72,6 +72,7 @@ def _contents(_: Any, messages: list[Any]) -> Iterator[Violation]:
 
 def _first_message(body: Any, messages: list[Any]) -> Iterator[Violation]:
     roles = [at(message, "role") for message in messages if at(message, "role") != "system"]
+    # A request for one of the service's stored prompts has no `messages` at all.
     empty = isinstance(at(body, "messages"), list) and not roles
     if empty or (roles and roles[0] == "assistant"):
         source = "https://github.com/pydantic/pydantic-ai/issues/4495"
