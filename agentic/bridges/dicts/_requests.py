@@ -182,6 +182,7 @@ def _gemini_with_system(
         return {**request, key: instruction}
     if isinstance(holder, Mapping):
         return {**request, "config": {**holder, key: instruction}}
+    # A copy: the config is the caller's.
     return {**request, "config": holder.model_copy(update={key: instruction})}
 
 
