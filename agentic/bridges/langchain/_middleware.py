@@ -246,6 +246,7 @@ def _log_notes(prepared: Prepared) -> None:
 
 
 def _with_state(response: _Response, conversation: Conversation) -> ExtendedModelResponse[Any]:
+    # Stored with the reply: a checkpoint holds the messages and the state of one moment.
     update = {_KEY: conversation.state()}
     return ExtendedModelResponse(model_response=response, command=Command(update=update))
 

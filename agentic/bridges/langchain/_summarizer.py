@@ -135,6 +135,7 @@ def _from_xml(text: str) -> Iterator[Message]:
             )
             for one, other, name, same, arguments in _XML_CALL.findall(body)
         ]
+        # Only a message with calls has its text in an element of its own.
         content = _CONTENT.search(body) if calls else None
         inner = (content.group(1) if content else "") if calls else body
         yield _message(role, html.unescape(inner), calls)
