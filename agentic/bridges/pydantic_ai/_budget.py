@@ -120,6 +120,7 @@ class ContextBudget(AbstractCapability[_Deps]):
                 tools=self._tools(known, ctx, request_context.model_request_parameters),
                 target=self._target(known, ctx),
             )
+            # Another list: applications store `new_messages()`, which must not have a gap.
             request_context.messages = [*self._take(known, ctx, prepared), *paused]
         return request_context
 
@@ -246,6 +247,7 @@ class ContextBudget(AbstractCapability[_Deps]):
         if described != known.described:
             known.described = described
             data = {"type": "object", "tools": described}
+            # One for all of them: only their size is needed.
             known.tools = (ToolDefinition("tools", parameters=data),) if described else ()
         return known.tools
 

@@ -138,6 +138,7 @@ def _groups(parts: Sequence[Any]) -> list[tuple[Role, tuple[int, ...]]]:
         else:
             others.append((role, [at]))
     groups: list[tuple[Role, list[int]]] = [("tool", results)] if results else []
+    # An agent with nothing but instructions sends a request without parts.
     groups = groups + others or [("system", [])]
     groups[0][1].extend(beside)
     return [(role, tuple(sorted(places))) for role, places in groups]
