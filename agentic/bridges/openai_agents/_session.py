@@ -102,6 +102,7 @@ class StoreSession:
             is_whole(0, limit, "limit", "pass None for all items")
         async with self._turns:
             items = [item for unit in await self._units() for item in unit.items]
+        # Copies: the owner may change what it gets.
         latest: list[Any] = _copy(items if limit is None else items[max(0, len(items) - limit) :])
         return latest
 
