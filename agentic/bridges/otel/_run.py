@@ -69,6 +69,7 @@ class RunTrace:
         }
         if event.request_model:
             measured["gen_ai.request.model"] = event.request_model
+            # Only a request knows its model, and the run has begun before.
             self._agent.span.set_attribute("gen_ai.request.model", event.request_model)
         name = f"chat {event.request_model}".rstrip()
         chat = self.telemetry.start(name, measured, trace.SpanKind.CLIENT)

@@ -150,6 +150,7 @@ class Telemetry:
         What only describes it is added where the span is recorded, so that it costs nothing
         elsewhere.
         """
+        # Taken here: the end is this time plus the duration that the other clock measured.
         began = time.time_ns()
         span = self.tracer.start_span(name, kind=kind, attributes=measured, start_time=began)
         return OpenSpan(span, measured, began)
