@@ -1,36 +1,105 @@
 """An agent whose tools leave traces outside the engine, and a worker process for it.
 
-Run as a script: python agent.py DATABASE_URL STORE TRACES [CLOCK_OFFSET_SECONDS]
+Run as a script: python agent.py OPTIONS, the arguments of `work` as JSON.
 """
 
 import asyncio
+import contextlib
+import itertools
 import json
 import os
 import signal
 import sqlite3
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agentic import events
+from agentic.errors import ConfigError
 from agentic.history import Sessions
 from agentic.loop import Decision, Input, Runner
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.tools import ToolDefinition
 
-__all__ = ["Model", "Tools", "make_runner", "open_sessions", "open_stopping"]
+__all__ = ["Model", "Tools", "Traces", "make_agent", "open_sessions", "open_stopping"]
+
+
+class Traces:
+    """What was done, in the order in which it was done, and the effects that it had.
+
+    `steps` has a row when something begins and when it ends. Rows are numbered by one database for
+    all processes, so their order is that of the world. `attempt` is one Runner in one process.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._lock = threading.Lock()
+        self._connection = sqlite3.connect(
+            path, timeout=60, isolation_level=None, check_same_thread=False
+        )
+        # A killed process loses nothing by that, only a killed machine.
+        self._connection.execute("PRAGMA synchronous=OFF")
+
+    def create(self) -> None:
+        """Create the tables."""
+        for statement in (
+            "PRAGMA journal_mode=WAL",
+            "CREATE TABLE steps (number INTEGER PRIMARY KEY, process, session, attempt, run, what)",
+            "CREATE TABLE effects (tool, key, once UNIQUE)",
+        ):
+            self._connection.execute(statement)
+
+    def add(self, what: str, session: str = "", attempt: str = "", run: str = "") -> None:
+        """Say what this process does: something has `begun` or `ended`."""
+        self._write(
+            "INSERT INTO steps (process, session, attempt, run, what) VALUES (?, ?, ?, ?, ?)",
+            (os.getpid(), session, attempt, run, what),
+        )
+
+    def add_killed(self, process: int) -> None:
+        """Say that a process is gone: nothing that it had begun goes on."""
+        insert = "INSERT INTO steps (process, what) VALUES (?, 'killed')"
+        self._write(insert, (process,))
+
+    def act(self, tool: str, key: str, *, once: bool) -> None:
+        """Take effect; once for each key, if the tool passes it on."""
+        insert = "INSERT OR IGNORE INTO effects VALUES (?, ?, ?)"
+        self._write(insert, (tool, key, key if once else None))
+
+    def steps(self) -> list[tuple[int, str, str, str, str]]:
+        """Return the process, session, attempt, run and kind of each row, in order."""
+        select = "SELECT process, session, attempt, run, what FROM steps ORDER BY number"
+        return self._connection.execute(select).fetchall()
+
+    def effects(self, tool: str) -> list[str]:
+        """Return the key of each effect of a tool."""
+        select = "SELECT key FROM effects WHERE tool = ?"
+        return [key for (key,) in self._connection.execute(select, (tool,))]
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _write(self, statement: str, values: tuple[Any, ...]) -> None:
+        with self._lock:
+            self._connection.execute(statement, values)
 
 
 class Model:
     """Asks for three tools in each turn but the latest, without ids."""
 
-    def __init__(self, turns: int) -> None:
+    def __init__(self, turns: int, latency: float, traces: Traces, place: tuple[str, str]) -> None:
         self.turns = turns
+        self.latency = latency
+        self.traces = traces
+        self.place = place
 
     async def decide(self, request: Input, /) -> Decision:
         """Decide by the turn alone."""
-        await asyncio.sleep(0.002)
+        await asyncio.to_thread(self.traces.add, "begun", *self.place)
+        await asyncio.sleep(self.latency)
+        await asyncio.to_thread(self.traces.add, "ended", *self.place)
         if request.turn >= self.turns:
             return Decision(f"Done: {request.user_message}")
         names = ("read", "pay", "send")
@@ -40,8 +109,11 @@ class Model:
 class Tools:
     """`read` may run often, `pay` takes effect once for each key, `send` must run at most once."""
 
-    def __init__(self, traces: str) -> None:
+    def __init__(self, latency: float, traces: Traces, place: tuple[str, str]) -> None:
+        # Those of a turn end one after the other.
+        self.latencies = {"read": latency / 8, "pay": latency / 4, "send": latency / 2}
         self.traces = traces
+        self.place = place
 
     async def list_tools(self) -> Sequence[ToolDefinition]:
         """List them."""
@@ -52,18 +124,15 @@ class Tools:
         ]
 
     async def execute(self, call: ToolCall, /) -> ToolResult:
-        """Leave a trace, which the call's key makes unique if the tool is `pay`."""
+        """Take effect between a beginning and an end."""
         running = events.current_call()
         assert running is not None
-        unique = running.key if call.name == "pay" else None
-        await asyncio.to_thread(self._trace, call, running.key, unique)
+        await asyncio.to_thread(self.traces.add, "begun", *self.place, running.run_id)
+        await asyncio.sleep(self.latencies[call.name])
+        await asyncio.to_thread(self.traces.act, call.name, running.key, once=call.name == "pay")
+        await asyncio.sleep(self.latencies[call.name])
+        await asyncio.to_thread(self.traces.add, "ended", *self.place, running.run_id)
         return ToolResult(output=f"{call.name} is done")
-
-    def _trace(self, call: ToolCall, key: str, unique: str | None) -> None:
-        with sqlite3.connect(self.traces, timeout=60) as connection:
-            insert = "INSERT OR IGNORE INTO traces VALUES (?, ?, ?, ?)"
-            connection.execute(insert, (call.name, key, unique, time.time()))
-        connection.close()
 
 
 def open_sessions(store: str) -> Sessions:
@@ -96,34 +165,51 @@ def open_stopping(store: str, appends: int) -> Sessions:
     return StoppingSessions(store)
 
 
-def make_runner(traces: str, turns: int) -> Runner:
-    """Make the agent."""
-    return Runner(Model(turns), Tools(traces))
+def make_agent(traces: str, turns: int, latency: float) -> Callable[[str], Runner]:
+    """Return what makes the agent of a session, once for each attempt at a run."""
+    table, numbers = Traces(traces), itertools.count()
+
+    def make(session: str) -> Runner:
+        place = (session, f"{os.getpid()}/{next(numbers)}")
+        return Runner(Model(turns, latency, table, place), Tools(latency, table, place))
+
+    return make
 
 
-def make_traces(path: str) -> None:
-    """Create the table."""
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("CREATE TABLE traces (tool, key, once UNIQUE, at)")
-    connection.close()
+async def _enter(service: Any, stack: contextlib.AsyncExitStack) -> Any:
+    """Begin to work; with SQLite, as soon as the lease of the former worker has ended."""
+    while True:
+        try:
+            return await stack.enter_async_context(service.worker())
+        except ConfigError as refused:
+            if "one worker with SQLite" not in str(refused):
+                raise
+        await asyncio.sleep(0.05)
 
 
-async def work(  # noqa: PLR0917
-    url: str, store: str, traces: str, turns: int, lease_seconds: float, stop_after: int = 0
+async def work(
+    *,
+    agent: dict[str, Any],
+    url: str,
+    store: str,
+    lease_seconds: float,
+    side_by_side: int,
+    stop_after: int = 0,
 ) -> None:
     """Work until killed; SIGTERM drains."""
-    from agentic.bridges.dbos import Service  # noqa: PLC0415
+    from agentic.bridges.dbos import QueueLimits, Service  # noqa: PLC0415
 
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     service: Any = Service(
-        make_runner(traces, turns),
+        make_agent(**agent),
         sessions=open_stopping(store, stop_after) if stop_after else open_sessions(store),
         database_url=url,
+        limits=QueueLimits(worker_concurrency=side_by_side),
         lease_seconds=lease_seconds,
     )
-    async with service, service.worker() as worker:
+    async with service, contextlib.AsyncExitStack() as stack:
+        worker = await _enter(service, stack)
         print("ready", flush=True)  # noqa: T201
         lost = asyncio.create_task(worker.wait())
         await asyncio.wait(

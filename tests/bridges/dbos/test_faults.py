@@ -5,50 +5,61 @@ import os
 import runpy
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-PARTS = runpy.run_path(str(Path(__file__).with_name("test_kill.py")))
+PARTS = runpy.run_path(str(Path(__file__).with_name("fleet.py")))
+NAMES = [f"s{n}" for n in range(4)]
 pytestmark = pytest.mark.long
 
 
-async def _until(process: Any) -> None:
-    await asyncio.to_thread(process.stdout.readline)  # says that it is ready
+def _make_fleet(postgres: Any, agent: dict[str, Any], folder: Path, turns: int) -> Any:
+    url = PARTS["as_url"](postgres.make_database())
+    return PARTS["Fleet"](agent, url, url, folder / "fleet", turns)
+
+
+async def _submit(service: Any, names: list[str]) -> dict[str, list[str]]:
+    return {name: [await service.submit(name, text) for text in PARTS["TEXTS"]] for name in names}
+
+
+async def _wait(service: Any, runs: dict[str, list[str]]) -> Counter[str]:
+    ends = [await service.result(run, timeout_seconds=90) for pair in runs.values() for run in pair]
+    return Counter(each.problem or each.state for each in ends)
+
+
+def _roles(turns: int) -> list[str]:
+    return ["user", *["assistant", "tool"] * (turns - 1), "assistant"] * 2
 
 
 def test_stopped_worker_loses_its_runs(
     postgres: Any, agent: dict[str, Any], tmp_path: Path
 ) -> None:
     """Another one finishes them; once it is continued, it writes nothing and gives up."""
-    fleet = PARTS["_fleet"](postgres, agent, tmp_path, turns=8)
-    names = [f"s{n}" for n in range(4)]
+    fleet = _make_fleet(postgres, agent, tmp_path, turns=8)
 
-    async def disturb() -> tuple[list[str], int]:
-        async with PARTS["_service"](fleet, agent) as service:
-            first = fleet.start()
-            await _until(first)
-            runs = await PARTS["_submit"](service, names)
+    async def disturb() -> tuple[Counter[str], int]:
+        async with fleet.service() as service:
+            first = await fleet.start_ready()
+            runs = await _submit(service, NAMES)
             await asyncio.sleep(0.5)
             first.send_signal(signal.SIGSTOP)
             fleet.start()
-            states = [(await service.result(run, timeout_seconds=60)).state for run in runs]
+            states = await _wait(service, runs)
             first.send_signal(signal.SIGCONT)
             return states, await asyncio.to_thread(first.wait, 30)
 
     try:
         states, status = asyncio.run(disturb())
-        histories = asyncio.run(PARTS["_histories"](agent, fleet, names))
+        histories = asyncio.run(fleet.histories(NAMES))
+        PARTS["check_effects"](fleet, histories)
     finally:
         fleet.end()
 
-    assert states == ["done"] * 8
-    assert status == 1
-    roles = ["user", *["assistant", "tool"] * 7, "assistant"] * 2
-    assert [[m.role for m in history] for history in histories] == [roles] * 4
-    paid, sent = PARTS["_effects"](fleet)
-    assert set(paid.values()) == set(sent.values()) == {1}
+    assert (states, status) == ({"done": 8}, 1)
+    assert [[m.role for m in history] for history in histories] == [_roles(8)] * 4
 
 
 @pytest.mark.parametrize("appends", [1, 5], ids=["first", "later"])
@@ -56,28 +67,26 @@ def test_turn_is_stored_despite_stopped_writer(
     postgres: Any, agent: dict[str, Any], tmp_path: Path, appends: int
 ) -> None:
     """A worker that is stopped while it stores does not keep the session from the new owner."""
-    fleet = PARTS["_fleet"](postgres, agent, tmp_path, turns=4)
+    fleet = _make_fleet(postgres, agent, tmp_path, turns=4)
 
-    async def disturb() -> tuple[list[str], int]:
-        async with PARTS["_service"](fleet, agent) as service:
-            first = fleet.start(stop_after=appends)
-            await _until(first)
-            runs = await PARTS["_submit"](service, ["s0"])
+    async def disturb() -> tuple[Counter[str], int]:
+        async with fleet.service() as service:
+            first = await fleet.start_ready(stop_after=appends)
+            runs = await _submit(service, ["s0"])
             await asyncio.to_thread(os.waitpid, first.pid, os.WUNTRACED)
             fleet.start()
-            states = [(await service.result(run, timeout_seconds=60)).state for run in runs]
+            states = await _wait(service, runs)
             first.send_signal(signal.SIGCONT)
             return states, await asyncio.to_thread(first.wait, 30)
 
     try:
         states, status = asyncio.run(disturb())
-        (history,) = asyncio.run(PARTS["_histories"](agent, fleet, ["s0"]))
+        (history,) = asyncio.run(fleet.histories(["s0"]))
     finally:
         fleet.end()
 
-    assert (states, status) == (["done"] * 2, 1)
-    roles = ["user", *["assistant", "tool"] * 3, "assistant"]
-    assert [message.role for message in history] == roles * 2
+    assert (states, status) == ({"done": 2}, 1)
+    assert [message.role for message in history] == _roles(4)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGTERM")
@@ -85,16 +94,13 @@ def test_wrong_clock_takes_nothing_over(
     postgres: Any, agent: dict[str, Any], tmp_path: Path
 ) -> None:
     """Leases go by the database's time. SIGTERM drains both workers."""
-    fleet = PARTS["_fleet"](postgres, agent, tmp_path, turns=8)
-    names = [f"s{n}" for n in range(4)]
+    fleet = _make_fleet(postgres, agent, tmp_path, turns=8)
 
-    async def work() -> tuple[list[str], list[int]]:
-        async with PARTS["_service"](fleet, agent) as service:
-            workers = [fleet.start(), fleet.start(clock_offset=3600)]
-            for worker in workers:
-                await _until(worker)
-            runs = await PARTS["_submit"](service, names)
-            states = [(await service.result(run, timeout_seconds=60)).state for run in runs]
+    async def work() -> tuple[Counter[str], list[int]]:
+        async with fleet.service() as service:
+            workers = [await fleet.start_ready(), await fleet.start_ready(clock_offset=3600)]
+            runs = await _submit(service, NAMES)
+            states = await _wait(service, runs)
             await asyncio.sleep(2 * PARTS["LEASE_SECONDS"])
             for worker in workers:
                 worker.send_signal(signal.SIGTERM)
@@ -102,10 +108,9 @@ def test_wrong_clock_takes_nothing_over(
 
     try:
         states, statuses = asyncio.run(work())
+        histories = asyncio.run(fleet.histories(NAMES))
+        lost = PARTS["check_effects"](fleet, histories)
     finally:
         fleet.end()
 
-    assert (states, statuses) == (["done"] * 8, [0, 0])
-    paid, sent = PARTS["_effects"](fleet)
-    assert (len(paid), len(sent)) == (56, 56)
-    assert set(sent.values()) == {1}
+    assert (states, statuses, lost) == ({"done": 8}, [0, 0], 0)
