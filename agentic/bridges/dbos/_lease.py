@@ -1,6 +1,7 @@
 """A worker's lease: while it holds it, nobody takes over its runs."""
 
 import logging
+import math
 import os
 import socket
 import threading
@@ -47,10 +48,13 @@ class WorkerLease:
     """The name of the service, whose workers take over from each other."""
     seconds: float
     each_renewal: Callable[[], None]
-    """Called in the thread after each renewal."""
+    """Called in the thread after each renewal, unless the database was away: then the leases of all
+    others have expired too, and they get the time of a lease to renew theirs."""
     worker: str = attrs.field(factory=_new_id, init=False)
     lost: threading.Event = attrs.field(factory=threading.Event, init=False)
     _renewed: float = attrs.field(init=False, default=0.0)
+    _cut_off: float = attrs.field(init=False, default=-math.inf)
+    """When the database was back, the latest time."""
     _stop: threading.Event = attrs.field(factory=threading.Event, init=False)
     _thread: threading.Thread | None = attrs.field(init=False, default=None)
 
@@ -118,6 +122,8 @@ class WorkerLease:
         if not self.tables.renew(self.worker, 1, self.seconds):
             self.lost.set()
             return False
+        if (now := time.monotonic()) - self._renewed > self.seconds * (1 - 1 / _RENEWALS):
+            self._cut_off = now
         self._renewed = max(begun, self._renewed)
         return True
 
@@ -127,6 +133,7 @@ class WorkerLease:
                 if not self._renew():
                     _log.error("%s", LeaseLost(self.worker))
                     return
-                self.each_renewal()
+                if time.monotonic() - self._cut_off > self.seconds:
+                    self.each_renewal()
             except Exception as problem:  # noqa: BLE001  the database may come back
                 _log.warning("the lease of worker %s is not renewed: %s", self.worker, problem)

@@ -9,9 +9,10 @@ import attrs
 from agentic._lazy import asyncio
 from agentic.bridges.dbos._feed import Feed
 from agentic.bridges.dbos._log import RunLog
-from agentic.bridges.dbos._tables import Control, Tables
+from agentic.bridges.dbos._tables import Control, Tables, insist
 from agentic.context.view import View
 from agentic.durable import Durable
+from agentic.errors import HistoryUnavailable
 from agentic.loop import Result, Runner
 from agentic.messages import ToolCall
 from agentic.tools import Approval, RequireApproval, ToolDefinition
@@ -89,7 +90,7 @@ class RunAttempt:
         answer = self._answer(call.id)
         if not answer.done():
             body = {"call_id": call.id, "name": tool.name, "arguments": call.arguments}
-            await asyncio.to_thread(self.tables.send, self.run_id, "ask", body)
+            await insist(self.tables.send, self.run_id, "ask", body)
         return await answer
 
     def _answer(self, call_id: str) -> "asyncio.Future[Approval]":
@@ -106,6 +107,8 @@ class RunAttempt:
             if not self._is_cancelled:  # the worker is stopped: another one goes on
                 raise
             outcome = {"state": "cancelled"}
+        except HistoryUnavailable:  # the run goes on when the database is back
+            raise
         except Exception as problem:  # noqa: BLE001  a failure is an outcome
             self.log.steps.check()
             outcome = {"state": "failed", "problem": f"{type(problem).__name__}: {problem}"}

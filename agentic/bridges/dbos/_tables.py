@@ -5,15 +5,21 @@ that a worker whose clock is wrong neither loses its lease nor takes another's.
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import attrs
 import sqlalchemy as sa
 
+from agentic._lazy import asyncio
 from agentic.errors import ConfigError
 
-__all__ = ["Control", "Tables", "engine_url"]
+__all__ = ["Control", "Tables", "engine_url", "insist"]
+
+_T = TypeVar("_T")
+_log = logging.getLogger(__name__)
+_RETRY_SECONDS = 0.5
 
 _metadata = sa.MetaData()
 _workers = sa.Table(
@@ -210,3 +216,13 @@ class Tables:
     def _write(self, statement: Any) -> bool:
         with self._engine.begin() as connection:
             return bool(connection.execute(statement).rowcount)
+
+
+async def insist(function: Callable[..., _T], *args: Any) -> _T:
+    """Call a function in a thread, again and again until the database answers."""
+    while True:
+        try:
+            return await asyncio.to_thread(function, *args)
+        except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as problem:
+            _log.warning("the database does not answer, and is asked again: %s", problem)
+        await asyncio.sleep(_RETRY_SECONDS)

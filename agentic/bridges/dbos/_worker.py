@@ -1,16 +1,19 @@
 """A worker: runs what is queued, as long as it holds its lease, and takes over from the dead."""
 
+import contextlib
 import hashlib
 import json
 import logging
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 from typing import Any, Self
 
 import attrs
+import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, Serializer
 
 from agentic._lazy import asyncio
@@ -18,9 +21,9 @@ from agentic.bridges.dbos._lease import LeaseLost, WorkerLease
 from agentic.bridges.dbos._log import RunLog
 from agentic.bridges.dbos._run import RunAttempt
 from agentic.bridges.dbos._steps import DbosSteps
-from agentic.bridges.dbos._tables import Tables
+from agentic.bridges.dbos._tables import Tables, insist
 from agentic.bridges.dbos._writer import SessionWriter
-from agentic.errors import ConfigError
+from agentic.errors import ConfigError, HistoryUnavailable
 from agentic.history import LeasedSessions
 from agentic.loop import Runner
 
@@ -34,6 +37,7 @@ would orphan the runs of the former version."""
 RUN = "agentic_run"
 COMPACTION = "agentic_compaction"
 _POLL_SECONDS = 0.1
+_RETRY_SECONDS = 0.5
 _CONNECTIONS = 4
 """How many stores a worker uses at once. PostgreSQL allows 100 connections by default."""
 
@@ -94,6 +98,10 @@ class Worker:
     _connections: "asyncio.Semaphore" = attrs.field(
         factory=lambda: asyncio.Semaphore(_CONNECTIONS), init=False
     )
+    _busy: Counter[str] = attrs.field(init=False, factory=Counter)
+    """The runs and compactions that are being worked on, and how often."""
+    _unknown: dict[str, float] = attrs.field(init=False, factory=dict)
+    """Since when the engine has had runs of this worker that are not."""
     _attempts: dict[str, RunAttempt] = attrs.field(init=False, factory=dict)
     _stopping: threading.Event = attrs.field(init=False, factory=threading.Event)
     _engine: DBOS | None = attrs.field(init=False, default=None)
@@ -102,7 +110,7 @@ class Worker:
     @_lease.default
     def _make_lease(self) -> WorkerLease:
         place = self.place
-        return WorkerLease(place.tables, place.queue, place.lease_seconds, self._take_over)
+        return WorkerLease(place.tables, place.queue, place.lease_seconds, self._look_after_runs)
 
     @property
     def id(self) -> str:
@@ -204,37 +212,58 @@ class Worker:
     def _make_run(self) -> Callable[..., Any]:
         # A function, because the engine would look for a method's class in its registry.
         async def agentic_run(session_id: str, message: str, submitted: str) -> dict[str, Any]:
-            return await self._run(session_id, message, submitted)
+            runner, steps = self.place.make_runner(session_id), DbosSteps(self._lease)
+            log = RunLog(self._make_writer(session_id), str(DBOS.workflow_id), steps)
+            async with self._retrying(log.run_id, steps):
+                return await self._run(runner, log, message, datetime.fromisoformat(submitted))
 
         return agentic_run
 
     def _make_compaction(self) -> Callable[..., Any]:
         async def agentic_compaction(session_id: str, ref: str, replaces: int) -> dict[str, Any]:
-            steps = DbosSteps(self._lease)
-            writer = self._make_writer(session_id)
-            try:
-                return dict(await steps.run("compact", writer.compact, ref, replaces))
-            finally:
-                await writer.release()
+            steps, writer = DbosSteps(self._lease), self._make_writer(session_id)
+            async with self._retrying(str(DBOS.workflow_id), steps):
+                try:
+                    return dict(await steps.run("compact", writer.compact, ref, replaces))
+                finally:
+                    await writer.release()
 
         return agentic_compaction
 
     def _make_writer(self, session_id: str) -> SessionWriter:
         return SessionWriter(self.place.sessions, session_id, self._lease, self._connections)
 
-    async def _run(self, session_id: str, message: str, submitted: str) -> dict[str, Any]:
-        run_id = str(DBOS.workflow_id)
-        steps = DbosSteps(self._lease)
-        log = RunLog(self._make_writer(session_id), run_id, steps)
+    @contextlib.asynccontextmanager
+    async def _retrying(self, run_id: str, steps: DbosSteps) -> AsyncIterator[None]:
+        """Queue a run again if the database failed in a way that the engine does not repeat.
+
+        Otherwise the engine would take it for the end of the run.
+        """
+        self._busy[run_id] += 1
+        try:
+            yield
+        except (sa.exc.SQLAlchemyError, HistoryUnavailable) as problem:
+            _log.warning("run %s is tried again: %s", run_id, problem)
+            steps.over = None
+            lost = steps.give_up(run_id)
+            await asyncio.sleep(_RETRY_SECONDS)
+            await insist(self._resume, run_id)
+            raise lost from problem
+        finally:
+            self._busy -= Counter([run_id])
+
+    async def _run(
+        self, runner: Runner, log: RunLog, message: str, submitted: datetime
+    ) -> dict[str, Any]:
+        run_id = log.run_id
         attempt = RunAttempt(run_id, self.place.tables, log)
         self._attempts[run_id] = attempt
         if self._stopping.is_set():
-            attempt.log.steps.stop()
+            log.steps.stop()
         try:
-            runner = self.place.make_runner(session_id)
-            outcome = await attempt.serve(runner, message, datetime.fromisoformat(submitted))
+            outcome = await attempt.serve(runner, message, submitted)
             if log.is_compacted:
-                await steps.run("leave compaction", self._leave_compaction, log)
+                await log.steps.run("leave compaction", self._leave_compaction, log)
             return outcome
         finally:
             await log.writer.release()
@@ -258,15 +287,40 @@ class Worker:
         )
         return {}
 
+    def _look_after_runs(self) -> None:
+        self._take_over()
+        self._find_forgotten()
+
     def _take_over(self) -> None:
         place = self.place
         for worker in place.tables.take_over(place.queue, place.lease_seconds):
-            runs = place.client.list_workflows(
-                status="PENDING", executor_id=worker, load_input=False, load_output=False
-            )
-            for run in runs:
-                _log.warning("run %s is taken over from worker %s", run.workflow_id, worker)
-                place.client.resume_workflow(run.workflow_id, queue_name=place.queue)
+            for run in self._pending(worker):
+                if not self._lease.is_held:  # others may have gone on with taking over
+                    return
+                _log.warning("run %s is taken over from worker %s", run, worker)
+                self._resume(run)
+
+    def _find_forgotten(self) -> None:
+        """Queue again what the engine has claimed for this worker, and does not work on.
+
+        When the database stops between a claim and its answer, the engine never hears of it.
+        """
+        now, patience = time.monotonic(), 2 * self.place.lease_seconds
+        idle = [run for run in self._pending(self.id) if not self._busy[run]]
+        self._unknown = {run: self._unknown.get(run, now) for run in idle}
+        for run, since in self._unknown.items():
+            if now - since > patience:
+                _log.warning("run %s was claimed and not begun: it is queued again", run)
+                self._resume(run)
+
+    def _pending(self, worker: str) -> list[str]:
+        runs = self.place.client.list_workflows(
+            status="PENDING", executor_id=worker, load_input=False, load_output=False
+        )
+        return [run.workflow_id for run in runs]
+
+    def _resume(self, run_id: str) -> None:
+        self.place.client.resume_workflow(run_id, queue_name=self.place.queue)
 
     def _listen(self) -> None:
         while not self._stopping.wait(_POLL_SECONDS):

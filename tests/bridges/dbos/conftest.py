@@ -17,9 +17,7 @@ def agent() -> dict[str, Any]:
     return runpy.run_path(str(HERE / "agent.py"), run_name="agent")
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Any]:
-    """A real server."""
+def _serve_postgres() -> Iterator[Any]:
     parts = runpy.run_path(str(POSTGRES))
     try:
         running = parts["Server"]().__enter__()
@@ -29,3 +27,15 @@ def postgres() -> Iterator[Any]:
         yield running
     finally:
         running.__exit__()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Any]:
+    """A real server."""
+    yield from _serve_postgres()
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Any]:
+    """A server that one test may restart."""
+    yield from _serve_postgres()

@@ -1,4 +1,4 @@
-"""What happens to a worker that is only slow, and to one whose clock is wrong."""
+"""What happens to a slow worker, to one whose clock is wrong, and while there is no database."""
 
 import asyncio
 import os
@@ -114,3 +114,34 @@ def test_wrong_clock_takes_nothing_over(
         fleet.end()
 
     assert (states, statuses, lost) == ({"done": 8}, [0, 0], 0)
+
+
+@pytest.mark.parametrize("leases", [0, 2], ids=["crash", "outage"])
+def test_runs_outlive_restart_of_database(
+    own_postgres: Any, agent: dict[str, Any], tmp_path: Path, leases: int
+) -> None:
+    """No run fails, no call is lost, and no worker has to be started again."""
+    fleet = _make_fleet(own_postgres, agent, tmp_path, turns=30)
+    seconds = leases * PARTS["LEASE_SECONDS"]
+
+    async def disturb() -> tuple[dict[str, list[str]], Counter[str]]:
+        async with fleet.service() as service:
+            for _ in range(3):
+                await fleet.start_ready()
+            runs = await _submit(service, NAMES)
+            for _ in range(3):
+                await asyncio.sleep(1)
+                await asyncio.to_thread(own_postgres.restart, seconds)
+            return runs, await _wait(service, runs)
+
+    try:
+        runs, states = asyncio.run(disturb())
+        histories = asyncio.run(fleet.histories(NAMES))
+        PARTS["check_order"](fleet.traces, runs)
+        lost = PARTS["check_effects"](fleet, histories)
+        ended = [process.poll() for process in fleet.processes]
+    finally:
+        fleet.end()
+
+    assert (states, lost, ended) == ({"done": 8}, 0, [None] * 3)
+    assert [[m.role for m in history] for history in histories] == [_roles(30)] * 4

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentic.bridges.dbos import RunNotFound, Service
+from agentic.bridges.dbos import QueueLimits, RunNotFound, Service
 from agentic.context.budget import Manager, Policy
 from agentic.errors import ConfigError
 from agentic.history import JsonlSessions
@@ -215,6 +215,56 @@ def test_compaction_precedes_the_next_run(tmp_path: Path) -> None:
     _run(tmp_path, Runner(ScriptedDecider(*replies), budget=budget), talk)
 
     assert _loaded[0] >= 6
+
+
+def _execute(folder: Path, *statement: Any) -> None:
+    connection = sqlite3.connect(folder / "runs.db", timeout=20)
+    with connection:
+        connection.execute(*statement)
+    connection.close()
+
+
+def test_refused_record_is_repeated(tmp_path: Path) -> None:
+    """An error of the database that the engine does not know is not the end of the run."""
+
+    class Look2(Look):
+        async def execute(self, call: ToolCall, /) -> ToolResult:
+            if not broken:
+                broken.append(call)
+                _execute(tmp_path, "ALTER TABLE operation_outputs RENAME TO away")
+            return await super().execute(call)
+
+    broken: list[ToolCall] = []
+
+    async def talk(service: Service) -> str:
+        run = await service.submit("a", "hi")
+        while not broken:  # noqa: ASYNC110  another thread
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.2)
+        _execute(tmp_path, "ALTER TABLE away RENAME TO operation_outputs")
+        return (await service.result(run)).reply
+
+    replies = ScriptedDecider(Decision("", [ToolCall("c1", "look", "{}")]), Decision("Done."))
+    assert _run(tmp_path, Runner(replies, Look2()), talk) == "Done."
+
+
+def test_forgotten_run_is_found(tmp_path: Path) -> None:
+    """The engine has claimed it for this worker, but was never told, as the connection broke."""
+    model = Waiting()
+    claim = "UPDATE workflow_status SET status = 'PENDING', executor_id = ?, owner_xid = 'x'"
+
+    async def talk(service: Service) -> str:
+        first = await service.submit("a", "one")
+        await asyncio.to_thread(model.asked.wait, 10)
+        forgotten = await service.submit("b", "two")
+        worker = (await service.find(first)).worker
+        _execute(tmp_path, f"{claim} WHERE workflow_uuid = ?", (worker, forgotten))
+        model.go_on.set()
+        return (await service.result(forgotten)).reply
+
+    limits = QueueLimits(worker_concurrency=1)
+    runner = Runner(model, Look())
+    assert _run(tmp_path, runner, talk, limits=limits, lease_seconds=0.5) == "Done: two"
 
 
 def test_second_worker_with_sqlite_is_refused(tmp_path: Path) -> None:

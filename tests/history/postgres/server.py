@@ -5,7 +5,8 @@ group), or of this machine, whichever is found first.
 
 PostgreSQL refuses to run as root: there it runs as `postgres` or `nobody`, in a folder of theirs.
 A shell stands between, which ends the server at once and removes the folder when its standard input
-ends: so nothing is left behind even when the tests are killed.
+ends: so nothing is left behind even when the tests are killed. A line of its standard input, the
+number of seconds for which the server is away, restarts it in the same way.
 """
 
 import importlib.util
@@ -35,7 +36,13 @@ TRIES = 3
 KEEPER = """
 "$@" </dev/null >server.log 2>&1 &
 server=$!
-read -r _
+while read -r seconds; do
+    kill -QUIT $server
+    wait $server
+    sleep "$seconds"
+    "$@" </dev/null >server.log 2>&1 &
+    server=$!
+done
 while kill -QUIT $server 2>/dev/null; do sleep 0.05; done
 cd /
 rm -rf "$FOLDER"
@@ -88,6 +95,19 @@ class Server:
         """Return the address of a database."""
         parts = {"host": "127.0.0.1", "port": self.port, "user": OWNER, "password": self.password}
         return make_conninfo("", **{**parts, "dbname": database, **changes})
+
+    def restart(self, away_seconds: float = 0.0) -> None:
+        """Let it crash and come back: every connection is lost, and nothing that was committed."""
+        assert self._keeper
+        assert self._keeper.stdin
+        former = self._process()
+        self._keeper.stdin.write(f"{away_seconds}\n".encode())
+        self._keeper.stdin.flush()
+        deadline = time.monotonic() + away_seconds + START_SECONDS
+        while self._process() in {"", former} and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if not self._wait():
+            raise RuntimeError(f"the server does not start again; it says: {self._said()}")
 
     def make_database(self) -> str:
         """Make an empty database, and give its address."""
@@ -146,6 +166,13 @@ class Server:
             else:
                 return True
         return False
+
+    def _process(self) -> str:
+        pid_file = self._folder / "data" / "postmaster.pid"
+        try:
+            return pid_file.read_text().partition("\n")[0]
+        except FileNotFoundError:
+            return ""
 
     def _said(self) -> str:
         log = self._folder / "server.log"
