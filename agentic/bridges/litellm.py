@@ -28,6 +28,7 @@ from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.providers import openai_chat
 from agentic.providers.kit import at, items_at, text_at
+from agentic.providers.openai_chat._requests import GrowingRequests
 from agentic.providers.overflow import read_overflow
 
 __all__ = ["Decider", "PricedDecision"]
@@ -70,6 +71,9 @@ class Decider:
     """A `litellm.Router`, or another object with LiteLLM's `acompletion`. `model` is then a name of
     the router's."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
+    _requests: GrowingRequests = attrs.field(
+        factory=GrowingRequests, init=False, eq=False, repr=False
+    )
 
     @model.validator
     def _check_model(self, _: object, model: object) -> None:
@@ -132,7 +136,13 @@ class Decider:
 
     def _chat(self, call: "_Call") -> openai_chat.Decider:
         client: Any = call
-        return openai_chat.Decider(client, self.model, options=self.options, limits=self._limits)
+        return openai_chat.Decider(
+            client,
+            self.model,
+            options=self.options,
+            limits=self._limits,
+            requests=self._requests,
+        )
 
     @contextlib.contextmanager
     def _errors(self, call: "_Call") -> Iterator[None]:

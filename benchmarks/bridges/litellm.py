@@ -20,17 +20,22 @@ from agentic.bridges.litellm import Decider
 from agentic.context.budget import Manager, Policy
 from agentic.context.compactors import Digest, Model
 from agentic.history import MemoryStore
+from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input, Runner
-from agentic.messages import Message
+from agentic.messages import Message, ToolResult
+from agentic.providers import openai_chat
 from agentic.testing import ScriptedExecutor
 from agentic.tokens import CharCounter
-from benchmarks.bridges._scenario import WINDOW, Figures, Recorder, ScenarioTurn, turns
+from benchmarks.bridges._scenario import TURNS, WINDOW, Figures, Recorder, ScenarioTurn, turns
 
 __all__ = ["overhead", "run"]
 
 _MODEL = "openai/gpt-4o"
 _COUNTER = CharCounter()
 _RUNS = 10
+_LONG = 500
+"""Turns of four messages each: 2,000 messages."""
+_USED = {"prompt_tokens": 90_000, "completion_tokens": 9, "total_tokens": 90_009}
 
 
 @attrs.define
@@ -39,12 +44,14 @@ class _Router:
 
     recorder: Recorder
     replies: Iterator[dict[str, Any]]
+    used: dict[str, int] = attrs.field(factory=dict)
+    """The usage of each reply."""
 
     async def acompletion(self, *, messages: Sequence[Any], **_: Any) -> Any:
         """Return the next reply, as LiteLLM's own type."""
         self.recorder.request(messages)
         choice = {"index": 0, "message": next(self.replies), "finish_reason": "stop"}
-        return litellm.ModelResponse(model=_MODEL, choices=[choice])
+        return litellm.ModelResponse(model=_MODEL, choices=[choice], usage=self.used)
 
 
 @attrs.frozen
@@ -76,10 +83,38 @@ def run() -> dict[str, Figures]:
 
 
 def overhead() -> dict[str, float]:
-    """Return the milliseconds that the bridge adds to a call with 2,000 messages."""
-    history = tuple(Message("user", f"m{number}") for number in range(2_000))
-    plain = [{"role": "user", "content": message.content} for message in history]
-    request = Input(
+    """Return the milliseconds that the bridge adds to a call in a turn, after 2,000 messages."""
+    # In turn, so that a machine that slows down slows both of them down.
+    times = [(asyncio.run(_timed(bare=False)), asyncio.run(_timed(bare=True))) for _ in range(5)]
+    ours, bare = map(min, zip(*times, strict=True))
+    return {"bridge": ours - bare}
+
+
+async def _timed(*, bare: bool) -> float:
+    """Return the milliseconds of the processor that a call takes, or the router's part of it."""
+    repeated = turns() * (_LONG // TURNS + 2)
+    script = [attrs.evolve(turn, call_id=f"call_{at}") for at, turn in enumerate(repeated)]
+    history = [message for turn in script[:_LONG] for message in _messages(turn)]
+    router = _Router(Recorder(), (_replies(turn)[1] for turn in script), _USED)
+    decider = Decider(_MODEL, router=router, limits=ModelLimits(10_000_000, 0))
+    milliseconds = 0.0
+    for number, turn in enumerate(script[_LONG : _LONG + _RUNS + 1]):
+        history.append(Message("user", turn.request))
+        request = _request(tuple(history))
+        plain = openai_chat.encode_request(history)["messages"] if bare else ()
+        began = time.process_time()
+        if bare:
+            await router.acompletion(messages=plain)
+        else:
+            await decider.decide(request)
+        if number:  # the first call reads all that came before
+            milliseconds += (time.process_time() - began) * 1_000
+        history += _messages(turn)[1:]
+    return milliseconds / _RUNS
+
+
+def _request(history: tuple[Message, ...]) -> Input:
+    return Input(
         system_prompt="",
         user_message="m",
         history=history,
@@ -89,22 +124,12 @@ def overhead() -> dict[str, float]:
         turn=1,
     )
 
-    async def timed(*, bare: bool) -> float:
-        replies = iter([{"role": "assistant", "content": "Done."}] * _RUNS)
-        router = _Router(Recorder(), replies)
-        decider = Decider(_MODEL, router=router)
-        began = time.process_time()
-        for _ in range(_RUNS):
-            if bare:
-                await router.acompletion(messages=plain)
-            else:
-                await decider.decide(request)
-        return (time.process_time() - began) / _RUNS * 1_000
 
-    # In turn, so that a machine that slows down slows both of them down.
-    times = [(asyncio.run(timed(bare=False)), asyncio.run(timed(bare=True))) for _ in range(9)]
-    ours, bare = map(min, zip(*times, strict=True))
-    return {"bridge": ours - bare}
+def _messages(turn: ScenarioTurn) -> list[Message]:
+    """Return the messages of a turn, as a Runner has them."""
+    call, reply = openai_chat.decode_request({"messages": _replies(turn)})
+    result = ToolResult(turn.call_id, "read", turn.output)
+    return [Message("user", turn.request), call, Message("tool", tool_results=[result]), reply]
 
 
 def _manager(compactor: Any) -> Manager:

@@ -14,10 +14,10 @@ from agentic.providers.kit import items_at, plain
 from agentic.providers.openai_chat._decoding import NAME
 from agentic.providers.openai_chat._encoding import TOOL_NAMES, has_object
 from agentic.providers.openai_chat._replies import decode_response, failure_in
-from agentic.providers.openai_chat._requests import encode_request
+from agentic.providers.openai_chat._requests import GrowingRequests
 from agentic.providers.openai_chat._streaming import StreamedResponse
 from agentic.providers.overflow import read_silent_overflow
-from agentic.tokens import approx_token_counter, count_tokens
+from agentic.tokens import approx_token_counter
 from agentic.usage import StopReason
 
 if TYPE_CHECKING:
@@ -42,6 +42,10 @@ class Decider:
     added after those of the request. A stream requests its usage by default: `stream_options`
     replaces that setting, and None leaves it out."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
+    _requests: GrowingRequests = attrs.field(
+        factory=GrowingRequests, kw_only=True, eq=False, repr=False
+    )
+    """Deciders that serve the same conversations may share one."""
 
     @property
     def name(self) -> str:
@@ -100,7 +104,7 @@ class Decider:
 
     def _call(self, request: Input) -> dict[str, Any]:
         """Return the arguments for the SDK's method, except those for streaming."""
-        said = encode_request(
+        said = self._requests.encode(
             request.history, system_prompt=request.system_prompt, tools=request.tools
         )
         tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
@@ -131,7 +135,9 @@ class Decider:
         window, usage = known_window(self.limits()), decision.usage
         if not window or not usage or (usage.input > window and self._limits is None):
             return
-        estimated = count_tokens(request.history) + approx_token_counter(request.system_prompt)
+        estimated = self._requests.count_tokens(request.history) + approx_token_counter(
+            request.system_prompt
+        )
         overflow = read_silent_overflow(
             usage, decision.stop_reason, window, estimated_input=estimated
         )

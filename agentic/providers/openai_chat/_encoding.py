@@ -42,6 +42,7 @@ __all__ = [
     "encode",
     "encode_tools",
     "has_object",
+    "is_call_id",
     "sendable_payload",
     "validate",
     "with_objects_on_the_wire",
@@ -115,10 +116,11 @@ def call_ids(reserved: Container[str]) -> UniqueIds:
     >>> ids.take("call_1"), ids.take("call_1"), ids.take("")
     ('call_1', 'call_1_1', 'call_2')
     """
-    return UniqueIds(accept=_is_id, stem=_id_stem, first=1, reserved=reserved)
+    return UniqueIds(accept=is_call_id, stem=_id_stem, first=1, reserved=reserved)
 
 
-def _is_id(call_id: str) -> bool:
+def is_call_id(call_id: str) -> bool:
+    """Return whether OpenAI accepts the id of a call."""
     return 0 < len(call_id) <= MAX_ID_CHARS and replace_surrogates(call_id) == call_id
 
 

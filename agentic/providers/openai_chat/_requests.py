@@ -1,16 +1,35 @@
-"""Encode a whole request: a conversation in a form that the provider accepts, whatever it is."""
+"""Encode whole requests: a conversation in a form that the provider accepts, whatever it is.
 
+A conversation that grows is recognized by its messages, and only what is new is converted.
+"""
+
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentic.messages import Message, close_open_rounds
+import attrs
+
+from agentic.messages import (
+    Message,
+    RecentConversations,
+    close_open_rounds,
+    count_settled,
+    split_rounds,
+)
 from agentic.providers.kit import items_at, replace_surrogates, text_at
 from agentic.providers.kit._messages import join_runs, merge_replies
 from agentic.providers.openai_chat._decoding import NAME, decode_message, legacy_of
-from agentic.providers.openai_chat._encoding import encode, encode_tools, sendable_payload
+from agentic.providers.openai_chat._encoding import (
+    encode,
+    encode_tools,
+    is_call_id,
+    sendable_payload,
+)
+from agentic.tokens import approx_token_counter
+from agentic.tokens._token_cache import TokenCache
 from agentic.tools import ToolDefinition
 
-__all__ = ["encode_request"]
+__all__ = ["GrowingRequests", "encode_request"]
 
 _TEXTS = {"content", "reasoning_content", "reasoning", "refusal"}
 _GO_ON = "Go on."
@@ -27,18 +46,93 @@ def encode_request(
     >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["messages"][0]
     {'role': 'system', 'content': 'Be brief.'}
     """
+    return _request(_items(messages), messages, system_prompt, tools)
+
+
+@attrs.define(eq=False)
+class _Settled:
+    """The start of a conversation, which no later message can change, and its items."""
+
+    messages: list[Message] = attrs.field(factory=list)
+    items: list[dict[str, Any]] = attrs.field(factory=list)
+    call_ids: set[str] = attrs.field(factory=set)
+
+
+@attrs.define(eq=False)
+class GrowingRequests:
+    """Encodes the requests of one decider: of the latest few conversations, only what is new.
+
+    The items of two requests are the same objects, so whoever sends them must not change them.
+
+    >>> growing, history = GrowingRequests(), [Message("user", "Hello.")]
+    >>> growing.encode(history)["messages"][0] is growing.encode(history)["messages"][0]
+    True
+    """
+
+    _recent: RecentConversations[_Settled] = attrs.field(factory=RecentConversations, init=False)
+    _sizes: TokenCache = attrs.field(factory=lambda: TokenCache(approx_token_counter), init=False)
+    _lock: Any = attrs.field(factory=threading.Lock, init=False)
+
+    def encode(
+        self,
+        messages: Sequence[Message],
+        *,
+        system_prompt: str = "",
+        tools: Sequence[ToolDefinition] = (),
+    ) -> dict[str, Any]:
+        """Return what `encode_request` returns."""
+        with self._lock:
+            items = self._items_of(list(messages))
+        return _request(items, messages, system_prompt, tools)
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Return an estimate of the size of a conversation, in tokens."""
+        with self._lock:
+            return self._sizes.sizes(list(messages)).total
+
+    def _items_of(self, messages: list[Message]) -> list[dict[str, Any]]:
+        known = self._recent.find(messages)
+        settled = known or _Settled()
+        start = len(settled.messages)
+        ids = [call.id for message in messages[start:] for call in message.tool_calls]
+        is_sound = len(set(ids)) == len(ids) and all(map(is_call_id, ids))
+        if not (is_sound and settled.call_ids.isdisjoint(ids)):
+            # An id has to be made up, which depends on all others.
+            return _items(messages)
+        end = count_settled(messages, split_rounds(messages, start))
+        new = messages[start:end]
+        settled.messages += new
+        settled.items += _items(new)
+        settled.call_ids.update(call.id for message in new for call in message.tool_calls)
+        if known is None and new:
+            self._recent.add(settled)
+        return [*settled.items, *_items(messages[end:])]
+
+
+def _items(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Return the items for a conversation, or for rounds that belong together."""
     closed = _join_replies(close_open_rounds(list(messages)))
-    wire = [each for each in encode(closed) if not _says_nothing(each)]
-    # What the caller sent without a user message before may be sent so again.
-    untouched = all(message.native and message.native.provider == NAME for message in messages)
-    if not (wire and untouched) and not any(text_at(each, "role") == "user" for each in wire):
-        # The chat templates of local models raise if there is no user message:
-        # https://github.com/vllm-project/vllm/issues/36432
-        wire.insert(_first_other(wire), {"role": "user", "content": _GO_ON})
+    items: list[dict[str, Any]] = replace_surrogates(encode(closed))
+    return [each for each in items if not _says_nothing(each)]
+
+
+def _request(
+    items: list[dict[str, Any]],
+    messages: Sequence[Message],
+    system_prompt: str,
+    tools: Sequence[ToolDefinition],
+) -> dict[str, Any]:
+    """Return a request with these items, which are completed in place."""
+    if not any(text_at(each, "role") == "user" for each in items):
+        # What the caller sent without a user message before may be sent so again.
+        untouched = all(message.native and message.native.provider == NAME for message in messages)
+        if not (items and untouched):
+            # The chat templates of local models raise if there is no user message:
+            # https://github.com/vllm-project/vllm/issues/36432
+            items.insert(_first_other(items), {"role": "user", "content": _GO_ON})
     if system_prompt:
-        wire.insert(0, {"role": "system", "content": system_prompt})
-    request = {"messages": replace_surrogates(wire)}
-    return {**request, "tools": encode_tools(tools)} if tools else request
+        items.insert(0, {"role": "system", "content": replace_surrogates(system_prompt)})
+    return {"messages": items, **({"tools": encode_tools(tools)} if tools else {})}
 
 
 def _join_replies(messages: list[Message]) -> list[Message]:
