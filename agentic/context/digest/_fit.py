@@ -22,13 +22,12 @@ CHARS_PER_TOKEN = 4
 """The ratio of the first try: few texts have more characters per token, by any counter."""
 _LEAST_STEP, _MOST_STEP = 0.5, 0.97
 """The range of the factor by which the room shrinks for the next try."""
-_SHARE = 0.12
-"""The share of a section before the others had theirs. With 0.16, 1 point fewer of the identifiers
-that are used again are shown at 2,000 tokens; with 0.1, 2 points fewer of the failed commands."""
+_SHARE = 0.08
+"""The share of a section before the others had theirs. With 0.12, 1 point fewer of the identifiers
+that are used again are shown at 2,000 tokens; with 0.06, 9 points fewer of the failed commands."""
 _INDEX_SHARE = 0.2
 """The share of the index, even if the sections need more room. With 0.4, a session of 88 requests
 shows 62 % of them at 2,000 tokens instead of 87 %."""
-_OF_AN_ITEM = ("- ", "  ")
 _TWICE = 2
 """How often a line may occur in a digest: once in its own place, and once where it is quoted."""
 
@@ -53,25 +52,18 @@ class _Draft:
 
     @property
     def text(self) -> str:
-        """The section, after a blank line; empty if no line is selected."""
-        if not self.shown:
-            return ""
-        missing = len(self.items) - len(self.shown)
-        items = [self.shown[at] for at in sorted(self.shown)]
-        return "\n".join([self._head, *items, *[self._rest(missing)] * bool(missing)])
-
-    @property
-    def _head(self) -> str:
-        return f"\n\n## {self.section.heading}"
-
-    def _rest(self, missing: int) -> str:
-        where = f"; {self.recall} finds them" if self.recall else ""
-        return f"- ({missing} more {self.section.noun}{where})"
+        """The section, after a blank line."""
+        lines = [f"\n\n## {self.section.heading}", *(self.shown[at] for at in sorted(self.shown))]
+        if missing := len(self.items) - len(self.shown):
+            where = f"; {self.recall} finds them" if self.recall else ""
+            lines.append(f"- ({missing} more {self.section.noun}{where})")
+        return "\n".join(lines)
 
     def grow(self, room: float, *, in_short: bool = False) -> int:
         """Add the best lines in short form, then extend them; return the growth in characters."""
         before = len(self.text)
-        room -= 0 if self.shown else len(self._head) + len(self._rest(len(self.items)))
+        if not self.shown:
+            room, before = room - before, 0
         for at, (short, _, _) in self.items.items():
             if at not in self.shown and len(short) < room:
                 self.shown[at] = short
@@ -83,7 +75,7 @@ class _Draft:
                 if former < len(longer) <= room + former:
                     room -= len(longer) - former
                     self.shown[at] = longer
-        return len(self.text) - before
+        return len(self.text) - before if self.shown else 0
 
     def _cut(self, item: str, room: int, ref: str | None) -> str:
         """Return as much of a line as fits if it may be cut."""
@@ -132,7 +124,7 @@ def _text(drafts: Sequence[_Draft], index: Index, room: int) -> str:
 
     The fence is longer than any fence in the index. A line that already occurs twice is left out.
     """
-    text = TITLE + "".join([draft.text for draft in drafts])
+    text = TITLE + "".join([draft.text for draft in drafts if draft.shown])
     heading, fence = f"\n\n## {index.heading}\n", "```"
     lines = index.choose(room - len(text) - len(heading) - 2 * len(fence), text)
     body = "\n".join(["", *lines, ""])
@@ -146,7 +138,7 @@ def _text(drafts: Sequence[_Draft], index: Index, room: int) -> str:
         seen[line] += 1 if line else 0
         if seen[line] <= _TWICE:
             kept.append(line)
-        elif line.startswith("  ") and kept[-1].startswith(_OF_AN_ITEM):
+        elif line.startswith("  ") and kept[-1].startswith(("- ", "  ")):
             kept[-1] = f"{kept[-1].removesuffix(MARK)}{MARK}"
     return "\n".join(kept)
 

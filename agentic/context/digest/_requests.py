@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from agentic.context.digest._section import Line, Section
 from agentic.context.digest._text import PARAGRAPH, cut, one_line
-from agentic.context.digest._turns import Words
+from agentic.context.digest._turns import Words, message_ref
 
 __all__ = ["FormerSummaries", "Notices", "Requests"]
 
@@ -17,7 +17,8 @@ class _Quotes(Section):
     def take(self, turn: Words) -> None:
         """Add a text and the reference of its message."""
         if text := turn.text.strip():
-            self.add(text, turn.ref)
+            # A summary is not in the history, so the recall tool cannot read it.
+            self.add(text, "" if turn.kind == "summary" else message_ref(turn.message))
 
     def lines(self) -> Iterator[Line]:
         """Yield the texts, oldest first. The newest ranks highest, followed by the first."""

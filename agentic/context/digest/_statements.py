@@ -13,7 +13,7 @@ import attrs
 
 from agentic.context.digest._section import STORED_CHARS, Line, Section
 from agentic.context.digest._text import LINE, PARAGRAPH, cut, one_line, sentences
-from agentic.context.digest._turns import Called, Words, refusal
+from agentic.context.digest._turns import Called, Words, message_ref, refusal
 
 __all__ = ["Statements", "Status"]
 
@@ -75,7 +75,7 @@ class Status(Section):
         """Yield the last reply, calls without a result, and open to-dos."""
         if self._reply:
             text = cut(self._reply.text.strip(), STORED_CHARS)
-            self.known |= {"reply": text, "ref": self._reply.ref}
+            self.known |= {"reply": text, "ref": message_ref(self._reply.message)}
         if reply := self.known.get("reply"):
             yield Line(reply, cut(one_line(reply), LINE), 1, self.known.get("ref"))
         for name in ("waiting", "todos"):

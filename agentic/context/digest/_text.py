@@ -4,7 +4,6 @@ A cut is marked once, by ` ...` after it. Lines end only at `\n`.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -80,8 +79,6 @@ def cut(text: str, limit: int, mark: str = MARK) -> str:
     if 2 * end < room:
         between = _BETWEEN.match(window)
         end = min(between.end(), room) if between and between[0].strip() else room
-        while end > 1 and unicodedata.category(text[end]).startswith("M"):
-            end -= 1
     return text[:end].rstrip() + mark
 
 

@@ -86,11 +86,6 @@ class Words:
     message: Message
     """The message that contains the text; if it is a former summary, it also has the notes."""
 
-    @property
-    def ref(self) -> str:
-        """The reference of the message; a summary has none."""
-        return "" if self.kind == "summary" else message_ref(self.message)
-
 
 @attrs.frozen
 class Called:
@@ -114,8 +109,7 @@ class Called:
     def label(self) -> str:
         """The call in one line: the command, or the tool and its arguments."""
         given = [str(value)[:LINE] for value in self.arguments.values()]
-        words = [self.command[:LINE]] if self.command else [self.call.name, *given]
-        return cut(one_line(" ".join(words)), LINE)
+        return cut(one_line(self.command or " ".join([self.call.name, *given])), LINE)
 
 
 Turn: TypeAlias = Words | Called
@@ -124,9 +118,8 @@ Turn: TypeAlias = Words | Called
 def message_ref(message: Message) -> str:
     """Return the reference for reading a message of which a digest quotes only a part.
 
-    It is `text-` and the first 12 hex digits of the SHA-256 of the text of the message, encoded in
-    UTF-8 with the `surrogatepass` error handler. Because it does not depend on the position in the
-    history, it remains valid after any number of compactions.
+    It is `text-` and the first 12 hex digits of the SHA-256 of the text of the message in UTF-8
+    (`surrogatepass`). Independent of the position, it stays valid after any number of compactions.
 
     >>> message_ref(Message("user", "Why is the build red?"))
     'text-16b0eae8ab6a'
@@ -168,14 +161,13 @@ def read_turns(messages: Sequence[Message], table: ToolTable) -> Iterator[Turn]:
 
 
 def _read_round(found: Round, table: ToolTable) -> Iterator[Turn]:
-    """Yield the replies and calls of a round, then its requests and notices."""
+    """Yield the replies, calls, requests and notices of a round."""
     results = {each.call_id: each for message in found.messages for each in message.tool_results}
     for message in found.messages:
         if message.role == "assistant" and message.content.strip():
             yield Words("reply", message.content, message)
         for call in message.tool_calls:
             yield read_call(call, results.get(call.id), table)
-    for message in found.messages:
         if message.role == "user":
             if (text := own_words(message.content)) or message.media:
                 yield Words("request", _text_of(message.replace(content=text)), message)

@@ -98,7 +98,7 @@ def test_request_of_many_lines_fills_its_room() -> None:
     """What a list adds for each line is allowed for when it is cut."""
     got = digest(Message("user", "\n".join(f"- {n}. wish" for n in range(2_000))))
 
-    assert len(section(got, "What the user asked")) > 60
+    assert len(section(got, "What the user asked")) > 40
 
 
 def test_what_is_left_out_is_counted() -> None:
