@@ -1,10 +1,8 @@
 """A hand-over note written without a model: what was asked, what changed, where things stand.
 
-Start with `Digest` and `ToolTable`.
-
-`_digest.py` lists the sections, each of which is a class. A conversation is read once, turn by turn
-(`_turns.py`). Every section reads the turns and offers lines (`_section.py`), and `_fit.py` selects
-the lines that fit. To add a section, write a class and add it to the list.
+Start with `Digest` and `ToolTable`. A conversation is read once, turn by turn (`_turns.py`). Every
+section takes turns and offers lines (`_section.py`), and `_fit.py` selects the lines that fit. To
+add a section, write a class and add it to the list in `_digest.py`.
 """
 
 import typing

@@ -1,6 +1,5 @@
 """A compactor that needs no model: the sections of its note, and what it stores for the next."""
 
-import re
 import typing
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -11,28 +10,27 @@ from agentic.context.digest._commands import Commands, Failures
 from agentic.context.digest._files import Files, FilesRead
 from agentic.context.digest._fit import CHARS_PER_TOKEN, TITLE, fit
 from agentic.context.digest._index import Index
-from agentic.context.digest._requests import FormerSummaries, Notices, Requests
 from agentic.context.digest._section import Section
-from agentic.context.digest._statements import Statements, Status
+from agentic.context.digest._statements import (
+    FormerSummaries,
+    Notices,
+    Requests,
+    Statements,
+    Status,
+)
 from agentic.context.digest._tools import ToolTable
 from agentic.context.digest._turns import Kind, Turn, Words, read_turns
-from agentic.errors import ConfigError
 from agentic.messages import Message, SummaryText
 from agentic.tokens import CharCounter, Counter
 
 __all__ = ["Digest"]
 
-_TOOL = re.compile(r"[\w.-]{1,128}")
 _NOTES, _VERSION = "digest", 6
-"""The key and the format version of the notes. Notes of another version are not read; the text of
-such a digest is quoted instead."""
+"""The key and the format of the notes. A digest with notes of another format is quoted."""
 
 
 def _sections() -> list[Section]:
-    """Return the sections in reading order.
-
-    To add a section, write a class with `take` and `lines` (see `Section`), and add it here.
-    """
+    """Return the sections in reading order."""
     files, commands = Files(), Commands()
     return [
         Requests(),
@@ -51,22 +49,14 @@ def _sections() -> list[Section]:
 class Digest:
     """Writes a hand-over note in Markdown: deterministic, offline, in linear time.
 
-    The sections come in the order in which a successor needs them:
+    Its sections are the user's requests, where things stand, commands that still fail, what was
+    decided, found and refused, the files that were changed and read, and other commands; in the
+    remaining room, the lines in which identifiers were last seen. A section says how many of its
+    lines did not fit. An empty section is left out, and the digest of nothing is empty.
 
-    - each of the user's requests, the newest in full if there is room
-    - where things stand, and which commands still fail
-    - what was decided, found and refused
-    - the files that were changed, including from a shell, and the files that were read
-    - commands with their last outcome
-    - in the remaining room, the lines in which identifiers were last seen
-
-    A section says how many of its lines did not fit. An empty section is left out, and the digest
-    of an empty conversation is empty.
-
-    The data for merging a digest into the next one, section by section, is in the notes of the text
-    (see `messages.SummaryText`). A summary without such notes is quoted. System messages at the
-    start are skipped. A `Manager` keeps pinned messages in the history and does not pass them to a
-    compactor; used alone, a digest quotes them.
+    What the next digest needs is in the notes of the text (see `messages.SummaryText`). A summary
+    without such notes is quoted. System messages at the start are skipped. A `Manager` keeps pinned
+    messages in the history; a digest that is used alone quotes them.
 
     >>> import asyncio
     >>> messages = [Message("user", "Is it green?"), Message("assistant", "All tests pass now.")]
@@ -84,19 +74,13 @@ class Digest:
     """The largest size of a digest. If there is no room for a single entry, the digest is empty."""
     counter: Counter = attrs.field(factory=CharCounter)
     tools: ToolTable = attrs.field(factory=ToolTable, validator=must_be(ToolTable))
-    recall: str | None = attrs.field(default=None)
-    """The name of the tool with which the model can read earlier parts of its session, for use
-    where a long text is cut; None if there is no such tool. A View sets it if it knows of one."""
+    recall: str | None = attrs.field(default=None, validator=must_be(str, optional=True))
+    """The name of the tool with which the model can read what is cut or left out; None if there is
+    no such tool. A View sets it if it knows of one."""
 
     @counter.validator
     def _check_counter(self, _: object, value: object) -> None:
         must_count("counter", value)
-
-    @recall.validator
-    def _check_recall(self, _: object, value: object) -> None:
-        if value is not None and not (isinstance(value, str) and _TOOL.fullmatch(value)):
-            allowed = "the name of a tool: letters, digits, dots, dashes, underscores; or None"
-            raise ConfigError("recall", value, allowed, "name the tool, or leave it out")
 
     def for_conversation(self, *, recall: str | None = None) -> "Digest":
         """Return a digest that names the recall tool of the conversation."""
@@ -105,8 +89,8 @@ class Digest:
     def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
         """Return the digest of a conversation, or of a part of one.
 
-        It is a `SummaryText`, whose notes are read when it is merged into the next digest. A view
-        passes its own `counter`, so that the digest is measured like the rest of the view.
+        It is a `SummaryText`, whose notes the next digest reads. A view passes its own `counter`,
+        so that the digest is measured like the rest of the view.
         """
         if counter is not None:
             must_count("counter", counter)

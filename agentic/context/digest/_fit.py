@@ -120,9 +120,9 @@ def _write(drafts: Sequence[_Draft], index: Index, room: int) -> str:
 
 
 def _text(drafts: Sequence[_Draft], index: Index, room: int) -> str:
-    """Return the sections and, in the remaining room, the index in a code fence.
+    """Return the sections and, in the remaining room, the index in a fence longer than any in it.
 
-    The fence is longer than any fence in the index. A line that already occurs twice is left out.
+    A line that already occurs twice is left out.
     """
     text = TITLE + "".join([draft.text for draft in drafts if draft.shown])
     heading, fence = f"\n\n## {index.heading}\n", "```"

@@ -3,8 +3,7 @@
 An identifier is a path, a name with separators, inner capitals or digits, or a long number. It is
 shown in the newest line that contains it. Lines are ranked by the number of texts that mention
 their identifiers, divided by the length of the line. Texts are read from the newest back until
-there is enough to choose from, so the time depends on the room, not on the length of the
-conversation.
+there is enough to choose from, so the time depends on the room and not on the conversation.
 """
 
 import re
@@ -21,11 +20,11 @@ from agentic.context.digest._turns import Called, Words
 __all__ = ["Index"]
 
 _LOOK_BACK = 20
-"""The number of characters that are read for each character of room. With 10, identifiers that are
-used again are shown 0.5 percentage points less often at 2,000 tokens, and no less at 8,000."""
+"""The number of characters that are read for each character of room. With 10, half a point fewer of
+the identifiers that are used again are shown at 2,000 tokens."""
 _SAID = 3
 """The weight of a mention in a message or a call; one in an output counts 1. With equal weights,
-3 percentage points fewer of the identifiers that are used again are shown."""
+3 points fewer of the identifiers that are used again are shown."""
 
 _SEPARATORS = "".join(chr(code) for code in range(128) if not re.match(r"[\w./~@-]", chr(code)))
 _BLANKS = str.maketrans(dict.fromkeys(_SEPARATORS, " ") | {"\n": "\n"})

@@ -24,23 +24,19 @@ class Line:
     short: str = ""
     """A short form for when there is little room; empty if only the full text may be shown."""
     rank: float = 0.0
-    """The priority within its section: higher ranks are shown first, and earlier lines first among
-    equals."""
+    """Higher ranks are shown first, and earlier lines first among equals."""
     ref: str | None = None
-    """None if the text may not be cut. Otherwise it may be cut anywhere between `short` and `text`,
-    and this is the reference of the quoted message, or empty if it is not a message."""
+    """The reference of the quoted message, empty if the quoted text is not one. The text may be cut
+    anywhere beyond `short`; if this is None, it may not be cut."""
 
 
 @attrs.define
 class Section:
-    """Reads a conversation into texts, each with a note.
-
-    To continue from a former digest, restore its texts and then read the new turns.
-    """
+    """Reads a conversation into texts, each with a note."""
 
     known: dict[str, str] = attrs.field(factory=dict)
-    """Each known text with what else is known of it, which may be nothing; the newest is last. A
-    section that takes no turns is given the texts of another one, and shows the rest of them."""
+    """Each known text with what else is known of it, if anything; the newest is last. A section
+    that takes no turns shares the texts of another one, and shows the rest of them."""
     heading: ClassVar[str]
     noun: ClassVar[str]
     """What its lines are called, in the plural."""
@@ -63,9 +59,9 @@ class Section:
         self.known[text] = note
 
     def to_plain(self, max_chars: int) -> list[list[str]]:
-        """Return the texts for the next digest as plain JSON: the first, and the newest ones.
+        """Return the first and the newest texts for the next digest as plain JSON.
 
-        Of the texts between these two a paragraph is kept, and as many as `max_chars` allows.
+        Of those between these two a paragraph is kept, and as many as `max_chars` allows.
         """
         ends = {0, len(self.known) - 1}
         entries = [

@@ -1,4 +1,4 @@
-"""Where things stand, what was decided and found in the assistant's words, what the user refused.
+"""What was said: requests and other texts as they are, the last words, and single statements.
 
 A statement is recognized by a cue. The table below is the only place that depends on the language;
 to add a language, add a line in lower case. A cue matches anywhere, so `decid` matches decide,
@@ -6,7 +6,7 @@ decided and deciding.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -15,13 +15,15 @@ from agentic.context.digest._section import STORED_CHARS, Line, Section
 from agentic.context.digest._text import LINE, PARAGRAPH, cut, one_line, sentences
 from agentic.context.digest._turns import Called, Words, message_ref, refusal
 
-__all__ = ["Statements", "Status"]
+__all__ = ["FormerSummaries", "Notices", "Requests", "Statements", "Status"]
+
+_OPENING = 52
+"""The length of the short form of an older request in characters, about eight words."""
 
 _CUES = {
-    "en": "decision, decid, agreed, choose, chose, going with, go with, went with, opt for, "
-    "settled on, stick with, from now on, must not, convention, root cause, culprit, turns out, "
-    "turned out, the problem is, the issue is, the bug is, the cause is, found that, conclusion, "
-    "conclud, no longer, the fix is",
+    "en": "decision, decid, agreed, choose, chose, going with, go with, went with, settled on, "
+    "from now on, must not, root cause, culprit, turns out, turned out, problem is, issue is, "
+    "bug is, cause is, found that, conclu, no longer, fix is",
     "de": "entscheid, entschied, beschlossen, vereinbart, ab jetzt, ursache, liegt daran, "
     "problem ist, fehler ist, stellt sich heraus",
     "es": "decisión, decidi, acordado, a partir de ahora, la causa, el problema es, el error es, "
@@ -44,13 +46,49 @@ _TEXTS = ("content", "text", "title", "task", "step", "description")
 _CLOSED = {"completed", "complete", "done", "closed", "cancelled", "canceled", "skipped"}
 
 
+class _Quotes(Section):
+    def take(self, turn: Words) -> None:
+        """Add a text and the reference of its message."""
+        if text := turn.text.strip():
+            # A summary is not in the history, so the recall tool cannot read it.
+            self.add(text, "" if turn.kind == "summary" else message_ref(turn.message))
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the texts, oldest first. The newest ranks highest, followed by the first."""
+        newest = len(self.known) - 1
+        for at, (text, ref) in enumerate(self.known.items()):
+            least = _OPENING if self.is_complete and 0 < at < newest else PARAGRAPH
+            yield Line(text, cut(one_line(text), least), 2 * at or 2 * newest - 1, ref)
+
+
+class Requests(_Quotes):
+    """What the user asked; the first request and the newest get most of the room."""
+
+    heading = "What the user asked"
+    noun = "requests"
+    takes = ("request",)
+    is_complete = True
+
+
+class Notices(_Quotes):
+    """Messages that the application inserted, and pinned outputs."""
+
+    heading = "Said by the application, or pinned"
+    noun = "messages"
+    takes = ("notice",)
+
+
+class FormerSummaries(_Quotes):
+    """Summaries from other tools or an older version; nothing else is left of what they cover."""
+
+    heading = "Former summary"
+    noun = "summaries"
+    takes = ("summary",)
+
+
 @attrs.define
 class Status(Section):
-    """The last reply, the calls that wait for a result, and the open to-dos.
-
-    `known` holds them under the names `reply`, `waiting` and `todos`, and the reference of the
-    reply under `ref`.
-    """
+    """The last reply and its reference, the calls that wait for a result, and the open to-dos."""
 
     heading = "Where things stand"
     noun = "items"
@@ -67,9 +105,10 @@ class Status(Section):
             waiting = self.known.get("waiting", "")
             self.known["waiting"] = f"{waiting}Called, no result yet: {turn.label}\n"
         for value in turn.arguments.values():
-            todos = [_todo(item) for item in value] if isinstance(value, list) else []
-            if todos and None not in todos:
-                self.known["todos"] = "\n".join(filter(None, todos))
+            items = value if isinstance(value, list) else []
+            todos = [item for item in items if isinstance(item, dict) and "status" in item]
+            if todos:
+                self.known["todos"] = "\n".join(filter(None, map(_todo, todos)))
 
     def lines(self) -> Iterator[Line]:
         """Yield the last reply, calls without a result, and open to-dos."""
@@ -110,7 +149,7 @@ def statements(text: str) -> Iterator[str]:
     >>> list(statements("The tests all pass. We go with the new parser. 问题是缓存没有失效。"))
     ['We go with the new parser.', '问题是缓存没有失效。']
     """
-    # Search the whole text first: most texts have no cue, and the others only a few.
+    # Most texts have no cue, and the others only a few.
     low = text.lower()
     cues = [cue for cue in _LIST if cue in low]
     for sentence in sentences(text) if cues else ():
@@ -122,12 +161,11 @@ def statements(text: str) -> Iterator[str]:
                 yield stated
 
 
-def _todo(item: Any) -> str | None:
-    """Return the text of a to-do, empty if it is closed; None if the item is not a to-do."""
-    if not isinstance(item, dict) or not isinstance(status := item.get("status"), str):
-        return None
-    text = next((item[key] for key in _TEXTS if isinstance(item.get(key), str)), None)
-    if text is None or status.casefold() in _CLOSED:
-        return text and ""
-    state = "" if status == "pending" else f" ({one_line(status)})"
+def _todo(item: Mapping[str, Any]) -> str:
+    """Return the line of a to-do; empty if it is closed."""
+    text = next((item[key] for key in _TEXTS if isinstance(item.get(key), str)), "")
+    status = one_line(str(item["status"]))
+    if not text or status.casefold() in _CLOSED:
+        return ""
+    state = "" if status == "pending" else f" ({status})"
     return cut(f"To do: {one_line(text)}", PARAGRAPH) + state

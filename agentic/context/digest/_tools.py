@@ -1,8 +1,7 @@
 """Which tools read, write, edit, delete and run, and which arguments hold paths and commands.
 
-Names of tools are compared without case, separators and the prefix of a server, so `read_file`,
-`ReadFile` and `mcp__disk__read_file` are the same. Names of arguments are compared without case and
-separators.
+Names are compared without case and separators, those of tools also without the prefix of a server:
+`read_file`, `ReadFile` and `mcp__disk__read_file` are the same.
 """
 
 import re

@@ -320,7 +320,6 @@ def test_a_person_who_talks_about_code_is_no_machine() -> None:
         {"max_tokens": True},
         {"counter": len},
         {"tools": {"read": ["peek"]}},
-        {"recall": "re call"},
         {"recall": 3},
     ],
 )
