@@ -181,8 +181,13 @@ class Run:
     async def _take_steered(self) -> None:
         while self.steered:
             self.user_message = self.steered[0]
-            await self.conversation.append(_user_message(self.user_message))
-            self.steered.popleft()
+            message = _user_message(self.user_message)
+            try:
+                await self.conversation.append(message)
+            finally:
+                # A cancellation is raised after the message was stored: it must not enter again.
+                if self.conversation.ends_with(message, 0):
+                    self.steered.popleft()
 
     async def _keep_steered(self) -> None:
         """Store what was not read, as far as possible: the run has failed already."""

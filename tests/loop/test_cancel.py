@@ -110,6 +110,28 @@ def test_cancelled_while_a_message_is_stored_it_is_stored_whole(role: str) -> No
     )
 
 
+def test_cancelled_while_a_steered_message_is_stored_it_is_stored_once() -> None:
+    """Unlike one whose append failed, it is not stored again as the run ends."""
+    place = _Place()
+
+    class SlowForSteered(MemoryStore):
+        async def append(self, message: Message) -> None:
+            if message.content == "And why?":
+                await place.wait()
+            await super().append(message)
+
+    def decide(_: object) -> Decision:
+        runner.steer("And why?")
+        return Decision("It is a tree.")
+
+    store = SlowForSteered()
+    runner = Runner(ScriptedDecider(decide), store=store)
+
+    _cancel_at(place, runner, go_on=True)
+
+    assert [m.content for m in _stored(store)] == ["hi", "It is a tree.", "And why?"]
+
+
 def test_cancelled_while_the_store_fails_the_cancellation_passes() -> None:
     """Nothing is stored and nothing told; the failure matters less than being cancelled."""
     place = _Place()
