@@ -260,11 +260,16 @@ class _Splitter:
         If the results include an orphan, which is never sent, the user's text stays a round of its
         own.
         """
+        if not self.shared:
+            return
+        homes = {position: found for found in self.rounds for position in found.positions}
         for results, words in self.shared:
-            joined = next(found for found in self.rounds if results in found.positions)
-            if not joined.orphaned:
-                joined.positions = sorted([*joined.positions, words])
-                self.rounds = [found for found in self.rounds if found.positions != [words]]
+            if not homes[results].orphaned:
+                homes[results].positions.append(words)
+                homes[words].positions.clear()
+        self.rounds = [found for found in self.rounds if found.positions]
+        for found in self.rounds:
+            found.positions.sort()
 
     def _add_reply(self, position: int, message: Message) -> None:
         if not self.in_run:

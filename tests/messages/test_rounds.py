@@ -1,7 +1,11 @@
 """Pairing, against an oracle that is slow and says the rule as it is written."""
 
+import sys
 from collections.abc import Iterator
+from types import FrameType
+from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -442,6 +446,53 @@ def test_words_beside_an_orphan_stay() -> None:
 
     assert [(found.positions, found.orphaned) for found in rounds] == [((0,), True), ((1,), False)]
     assert close_open_rounds(_item_of_two()) == _item_of_two()[1:]
+
+
+def _joined(messages: list[Message]) -> list[tuple[int, ...]]:
+    """Return the positions of every round, with the words that join the results before them."""
+    rounds = _naive_rounds(messages)
+    for at in range(1, len(messages)):
+        message, home = messages[at], next(each for each in rounds if at - 1 in each[0])
+        if message.native and _answering(messages, at - 1) and not home[1]:
+            rounds[rounds.index(home)] = (tuple(sorted((*home[0], at))), False)
+            rounds.remove(((at,), False))
+    return [positions for positions, _ in rounds]
+
+
+@given(messages=conversations())
+def test_joined_words_agree_with_the_naive_rule(messages: list[Message]) -> None:
+    """Also where a later result joins the round of the results with an earlier one."""
+    joins = ProviderPayload("x", [1], joins_previous=True)
+    messages = [attrs.evolve(m, native=joins if m.role == "user" else None) for m in messages]
+
+    assert [found.positions for found in split_rounds(messages)] == _joined(messages)
+
+
+def _steps_to_split(messages: list[Message]) -> int:
+    """Count the instructions that Python executes."""
+    steps = 0
+
+    def count(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal steps
+        frame.f_trace_opcodes = True
+        steps += event == "opcode"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        split_rounds(messages)
+    finally:
+        sys.settrace(before)
+    return steps
+
+
+@pytest.mark.no_cover
+def test_twice_as_many_joined_words_take_twice_the_steps() -> None:
+    """Each finds its round without a look at all of them."""
+    turn = [Message("assistant", tool_calls=[ToolCall("c1", "run")]), *_item_of_two()]
+
+    assert _steps_to_split(turn * 100) < 2.1 * _steps_to_split(turn * 50)
 
 
 def test_made_up_results_precede_the_words() -> None:
