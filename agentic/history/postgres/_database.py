@@ -16,12 +16,20 @@ import time
 
 import attrs
 import psycopg
-from psycopg import errors
+from psycopg import errors, pq
 
 from agentic.errors import HistoryConflict, HistoryNotWritten, HistoryUnavailable
 from agentic.history.postgres._server import Connection, connect, is_over, without_limit
 
-__all__ = ["MIGRATIONS", "Link", "check_owner", "end_former", "lock_session", "purge"]
+__all__ = [
+    "MIGRATIONS",
+    "KeptConnections",
+    "Link",
+    "check_owner",
+    "end_former",
+    "lock_session",
+    "purge",
+]
 MIGRATIONS = [
     """
     CREATE TABLE agentic.version (version integer NOT NULL);
@@ -94,6 +102,36 @@ _TERMINATE = """
 
 
 @attrs.define(eq=False)
+class KeptConnections:
+    """Connections that stay open for whoever needs one next, all of one event loop."""
+
+    count: int
+    """How many stay open while nobody uses them."""
+    _idle: list[Connection] = attrs.field(factory=list, init=False)
+
+    def take(self) -> Connection | None:
+        """Return an open connection, whose database has the tables; None if there is none."""
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.closed:
+                return connection
+        return None
+
+    async def give(self, connection: Connection) -> None:
+        """Keep a connection, which holds no lock, or close it."""
+        is_clean = connection.info.transaction_status is pq.TransactionStatus.IDLE
+        if is_clean and len(self._idle) < self.count:
+            self._idle.append(connection)
+        else:
+            await connection.close()
+
+    async def aclose(self) -> None:
+        """Close what nobody uses."""
+        while (connection := self.take()) is not None:
+            await connection.close()
+
+
+@attrs.define(eq=False)
 class Link:
     """The connection to one database. It must not be used by two tasks at once."""
 
@@ -103,6 +141,8 @@ class Link:
     fsync: bool
     pooled: bool = False
     """Whether each transaction may be on another connection of the server."""
+    kept: KeptConnections | None = None
+    """Where the connection comes from and goes to, unless it holds a lock."""
     _connection: Connection | None = attrs.field(default=None, init=False)
     _ready: bool = attrs.field(default=False, init=False)
     """Whether the tables are known to exist."""
@@ -141,15 +181,20 @@ class Link:
         return self._connection is not None and is_over(self._connection, problem)
 
     async def aclose(self) -> None:
-        """Close the connection, which releases its locks."""
-        connection, self._connection, self._ready = self._connection, None, False
-        if connection:
+        """Close the connection, which releases its locks, or keep it for others."""
+        connection, self._connection = self._connection, None
+        is_ready, self._ready = self._ready, False
+        if connection and self.kept and is_ready:
+            await self.kept.give(connection)
+        elif connection:
             await connection.close()
 
     async def _connect(self) -> Connection:
         if self._connection is None or self._connection.closed:
             await self.aclose()
-            self._connection = await connect(self.dsn, fsync=self.fsync, pooled=self.pooled)
+            kept = self.kept.take() if self.kept else None
+            self._ready = kept is not None
+            self._connection = kept or await connect(self.dsn, fsync=self.fsync, pooled=self.pooled)
         return self._connection
 
 

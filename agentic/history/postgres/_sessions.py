@@ -21,7 +21,7 @@ from agentic.history._export import (
 from agentic.history._protocols import Lease, SessionInfo
 from agentic.history._validate import check_lease_terms, check_session_id, check_title
 from agentic.history._waiting import finish
-from agentic.history.postgres._database import Link, lock_session
+from agentic.history.postgres._database import KeptConnections, Link, lock_session
 from agentic.history.postgres._leases import acquire, refuse_leased, release, renew
 from agentic.history.postgres._rows import PostgresRows
 from agentic.history.postgres._server import (
@@ -71,6 +71,21 @@ class PostgresSessions:
 
     pooled: bool = attrs.field(default=False, kw_only=True)
     """If true, the dsn may lead to a pooler in transaction mode: see `PostgresStore.pooled`."""
+    _kept: KeptConnections | None = attrs.field(default=None, kw_only=True, repr=False, eq=False)
+
+    def keeping(self, connections: int) -> "PostgresSessions":
+        """Return the same sessions, whose stores and leases share connections that stay open.
+
+        For a worker that writes many sessions under leases, each for a moment, in one event loop:
+        to connect takes longer than to write. A store that is written without a lease still has a
+        connection of its own, which holds its lock. `aclose` closes what is kept.
+        """
+        return attrs.evolve(self, kept=KeptConnections(connections))
+
+    async def aclose(self) -> None:
+        """Close the connections that are kept. The sessions can be used again."""
+        if self._kept is not None:
+            await self._kept.aclose()
 
     def open(self, session_id: str, *, lease: Lease | None = None) -> PostgresStore:
         """Return the store of a session, whether or not it exists. Reads and writes nothing.
@@ -79,7 +94,12 @@ class PostgresSessions:
             ConfigError: the session id is invalid, or the lease is one of another session.
         """
         return PostgresStore(
-            self.dsn, session_id, fsync=self.fsync, pooled=self.pooled, lease=lease
+            self.dsn,
+            session_id,
+            fsync=self.fsync,
+            pooled=self.pooled,
+            lease=lease,
+            kept=self._kept,
         )
 
     async def acquire(self, session_id: str, owner: str, seconds: float) -> Lease:
@@ -265,8 +285,9 @@ class PostgresSessions:
 
     @contextlib.asynccontextmanager
     async def _writing(self, name: str) -> AsyncIterator[Link]:
+        made = Link(self.dsn, name, self.fsync, self.pooled, self._kept)
         with writing(name, self.dsn):
-            async with contextlib.aclosing(Link(self.dsn, name, self.fsync, self.pooled)) as link:
+            async with contextlib.aclosing(made) as link:
                 try:
                     yield link
                 except psycopg.Error as problem:

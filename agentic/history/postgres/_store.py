@@ -26,7 +26,7 @@ from agentic.history._redaction import RedactionRequest
 from agentic.history._replace import Diff, Known, check_replaces
 from agentic.history._rows import NEW, NOWHERE, Question
 from agentic.history._validate import check_key, check_lease, check_messages, check_session_id
-from agentic.history.postgres._database import Link
+from agentic.history.postgres._database import KeptConnections, Link
 from agentic.history.postgres._leases import Fence
 from agentic.history.postgres._rows import PostgresRows
 from agentic.history.postgres._server import check_dsn, place, reading
@@ -69,6 +69,8 @@ class PostgresStore:
     that was idle for longer, or whose writer was killed, is free for others after that time."""
     lease: Lease | None = attrs.field(default=None, kw_only=True)
     """A lease of this session: every write requires that it is in force. The caller renews it."""
+    _kept: KeptConnections | None = attrs.field(default=None, kw_only=True, repr=False)
+    """Of the sessions that opened it."""
     _link: Link = attrs.field(init=False, repr=False)
     _writer: PostgresWriter = attrs.field(init=False, repr=False)
     _turn: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
@@ -84,7 +86,7 @@ class PostgresStore:
     @_link.default
     def _make_link(self) -> Link:
         name = f"session {self.session_id!r} in {place(self.dsn)}"
-        return Link(self.dsn, name, self.fsync, self.pooled)
+        return Link(self.dsn, name, self.fsync, self.pooled, self._kept)
 
     @_writer.default
     def _make_writer(self) -> PostgresWriter:

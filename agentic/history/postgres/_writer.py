@@ -179,6 +179,7 @@ class PostgresWriter:
         self._rows, self._holder = rows, connection
 
     async def _lock(self, connection: Connection) -> None:
+        self.link.kept = None  # it is locked until it is closed
         await lock_session(connection, self.session_id, self.link.name)
         self._process = connection.info.backend_pid
         try:
