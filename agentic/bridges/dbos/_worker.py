@@ -21,6 +21,7 @@ from agentic.bridges.dbos._lease import LeaseLost, WorkerLease
 from agentic.bridges.dbos._log import RunLog
 from agentic.bridges.dbos._run import RunAttempt
 from agentic.bridges.dbos._steps import DbosSteps
+from agentic.bridges.dbos._stores import OpenStores
 from agentic.bridges.dbos._tables import Tables, insist
 from agentic.bridges.dbos._writer import SessionWriter
 from agentic.errors import ConfigError, HistoryUnavailable
@@ -95,9 +96,7 @@ class Worker:
 
     place: Place
     _lease: WorkerLease = attrs.field(init=False)
-    _connections: "asyncio.Semaphore" = attrs.field(
-        factory=lambda: asyncio.Semaphore(_CONNECTIONS), init=False
-    )
+    _stores: OpenStores = attrs.field(init=False)
     _busy: Counter[str] = attrs.field(init=False, factory=Counter)
     """The runs and compactions that are being worked on, and how often."""
     _unknown: dict[str, float] = attrs.field(init=False, factory=dict)
@@ -111,6 +110,10 @@ class Worker:
     def _make_lease(self) -> WorkerLease:
         place = self.place
         return WorkerLease(place.tables, place.queue, place.lease_seconds, self._look_after_runs)
+
+    @_stores.default
+    def _make_stores(self) -> OpenStores:
+        return OpenStores(self.place.sessions, _CONNECTIONS)
 
     @property
     def id(self) -> str:
@@ -203,6 +206,7 @@ class Worker:
         for attempt in list(self._attempts.values()):
             attempt.log.steps.stop()
         DBOS.destroy(destroy_registry=True)
+        asyncio.run(self._stores.aclose())  # the engine's loop is gone, and they need none
         if self._listener is not None:
             self._listener.join(timeout=5)
         self._lease.stop()
@@ -231,7 +235,7 @@ class Worker:
         return agentic_compaction
 
     def _make_writer(self, session_id: str) -> SessionWriter:
-        return SessionWriter(self.place.sessions, session_id, self._lease, self._connections)
+        return SessionWriter(self._stores, session_id, self._lease)
 
     @contextlib.asynccontextmanager
     async def _retrying(self, run_id: str, steps: DbosSteps) -> AsyncIterator[None]:

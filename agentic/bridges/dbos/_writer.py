@@ -15,8 +15,9 @@ import attrs
 
 from agentic._lazy import asyncio
 from agentic.bridges.dbos._lease import WorkerLease
+from agentic.bridges.dbos._stores import OpenStores
 from agentic.errors import HistoryConflict, HistoryError, HistoryNotWritten, HistoryUnavailable
-from agentic.history import Lease, LeasedSessions
+from agentic.history import Lease
 from agentic.messages import from_plain
 
 __all__ = ["SessionWriter"]
@@ -32,14 +33,13 @@ class SessionWriter:
     """Writes one session for one attempt at a run.
 
     A lease is taken when something is written, and again when half of its time is over. So a run
-    that waits renews nothing, and holds no connection.
+    that waits renews nothing, and holds no connection that another session needs.
     """
 
-    sessions: LeasedSessions
+    stores: OpenStores
+    """Of the worker, for all its runs."""
     session_id: str
     worker: WorkerLease
-    connections: "asyncio.Semaphore"
-    """How many connections the worker may open at once, for all its runs."""
     _lease: Lease | None = attrs.field(init=False, default=None)
     _claimed: float = attrs.field(init=False, default=0.0)
     _one_at_a_time: "asyncio.Lock" = attrs.field(factory=asyncio.Lock, init=False)
@@ -50,7 +50,7 @@ class SessionWriter:
         Raises:
             HistoryError: it does not answer, or the session is damaged.
         """
-        return await self._patiently(lambda: step(self.sessions.open(self.session_id)))
+        return await self._patiently(lambda: self.stores.read(self.session_id, step))
 
     async def write(self, step: Callable[[Any], Awaitable[T]]) -> T:
         """Do a step with the store, and repeat it while others are in its way.
@@ -79,16 +79,14 @@ class SessionWriter:
         lease, self._lease = self._lease, None
         if lease is not None:
             with contextlib.suppress(HistoryError):  # it expires by itself
-                async with self.connections:
-                    await self.sessions.release(lease)
+                await self.stores.release(lease)
 
     async def _patiently(self, act: Callable[[], Awaitable[T]]) -> T:
         deadline = time.monotonic() + _PATIENCE_SECONDS + self.worker.seconds
         pause = 0.01
         while True:
             try:
-                async with self.connections:
-                    return await act()
+                return await act()
             except HistoryError as problem:
                 if not isinstance(problem, _PASSING) or time.monotonic() > deadline:
                     raise
@@ -98,9 +96,7 @@ class SessionWriter:
     async def _write(self, step: Callable[[Any], Awaitable[T]]) -> T:
         lease = await self._claim()
         try:
-            opened: Any = self.sessions.open(self.session_id, lease=lease)
-            async with opened as store:
-                return await step(store)
+            return await self.stores.write(lease, step)
         except HistoryError:
             self._claimed = 0.0  # it may be lost
             raise
@@ -108,7 +104,7 @@ class SessionWriter:
     async def _claim(self) -> Lease:
         if self._lease is None or time.monotonic() > self._claimed + self.worker.seconds / 2:
             begun = time.monotonic()
-            self._lease = await self.sessions.acquire(
+            self._lease = await self.stores.acquire(
                 self.session_id, self.worker.worker, self.worker.seconds
             )
             await self.worker.confirm()
