@@ -25,6 +25,8 @@ class RunLog:
     steps: DbosSteps
     view: list[Message] = attrs.field(init=False, factory=list)
     """The history, after the compactions of this run."""
+    is_repeated: bool = attrs.field(init=False, default=False)
+    """Whether an earlier attempt at the run has been here."""
     is_compacted: bool = attrs.field(init=False, default=False)
     _known: int = attrs.field(init=False, default=0)
     """How many messages the session had when the run began."""
@@ -41,8 +43,10 @@ class RunLog:
         loaded = list(await self.writer.read(lambda store: store.load()))
 
         async def count() -> int:
+            self.is_repeated = False
             return len(loaded)
 
+        self.is_repeated = True
         self._known = await self.steps.run("open session", count)
         self.view = loaded[: self._known]
 

@@ -10,11 +10,12 @@ from agentic._lazy import asyncio
 from agentic.bridges.dbos._feed import Feed
 from agentic.bridges.dbos._log import RunLog
 from agentic.bridges.dbos._tables import Control, Tables, insist
+from agentic.bridges.dbos._trial import Trial
 from agentic.context.view import View
 from agentic.durable import Durable
 from agentic.errors import HistoryUnavailable
 from agentic.loop import Result, Runner
-from agentic.messages import ToolCall
+from agentic.messages import Message, ToolCall
 from agentic.tools import Approval, RequireApproval, ToolDefinition
 
 __all__ = ["RunAttempt"]
@@ -27,6 +28,7 @@ class RunAttempt:
     run_id: str
     tables: Tables
     log: RunLog
+    trial: Trial
     loop: "asyncio.AbstractEventLoop" = attrs.field(factory=asyncio.get_running_loop, init=False)
     _runner: Runner | None = attrs.field(init=False, default=None)
     _task: "asyncio.Task[Result] | None" = attrs.field(init=False, default=None)
@@ -40,7 +42,10 @@ class RunAttempt:
     async def serve(self, runner: Runner, message: str, started: datetime) -> dict[str, Any]:
         """Run a Runner with recorded steps, and return the outcome of the run."""
         await self.log.open()
+        if self.log.is_repeated and (problem := await self.trial.begin()):
+            return await self._give_up(message, started, problem)
         steps, feed = self.log.steps, Feed(self.tables, self.run_id)
+        steps.on_record = self.trial.succeed
         allowed = runner.tool_timeout_seconds
         durable = Durable(steps, started, outputs=self.log, tool_timeout_seconds=allowed)
         self._runner = self._wrap(runner, durable)
@@ -91,6 +96,7 @@ class RunAttempt:
         if not answer.done():
             body = {"call_id": call.id, "name": tool.name, "arguments": call.arguments}
             await insist(self.tables.send, self.run_id, "ask", body)
+        await self.trial.succeed()
         return await answer
 
     def _answer(self, call_id: str) -> "asyncio.Future[Approval]":
@@ -115,6 +121,12 @@ class RunAttempt:
         self.log.steps.check()
         await self.log.flush()
         return outcome
+
+    async def _give_up(self, message: str, started: datetime, problem: str) -> dict[str, Any]:
+        """End a run without another attempt. The session keeps its request and its full turns."""
+        await self.log.append(Message("user", message, timestamp=started))
+        await self.log.flush()
+        return {"state": "failed", "problem": problem}
 
     def _wrap(self, runner: Runner, durable: Durable) -> Runner:
         executor: Any = runner.executor

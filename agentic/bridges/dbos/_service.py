@@ -60,7 +60,7 @@ class RunOutcome:
     """`done`, `failed` or `cancelled`."""
     reply: str = ""
     problem: str = ""
-    """The error of a failed run: its class and its text."""
+    """The error of a failed run: its class and its text; or why it is not tried again."""
     exhausted: bool = False
     """Whether a limit ended the run."""
     limit: str | None = None
@@ -110,6 +110,9 @@ class Service:
     )
     lease_seconds: float = attrs.field(default=15.0, kw_only=True)
     """A worker that is silent for so long is taken over: its runs, and the sessions it writes."""
+    max_attempts: int = attrs.field(default=10, kw_only=True, validator=whole(1))
+    """A run that was taken up again so often, and each time ended its worker before anything new
+    was recorded, has failed."""
     _place: Place | None = attrs.field(init=False, default=None)
 
     @sessions.validator
@@ -274,6 +277,7 @@ class Service:
             self.name,
             self.limits,
             self.lease_seconds,
+            self.max_attempts,
         )
 
     async def _send(self, run_id: str, kind: str, body: dict[str, Any]) -> None:

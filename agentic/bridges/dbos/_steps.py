@@ -25,8 +25,11 @@ class DbosSteps:
     inbox: Any = None
     """Has `arrived()`, the messages that came during a step, which become part of its record; and
     `take(messages)`, which is called with them, in every attempt."""
+    on_record: Callable[[], Awaitable[None]] | None = None
+    """Called once, when a step of this attempt is on record."""
     over: BaseException | None = attrs.field(default=None, init=False)
     """Why this attempt must not go on: the engine has refused its record, or it is stopped."""
+    _has_worked: bool = attrs.field(default=False, init=False)
 
     async def run(self, name: str, function: Callable[..., Awaitable[Any]], /, *args: Any) -> Any:
         """Run a step, or return its record.
@@ -47,6 +50,9 @@ class DbosSteps:
             raise
         if self.inbox is not None:
             self.inbox.take(record["arrived"])
+        if self._has_worked and self.on_record is not None:
+            on_record, self.on_record = self.on_record, None
+            await on_record()
         return record["value"]
 
     def check(self) -> None:
@@ -74,4 +80,5 @@ class DbosSteps:
             raise self.give_up(DBOS.workflow_id or "") from lost
         self.check()
         value = await function(*args)
+        self._has_worked = True
         return {"value": value, "arrived": [] if self.inbox is None else self.inbox.arrived()}

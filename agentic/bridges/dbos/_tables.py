@@ -1,4 +1,4 @@
-"""What the engine does not keep: leases of workers, messages to runs, and events of runs.
+"""What the engine does not keep: leases of workers; messages, attempts and events of runs.
 
 The tables are in the engine's database. Times are those of the database, in seconds since 1970, so
 that a worker whose clock is wrong neither loses its lease nor takes another's.
@@ -53,6 +53,12 @@ _events = sa.Table(
     sa.Column("key", sa.Text, nullable=False),
     sa.Column("body", sa.Text, nullable=False),
     sa.UniqueConstraint("run", "key"),
+)
+_attempts = sa.Table(
+    "agentic_attempts",
+    _metadata,
+    sa.Column("run", sa.Text, primary_key=True),
+    sa.Column("count", sa.Integer, nullable=False),
 )
 
 
@@ -193,6 +199,25 @@ class Tables:
         with self._engine.begin() as connection:
             rows = connection.execute(query.order_by(_controls.c.id)).all()
         return [Control(row.id, row.run, row.kind, json.loads(row.body)) for row in rows]
+
+    def attempts(self, run: str) -> int:
+        """Return how many attempts at a run were counted."""
+        query = sa.select(_attempts.c["count"]).where(_attempts.c.run == run)
+        with self._engine.begin() as connection:
+            return connection.execute(query).scalar() or 0
+
+    def count_attempt(self, run: str) -> int:
+        """Count an attempt at a run, and return how many there are now."""
+        count = sa.text(
+            "INSERT INTO agentic_attempts (run, count) VALUES (:run, 1)"
+            " ON CONFLICT (run) DO UPDATE SET count = agentic_attempts.count + 1 RETURNING count"
+        )
+        with self._engine.begin() as connection:
+            return int(connection.execute(count, {"run": run}).scalar_one())
+
+    def forget_attempts(self, run: str) -> None:
+        """Begin to count the attempts at a run anew."""
+        self._write(sa.delete(_attempts).where(_attempts.c.run == run))
 
     def add_events(self, run: str, events: Sequence[tuple[str, dict[str, Any]]]) -> None:
         """Store events by their keys, each once."""

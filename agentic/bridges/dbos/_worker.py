@@ -23,6 +23,7 @@ from agentic.bridges.dbos._run import RunAttempt
 from agentic.bridges.dbos._steps import DbosSteps
 from agentic.bridges.dbos._stores import OpenStores
 from agentic.bridges.dbos._tables import Tables, insist
+from agentic.bridges.dbos._trial import Trial
 from agentic.bridges.dbos._writer import SessionWriter
 from agentic.errors import ConfigError, HistoryUnavailable
 from agentic.history import LeasedSessions
@@ -71,6 +72,7 @@ class Place:
     queue: str
     limits: Any
     lease_seconds: float
+    max_attempts: int
 
 
 def application_name(name: str) -> str:
@@ -97,6 +99,7 @@ class Worker:
     place: Place
     _lease: WorkerLease = attrs.field(init=False)
     _stores: OpenStores = attrs.field(init=False)
+    _alone: "asyncio.Semaphore" = attrs.field(factory=lambda: asyncio.Semaphore(1), init=False)
     _busy: Counter[str] = attrs.field(init=False, factory=Counter)
     """The runs and compactions that are being worked on, and how often."""
     _unknown: dict[str, float] = attrs.field(init=False, factory=dict)
@@ -205,6 +208,7 @@ class Worker:
         self._stopping.set()
         for attempt in list(self._attempts.values()):
             attempt.log.steps.stop()
+            attempt.trial.hand_over()
         DBOS.destroy(destroy_registry=True)
         asyncio.run(self._stores.aclose())  # the engine's loop is gone, and they need none
         if self._listener is not None:
@@ -260,7 +264,8 @@ class Worker:
         self, runner: Runner, log: RunLog, message: str, submitted: datetime
     ) -> dict[str, Any]:
         run_id = log.run_id
-        attempt = RunAttempt(run_id, self.place.tables, log)
+        trial = Trial(run_id, self.place.tables, self.place.max_attempts, self._alone)
+        attempt = RunAttempt(run_id, self.place.tables, log, trial)
         self._attempts[run_id] = attempt
         if self._stopping.is_set():
             log.steps.stop()
@@ -270,6 +275,7 @@ class Worker:
                 await log.steps.run("leave compaction", self._leave_compaction, log)
             return outcome
         finally:
+            trial.end()
             await log.writer.release()
             if self._attempts.get(run_id) is attempt:
                 del self._attempts[run_id]

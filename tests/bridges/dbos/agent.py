@@ -102,12 +102,15 @@ class Model:
         await asyncio.to_thread(self.traces.add, "ended", *self.place)
         if request.turn >= self.turns:
             return Decision(f"Done: {request.user_message}")
-        names = ("read", "pay", "send")
+        names = ("read", "die") if request.user_message == "die" else ("read", "pay", "send")
         return Decision(f"Turn {request.turn}.", [ToolCall("", name, "{}") for name in names])
 
 
 class Tools:
-    """`read` may run often, `pay` takes effect once for each key, `send` must run at most once."""
+    """`read` may run often, `pay` takes effect once for each key, `send` must run at most once.
+
+    `die` ends the process.
+    """
 
     def __init__(self, latency: float, traces: Traces, place: tuple[str, str]) -> None:
         # Those of a turn end one after the other.
@@ -121,12 +124,15 @@ class Tools:
             ToolDefinition("read"),
             ToolDefinition("pay"),
             ToolDefinition("send", retry="never"),
+            ToolDefinition("die"),
         ]
 
     async def execute(self, call: ToolCall, /) -> ToolResult:
         """Take effect between a beginning and an end."""
         running = events.current_call()
         assert running is not None
+        if call.name == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
         await asyncio.to_thread(self.traces.add, "begun", *self.place, running.run_id)
         await asyncio.sleep(self.latencies[call.name])
         await asyncio.to_thread(self.traces.act, call.name, running.key, once=call.name == "pay")
@@ -195,6 +201,7 @@ async def work(
     lease_seconds: float,
     side_by_side: int,
     stop_after: int = 0,
+    max_attempts: int = 10,
 ) -> None:
     """Work until killed; SIGTERM drains."""
     from agentic.bridges.dbos import QueueLimits, Service  # noqa: PLC0415
@@ -207,6 +214,7 @@ async def work(
         database_url=url,
         limits=QueueLimits(worker_concurrency=side_by_side),
         lease_seconds=lease_seconds,
+        max_attempts=max_attempts,
     )
     async with service, contextlib.AsyncExitStack() as stack:
         worker = await _enter(service, stack)
