@@ -50,6 +50,9 @@ class Fleet:
     """How long the model and the tools take, in seconds."""
     side_by_side: int = 100
     """How many runs a worker has."""
+    lease_seconds: float = LEASE_SECONDS
+    restarts: int = attrs.field(default=0, init=False)
+    """How many workers have lost their leases, and were started again."""
     traces: Any = attrs.field(init=False)
     processes: list[Any] = attrs.field(factory=list, init=False)
 
@@ -72,7 +75,7 @@ class Fleet:
             self.parts["make_agent"](**self.agent),
             sessions=self.parts["open_sessions"](self.store),
             database_url=self.url,
-            lease_seconds=LEASE_SECONDS,
+            lease_seconds=self.lease_seconds,
         )
 
     def start(self, **more: Any) -> Any:
@@ -81,7 +84,7 @@ class Fleet:
             "agent": self.agent,
             "url": self.url,
             "store": self.store,
-            "lease_seconds": LEASE_SECONDS,
+            "lease_seconds": self.lease_seconds,
             "side_by_side": self.side_by_side,
         }
         command = [sys.executable, AGENT, json.dumps(given | more)]
@@ -103,6 +106,15 @@ class Fleet:
         process.communicate()
         self.traces.add_killed(process.pid)
         self.processes.remove(process)
+
+    async def supervise(self) -> None:
+        """Start workers again that have lost their leases, as a service manager does."""
+        while True:
+            await asyncio.sleep(1)
+            for process in [one for one in self.processes if one.poll() is not None]:
+                self.restarts += 1
+                self.kill(process)
+                await self.start_ready()
 
     def end(self) -> None:
         """Kill what is left."""
