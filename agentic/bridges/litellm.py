@@ -274,7 +274,7 @@ def _dumped(response: Any) -> Any:
     """Return a reply or an event as JSON data, without what LiteLLM fills in.
 
     The nulls and empty fields would be sent back with the message, and not every server accepts
-    them.
+    them. A refusal, for which LiteLLM has no field, goes back to where OpenAI has it.
     """
     body = response.model_dump(mode="json", exclude_none=True, warnings=False)
     for choice in items_at(body, "choices"):
@@ -282,6 +282,8 @@ def _dumped(response: Any) -> Any:
             for each in (message, *items_at(message, "tool_calls")):
                 own = each.pop(_OWN_FIELDS, None) or {}
                 filled = {key: value for key, value in own.items() if value is not None}
+                if each is message and "refusal" in filled:
+                    each["refusal"] = filled.pop("refusal")
                 each.update({_OWN_FIELDS: filled} if filled else {})
     return body
 
