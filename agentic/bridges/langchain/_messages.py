@@ -35,7 +35,8 @@ from agentic.messages import (
     from_plain,
     to_plain,
 )
-from agentic.providers.kit import native_payload, plain, replace_surrogates, text_at
+from agentic.providers.kit import native_payload, plain, text_at
+from agentic.providers.kit._messages import encodable
 from agentic.usage import Usage
 
 __all__ = ["edit", "from_message", "read_message", "to_message"]
@@ -91,7 +92,7 @@ def from_message(message: Message, /) -> list[BaseMessage]:
     payload = native_payload(message, _NAME, _read_payload)
     if payload is not None:
         return messages_from_dict([payload])
-    message = _encodable(message)
+    message = encodable(message)
     return list(_tool_messages(message)) if message.role == "tool" else [_message(message)]
 
 
@@ -202,14 +203,6 @@ def _read_payload(payload: Any) -> Message | None:
         return read_message(messages_from_dict([payload])[0])
     except (KeyError, TypeError, ValueError):
         return None
-
-
-def _encodable(message: Message) -> Message:
-    """Return a message that can be sent: the same one unless it has a lone surrogate."""
-    # Without the payload: only the typed fields are written.
-    stored = to_plain(message.replace())
-    clean = replace_surrogates(stored)
-    return message if clean is stored else from_plain(clean)
 
 
 def _message(message: Message) -> BaseMessage:

@@ -34,6 +34,7 @@ from pydantic_ai.usage import RequestUsage
 from agentic.bridges.pydantic_ai._read import METADATA_KEY, UPLOADED, Reading, role_of
 from agentic.bridges.pydantic_ai._usage import request_usage
 from agentic.messages import Media, Message, ToolResult
+from agentic.providers.kit._messages import encodable
 
 __all__ = ["edit_parts", "to_model_messages", "write"]
 
@@ -53,7 +54,7 @@ def to_model_messages(messages: Sequence[Message]) -> list[ModelMessage]:
     """Return messages as the framework's, one for each, for `message_history`.
 
     A summary becomes the framework's own compaction part, and its state is in the metadata. What a
-    result says of itself (its notice) becomes part of its content.
+    result says of itself (its notice) becomes part of its content. A lone surrogate becomes U+FFFD.
 
     >>> [request] = to_model_messages([Message("user", "Why?")])
     >>> request.parts[0].content
@@ -64,6 +65,7 @@ def to_model_messages(messages: Sequence[Message]) -> list[ModelMessage]:
 
 def write(message: Message) -> ModelMessage:
     """Return one message as the framework's."""
+    message = encodable(message)  # the framework's serializer raises for a lone surrogate
     if message.role == "assistant":
         return ModelResponse(
             [

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from agentic.messages import Media, Message, ToolResult, split_rounds
+from agentic.messages import Media, Message, ToolResult, from_plain, split_rounds, to_plain
 from agentic.messages._decoding import (
     decoded_call,
     decoded_message,
@@ -20,6 +20,7 @@ from agentic.messages._decoding import (
     is_untouched,
     payload_facts,
 )
+from agentic.providers.kit._json import replace_surrogates
 
 __all__ = [
     "Decoded",
@@ -27,19 +28,19 @@ __all__ = [
     "decoded_message",
     "decoded_native",
     "decoded_result",
+    "encodable",
     "is_untouched",
-    "native_payload",
-    "payload_facts",
-]
-_Item = TypeVar("_Item")
-__all__ = [
     "join_runs",
     "media_note",
     "merge_consecutive",
     "merge_replies",
+    "native_payload",
+    "payload_facts",
     "results_with_content",
     "text_with_media",
 ]
+
+_Item = TypeVar("_Item")
 
 
 def native_payload(
@@ -169,6 +170,17 @@ def results_with_content(message: Message) -> tuple[ToolResult, ...]:
     # As a part of the notice it comes last, even behind the message of an error.
     notice = "\n".join(filter(None, (results[-1].notice, message.content)))
     return (*results[:-1], attrs.evolve(results[-1], notice=notice))
+
+
+def encodable(message: Message) -> Message:
+    r"""Return a message that UTF-8 can encode, without its payload if it is another one.
+
+    >>> encodable(Message("user", "cut in two: \ud83d")).content == "cut in two: \ufffd"
+    True
+    """
+    stored = to_plain(message.replace())
+    clean = replace_surrogates(stored)
+    return message if clean is stored else from_plain(clean)
 
 
 def join_runs(

@@ -12,6 +12,7 @@ from pydantic_ai.messages import (
     CompactionPart,
     ModelMessage,
     ModelRequest,
+    ModelResponse,
     SystemPromptPart,
     ToolReturnPart,
     UserPromptPart,
@@ -105,6 +106,16 @@ def test_bridge_sends_what_view_sends(framework: Any, history: list[ModelMessage
     for _ in range(2):
         prepared = view.prepare_sync(read)
         assert _says(to_messages(framework.fit(budget, history))) == _says(prepared.messages)
+
+
+@settings(deadline=None)
+@given(history=_HISTORIES, at=st.integers(0, 12))
+def test_saved_history_is_sent_alike(framework: Any, history: list[ModelMessage], at: int) -> None:
+    """Damaged, or with a refusal in it: what went through JSON leads to the same request."""
+    history.insert(min(at, len(history) - 1), ModelResponse([], finish_reason="content_filter"))
+    sent = framework.fit(framework.budget(), history)
+    loaded = framework.fit(framework.budget(), framework.through_json(history))
+    assert _says(to_messages(framework.through_json(loaded))) == _says(to_messages(sent))
 
 
 @attrs.define
