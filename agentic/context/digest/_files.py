@@ -7,7 +7,7 @@ as changed.
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import ClassVar
 
@@ -23,9 +23,6 @@ lines must not be too long."""
 
 _PATCHING = re.compile(r"^patching file '?([^'\n]+)", re.MULTILINE)
 """What `patch` prints. The patch itself may be in a file that was written much earlier."""
-_OF_TOOLS: Mapping[str | None, What] = {
-    "read": "read", "write": "written", "edit": "changed", "delete": "deleted",
-}  # fmt: skip
 
 
 class Files(Section):
@@ -59,14 +56,14 @@ class Files(Section):
                 yield Line(prefix + ", ".join(names[at : at + MAX_NAMES]))
 
     def _apply(self, path: str, what: What) -> None:
-        if what in {"deleted", "reverted"}:
+        if what in {"delete", "revert"}:
             for each in self._named(path, what):
                 if self.known.get(each) != "new":
-                    self.known[each] = "deleted" if what == "deleted" else ""
-                elif what == "deleted":
+                    self.known[each] = "deleted" if what == "delete" else ""
+                elif what == "delete":
                     del self.known[each]
             return
-        is_new = what == "written" and path not in self.known
+        is_new = what == "write" and path not in self.known
         state = self.known.get(path, "")
         if what != "read":
             state = "new" if is_new or state == "new" else "edited"
@@ -82,7 +79,7 @@ class Files(Section):
         ]
         # Of files that were not seen before, only one deleted by its name is worth reporting.
         is_file = "." in posixpath.basename(path)[1:] and "*" not in path
-        return found or [path] * (what == "deleted" and is_file)
+        return found or [path] * (what == "delete" and is_file)
 
     def _key(self, path: str) -> str:
         """Return the path by which a file is known, so that absolute and relative paths match."""
@@ -115,8 +112,8 @@ def _effects_of(turn: Called) -> Iterator[Effect]:
     if turn.does == "run":
         yield from effects(turn.command, failed=turn.failed)
         if "patching file " in turn.output and not turn.failed:
-            yield from ((path, "changed") for path in _PATCHING.findall(turn.output))
+            yield from ((path, "edit") for path in _PATCHING.findall(turn.output))
     elif not turn.failed:
-        yield from ((path, _OF_TOOLS[turn.does]) for path in turn.paths)
+        yield from ((path, turn.does) for path in turn.paths if turn.does)
         if turn.does == "edit" and not turn.paths:
             yield from patch_effects("\n".join(map(str, turn.arguments.values())))

@@ -14,9 +14,11 @@ from typing import Literal, TypeAlias
 
 import attrs
 
+from agentic.context.digest._tools import ToolKind
+
 __all__ = ["Effect", "Part", "What", "effects", "is_path", "patch_effects", "split_command"]
 
-What: TypeAlias = Literal["read", "written", "changed", "deleted", "reverted"]
+What: TypeAlias = ToolKind | Literal["revert"]
 Effect: TypeAlias = tuple[str, What]
 """A path and what happens to that file, or to all files below that path."""
 
@@ -35,9 +37,9 @@ _DRY = frozenset(["--cached", "--staged", "--check", "--dry-run", "-b"])
 """Options with which a program does not change files."""
 _WHATS: Mapping[str, What] = {
     **dict.fromkeys(["cat", "head", "tail", "less", "nl", "sed", "perl"], "read"),
-    **dict.fromkeys(["tee", "touch", "cp", "mv", "git mv"], "written"),
-    **dict.fromkeys(["rm", "git rm"], "deleted"),
-    **dict.fromkeys(["git checkout", "git restore"], "reverted"),
+    **dict.fromkeys(["tee", "touch", "cp", "mv", "git mv"], "write"),
+    **dict.fromkeys(["rm", "git rm"], "delete"),
+    **dict.fromkeys(["git checkout", "git restore"], "revert"),
 }
 """What each program does to the files in its arguments. A branch name has no effect, because it is
 not the path of a known file."""
@@ -78,7 +80,7 @@ def split_command(command: str) -> tuple[Part, ...]:
         if word:
             plain = word.strip("'\"")
             if ">" in redirection:
-                part.outputs.append((plain, "changed" if ">>" in redirection else "written"))
+                part.outputs.append((plain, "edit" if ">>" in redirection else "write"))
             elif not redirection:
                 part.words.append(plain)
             redirection = ""
@@ -106,7 +108,7 @@ def effects(command: str, *, failed: bool = False) -> Iterator[Effect]:
     Paths are relative to the folder in which the command was run, even after a `cd`.
 
     >>> list(effects("cd src && sed -i s/a/b/ a.py && rm ../b.py"))
-    [('src/a.py', 'changed'), ('b.py', 'deleted')]
+    [('src/a.py', 'edit'), ('b.py', 'delete')]
     """
     parts = list(split_command(command))
     while failed and parts and parts.pop().piped:
@@ -134,7 +136,7 @@ def _of_part(part: Part, command: str) -> Iterator[Effect]:
     elif program in {"git apply", "apply_patch"}:
         yield from patch_effects(command)
     elif program == "git reset" and "--hard" in words:
-        yield ".", "reverted"
+        yield ".", "revert"
     yield from part.outputs
 
 
@@ -142,28 +144,28 @@ def _of_words(program: str, words: Sequence[str]) -> Iterator[Effect]:
     """Yield what a known program does to the files in its arguments."""
     what, operands = _WHATS[program], [word for word in words if word and word[0] != "-"]
     if program in {"sed", "perl"}:
-        what = "changed" if any(word.startswith(("-i", "-pi", "--in")) for word in words) else what
+        what = "edit" if any(word.startswith(("-i", "-pi", "--in")) for word in words) else what
         scripts = [word for flag, word in pairwise(words) if flag[:1] == "-" and flag[-1] == "e"]
         operands = [word for word in operands if word not in (scripts or operands[:1])]
     elif program in {"cp", "mv", "git mv"}:
         *sources, target = operands or [""]
         if program != "cp":
-            yield from ((source, "deleted") for source in sources)
+            yield from ((source, "delete") for source in sources)
         names = [posixpath.basename(source.rstrip("/")) for source in sources]
         is_folder = len(sources) > 1 or target.endswith("/") or target in {".", ".."}
         operands = [posixpath.join(target, name) for name in names] if is_folder else [target]
     for word in operands:
         # The operands may be folders, scripts or numbers: only a name with a suffix counts as read.
         if what != "read" or "." in posixpath.basename(word)[1:]:
-            yield word, "changed" if program == "tee" and "-a" in words else what
+            yield word, "edit" if program == "tee" and "-a" in words else what
 
 
 def patch_effects(text: str) -> list[Effect]:
     r"""Return what a patch does to files; it is a diff or in the format of `apply_patch`.
 
     >>> patch_effects("--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@")
-    [('src/a.py', 'changed')]
+    [('src/a.py', 'edit')]
     """
-    whats: Mapping[str, What] = {"Add": "written", "Delete": "deleted"}
+    whats: Mapping[str, What] = {"Add": "write", "Delete": "delete"}
     patched = _PATCHED.findall(text) if "+++ " in text or "*** " in text else []
-    return [(path.strip(), whats.get(action, "changed")) for action, path in patched]
+    return [(path.strip(), whats.get(action, "edit")) for action, path in patched]

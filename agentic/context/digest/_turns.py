@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import attrs
 
 from agentic.context.digest._text import LINE, cut, one_line
-from agentic.context.digest._tools import ToolTable
+from agentic.context.digest._tools import ToolKind, ToolTable
 from agentic.messages import Message, Round, ToolCall, ToolResult, split_rounds
 
 __all__ = [
@@ -95,8 +95,8 @@ class Called:
     call: ToolCall
     arguments: Mapping[str, Any]
     """The arguments, parsed; empty if they are not a JSON object."""
-    does: str | None
-    """What the tool table says that the tool does: read, write, edit, delete, run, or None."""
+    does: ToolKind | None
+    """What the tool does; None if the tool table does not know it."""
     command: str
     """The command, if the tool runs commands."""
     paths: tuple[str, ...]

@@ -18,33 +18,33 @@ PIECES = [
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("echo x > a.py", [("a.py", "written")]),
-        ("make >> build.log 2>&1", [("build.log", "changed")]),
-        ("make &> build.log", [("build.log", "written")]),
+        ("echo x > a.py", [("a.py", "write")]),
+        ("make >> build.log 2>&1", [("build.log", "edit")]),
+        ("make &> build.log", [("build.log", "write")]),
         ("make > /dev/null 2>&1", []),
-        ("make 2>&1 | tee -a build.log", [("build.log", "changed")]),
-        ("cat > 'a b' << 'E'\nx > y\nE\ntouch z", [("a b", "written"), ("z", "written")]),
-        ("cat <<-END > a\n\tEND of it\n\tEND\nrm a", [("a", "written"), ("a", "deleted")]),
-        ("sed -i 's/a > b/c/' src/a.py", [("src/a.py", "changed")]),
-        ("sed -i '' 's/a/b/' a.py b.py", [("a.py", "changed"), ("b.py", "changed")]),
-        ("sed -i -e s/a/b/ -e s/c/d/ Makefile", [("Makefile", "changed")]),
+        ("make 2>&1 | tee -a build.log", [("build.log", "edit")]),
+        ("cat > 'a b' << 'E'\nx > y\nE\ntouch z", [("a b", "write"), ("z", "write")]),
+        ("cat <<-END > a\n\tEND of it\n\tEND\nrm a", [("a", "write"), ("a", "delete")]),
+        ("sed -i 's/a > b/c/' src/a.py", [("src/a.py", "edit")]),
+        ("sed -i '' 's/a/b/' a.py b.py", [("a.py", "edit"), ("b.py", "edit")]),
+        ("sed -i -e s/a/b/ -e s/c/d/ Makefile", [("Makefile", "edit")]),
         ("sed -n '1,9p' a.py | head -3", [("a.py", "read")]),
-        ("perl -i -pe 's/a/b/' a.py", [("a.py", "changed")]),
+        ("perl -i -pe 's/a/b/' a.py", [("a.py", "edit")]),
         ("sed -i 's/don\\'t/do not/ of it' a.py", []),
-        ("mv a.py src/", [("a.py", "deleted"), ("src/a.py", "written")]),
-        ("cp a.py b.py", [("b.py", "written")]),
-        ("git mv a.py b.py", [("a.py", "deleted"), ("b.py", "written")]),
-        ("git rm -f a.py && git rm --cached b.py", [("a.py", "deleted")]),
-        ("rm -rf build *.pyc", [("build", "deleted"), ("*.pyc", "deleted")]),
-        ("git checkout -- a.py", [("a.py", "reverted")]),
+        ("mv a.py src/", [("a.py", "delete"), ("src/a.py", "write")]),
+        ("cp a.py b.py", [("b.py", "write")]),
+        ("git mv a.py b.py", [("a.py", "delete"), ("b.py", "write")]),
+        ("git rm -f a.py && git rm --cached b.py", [("a.py", "delete")]),
+        ("rm -rf build *.pyc", [("build", "delete"), ("*.pyc", "delete")]),
+        ("git checkout -- a.py", [("a.py", "revert")]),
         ("git checkout -b new", []),
-        ("git restore a.py && git restore --staged b.py", [("a.py", "reverted")]),
-        ("git apply <<'E'\n--- a/f.py\n+++ b/f.py\nE", [("f.py", "changed")]),
-        ("cat > a.patch <<'E'\n+++ b/f.py\nE", [("a.patch", "written")]),
-        ("git reset --hard && git reset a.py", [(".", "reverted")]),
-        ("cd src && rm a.py; cd .. && touch b", [("src/a.py", "deleted"), ("b", "written")]),
+        ("git restore a.py && git restore --staged b.py", [("a.py", "revert")]),
+        ("git apply <<'E'\n--- a/f.py\n+++ b/f.py\nE", [("f.py", "edit")]),
+        ("cat > a.patch <<'E'\n+++ b/f.py\nE", [("a.patch", "write")]),
+        ("git reset --hard && git reset a.py", [(".", "revert")]),
+        ("cd src && rm a.py; cd .. && touch b", [("src/a.py", "delete"), ("b", "write")]),
         ("python - <<'EOF'\nopen('a.py', 'w').write('')\nEOF", []),
-        ("python -c 'print(1)' && touch a.py", [("a.py", "written")]),
+        ("python -c 'print(1)' && touch a.py", [("a.py", "write")]),
         ("grep -n def a.py && ls", []),
         ("touch $FILE `date` {a,b}", []),
         ("echo 'rm a.py' # > b.py", []),
@@ -59,7 +59,7 @@ def test_reads_what_a_command_does(command: str, expected: list[tuple[str, str]]
 def test_failed_command_did_all_but_its_last_part() -> None:
     """What runs behind a pipe belongs to the part before it."""
     command = "sed -i s/a/b/ a.py && cat a.py | tail -3 > b.txt"
-    assert list(effects(command, failed=True)) == [("a.py", "changed")]
+    assert list(effects(command, failed=True)) == [("a.py", "edit")]
 
 
 def test_patch_adds_moves_and_deletes() -> None:
@@ -69,8 +69,8 @@ def test_patch_adds_moves_and_deletes() -> None:
     )
     diff = "--- a/e\n+++ b/e\n--- a/f\n+++ /dev/null\n"
     assert patch_effects(own + diff) == [
-        ("a", "written"), ("b", "changed"), ("c", "changed"), ("d", "deleted"), ("e", "changed"),
-        ("/dev/null", "changed"),
+        ("a", "write"), ("b", "edit"), ("c", "edit"), ("d", "delete"), ("e", "edit"),
+        ("/dev/null", "edit"),
     ]  # fmt: skip
 
 
@@ -97,4 +97,4 @@ def test_cost_is_linear(piece: str) -> None:
     """
     body = piece * (200_000 // len(piece))
     found = [*effects(body), *effects(f"cat > a.py <<EOF\n{body}\nEOF\n")]
-    assert found == [("a.py", "written")]
+    assert found == [("a.py", "write")]
