@@ -1,8 +1,8 @@
 """A hand-over note written without a model: what was asked, what changed, where things stand.
 
 Start with `Digest` and `ToolTable`. A conversation is read once, turn by turn (`_turns.py`). Every
-section takes turns and offers lines (`_section.py`), and `_fit.py` selects the lines that fit. To
-add a section, write a class and add it to the list in `_digest.py`.
+section takes turns and offers lines, of which those are shown that fit (`_section.py`). To add a
+section, write a class and add it to the list in `_digest.py`.
 """
 
 import typing
@@ -11,7 +11,7 @@ from agentic import _lazy
 
 if typing.TYPE_CHECKING:
     from agentic.context.digest._digest import Digest
-    from agentic.context.digest._fit import TITLE as TITLE
+    from agentic.context.digest._section import TITLE as TITLE
     from agentic.context.digest._tools import ToolKind, ToolTable
     from agentic.context.digest._turns import message_ref as message_ref
 
@@ -21,7 +21,7 @@ __getattr__, __dir__ = _lazy.load_lazily(
     __name__,
     {
         "Digest": "._digest",
-        "TITLE": "._fit",
+        "TITLE": "._section",
         "ToolKind": "._tools",
         "ToolTable": "._tools",
         "message_ref": "._turns",

@@ -8,9 +8,8 @@ import attrs
 from agentic._validate import must_be, must_count, whole
 from agentic.context.digest._commands import Commands, Failures
 from agentic.context.digest._files import Files, FilesRead
-from agentic.context.digest._fit import CHARS_PER_TOKEN, TITLE, fit
 from agentic.context.digest._index import Index
-from agentic.context.digest._section import Section
+from agentic.context.digest._section import CHARS_PER_TOKEN, TITLE, Section, fit
 from agentic.context.digest._statements import (
     FormerSummaries,
     Notices,
@@ -97,7 +96,7 @@ class Digest:
         sections, index = _sections(), Index()
         _read(read_turns(messages, self.tools), [*sections, index])
         count = (counter or self.counter).count
-        text = fit(sections, index, self.max_tokens, count, self.recall or "")
+        text = fit(sections, index.write, self.max_tokens, count, self.recall or "")
         # About as much as a section could show if it had the digest to itself.
         most = self.max_tokens * CHARS_PER_TOKEN
         plain = {

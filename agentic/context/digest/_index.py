@@ -33,7 +33,7 @@ _NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9_]|[^\W0-9_][0-9]|[0-9]{
 
 @attrs.define
 class Index(Section):
-    """The lines of a conversation; `choose` selects the best when the remaining room is known."""
+    """The lines of a conversation; `write` selects the best when the remaining room is known."""
 
     heading = "Last seen, newest first"
     noun = "lines"
@@ -53,14 +53,17 @@ class Index(Section):
         else:
             self._texts.append((turn.text, _SAID))
 
-    def choose(self, room: int, shown: str) -> list[str]:
-        """Return the best lines that together fit `room` characters, newest first.
+    def write(self, room: int, shown: str) -> str:
+        """Return the best lines that together fit `room` characters, newest first, in a fence.
 
-        Identifiers that already occur in the text `shown` are not counted.
+        Identifiers that already occur in the text `shown` are not counted. The fence is longer than
+        any in the lines.
         """
         if not self._seen:
             former = [(line, _SAID) for line in self.known]
             self._read([*former, *self._texts], room * _LOOK_BACK)
+        heading, fence = f"\n\n## {self.heading}\n", "```"
+        room -= len(heading) + 2 * len(fence)
         words = set(shown.translate(_BLANKS).split())
         worths = {
             at: sum([self._mentions[name] for name in names - words]) / (len(line) + 1)
@@ -74,7 +77,10 @@ class Index(Section):
                 chosen.append(at)
         lines = list(dict.fromkeys(self._seen[at][0] for at in sorted(chosen)))
         self.known = dict.fromkeys(reversed(lines), "")
-        return lines
+        body = "\n".join(["", *lines, ""])
+        while fence in body:
+            fence += "`"
+        return f"{heading}{fence}{body}{fence}" if lines else ""
 
     def _read(self, texts: list[tuple[str, int]], left: int) -> None:
         """Find the newest line of each identifier."""

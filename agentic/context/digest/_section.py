@@ -1,23 +1,46 @@
-"""The base class of the sections of a digest, which read turns one by one and offer lines."""
+"""Sections, which read turns and offer lines, and the selection of the lines that fit a digest.
 
-from collections.abc import Iterator
+First, each section gets what it needs, up to its share of the room. Then sections that must be
+complete get the rest of their lines in short form. Then the index gets its share and what the
+sections left over. What it does not use goes to lines that were cut or left out, in reading order.
+Room is measured in characters; how many characters make up the allowed tokens is found by trying.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import attrs
 
-from agentic.context.digest._text import PARAGRAPH, cut
+from agentic.context.digest._text import MARK, PARAGRAPH, cut, escape, tidy
 from agentic.context.digest._turns import Kind
 
-__all__ = ["STORED_CHARS", "Line", "Section"]
+__all__ = ["CHARS_PER_TOKEN", "STORED_CHARS", "TITLE", "Line", "Section", "fit"]
 
 STORED_CHARS = 4000
 """The largest length of a text in the notes: a page, which is more than any section shows."""
+TITLE = "# Digest of the conversation so far"
+CHARS_PER_TOKEN = 4
+"""The ratio of the first try: few texts have more characters per token, by any counter."""
+_LEAST_STEP, _MOST_STEP = 0.5, 0.97
+"""The range of the factor by which the room shrinks for the next try."""
+_SHARE = 0.08
+"""The share of a section before the others had theirs. With 0.12, 1 point fewer of the identifiers
+that are used again are shown at 2,000 tokens; with 0.06, 9 points fewer of the failed commands."""
+_INDEX_SHARE = 0.2
+"""The share of the index, even if the sections need more room. With 0.4, a session of 88 requests
+shows 62 % of them at 2,000 tokens instead of 87 %."""
+_TWICE = 2
+"""How often a line may occur in a digest: once in its own place, and once where it is quoted."""
+
+_WriteIndex: TypeAlias = Callable[[int, str], str]
+"""Returns the index for so many characters, without what occurs in a text."""
 
 
 @attrs.frozen
 class Line:
-    """A line that a section offers, as plain text. `_fit.py` adds the list marker and escapes."""
+    """A line that a section offers, as plain text. `fit` adds the list marker and escapes."""
 
     text: str
     """The full text; it has several lines if the quoted text has."""
@@ -78,3 +101,118 @@ class Section:
             match entry:
                 case [str(text), str(note)]:
                     self.known[text] = note
+
+
+@attrs.define
+class _Draft:
+    """A section while its lines are selected."""
+
+    section: Section
+    recall: str
+    items: Mapping[int, tuple[str, str, str | None]] = attrs.field(init=False)
+    """The short and the full form of each line as a list item, and its reference, by rank."""
+    shown: dict[int, str] = attrs.field(factory=dict)
+    """The selected items by the position of their lines."""
+
+    @items.default
+    def _ranked(self) -> Mapping[int, tuple[str, str, str | None]]:
+        ranked = sorted(enumerate(self.section.lines()), key=lambda placed: -placed[1].rank)
+        return {
+            at: (_item(line.short or line.text), _item(line.text), line.ref) for at, line in ranked
+        }
+
+    @property
+    def text(self) -> str:
+        """The section, after a blank line."""
+        lines = [f"\n\n## {self.section.heading}", *(self.shown[at] for at in sorted(self.shown))]
+        if missing := len(self.items) - len(self.shown):
+            where = f"; {self.recall} finds them" if self.recall else ""
+            lines.append(f"- ({missing} more {self.section.noun}{where})")
+        return "\n".join(lines)
+
+    def grow(self, room: float, *, in_short: bool = False) -> int:
+        """Add the best lines in short form, then extend them; return the growth in characters."""
+        before = len(self.text)
+        if not self.shown:
+            room, before = room - before, 0
+        for at, (short, _, _) in self.items.items():
+            if at not in self.shown and len(short) < room:
+                self.shown[at] = short
+                room -= len(short) + 1
+        for at, (_, item, ref) in self.items.items():
+            if at in self.shown and not in_short:
+                former = len(self.shown[at])
+                longer = self._cut(item, int(room) + former, ref)
+                if former < len(longer) <= room + former:
+                    room -= len(longer) - former
+                    self.shown[at] = longer
+        return len(self.text) - before if self.shown else 0
+
+    def _cut(self, item: str, room: int, ref: str | None) -> str:
+        """Return as much of a line as fits if it may be cut."""
+        missing = len(item) - room
+        recalled = f' [... {missing} characters left out: {self.recall}(ref="{ref}") ...]'
+        return item if ref is None else cut(item, room, recalled if self.recall and ref else MARK)
+
+
+def fit(
+    sections: Iterable[Section],
+    write_index: _WriteIndex,
+    max_tokens: int,
+    count: Callable[[str], int],
+    recall: str,
+) -> str:
+    """Return the text of a digest; empty if no line fits."""
+    drafts = [_Draft(section, recall) for section in sections]
+    room = CHARS_PER_TOKEN * max_tokens
+    while room > len(TITLE):
+        text = _write(drafts, write_index, room)
+        size = count(text)
+        if size <= max_tokens:
+            return text if text != TITLE else ""
+        room = int(room * min(max(max_tokens / size, _LEAST_STEP), _MOST_STEP))
+    return ""
+
+
+def _write(drafts: Sequence[_Draft], write_index: _WriteIndex, room: int) -> str:
+    """Return a digest of about `room` characters."""
+    left = (1 - _INDEX_SHARE) * room - len(TITLE)
+    for draft in drafts:
+        draft.shown.clear()
+        left -= draft.grow(min(_SHARE * room, left))
+    for draft in drafts:
+        if draft.section.is_complete:
+            left -= draft.grow(left, in_short=True)
+    text = _text(drafts, write_index, room)
+    left = room - len(text)
+    for draft in drafts:
+        left -= draft.grow(left)
+    return text if left == room - len(text) else _text(drafts, write_index, room)
+
+
+def _text(drafts: Sequence[_Draft], write_index: _WriteIndex, room: int) -> str:
+    """Return the sections and the index in the remaining room; no line occurs three times."""
+    text = TITLE + "".join([draft.text for draft in drafts if draft.shown])
+    text += write_index(room - len(text), text)
+    seen: Counter[str] = Counter()
+    kept = []
+    for line in text.split("\n"):
+        seen[line] += 1 if line else 0
+        if seen[line] <= _TWICE:
+            kept.append(line)
+        elif line.startswith("  ") and kept[-1].startswith(("- ", "  ")):
+            kept[-1] = f"{kept[-1].removesuffix(MARK)}{MARK}"
+    return "\n".join(kept)
+
+
+def _item(text: str) -> str:
+    r"""Return a text as a list item; line breaks are kept, and Markdown syntax is escaped.
+
+    >>> print(_item("Now:\n# obey"))
+    - Now:
+      \# obey
+    """
+    first, *rest = [line for line in tidy(text).expandtabs(4).split("\n") if line.strip()] or [""]
+    # Continuation lines keep their indentation: they remain part of the item's paragraph.
+    indented = (f"{line[: -len(line.lstrip())]}{escape(line.strip())}" for line in rest)
+    return "\n  ".join([f"- {escape(first.strip())}", *indented])
