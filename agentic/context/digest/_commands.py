@@ -44,7 +44,6 @@ class Commands(Section):
     """
 
     heading = "Commands"
-    noun = "commands"
     takes: ClassVar[tuple[Kind, ...]] = ("call",)
     shows: ClassVar[str] = " ("
     """The beginning of the outcomes that it shows."""

@@ -32,7 +32,6 @@ class Files(Section):
     """
 
     heading = "Files changed"
-    noun = "folders"
     takes: ClassVar[tuple[Kind, ...]] = ("call",)
     is_complete = True
     shows_changed: ClassVar[bool] = True

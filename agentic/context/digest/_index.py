@@ -36,7 +36,6 @@ class Index(Section):
     """The lines of a conversation; `write` selects the best when the remaining room is known."""
 
     heading = "Last seen, newest first"
-    noun = "lines"
     takes = ("request", "reply", "summary", "call")
     _texts: list[tuple[str, int]] = attrs.field(factory=list)
     """Texts, each with the weight of a mention in it."""

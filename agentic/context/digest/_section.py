@@ -61,8 +61,6 @@ class Section:
     """Each known text with what else is known of it, if anything; the newest is last. A section
     that takes no turns shares the texts of another one, and shows the rest of them."""
     heading: ClassVar[str]
-    noun: ClassVar[str]
-    """What its lines are called, in the plural."""
     takes: ClassVar[tuple[Kind, ...]]
     """The kinds of turns that it reads."""
     is_complete: ClassVar[bool] = False
@@ -127,7 +125,7 @@ class _Draft:
         lines = [f"\n\n## {self.section.heading}", *(self.shown[at] for at in sorted(self.shown))]
         if missing := len(self.items) - len(self.shown):
             where = f"; {self.recall} finds them" if self.recall else ""
-            lines.append(f"- ({missing} more {self.section.noun}{where})")
+            lines.append(f"- ({missing} more{where})")
         return "\n".join(lines)
 
     def grow(self, room: float, *, in_short: bool = False) -> int:

@@ -65,7 +65,6 @@ class Requests(_Quotes):
     """What the user asked; the first request and the newest get most of the room."""
 
     heading = "What the user asked"
-    noun = "requests"
     takes = ("request",)
     is_complete = True
 
@@ -74,7 +73,6 @@ class Notices(_Quotes):
     """Messages that the application inserted, and pinned outputs."""
 
     heading = "Said by the application, or pinned"
-    noun = "messages"
     takes = ("notice",)
 
 
@@ -82,7 +80,6 @@ class FormerSummaries(_Quotes):
     """Summaries from other tools or an older version; nothing else is left of what they cover."""
 
     heading = "Former summary"
-    noun = "summaries"
     takes = ("summary",)
 
 
@@ -91,7 +88,6 @@ class Status(Section):
     """The last reply and its reference, the calls that wait for a result, and the open to-dos."""
 
     heading = "Where things stand"
-    noun = "items"
     takes = ("request", "reply", "call")
     _reply: Words | None = None
 
@@ -125,7 +121,6 @@ class Statements(Section):
     """Sentences with a cue, each listed once, and refusals."""
 
     heading = "Decided and found"
-    noun = "statements"
     takes = ("reply", "call")
 
     def take(self, turn: Words | Called) -> None:

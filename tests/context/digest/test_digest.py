@@ -110,7 +110,7 @@ def test_what_is_left_out_is_counted() -> None:
     shown = got.count("- Wish")
     assert "- Wish 89:" in got
     assert 0 < shown < 90
-    assert f"- ({90 - shown} more requests; recall finds them)" in got
+    assert f"- ({90 - shown} more; recall finds them)" in got
 
 
 def test_a_cut_names_the_whole_message() -> None:
