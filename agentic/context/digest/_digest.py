@@ -10,13 +10,7 @@ from agentic.context.digest._commands import Commands, Failures
 from agentic.context.digest._files import Files, FilesRead
 from agentic.context.digest._index import Index
 from agentic.context.digest._section import CHARS_PER_TOKEN, TITLE, Section, fit
-from agentic.context.digest._statements import (
-    FormerSummaries,
-    Notices,
-    Requests,
-    Statements,
-    Status,
-)
+from agentic.context.digest._statements import Notices, Requests, Statements, Status
 from agentic.context.digest._tools import ToolTable
 from agentic.context.digest._turns import Kind, Turn, Words, read_turns
 from agentic.messages import Message, SummaryText
@@ -34,7 +28,6 @@ def _sections() -> list[Section]:
     return [
         Requests(),
         Notices(),
-        FormerSummaries(),
         Status(),
         Failures(commands.known),
         Statements(),

@@ -36,7 +36,7 @@ class Index(Section):
     """The lines of a conversation; `write` selects the best when the remaining room is known."""
 
     heading = "Last seen, newest first"
-    takes = ("request", "reply", "summary", "call")
+    takes = ("request", "reply", "notice", "call")
     _texts: list[tuple[str, int]] = attrs.field(factory=list)
     """Texts, each with the weight of a mention in it."""
     _mentions: Counter[str] = attrs.field(factory=Counter)

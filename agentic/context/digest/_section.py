@@ -140,17 +140,14 @@ class _Draft:
         for at, (_, item, ref) in self.items.items():
             if at in self.shown and not in_short:
                 former = len(self.shown[at])
-                longer = self._cut(item, int(room) + former, ref)
+                most = int(room) + former
+                left_out = f"{len(item) - most} characters left out: {self.recall}"
+                mark = f' [... {left_out}(ref="{ref}") ...]' if self.recall and ref else MARK
+                longer = item if ref is None else cut(item, most, mark)
                 if former < len(longer) <= room + former:
                     room -= len(longer) - former
                     self.shown[at] = longer
         return len(self.text) - before if self.shown else 0
-
-    def _cut(self, item: str, room: int, ref: str | None) -> str:
-        """Return as much of a line as fits if it may be cut."""
-        missing = len(item) - room
-        recalled = f' [... {missing} characters left out: {self.recall}(ref="{ref}") ...]'
-        return item if ref is None else cut(item, room, recalled if self.recall and ref else MARK)
 
 
 def fit(

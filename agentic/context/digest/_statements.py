@@ -7,15 +7,15 @@ decided and deciding.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
 from agentic.context.digest._section import STORED_CHARS, Line, Section
 from agentic.context.digest._text import LINE, PARAGRAPH, cut, one_line, sentences
-from agentic.context.digest._turns import Called, Words, message_ref, refusal
+from agentic.context.digest._turns import Called, Kind, Words, message_ref, refusal
 
-__all__ = ["FormerSummaries", "Notices", "Requests", "Statements", "Status"]
+__all__ = ["Notices", "Requests", "Statements", "Status"]
 
 _OPENING = 52
 """The length of the short form of an older request in characters, about eight words."""
@@ -46,12 +46,17 @@ _TEXTS = ("content", "text", "title", "task", "step", "description")
 _CLOSED = {"completed", "complete", "done", "closed", "cancelled", "canceled", "skipped"}
 
 
-class _Quotes(Section):
+class Notices(Section):
+    """What is quoted as it is: former summaries, messages of the application, pinned outputs."""
+
+    heading = "Former summaries and notices"
+    takes: ClassVar[tuple[Kind, ...]] = ("notice",)
+
     def take(self, turn: Words) -> None:
         """Add a text and the reference of its message."""
         if text := turn.text.strip():
-            # A summary is not in the history, so the recall tool cannot read it.
-            self.add(text, "" if turn.kind == "summary" else message_ref(turn.message))
+            # The recall tool cannot read a summary of ours: it is not in the history.
+            self.add(text, "" if turn.message.summary else message_ref(turn.message))
 
     def lines(self) -> Iterator[Line]:
         """Yield the texts, oldest first. The newest ranks highest, followed by the first."""
@@ -61,26 +66,12 @@ class _Quotes(Section):
             yield Line(text, cut(one_line(text), least), 2 * at or 2 * newest - 1, ref)
 
 
-class Requests(_Quotes):
-    """What the user asked; the first request and the newest get most of the room."""
+class Requests(Notices):
+    """What the user asked, quoted likewise; each request is there with a few words at least."""
 
     heading = "What the user asked"
     takes = ("request",)
     is_complete = True
-
-
-class Notices(_Quotes):
-    """Messages that the application inserted, and pinned outputs."""
-
-    heading = "Said by the application, or pinned"
-    takes = ("notice",)
-
-
-class FormerSummaries(_Quotes):
-    """Summaries from other tools or an older version; nothing else is left of what they cover."""
-
-    heading = "Former summary"
-    takes = ("summary",)
 
 
 @attrs.define

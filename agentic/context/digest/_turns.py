@@ -73,8 +73,8 @@ _OUTPUT = re.compile(
     re.DOTALL,
 )
 
-Kind: TypeAlias = Literal["request", "reply", "notice", "summary", "call"]
-"""A notice is a system message or a pinned output, which neither user nor assistant wrote."""
+Kind: TypeAlias = Literal["request", "reply", "notice", "call"]
+"""A notice is a former summary, a system message or a pinned output."""
 
 
 @attrs.frozen
@@ -146,7 +146,7 @@ def read_turns(messages: Sequence[Message], table: ToolTable) -> Iterator[Turn]:
         first, position = found.messages[0], found.positions[0]
         is_prompt = is_prompt and first.role == "system" and first.summary is None
         if first.summary is not None:
-            yield Words("summary", first.summary.content, first)
+            yield Words("notice", first.summary.content, first)
         elif position in actions:
             call, prose = actions[position]
             if prose:
@@ -155,7 +155,7 @@ def read_turns(messages: Sequence[Message], table: ToolTable) -> Iterator[Turn]:
             result = None if output is None else ToolResult("", call.name, output)
             yield read_call(call, result, table)
         elif first.content.lstrip().startswith(_SUMMARY) and position in users[:-1]:
-            yield Words("summary", first.content, first)
+            yield Words("notice", first.content, first)
         elif not is_prompt and position not in outputs:
             yield from _read_round(found, table)
 
@@ -223,11 +223,9 @@ def own_words(text: str) -> str:
     """
     if text.startswith(_OPENINGS):
         return ""
-    return _BLOCK.sub(_unwrap, text).strip()
-
-
-def _unwrap(block: re.Match[str]) -> str:
-    return f"{block[2].strip()}\n" if block[1] and _OF_USER.fullmatch(block[1]) else ""
+    return _BLOCK.sub(
+        lambda block: f"{block[2].strip()}\n" if _OF_USER.fullmatch(block[1] or "") else "", text
+    ).strip()
 
 
 def refusal(output: str) -> str | None:

@@ -47,7 +47,7 @@ def test_leading_system_messages_are_passed_over() -> None:
     )
 
     assert "terse" not in got
-    assert section(got, "Said by the application, or pinned") == ["- Hurry."]
+    assert section(got, "Former summaries and notices") == ["- Hurry."]
 
 
 def test_requests_keep_their_order_and_lines() -> None:
@@ -249,7 +249,10 @@ def test_a_foreign_summary_is_quoted() -> None:
 
     got = digest(former, Message("user", other), Message("user", "Go on."))
 
-    assert section(got, "Former summary") == ["- The parser is half done.", f"- {other}"]
+    assert section(got, "Former summaries and notices") == [
+        "- The parser is half done.",
+        f"- {other}",
+    ]
     assert section(got, "What the user asked") == ["- Go on."]
 
 
@@ -264,7 +267,7 @@ def test_a_pinned_output_is_quoted() -> None:
     """A Manager keeps it; a digest used alone does, too."""
     kept = Message("tool", tool_results=[ToolResult("c1", "ls", "Keep this.")], pinned=True)
 
-    assert section(digest(kept), "Said by the application, or pinned") == ["- Keep this."]
+    assert section(digest(kept), "Former summaries and notices") == ["- Keep this."]
 
 
 @pytest.mark.parametrize(

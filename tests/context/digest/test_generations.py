@@ -65,7 +65,9 @@ def test_without_its_notes_a_digest_is_quoted() -> None:
 
     got = asyncio.run(Digest().compact([ContextSummary(once, 4).to_message()]))
 
-    assert got.startswith("# Digest of the conversation so far\n\n## Former summary\n- \\# Digest")
+    assert got.startswith(
+        "# Digest of the conversation so far\n\n## Former summaries and notices\n- \\# Digest"
+    )
     assert "\\## Files changed" in got
 
 
@@ -75,7 +77,7 @@ def test_notes_of_another_version_are_not_read() -> None:
 
     got = asyncio.run(Digest().compact([other.to_message()]))
 
-    assert "## Former summary\n- The text." in got
+    assert "## Former summaries and notices\n- The text." in got
 
 
 def test_a_cut_request_keeps_its_reference() -> None:
