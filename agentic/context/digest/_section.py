@@ -141,8 +141,9 @@ class _Draft:
             if at in self.shown and not in_short:
                 former = len(self.shown[at])
                 most = int(room) + former
-                left_out = f"{len(item) - most} characters left out: {self.recall}"
-                mark = f' [... {left_out}(ref="{ref}") ...]' if self.recall and ref else MARK
+                missing = len(item) - most
+                mark = f' [... {missing} characters left out: {self.recall}(ref="{ref}") ...]'
+                mark = mark if self.recall and ref else MARK
                 longer = item if ref is None else cut(item, most, mark)
                 if former < len(longer) <= room + former:
                     room -= len(longer) - former
