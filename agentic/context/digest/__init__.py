@@ -5,25 +5,9 @@ section takes turns and offers lines, of which those are shown that fit (`_secti
 section, write a class and add it to the list in `_digest.py`.
 """
 
-import typing
-
-from agentic import _lazy
-
-if typing.TYPE_CHECKING:
-    from agentic.context.digest._digest import Digest
-    from agentic.context.digest._section import TITLE as TITLE
-    from agentic.context.digest._tools import ToolKind, ToolTable
-    from agentic.context.digest._turns import message_ref as message_ref
+from agentic.context.digest._digest import Digest
+from agentic.context.digest._section import TITLE as TITLE
+from agentic.context.digest._tools import ToolKind, ToolTable
+from agentic.context.digest._turns import message_ref as message_ref
 
 __all__ = ["Digest", "ToolKind", "ToolTable"]
-
-__getattr__, __dir__ = _lazy.load_lazily(
-    __name__,
-    {
-        "Digest": "._digest",
-        "TITLE": "._section",
-        "ToolKind": "._tools",
-        "ToolTable": "._tools",
-        "message_ref": "._turns",
-    },
-)

@@ -16,8 +16,7 @@ from agentic.context.digest._turns import ENDS, TRACEBACK, Called, Kind, exit_co
 __all__ = ["Commands", "Failures", "error_line"]
 
 LABEL_CHARS = 80
-"""The length of a command's label, one line of a terminal. Commands with the same label are the
-same command."""
+"""The length of a command's label, one line of a terminal; the same label is the same command."""
 
 # Commands that only look, or that change files as the section of files already says. A success is
 # not worth reporting.
@@ -53,12 +52,12 @@ class Commands(Section):
         # Files have their own section, and to-dos belong to "Where things stand".
         if turn.output is None or turn.paths or "todo" in turn.call.name:
             return
-        is_run = turn.does == "run"
-        if not (words := _main_words(turn.command) if is_run else [turn.label]):
+        words = _main_words(turn.command) if turn.does == "run" else [turn.label]
+        if not words:
             return
         label = cut(one_line(" ".join(words)).replace("`", "'"), LABEL_CHARS)
         self.known.pop(label, None)
-        looks = is_run and not _LOOKS.isdisjoint([words[0], "-".join(words[:2])])
+        looks = turn.does == "run" and not _LOOKS.isdisjoint([words[0], "-".join(words[:2])])
         error = error_line(turn.output) if turn.failed else ""
         if error or not looks:
             told = error or _last_line(turn.output)

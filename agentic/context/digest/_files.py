@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 from typing import ClassVar
 
 from agentic.context.digest._section import Line, Section
@@ -87,13 +88,13 @@ class Files(Section):
             return path
         if path.startswith("/"):
             below = [path[at + 1 :] for at, mark in enumerate(path) if mark == "/"]
-            return next((each for each in below if "/" in each and each in self.known), path)
-        # A relative path is taken to start in the folder of the newest absolute one, or above it.
-        folder = next((each for each in reversed(self.known) if each.startswith("/")), "")
-        while (folder := posixpath.dirname(folder)).strip("/"):
-            if (found := posixpath.normpath(f"{folder}/{path}")) in self.known:
-                return found
-        return path
+            others = [each for each in below if "/" in each]
+        else:
+            # It is taken to start in the folder of the newest absolute one, or above it.
+            newest = next((each for each in reversed(self.known) if each.startswith("/")), "")
+            above = PurePosixPath(newest).parents
+            others = [posixpath.normpath(folder / path) for folder in above]
+        return next((each for each in others if each in self.known), path)
 
 
 class FilesRead(Files):

@@ -9,7 +9,7 @@ Room is measured in characters; how many characters make up the allowed tokens i
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import attrs
 
@@ -33,9 +33,6 @@ _INDEX_SHARE = 0.2
 shows 62 % of them at 2,000 tokens instead of 87 %."""
 _TWICE = 2
 """How often a line may occur in a digest: once in its own place, and once where it is quoted."""
-
-_WriteIndex: TypeAlias = Callable[[int, str], str]
-"""Returns the index for so many characters, without what occurs in a text."""
 
 
 @attrs.frozen
@@ -153,7 +150,7 @@ class _Draft:
 
 def fit(
     sections: Iterable[Section],
-    write_index: _WriteIndex,
+    write_index: Callable[[int, str], str],
     max_tokens: int,
     count: Callable[[str], int],
     recall: str,
@@ -170,7 +167,7 @@ def fit(
     return ""
 
 
-def _write(drafts: Sequence[_Draft], write_index: _WriteIndex, room: int) -> str:
+def _write(drafts: Sequence[_Draft], write_index: Callable[[int, str], str], room: int) -> str:
     """Return a digest of about `room` characters."""
     left = (1 - _INDEX_SHARE) * room - len(TITLE)
     for draft in drafts:
@@ -186,7 +183,7 @@ def _write(drafts: Sequence[_Draft], write_index: _WriteIndex, room: int) -> str
     return text if left == room - len(text) else _text(drafts, write_index, room)
 
 
-def _text(drafts: Sequence[_Draft], write_index: _WriteIndex, room: int) -> str:
+def _text(drafts: Sequence[_Draft], write_index: Callable[[int, str], str], room: int) -> str:
     """Return the sections and the index in the remaining room; no line occurs three times."""
     text = TITLE + "".join([draft.text for draft in drafts if draft.shown])
     text += write_index(room - len(text), text)

@@ -115,36 +115,27 @@ class Statements(Section):
     takes = ("reply", "call")
 
     def take(self, turn: Words | Called) -> None:
-        """Add the statements of a reply, or the user's refusal of a call."""
-        if isinstance(turn, Words):
-            for text in statements(turn.text):
-                self.add(text)
-        elif (reason := refusal(turn.output or "")) is not None:
-            why = f': "{one_line(reason)}"' if reason else ""
-            self.add(f"{_REFUSED} {turn.label}{why}.")
+        """Add the sentences of a reply that have a cue, or the user's refusal of a call."""
+        if isinstance(turn, Called):
+            if (reason := refusal(turn.output or "")) is not None:
+                why = f': "{one_line(reason)}"' if reason else ""
+                self.add(f"{_REFUSED} {turn.label}{why}.")
+            return
+        # Most texts have no cue, and the others only a few.
+        low = turn.text.lower()
+        cues = [cue for cue in _LIST if cue in low]
+        for sentence in sentences(turn.text) if cues else ():
+            stated = one_line(sentence.replace("**", "")).lstrip("-*#>| ")
+            # Anything longer is a list or code without a full stop.
+            if len(stated) <= PARAGRAPH and _WHOLE.fullmatch(stated):
+                low = stated.lower()
+                if any(cue in low for cue in cues):
+                    self.add(stated)
 
     def lines(self) -> Iterator[Line]:
         """Yield the statements, oldest first. Refusals rank highest, then newer statements."""
         for age, text in enumerate(self.known):
             yield Line(text, rank=text.startswith(_REFUSED) * len(self.known) + age)
-
-
-def statements(text: str) -> Iterator[str]:
-    """Yield the sentences that say what was decided or found.
-
-    >>> list(statements("The tests all pass. We go with the new parser. 问题是缓存没有失效。"))
-    ['We go with the new parser.', '问题是缓存没有失效。']
-    """
-    # Most texts have no cue, and the others only a few.
-    low = text.lower()
-    cues = [cue for cue in _LIST if cue in low]
-    for sentence in sentences(text) if cues else ():
-        stated = one_line(sentence.replace("**", "")).lstrip("-*#>| ")
-        # Anything longer is a list or code without a full stop.
-        if len(stated) <= PARAGRAPH and _WHOLE.fullmatch(stated):
-            low = sentence.lower()
-            if any(cue in low for cue in cues):
-                yield stated
 
 
 def _todo(item: Mapping[str, Any]) -> str:
