@@ -10,13 +10,21 @@ no second summary.
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
 
 from agentic.errors import ConfigError
-from agentic.messages import Message, from_plain, prefix_length, read_summary, to_plain
+from agentic.messages import (
+    Message,
+    ToolResult,
+    from_plain,
+    prefix_length,
+    read_summary,
+    split_rounds,
+    to_plain,
+)
 
 __all__ = ["Branch", "Generation", "Lineage", "digest_of", "same_to_provider"]
 
@@ -140,17 +148,22 @@ class Branch:
         """Return what a compaction of the history did, as positions in the owner's list.
 
         `after` holds the messages of the history that are kept, and possibly a new summary. If a
-        message occurs several times, its newest occurrences are kept.
+        message occurs several times, its newest occurrences are kept. A message that only lost its
+        orphaned results is kept as it is in the owner's list: every request is repaired anyway.
         """
         places = self.positions
         waiting: dict[int, list[int]] = {}
         for at, message in enumerate(self.history):
             waiting.setdefault(id(message), []).append(at)
+        for at, result in _results_beside_orphans(self.history):
+            waiting.setdefault(id(result), []).append(at)
         summary, behind_summary = None, 0
         kept: list[int] = []
         # From the end, because a compaction drops old messages: of equal ones the newest is meant.
         for message in reversed(after):
-            found = waiting.get(id(message))
+            # Without its orphans it is a new object, which holds the same results.
+            known_by = (message, *message.tool_results[:1])
+            found = next(filter(None, (waiting.get(id(each)) for each in known_by)), None)
             place = places[found.pop()] if found else None
             if place is None:
                 summary, behind_summary = message, len(kept)
@@ -311,6 +324,15 @@ def _hash_text(text: str) -> str:
 def _hash_bytes(data: bytes) -> str:
     """Return a short hash of some bytes, or an empty string for none."""
     return hashlib.sha256(data).hexdigest()[:16] if data else ""
+
+
+def _results_beside_orphans(history: list[Message]) -> Iterator[tuple[int, ToolResult]]:
+    """Yield the first sound result of each message that also holds orphans, with its position."""
+    for found in split_rounds(history):
+        # Without a pin, the whole round is left out, and there are no sound messages.
+        for at, sound in zip(found.positions, found.sound_messages, strict=False):
+            if sound is not history[at]:
+                yield at, sound.tool_results[0]
 
 
 def _split(kept: Sequence[int], length: int) -> tuple[int, tuple[int, ...]]:

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from agentic import history
 from agentic.context import compactors
 from agentic.context.budget import Compaction, CompactionTarget, Compactor, Manager, Policy
+from agentic.context.view import View
 from agentic.messages import (
     Message,
+    ToolResult,
     close_open_rounds,
     find_task,
     leading_system_count,
@@ -25,9 +27,28 @@ from agentic.tokens import CharCounter, count_tokens
 pytestmark = pytest.mark.slow
 
 LETTERS = CharCounter(1.0)
+
+
+def _with_an_orphan(message: Message) -> Message:
+    """Pin the results of a message, beside one that answers no call."""
+    if not message.tool_results:
+        return attrs.evolve(message)
+    orphan = ToolResult("stray", "read", "text")
+    return attrs.evolve(message, pinned=True, tool_results=[*message.tool_results, orphan])
+
+
 MANY = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 CONVERSATIONS = conversations(max_rounds=12).map(lambda found: [attrs.evolve(m) for m in found])
 """Damaged ones too; no object stands in one twice, so that each can be told from the others."""
+PINNED = st.tuples(
+    conversations(damaged=False, max_rounds=16) | CONVERSATIONS, st.integers(2, 7)
+).map(
+    lambda drawn: [
+        _with_an_orphan(message) if at % drawn[1] == 0 else attrs.evolve(message)
+        for at, message in enumerate(drawn[0])
+    ]
+)
+"""The same, where pinned results have an orphan beside them."""
 POLICIES = st.builds(
     Policy,
     st.sampled_from([0, 60, 300, 1_000, 4_000]),
@@ -48,6 +69,10 @@ class _Acting:
     async def compact(self, messages: list[Message], /) -> Any:
         messages.clear()  # it may do as it likes with its list
         return await self.act()
+
+
+async def _sum_up() -> str:
+    return "done"
 
 
 async def _fail() -> str:
@@ -195,6 +220,28 @@ def test_what_always_stays(name: str, **life: Any) -> None:
         ]
         always = [*leading[:after], *request, *pinned]
         assert all(id(message) in there for message in always)
+
+
+@given(messages=PINNED, policy=POLICIES)
+@settings(MANY, max_examples=40)
+def test_pinned_results_stay_in_a_view(messages: list[Message], policy: Policy) -> None:
+    """Also where the owner only appends, and the View remembers what each compaction did."""
+    view = View(policy, counter=LETTERS, compactor=_Acting(_sum_up))
+    pinned = [
+        result
+        for found in split_rounds(messages)
+        if found.pinned
+        for message in found.sound_messages
+        for result in message.tool_results
+    ]
+
+    for talk in (messages, messages + [Message("user", "Go on.")] * 9):
+        prepared = view.prepare_sync(talk)
+
+        stored = {id(result) for message in prepared.history for result in message.tool_results}
+        sent = [(r.call_id, r.error) for m in prepared.messages for r in m.tool_results]
+        assert stored.issuperset(map(id, pinned))
+        assert all((result.call_id, result.error) in sent for result in pinned)
 
 
 @EVERY
