@@ -89,10 +89,12 @@ def entries(messages: Sequence[Message], max_output_chars: int) -> Iterator[str]
 
 
 def _entry(message: Message, max_output_chars: int) -> dict[str, Any]:
-    entry: dict[str, Any] = {message.role: message.content} if message.content.strip() else {}
+    # What a tool message says itself is sent to a model as the end of its last result.
+    limit = max_output_chars if message.role == "tool" else len(message.content)
+    text = clip(message.content, limit)
+    entry: dict[str, Any] = {message.role: text} if text.strip() else {}
     if message.tool_results:
-        results = [clip(each.text, max_output_chars) for each in message.tool_results]
-        entry = {"results": results}
+        entry["results"] = [clip(each.text, max_output_chars) for each in message.tool_results]
     if media := message.all_media:
         entry["attached"] = [clip(_attached(part), max_output_chars) for part in media]
     if message.tool_calls:

@@ -157,6 +157,19 @@ def test_tool_outputs_are_shortened_before_they_are_sent() -> None:
     assert "characters left out" in output
 
 
+def test_text_of_a_tool_message_is_sent() -> None:
+    """Next to the results, and shortened as they are."""
+    asked = Asked()
+    answered = Message("tool", "Two hosts answered.", tool_results=TALK[2].tool_results)
+
+    asyncio.run(Model(asked).compact([*TALK[:2], answered]))
+    asyncio.run(Model(asked).compact([*TALK[:2], answered.replace(content="y" * 5_000)]))
+
+    short, long = (data(prompt)[2] for prompt in asked.prompts)
+    assert (short["tool"], len(short["results"])) == ("Two hosts answered.", 1)
+    assert len(long["tool"]) < 550
+
+
 @given(st.text(), st.text())
 def test_no_text_can_leave_its_line(said: str, former: str) -> None:
     """Whatever a text holds, the data is one object a message, and the marks stay the marks."""
