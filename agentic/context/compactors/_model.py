@@ -47,7 +47,7 @@ class Model:
     shortened before they are sent. If a prompt still overflows the model's window, it is sent once
     more in smaller parts. A refusal, an empty answer, and an answer that is longer than what it
     replaces are failures. An answer longer than `max_tokens` is cut at the end of a line, and a
-    last line says so.
+    last line says so. If its first line alone is longer, its middle is left out.
 
     >>> import asyncio
     >>> async def ask(prompt):
@@ -151,7 +151,7 @@ class Model:
         part: list[str] = []
         used = 0
         for line in islice(lines, start, None):
-            fitting = self._fitting(line, room)
+            fitting = self._fitting(line, room - 1)
             used += self.counter.count(fitting) + 1
             # At least one line, clipped if necessary, so that each pass makes progress.
             if part and (used > room or len(part) == self.chunk_messages):
@@ -166,14 +166,14 @@ class Model:
         # Half at most, even with a known window: by this counter the part did fit.
         return min(half, known) if known > 0 else half
 
-    def _fitting(self, line: str, room: int) -> str:
-        """Clip a line that is larger than the room by itself."""
-        limit = len(line)
-        while limit and self.counter.count(line) >= room:
+    def _fitting(self, text: str, room: int) -> str:
+        """Clip a text that is larger than the room by itself."""
+        limit, fitting = len(text), text
+        while limit and self.counter.count(fitting) > room:
             # By halves, because `clip` takes characters and the room is in tokens.
             limit //= 2
-            line = clip(line, limit)
-        return line
+            fitting = clip(text, limit)
+        return fitting
 
     def _check(self, answer: object, tokens_before: int) -> str:
         """Return the text of an answer, or raise CompactionRefused if it is not a summary."""
@@ -189,7 +189,10 @@ class Model:
         return self._cut(text)
 
     def _cut(self, text: str) -> str:
-        """Cut to `max_tokens`: whole lines from the start, then a line that marks the cut."""
+        """Cut to `max_tokens`: whole lines from the start, then a line that marks the cut.
+
+        If not even the first line fits, the middle is cut out.
+        """
         if self.counter.count(text) <= self.max_tokens:
             return text
         room = self.max_tokens - self.counter.count(_OVER) - 1
@@ -199,7 +202,7 @@ class Model:
             if room < 0:
                 break
             kept.append(line)
-        return "\n".join([*kept, _OVER]) if kept else clip(text, self.max_tokens)
+        return "\n".join([*kept, _OVER]) if kept else self._fitting(text, self.max_tokens)
 
 
 def _former(messages: Sequence[Message]) -> str:

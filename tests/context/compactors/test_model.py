@@ -14,7 +14,7 @@ from agentic.context.compactors import Digest, Model, first_of, with_digest
 from agentic.errors import CompactionRefused, ConfigError, ContextOverflow
 from agentic.messages import ContextSummary, Media, Message, SummaryText, ToolCall, ToolResult
 from agentic.testing import check_compactor, conversations
-from agentic.tokens import CharCounter
+from agentic.tokens import CharCounter, Counter
 
 TALK = [
     Message("user", "Why is the build red?"),
@@ -217,13 +217,17 @@ def test_what_is_larger_than_the_window_is_folded(messages: list[Message], chunk
 
 
 def test_a_message_larger_than_the_window_is_clipped() -> None:
-    """One that no part has room for is sent with its middle left out."""
+    """One that no part has room for is sent with its middle left out, and how much that was."""
     asked = Asked()
 
     asyncio.run(Model(asked, window=1_300, max_tokens=100).compact([Message("user", "y" * 50_000)]))
 
     assert len(asked.prompts) == 1
     assert CharCounter().count(asked.prompts[0]) <= 1_200
+    said = data(asked.prompts[0])[0]["user"]
+    missing = re.search(r"(\d+) characters left out", said)
+    assert missing is not None
+    assert int(missing[1]) + said.count("y") == 50_000
 
 
 @pytest.mark.parametrize(
@@ -258,6 +262,26 @@ def test_the_limit_of_the_answer_is_kept() -> None:
     assert CharCounter().count(summary) <= 100
     assert lines == answer.split("\n")[: len(lines)]
     assert last == "[The rest of this summary was over its limit.]"
+
+
+@attrs.frozen
+class PerCharacter:
+    """Counts a token for each character, as some tokenizers nearly do in Chinese."""
+
+    def count(self, text: str) -> int:
+        """Return the number of characters."""
+        return len(text)
+
+
+@pytest.mark.parametrize("counter", [CharCounter(), PerCharacter()])
+def test_an_answer_of_one_line_is_cut_to_the_limit(counter: Counter) -> None:
+    """In tokens, not in characters, and with the mark of the cut."""
+    compactor = Model(Asked("字" * 5_000), max_tokens=100, counter=counter)
+
+    summary = asyncio.run(compactor.compact([Message("user", "字" * 6_000)]))
+
+    assert 50 <= counter.count(summary) <= 100
+    assert "characters left out" in summary
 
 
 def test_thinking_aloud_is_no_part_of_the_summary() -> None:
