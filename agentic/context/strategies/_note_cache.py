@@ -109,10 +109,11 @@ class NoteCache:
     ) -> DigestNote:
         number = sum(each.summary.messages_summarized if each.summary else 1 for each in messages)
         said = SummaryText(text)
+        # A blank text would lose the former note, for this view and for all later notes.
         if not text.strip() and former and former.message.summary:
             said = SummaryText(former.message.summary.content, former.message.summary.notes)
         message = _message(said, number)
-        return DigestNote(message, self.count(message) if text.strip() else 0)
+        return DigestNote(message, self.count(message) if said.strip() else 0)
 
 
 @attrs.frozen(eq=False)

@@ -170,6 +170,27 @@ def test_an_empty_note_is_none() -> None:
     assert 1 < len(view) < len(messages)
 
 
+def test_an_empty_note_leaves_the_former_one() -> None:
+    """It stays in the view, and the next note is made of it."""
+
+    class _BlankOnce(_Ledger):
+        def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
+            text = super().write(messages)
+            return "" if len(self.given) == 2 else text
+
+    ledger, messages, shown = _BlankOnce(), [TASK], []
+    strategy = fit_window(1_000, ledger, low_watermark=0.5)
+    while len(ledger.given) < 3:
+        messages += say(1)
+        view = strategy.compact(messages)
+        shown += [message.summary.content for message in view if message.summary]
+
+    first, _, last = ledger.given
+    assert last[0].summary is not None
+    assert last[0].summary.content == f"{len(first)} given"
+    assert len(shown) == len(messages) - 10  # from the first cut on
+
+
 class _Async:
     max_tokens = 30
 
