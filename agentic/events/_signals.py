@@ -7,7 +7,7 @@ Runner, or a Manager that is used on its own. An error in a listener does not af
 import enum
 import inspect
 import logging
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -313,19 +313,9 @@ async def send(signal: Signal, sender: object, record: type[Event], **fields: An
     for receiver in signal.receivers_for(sender):
         if event is None:  # only now: where nobody listens, an event costs nothing
             event = record(**fields)
-        try:
-            answer = receiver(sender, event=event)
-            if inspect.isawaitable(answer):
-                await answer
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  anybody's code
-            # A receiver may raise CancelledError by itself: only one for this task is passed on.
-            task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and task and task.cancelling():
-                # The others are called all the same: whoever heard of a start has to hear of its
-                # end, which may be the last event of a run.
-                cancelled = error
-            else:
-                _log.exception("a receiver of %s raised; the run goes on", record.__name__)
+        # The others are called all the same: whoever heard of a start has to hear of its end, which
+        # may be the last event of a run.
+        cancelled = await _finish(_call(receiver, sender, event), event) or cancelled
     if cancelled is not None:
         raise cancelled
 
@@ -343,22 +333,46 @@ def send_sync(signal: Signal, sender: object, record: type[Event], **fields: Any
     for receiver in signal.receivers_for(sender):
         if event is None:
             event = record(**fields)
-        try:
-            answer = receiver(sender, event=event)
-        except Exception:  # noqa: BLE001  a receiver may raise anything
-            _log.exception("a receiver of %s raised; the run goes on", record.__name__)
-        else:
-            waiting += [answer] if inspect.isawaitable(answer) else []
-    if waiting:
-        _run(_wait_for(waiting, record.__name__))
+        answer = _call(receiver, sender, event)
+        waiting += [answer] if inspect.isawaitable(answer) else []
+    if event is not None and waiting:
+        _run(_finish_all(waiting, event))
 
 
-async def _wait_for(waiting: list[Awaitable[Any]], name: str) -> None:
-    for answer in waiting:
-        try:
+def _call(receiver: Callable[..., Any], sender: object, event: Event) -> object:
+    """Call a receiver and return its answer; if it raises, log this and return None."""
+    try:
+        return receiver(sender, event=event)
+    # A task is cancelled only where it waits, so a CancelledError is the receiver's own.
+    except (Exception, asyncio.CancelledError):  # noqa: BLE001  anybody's code
+        _log_error(event)
+        return None
+
+
+async def _finish(answer: object, event: Event) -> "asyncio.CancelledError | None":
+    """Wait for an async receiver; if it raises, log this. Return a cancellation of this task."""
+    try:
+        if inspect.isawaitable(answer):
             await answer
-        except Exception:  # noqa: BLE001  a receiver may raise anything
-            _log.exception("a receiver of %s raised; the run goes on", name)
+    except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  anybody's code
+        # A receiver may raise CancelledError by itself: only one for this task is passed on.
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task and task.cancelling():
+            return error
+        _log_error(event)
+    return None
+
+
+async def _finish_all(waiting: list[Awaitable[Any]], event: Event) -> None:
+    cancelled: asyncio.CancelledError | None = None
+    for answer in waiting:
+        cancelled = await _finish(answer, event) or cancelled
+    if cancelled is not None:
+        raise cancelled
+
+
+def _log_error(event: Event) -> None:
+    _log.exception("a receiver of %s raised; the run goes on", type(event).__name__)
 
 
 def _run(work: Coroutine[Any, Any, None]) -> None:

@@ -6,7 +6,7 @@ import attrs
 import pytest
 from blinker import Signal
 
-from agentic.events import Event, MessageUpdate, message_update, send
+from agentic.events import Event, MessageUpdate, message_update, send, send_sync
 
 
 @attrs.frozen(kw_only=True)
@@ -251,3 +251,61 @@ def test_a_receiver_that_is_cancelled_from_within_harms_nobody(
 
     assert len(recorder.heard) == 1
     assert "raised; the run goes on" in caplog.text
+
+
+def _fall(_: object, *, event: Event) -> None:
+    raise asyncio.CancelledError(event.run_id)
+
+
+async def _fall_later(_: object, *, event: Event) -> None:
+    await asyncio.sleep(0)
+    raise asyncio.CancelledError(event.run_id)
+
+
+def test_sync_sender_survives_a_cancelled_receiver(caplog: pytest.LogCaptureFixture) -> None:
+    """As `send` does, with and without a running loop."""
+    heard: list[str] = []
+
+    async def listen(_: object, *, event: Event) -> None:
+        await asyncio.sleep(0)
+        heard.append(event.run_id)
+
+    async def in_a_loop() -> None:
+        send_sync(signal, "sender", Event, run_id="r2")
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+
+    signal = Signal()
+    for receiver in (_fall, _fall_later, listen):
+        signal.connect(receiver, weak=False)
+
+    send_sync(signal, "sender", Event, run_id="r1")
+    asyncio.run(in_a_loop())
+
+    assert heard == ["r1", "r2"]
+    assert caplog.text.count("a receiver of Event raised; the run goes on") == 4
+
+
+def test_work_of_a_sync_sender_can_be_cancelled() -> None:
+    """The end of the loop stops a receiver that waits, and the others finish."""
+    heard: list[str] = []
+
+    async def wait(_: object, *, event: Event) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            heard.append(f"{event.run_id} stopped")
+
+    async def listen(_: object, *, event: Event) -> None:
+        heard.append(event.run_id)
+
+    async def begin() -> None:
+        send_sync(signal, "sender", Event, run_id="r1")
+        await asyncio.sleep(0)
+
+    signal = Signal()
+    signal.connect(wait)
+    signal.connect(listen)
+
+    asyncio.run(begin())
+
+    assert sorted(heard) == ["r1", "r1 stopped"]
