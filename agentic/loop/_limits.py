@@ -180,5 +180,9 @@ class LimitWatch:
 
 
 def _spelled(call: ToolCall) -> str:
-    """Return a call's arguments such that equal ones are equal texts, whatever their spaces."""
-    return "".join(call.arguments.split())
+    """Return a call's arguments such that those of equal calls are equal texts."""
+    try:
+        return repr(call.parse())
+    # What cannot be read is refused, and can be repeated all the same.
+    except (ValueError, RecursionError):
+        return call.arguments

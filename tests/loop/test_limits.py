@@ -65,6 +65,25 @@ def test_repeated_turns_end_the_run() -> None:
     assert "repeated turns" in result.tool_results[-1].text
 
 
+def test_space_inside_an_argument_makes_another_call() -> None:
+    """The spaces of `rm a b` are not those between the parts of the JSON."""
+    calls = [f'{{"command": "{command}"}}' for command in ("rm a b", "rm ab", "rm a b")]
+    turns = [Decision("", [ToolCall("", "look", arguments)]) for arguments in calls]
+
+    result = _runner(*turns, "Done.", repeated_turns=2).run_sync("Look.")
+
+    assert (result.reply, result.limit) == ("Done.", None)
+
+
+def test_repeated_calls_that_cannot_be_read_end_the_run() -> None:
+    """A model that sends the same broken JSON again and again is stopped, too."""
+    broken = Decision("", [ToolCall("", "look", "{path: a.py")])
+
+    result = _runner(broken, broken, repeated_turns=2).run_sync("Look.")
+
+    assert result.limit is RunLimit.REPEATED_TURNS
+
+
 def test_reply_that_reaches_a_limit_is_complete() -> None:
     """There was nothing left to do."""
     result = _runner(Decision("Done.", usage=_USED), tokens=1).run_sync("Look.")
