@@ -94,6 +94,8 @@ class Run:
     exhausted: bool = attrs.field(init=False, default=False)
     steered: deque[str] = attrs.field(init=False, factory=deque)
     """Messages that enter before the next decision."""
+    is_announced: bool = attrs.field(init=False, default=False)
+    """Whether `agent_start` was sent, so that `agent_end` has to follow."""
     is_over: bool = attrs.field(init=False, default=False)
     """Whether no further decision will be made, so that no message can enter."""
     origin: str = attrs.field(init=False)
@@ -118,7 +120,8 @@ class Run:
             self.is_over = True
             await self._keep_steered()
             cancelled = isinstance(error, asyncio.CancelledError)
-            await self._end(StopReason.ABORT if cancelled else StopReason.ERROR, error)
+            if self.is_announced:
+                await self._end(StopReason.ABORT if cancelled else StopReason.ERROR, error)
             raise
         await self._end(self.decision.stop_reason, None)
         return self._result()
@@ -130,6 +133,7 @@ class Run:
             self.user_message = find_unfinished_request(self.conversation.history)
             # Turns count from 1 again, and the former run may have had the same id.
             self.origin += f"/{_digest(self.conversation.history[-1])}"
+        self.is_announced = True
         await self.event_sender.send(
             events.agent_start,
             events.AgentStart,

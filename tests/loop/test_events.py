@@ -6,6 +6,7 @@ import pytest
 from agentic import events, truncate
 from agentic.context.budget import Manager, Policy
 from agentic.context.compactors import Digest
+from agentic.errors import ConfigError
 from agentic.history import MemoryStore
 from agentic.loop import Decision, Runner
 from agentic.messages import Message, ToolCall
@@ -174,6 +175,16 @@ def test_a_store_that_cannot_be_read_ends_a_run_that_began() -> None:
         _runner("never", store=Unreadable()).run_sync("hi")
 
     assert recorder.names == ["agent_start", "agent_end"]
+
+
+def test_a_resume_that_cannot_begin_sends_nothing() -> None:
+    """There is no end without a start, and a start needs the request in the history."""
+    runner = _runner("never", store=MemoryStore())
+
+    with EventRecorder() as recorder, pytest.raises(ConfigError, match="nothing to resume"):
+        asyncio.run(runner.resume())
+
+    assert recorder.names == []
 
 
 def test_an_exhausted_run_says_so() -> None:
