@@ -103,7 +103,7 @@ def truncate_messages(
     ['Count.', '48', '49']
 
     Raises:
-        ConfigError: `keep` is negative, or an item is not a message.
+        ConfigError: `keep` is negative, or an item is not a message, or a call in it not a dict.
     """
     is_whole(0, keep, "keep", "pass how many of the newest messages to keep")
     rounds = KnownRounds().of([_skeleton(message) for message in messages])
@@ -125,4 +125,8 @@ def _skeleton(message: Message | Mapping[str, Any]) -> Message:
     if role == "tool":
         return Message("tool", tool_results=[ToolResult(str(message.get("tool_call_id", "")))])
     calls = message.get("tool_calls") or () if role == "assistant" else ()
+    if not (isinstance(calls, Sequence) and all(isinstance(call, Mapping) for call in calls)):
+        raise ConfigError(
+            "tool_calls", calls, "a list of dicts", "pass what `model_dump()` of each call returns"
+        )
     return Message(role, tool_calls=[ToolCall(str(call.get("id", "")), "") for call in calls])

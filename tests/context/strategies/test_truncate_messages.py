@@ -96,3 +96,10 @@ def test_what_makes_no_sense_is_refused(messages: Any, keep: Any) -> None:
     """A sentence says what would do."""
     with pytest.raises(ConfigError):
         truncate_messages(messages, keep)
+
+
+@pytest.mark.parametrize("calls", [[object()], ["c1"], {"id": "c1"}, 3])
+def test_calls_that_are_no_dicts_are_refused(calls: Any) -> None:
+    """An SDK's object among them is what its `tool_calls` would hold."""
+    with pytest.raises(ConfigError, match=r"tool_calls must be a list of dicts, .*model_dump"):
+        truncate_messages([{"role": "assistant", "tool_calls": calls}])
