@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import copy
 import dataclasses
 import itertools
 import logging
@@ -42,15 +43,27 @@ class _Conversation:
     view: View
     history: History = attrs.field(factory=History)
     latest: Prepared | None = None
+    """The decision about the latest request, of whichever run."""
     adopted: Any = None
     """The state in the messages that the View began with, or that it wrote."""
-    smaller: list[ModelMessage] | None = None
-    """What to send in the next attempt, after a request was refused as too large."""
     described: Any = None
     """The tools of the latest request, as the framework describes them."""
     tools: tuple[ToolDefinition, ...] = ()
     """The same, as a View measures them."""
     lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
+
+
+@attrs.define(eq=False)
+class _Request:
+    """The latest request of one run."""
+
+    given: list[ModelMessage]
+    """The messages that it was made from, without a paused reply."""
+    paused: list[ModelMessage]
+    """The reply that is continued, if one is: it stays the last message."""
+    prepared: Prepared
+    smaller: list[ModelMessage] | None = None
+    """What to send in the next attempt, after this one was refused as too large."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -90,9 +103,14 @@ class ContextBudget(AbstractCapability[_Deps]):
     _conversations: dict[str, _Conversation] = dataclasses.field(
         default_factory=dict, init=False, repr=False
     )
+    _request: _Request | None = dataclasses.field(default=None, init=False, repr=False)
+    """Only in the copy that serves one run."""
+    _shared: "ContextBudget[_Deps]" = dataclasses.field(init=False, repr=False)
+    """The object that the caller has, also in such a copy."""
 
     def __post_init__(self) -> None:
         """Check the arguments."""
+        self._shared = self
         self._policy = policy_for(self.window)
         if self.counter is None:
             self.counter = counter_for(self.window)
@@ -102,24 +120,22 @@ class ContextBudget(AbstractCapability[_Deps]):
             raise ConfigError("max_conversations", self.max_conversations, "a whole number >= 1")
         self._new_view(None)  # raises now for what a View does not accept
 
+    async def for_run(self, ctx: RunContext[_Deps]) -> "ContextBudget[_Deps]":
+        """Return a copy for one run, which shares all conversations with this object."""
+        # Runs of one conversation may be parallel, and each of them retries its own request.
+        return copy.copy(self)
+
     async def before_model_request(
         self, ctx: RunContext[_Deps], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Put the messages that fit into the request."""
         given = list(request_context.messages)
         # A paused reply is continued: it stays the last message, after the request it began with.
-        paused = given[-1:] if isinstance(given[-1], ModelResponse) else []
+        paused = [given.pop()] if isinstance(given[-1], ModelResponse) else []
         known = self._conversation(ctx)
-        # Runs of one conversation may be parallel, and a View decides about one request at a time.
-        async with known.lock:
-            known.smaller = None
-            self._read(known, given[: len(given) - len(paused)])
-            prepared = await known.view.prepare(
-                known.history.messages,
-                system_prompt=_instructions(request_context.model_request_parameters),
-                tools=self._tools(known, ctx, request_context.model_request_parameters),
-                target=self._target(known, ctx),
-            )
+        async with known.lock:  # a View decides about one request at a time
+            prepared = await self._prepare(known, ctx, given, request_context)
+            self._request = _Request(given, paused, prepared)
             # Another list: applications store `new_messages()`, which must not have a gap.
             request_context.messages = [*self._take(known, ctx, prepared), *paused]
         return request_context
@@ -128,26 +144,28 @@ class ContextBudget(AbstractCapability[_Deps]):
         self, ctx: RunContext[_Deps], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:
         """After a context overflow, try once more with a strictly smaller request."""
-        known = self._conversation(ctx)
+        known, request = self._conversation(ctx), self._request
         refused = isinstance(error, ModelContextWindowExceededError) or is_context_overflow(error)
         # One retry for each request.
-        if not refused or known.latest is None or known.smaller is not None:
+        if not refused or request is None or request.smaller is not None:
             raise error
         async with known.lock:
+            if known.latest is not request.prepared:
+                # A parallel run was served meanwhile, and a View shrinks what it prepared last.
+                await self._prepare(known, ctx, request.given, request_context)
             target = self._target(known, ctx)
-            prepared = await known.view.shrink(known.latest.messages, target=target)
+            prepared = await known.view.shrink(request.prepared.messages, target=target)
             if prepared is None:
                 raise error
-            known.smaller = self._take(known, ctx, prepared)
+            request.smaller = [*self._take(known, ctx, prepared), *request.paused]
         raise RetryModelRequest from error
 
     async def prepare_model_request(
         self, ctx: RunContext[_Deps], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """After a context overflow, put the smaller request into the next attempt."""
-        known = self._conversations.get(ctx.conversation_id or "")
-        if known is not None and known.smaller is not None:
-            request_context.messages = list(known.smaller)
+        if self._request is not None and self._request.smaller is not None:
+            request_context.messages = list(self._request.smaller)
         return request_context
 
     def latest(self, conversation_id: str) -> Prepared | None:
@@ -189,6 +207,22 @@ class ContextBudget(AbstractCapability[_Deps]):
             state=state,
         )
 
+    async def _prepare(
+        self,
+        known: _Conversation,
+        ctx: RunContext[_Deps],
+        given: list[ModelMessage],
+        request_context: ModelRequestContext,
+    ) -> Prepared:
+        """Return what the conversation's View decides about a run's messages."""
+        self._read(known, given)
+        return await known.view.prepare(
+            known.history.messages,
+            system_prompt=_instructions(request_context.model_request_parameters),
+            tools=self._tools(known, ctx, request_context.model_request_parameters),
+            target=self._target(known, ctx),
+        )
+
     def _read(self, known: _Conversation, given: list[ModelMessage]) -> None:
         """Read the messages; a summary that another process noted in them is used."""
         known.history.read(given, known.view.covered)
@@ -216,7 +250,7 @@ class ContextBudget(AbstractCapability[_Deps]):
             ctx.messages[:] = known.history.write(after)
             return after
 
-        return CompactionTarget(self, ctx.run_id or "", replace)
+        return CompactionTarget(self._shared, ctx.run_id or "", replace)
 
     def _take(
         self, known: _Conversation, ctx: RunContext[_Deps], prepared: Prepared

@@ -161,6 +161,34 @@ def test_overflow_is_retried_smaller(framework: Any, error: Exception, streamed:
     assert len(result.all_messages()) == len(history) + 2
 
 
+@pytest.mark.parametrize("rewrite", [False, True])
+def test_parallel_overflows_retry_their_own(framework: Any, rewrite: bool) -> None:
+    """Two runs of one conversation that are refused at the same time are both sent once more."""
+    refused, retried = dict[str, int](), dict[str, int]()
+    both = asyncio.Barrier(2)
+
+    async def reply(messages: list[Any], _: AgentInfo) -> ModelResponse:
+        name = messages[-1].parts[-1].content
+        if name not in refused:
+            refused[name] = len(messages)
+            await both.wait()
+            raise _OVERFLOWS[0]
+        retried[name] = len(messages)
+        return ModelResponse([TextPart(f"{name} is done")])
+
+    agent = Agent(FunctionModel(reply), capabilities=[framework.budget(5_000, rewrite=rewrite)])
+
+    async def run(name: str) -> str:
+        history = _long_history(framework)
+        return (await agent.run(name, message_history=history, conversation_id="c")).output
+
+    async def run_both() -> list[str]:
+        return await asyncio.gather(run("One"), run("Two"))
+
+    assert asyncio.run(run_both()) == ["One is done", "Two is done"]
+    assert all(retried[name] < refused[name] for name in ("One", "Two"))
+
+
 def test_second_overflow_is_raised(framework: Any) -> None:
     """There is one retry for each request."""
     model = framework.RecordingModel(calls=0, errors=[_OVERFLOWS[0]] * 2)
@@ -253,12 +281,15 @@ def test_explain_names_framework_positions(framework: Any) -> None:
     assert budget.explain("unknown") == []
 
 
-def test_paused_reply_stays_last(framework: Any) -> None:
+@pytest.mark.parametrize("errors", [[], _OVERFLOWS[:1]], ids=["accepted", "refused"])
+def test_paused_reply_stays_last(framework: Any, errors: list[Exception]) -> None:
     """A provider that paused its reply gets the request that it began with, and the pause."""
     requests: list[list[Any]] = []
 
     def reply(messages: list[Any], _: AgentInfo) -> ModelResponse:
         requests.append(messages)
+        if len(requests) <= len(errors):
+            raise errors[0]
         return ModelResponse([TextPart("and more.")])
 
     history = [
@@ -269,7 +300,8 @@ def test_paused_reply_stays_last(framework: Any) -> None:
     agent = Agent(FunctionModel(reply), capabilities=[framework.budget()])
     result = asyncio.run(agent.run(message_history=history))
     assert "and more." in result.output
-    assert framework.summaries(requests[0])
+    assert all(framework.summaries(sent) for sent in requests)
+    assert all(sent[-1] is history[-1] for sent in requests)
 
 
 def test_budget_takes_model_name() -> None:
