@@ -122,21 +122,17 @@ class Decider:
     async def _ask(self, method: Callable[..., Any], request: Input) -> Any:
         # At most three times: each of the two refusals is learned once.
         while True:
+            # What this request is sent with: a parallel one may learn of a refusal meanwhile.
+            has_two_kinds, has_marks = self._has_two_kinds, self.prompt_cache and self._takes_marks
             try:
                 return await call(partial(method, **self._arguments(request)))
             except Exception as error:
-                if not self._learn(str(error)):
+                if has_two_kinds and _TWO_KINDS_REFUSED in str(error):
+                    self._has_two_kinds = False
+                elif has_marks and _MARKS_REFUSED.search(str(error)):
+                    self._takes_marks = False
+                else:
                     raise
-
-    def _learn(self, refusal: str) -> bool:
-        """Stop sending what an error message rejects; return whether it is a known rejection."""
-        if self._has_two_kinds and _TWO_KINDS_REFUSED in refusal:
-            self._has_two_kinds = False
-        elif self.prompt_cache and self._takes_marks and _MARKS_REFUSED.search(refusal):
-            self._takes_marks = False
-        else:
-            return False
-        return True
 
     def _arguments(self, request: Input, *, marked: bool = True) -> dict[str, Any]:
         conversation = encode_request(

@@ -144,19 +144,15 @@ class Decider:
         return {**merged, **tools} if tools["tools"] else merged
 
     async def _create(self, request: Input, **more: Any) -> Any:
+        sent = self._call(request)
         try:
-            return await self.client.responses.create(**self._call(request), **more)
+            return await self.client.responses.create(**sent, **more)
         except Exception as error:
-            if not self._refuses_reasoning(error):
+            # By what was sent: a parallel call may have learned of the refusal meanwhile.
+            if sent.get("include") is not _REASONING["include"] or not _refuses_reasoning(error):
                 raise
         self._has_reasoning = False
         return await self.client.responses.create(**self._call(request), **more)
-
-    def _refuses_reasoning(self, error: Exception) -> bool:
-        asked = self._has_reasoning and "include" not in self.options
-        refused = any(words in str(error).lower() for words in _REFUSALS)
-        # Only the server's answer has a status: a mistake in the call is raised as it is.
-        return asked and refused and hasattr(error, "status_code")
 
     def _decision(self, response: Any, request: Input) -> Decision:
         """Decode a response, given its requested token limit; restore the loop's tool names."""
@@ -169,3 +165,9 @@ class Decider:
     def _errors(self, received: Callable[[], str] = str) -> AbstractAsyncContextManager[None]:
         window = known_window(self.limits())
         return provider_errors(NAME, self.model, window, received, self.list_models)
+
+
+def _refuses_reasoning(error: Exception) -> bool:
+    refused = any(words in str(error).lower() for words in _REFUSALS)
+    # Only the server's answer has a status: a mistake in the call is raised as it is.
+    return refused and hasattr(error, "status_code")

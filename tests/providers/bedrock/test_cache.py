@@ -5,9 +5,10 @@ import json
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from agentic.errors import RequestFailed
-from agentic.loop import Input
+from agentic.loop import Decision, Input
 from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
 from agentic.providers.bedrock import Decider, decode, encode
 from agentic.tools import ToolDefinition
@@ -92,6 +93,26 @@ def test_refused_marks_are_left_out(server: Any, reply: Any, converse: Any) -> N
 
     assert asyncio.run(twice()) == ["Done.", "Done."]
     assert [json.dumps(body).count("cachePoint") for body in server.bodies] == [3, 0, 0]
+
+
+def test_parallel_requests_learn_together(converse: Any) -> None:
+    """Each request that was sent with marks that are refused is sent once more."""
+
+    class _AsyncClient:
+        both = asyncio.Barrier(2)
+
+        async def converse(self, **request: Any) -> Any:
+            if "cachePoint" not in json.dumps(request):
+                return converse({"text": "Done."})
+            await self.both.wait()
+            refusal = {"Error": {"Code": "AccessDeniedException", "Message": REFUSED}}
+            raise ClientError(refusal, "Converse")
+
+    async def ask_both() -> list[Decision]:
+        decider = Decider(_AsyncClient(), NOVA)
+        return await asyncio.gather(decider.decide(_asked()), decider.decide(_asked()))
+
+    assert [decision.reply for decision in asyncio.run(ask_both())] == ["Done.", "Done."]
 
 
 def test_another_refusal_is_an_error(server: Any, reply: Any) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from aiohttp import web
+from openai import AsyncOpenAI
 
 from agentic import events
 from agentic.context.budget import Manager, Policy
@@ -224,6 +226,28 @@ def test_a_model_without_reasoning_is_asked_again_without_it(serve: Any, words: 
 
     assert [decision.reply for decision in decisions] == ["Done.", "Done."]
     assert ["include" in request for request in requests] == [True, False, False]
+
+
+def test_parallel_requests_learn_together(serving: Any) -> None:
+    """Each request that was sent with what the model refuses is sent once more."""
+    both = asyncio.Barrier(2)
+
+    async def answer(request: web.Request) -> web.Response:
+        if "include" not in await request.json():
+            return web.json_response(DONE)
+        await both.wait()
+        refusal = {"error": {"message": "Encrypted content is not supported with this model."}}
+        return web.json_response(refusal, status=400)
+
+    async def ask_both() -> list[Decision]:
+        async with (
+            serving(answer) as url,
+            AsyncOpenAI(api_key="none", base_url=url, max_retries=0) as client,
+        ):
+            decider = Decider(client, "gpt-4o")
+            return await asyncio.gather(decider.decide(asked()), decider.decide(asked()))
+
+    assert [decision.reply for decision in asyncio.run(ask_both())] == ["Done.", "Done."]
 
 
 def test_a_reply_is_streamed(serve: Any) -> None:
