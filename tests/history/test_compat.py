@@ -38,6 +38,11 @@ def test_sessions_of_earlier_versions_are_read(place: Sessions, version: Path) -
     asyncio.run(PARTS["check"](place, PARTS["read_expected"](version)))
 
 
+def test_keys_of_earlier_versions_are_known(place: Sessions, version: Path) -> None:
+    """What is appended again with its key is stored once, also where it was redacted."""
+    asyncio.run(PARTS["check_keys"](place, PARTS["read_expected"](version)))
+
+
 def test_sessions_of_earlier_versions_are_moved(
     place: Sessions, version: Path, tmp_path: Path
 ) -> None:

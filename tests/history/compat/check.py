@@ -30,6 +30,16 @@ async def check(place: Sessions, expected: dict[str, Any]) -> None:
             await _check(store, wanted)
 
 
+async def check_keys(place: Sessions, expected: dict[str, Any]) -> None:
+    """Append what has a key again: nothing is added."""
+    for session_id, wanted in expected.items():
+        store: Any = place.open(session_id)
+        async with store:
+            for key, plain in wanted.get("keys", {}).items():
+                await store.append(from_plain(plain), key=key)
+            assert _text(await store.full()) == _text(_messages(wanted["full"]))
+
+
 async def _check(store: Any, wanted: dict[str, Any]) -> None:
     # synthetic results are made at every load, so they belong to no format
     assert _text(await store.load()) == _text(close_open_rounds(_messages(wanted["view"])))

@@ -18,4 +18,6 @@ def test_databases_of_earlier_versions_are_read(dsn: str, dump: Path) -> None:
     with psycopg.connect(dsn) as connection:
         connection.execute(dump.read_bytes())
 
-    asyncio.run(PARTS["check"](PostgresSessions(dsn), PARTS["read_expected"](dump.parent)))
+    expected = PARTS["read_expected"](dump.parent)
+    asyncio.run(PARTS["check_keys"](PostgresSessions(dsn), expected))
+    asyncio.run(PARTS["check"](PostgresSessions(dsn), expected))
