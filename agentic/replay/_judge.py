@@ -67,51 +67,62 @@ class Point:
         return len(found) / len(self.terms)
 
     def _is_evident(self, term: str, kept: str) -> bool:
-        return any(
-            line in self._lines
-            or self._holds_short_line(term, line)
-            or self._holds_window(term, line)
-            for line in _lines_with(term, kept)
-        )
-
-    def _holds_short_line(self, term: str, line: str) -> bool:
-        return any(short in line for short in self._short_lines(term))
-
-    def _short_lines(self, term: str) -> set[str]:
-        if term not in self._short_lines_by_term:
-            found = {line for line in _lines_with(term, self.text) if len(line) < _WINDOW}
-            self._short_lines_by_term[term] = found
-        return self._short_lines_by_term[term]
-
-    def _holds_window(self, term: str, line: str) -> bool:
-        size = max(_WINDOW, len(term))
-        for found in re.finditer(re.escape(term), line):
-            first, last = max(found.end() - size, 0), min(found.start(), len(line) - size)
-            if any(line[at : at + size] in self.text for at in range(first, last + 1)):
+        for raw in _lines_with(term, kept):
+            line = raw.strip()
+            if line in self._lines or self._quotes(term, line):
                 return True
         return False
+
+    def _quotes(self, term: str, line: str) -> bool:
+        """Return whether a line contains a line of the past with the term, or a part of one."""
+        # Several policies send the same summaries and notices.
+        if (term, line) not in self._quoting:
+            lines = self._lines_of(term)
+            short = any(each in line for each in map(str.strip, lines) if len(each) < _WINDOW)
+            self._quoting[term, line] = short or _holds_window(term, line, "\n".join(lines))
+        return self._quoting[term, line]
+
+    def _lines_of(self, term: str) -> set[str]:
+        """Return the lines of the past that contain a term."""
+        if term not in self._lines_by_term:
+            self._lines_by_term[term] = set(_lines_with(term, self.text))
+        return self._lines_by_term[term]
 
     @cached_property
     def _lines(self) -> set[str]:
         return {line.strip() for line in self.text.split("\n")}
 
     @cached_property
-    def _short_lines_by_term(self) -> dict[str, set[str]]:
+    def _lines_by_term(self) -> dict[str, set[str]]:
+        return {}
+
+    @cached_property
+    def _quoting(self) -> dict[tuple[str, str], bool]:
         return {}
 
 
+def _holds_window(term: str, line: str, text: str) -> bool:
+    """Return whether a text contains at least 40 characters of a line, with the term in them."""
+    size = max(_WINDOW, len(term))
+    for found in re.finditer(re.escape(term), line):
+        first, last = max(found.end() - size, 0), min(found.start(), len(line) - size)
+        if any(line[at : at + size] in text for at in range(first, last + 1)):
+            return True
+    return False
+
+
 def _lines_with(term: str, text: str) -> Iterator[str]:
-    r"""Yield the lines of a text that contain a term, without white space at their ends.
+    r"""Yield the lines of a text that contain a term.
 
     >>> list(_lines_with("a.py", "Mend a.py.\n  a.py or b.py?\nb.py\n"))
-    ['Mend a.py.', 'a.py or b.py?']
+    ['Mend a.py.', '  a.py or b.py?']
     """
     # Not line by line: nearly all lines contain no term, and there are many terms.
     at = text.find(term)
     while at >= 0:
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
-        yield text[text.rfind("\n", 0, at) + 1 : end].strip()
+        yield text[text.rfind("\n", 0, at) + 1 : end]
         at = text.find(term, end)
 
 
@@ -126,7 +137,7 @@ def points_of(
     [['a.py']]
     """
     texts = MessageTexts() if texts is None else texts
-    in_text = _speaks_in_text(messages)
+    used, past_terms = _used_terms(messages), _PastTerms()
     starts = {found.positions[0] for found in split_rounds(messages)}
     for step in range(1, number + 1):
         at = step * len(messages) // (number + 1)
@@ -134,10 +145,25 @@ def points_of(
             at += 1
         past = list(messages[:at])
         text = texts.of(past)
-        used = {term: None for text in _calls(messages, at, in_text) for term in _terms_in(text)}
-        terms = [term for term in used if term in text]
+        future = dict.fromkeys(term for terms in used[at : at + _FUTURE] for term in terms)
+        terms = [term for term in future if past_terms.has(term, text)]
         if terms:
             yield Point(past, terms, texts)
+
+
+@attrs.define
+class _PastTerms:
+    """Terms in a text that grows by lines, of which each part is searched for a term once."""
+
+    _searched: dict[str, int] = attrs.field(factory=dict, init=False)
+    """By term: how many characters of the text do not contain it."""
+
+    def has(self, term: str, text: str) -> bool:
+        """Return whether a text, which begins with those before it, contains a term."""
+        # Where it was found is where the next search begins, and ends at once.
+        at = text.find(term, self._searched.get(term, 0))
+        self._searched[term] = len(text) if at < 0 else at
+        return at >= 0
 
 
 def text_of(messages: Sequence[Message]) -> str:
@@ -167,12 +193,24 @@ def _speaks_in_text(messages: Sequence[Message]) -> bool:
     return not any(message.tool_calls for message in messages)
 
 
-def _calls(messages: Sequence[Message], at: int, in_text: bool) -> Iterator[str]:
-    for message in messages[at : at + _FUTURE]:
-        for call in message.tool_calls:
-            yield from argument_texts(call)
-        if in_text and message.role == "assistant":
-            yield from _FENCED.findall(message.content)
+def _used_terms(messages: Sequence[Message]) -> list[list[str]]:
+    r"""Return the terms in what each message does.
+
+    >>> _used_terms([Message("user", "Run it."), Message("assistant", "```\nmake a.py\n```")])
+    [[], ['a.py']]
+    """
+    in_text = _speaks_in_text(messages)
+    return [
+        [term for text in _actions(message, in_text) for term in _terms_in(text)]
+        for message in messages
+    ]
+
+
+def _actions(message: Message, in_text: bool) -> Iterator[str]:
+    for call in message.tool_calls:
+        yield from argument_texts(call)
+    if in_text and message.role == "assistant":
+        yield from _FENCED.findall(message.content)
 
 
 def argument_texts(call: ToolCall) -> list[str]:

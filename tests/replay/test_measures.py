@@ -52,6 +52,39 @@ def test_what_is_kept_is_the_line() -> None:
     assert judged == [0, 0, 1, 1]
 
 
+LINES = st.lists(st.text("ab_ ", max_size=90), max_size=4)
+
+
+def is_kept(term: str, past: list[str], kept: list[str]) -> bool:
+    """Return whether a line of what is kept shows a term as the past did, in the plainest way."""
+    told = [line for line in past if term in line]
+    parts = {line[at : at + 40] for line in told for at in range(len(line) - 39)}
+    whole = {line.strip() for line in told}
+    short = {line for line in whole if len(line) < 40}
+    return any(
+        line.strip() in whole
+        or any(each in line for each in short)
+        or any(term in part and part in line.strip() for part in parts)
+        for line in kept
+        if term in line
+    )
+
+
+@given(past=LINES, kepts=st.lists(LINES, max_size=3), quoted=st.integers(0, 50))
+def test_the_judge_finds_what_a_plain_search_finds(
+    past: list[str], kepts: list[list[str]], quoted: int
+) -> None:
+    """Of each of several requests in turn, with parts of the past in them."""
+    terms = ["a_b", "b_a", "aaaa"]
+    point = Point([Message("user", "\n".join(past))], terms)
+    kepts += [[f"> {line[quoted:]} <" for line in past], [line[:quoted] for line in past]]
+
+    for kept in kepts:
+        text = "\n".join(kept)
+        expected = sum(is_kept(term, past, kept) for term in terms) / len(terms)
+        assert point.judge(text) == (1.0 if text == point.text else expected)
+
+
 def test_a_digest_is_judged_by_what_it_quotes() -> None:
     """A line counts though it is indented or escaped there, and a request by the names in it."""
     asked = "Mend the parser.\n\n- keep src/old_parser.py as it is\n- run tests/test_parser.py"
