@@ -7,11 +7,12 @@ The others are checked one by one if the last is refused, or if they end in a re
 check of its own. Only rounds that are new or have new neighbours are checked: the rules concern
 adjacent messages, except for ids, which the encoders keep unique. So after a cut, most of a request
 is known to be valid, and policies side by side, which send mostly the same, know it from each
-other. If that check refuses a request, the whole request is checked, and that decides.
+other. Outputs that differ in nothing but their words are the same here: no rule reads them. If that
+check refuses a request, the whole request is checked, and that decides.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from types import ModuleType
 
 import attrs
@@ -71,19 +72,29 @@ def refusal_of(view: list[Message], adapters: Sequence[ModuleType] = ()) -> str:
 class SoundNeighbours:
     """Messages of valid requests, each with its neighbours; policies may share one."""
 
-    _known: set[tuple[int, int, int]] = attrs.field(factory=set, init=False)
-    """The object ids of a message's left neighbour, of itself and of its right neighbour."""
-    _held: dict[int, Message] = attrs.field(factory=dict, init=False)
-    """The messages, kept alive so that their ids are not reused."""
+    _known: set[tuple[Hashable, Hashable, Hashable]] = attrs.field(factory=set, init=False)
+    """The keys of a message's left neighbour, of itself and of its right neighbour."""
+    _keys: dict[int, tuple[Message, Hashable]] = attrs.field(factory=dict, init=False)
+    """By object id; holding the message ensures that its id is not reused."""
 
     def add(self, view: Sequence[Message]) -> None:
         """Add a valid request."""
-        self._known.update(_neighbours(view))
-        self._held.update((id(message), message) for message in view)
+        self._known.update(self._neighbours(view))
 
     def unknown(self, view: Sequence[Message]) -> list[int]:
         """Return the positions of the messages that are new or have new neighbours."""
-        return [at for at, found in enumerate(_neighbours(view)) if found not in self._known]
+        return [at for at, found in enumerate(self._neighbours(view)) if found not in self._known]
+
+    def _neighbours(self, view: Sequence[Message]) -> Iterator[tuple[Hashable, Hashable, Hashable]]:
+        """Yield the keys of each message and its neighbours; None if there is no neighbour."""
+        keys = [None, *map(self._key, view), None]
+        return zip(keys, keys[1:], keys[2:], strict=False)
+
+    def _key(self, message: Message) -> Hashable:
+        known = self._keys.get(id(message))
+        if known is None:
+            known = self._keys[id(message)] = message, _key_of(message)
+        return known[1]
 
 
 @attrs.define(eq=False)
@@ -137,10 +148,24 @@ class Validity:
         return refusal_of(view[:length], self.adapters)
 
 
-def _neighbours(view: Sequence[Message]) -> Iterator[tuple[int, int, int]]:
-    """Yield the object ids of each message and its neighbours; 0 if there is no neighbour."""
-    ids = [0, *map(id, view), 0]
-    return zip(ids, ids[1:], ids[2:], strict=False)
+def _key_of(message: Message) -> Hashable:
+    """Return what tells a message from others: its object, or of outputs all but their words.
+
+    >>> from agentic.messages import ToolResult
+    >>> outputs = [ToolResult("c1", "run", "1 passed"), ToolResult("c1", "run", "[Cleared]")]
+    >>> len({_key_of(Message("tool", tool_results=[each])) for each in outputs})
+    1
+    """
+    results = message.tool_results
+    if message.role != "tool" or message.native or message.media or message.content:
+        return id(message)
+    if any(each.media or each.extra for each in results):
+        return id(message)
+    return tuple(
+        # Blank texts have rules of their own.
+        (each.call_id, each.name, each.error is None, bool(each.text), bool(each.text.strip()))
+        for each in results
+    )
 
 
 def _starts(view: Sequence[Message]) -> list[int]:
