@@ -133,7 +133,8 @@ def count_checked(
     if isinstance(message, Message):
         # Most messages have no results, and are spared the call of a property.
         own = message.all_media if message.tool_results else message.media
-        texts, media = list(message_texts(message)), len(own)
+        texts: Iterable[str] = message_texts(message)
+        media = len(own)
     elif isinstance(message, Mapping):
         texts, media = _texts_and_media(message)
     else:
@@ -143,7 +144,7 @@ def count_checked(
             "a messages.Message, or a dict with a role",
             "make one by Message(role, content)",
         )
-    counted = sum(counter.count(text) for text in texts)
+    counted = sum(map(counter.count, texts))
     return counted + per_message_overhead + tokens_per_media * media
 
 

@@ -267,7 +267,7 @@ class RequestBuilder:
             draft = self.with_view(draft, view, "the request would not fit into the window")
         if not draft.fits:
             notes.append(_over_window(draft, self.policy))
-        return attrs.evolve(draft, notes=tuple(notes))
+        return attrs.evolve(draft, notes=tuple(notes)) if notes else draft
 
     def with_view(self, draft: Draft, view: list[Message], reason: str) -> Draft:
         """Return the draft with a view that was cut, and the reason for the cut."""

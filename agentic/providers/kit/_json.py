@@ -159,7 +159,11 @@ def replace_surrogates(data: Any) -> Any:
     if isinstance(data, dict):
         # Keys as well: in a call's arguments, the model writes them too.
         old = [*data, *data.values()]
-        new = list(map(replace_surrogates, old))
+        # Nearly all are ASCII: asking here saves most calls.
+        new = [
+            each if type(each) is str and each.isascii() else replace_surrogates(each)
+            for each in old
+        ]
         return data if new == old else dict(zip(new[: len(data)], new[len(data) :], strict=True))
     if isinstance(data, list | tuple):
         parts = list(map(replace_surrogates, data))
