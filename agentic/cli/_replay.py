@@ -14,6 +14,7 @@ from agentic.cli._options import TokenSize
 from agentic.cli._output import json_line, print_warnings_on_stderr, printable
 from agentic.cli._replay_files import ReplaySettings, replay_files
 from agentic.cli._replay_sessions import ask_for_sessions
+from agentic.cli._replay_steps import step_through
 from agentic.replay import (
     ADAPTERS,
     POLICIES,
@@ -71,6 +72,12 @@ _SUFFIXES = (".jsonl", ".json", ".db")
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the report to this HTML file, in which every session can be stepped through.",
 )
+@click.option(
+    "--step",
+    metavar="POLICY",
+    help="Show what the model would have seen under this policy, request by request, instead of "
+    "comparing policies.",
+)
 @click.option("--force", is_flag=True, help="Overwrite the HTML file if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def replay_command(
@@ -82,6 +89,7 @@ def replay_command(
     specs: tuple[str, ...],
     providers: tuple[str, ...],
     html: Path | None,
+    step: str | None,
     force: bool,
     as_json: bool,
 ) -> int:
@@ -94,6 +102,8 @@ def replay_command(
     Example: agentic replay session.jsonl --window 32k -p none -p digest --html report.html
     """
     click.get_current_context().with_resource(print_warnings_on_stderr())
+    if step is not None and (html is not None or as_json):
+        raise click.UsageError("--step writes no page and no JSON: leave out --html and --json")
     if not transcripts:
         transcripts = ask_for_sessions()
         if not transcripts:
@@ -104,9 +114,9 @@ def replay_command(
         window=_window(window, model),
         reserve=reserve,
         model=model,
-        specs=tuple(dict.fromkeys(specs)),
+        specs=tuple(dict.fromkeys(specs)) if step is None else (step,),
         providers=providers,
-        keeps_views=html is not None,
+        keeps_views=html is not None or step is not None,
     )
     policies, context_limits = settings.policies(), settings.limits()
     if html is not None:
@@ -114,6 +124,10 @@ def replay_command(
     replays, unread = replay_files(list(_files(transcripts)), settings)
     if not replays:
         return 1
+    if step is not None:
+        # Any of them may end it.
+        all(step_through(transcript, replayed) for transcript, (replayed,) in replays)
+        return 1 if unread else 0
     report = Report(
         replays=tuple(replays),
         descriptions=tuple(policy.description for policy in policies),

@@ -1,0 +1,100 @@
+"""A session in the terminal, request by request: what the model would have seen."""
+
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+
+import click
+
+from agentic.cli._compaction import describe_message
+from agentic.cli._output import printable
+from agentic.messages import Message
+from agentic.replay import Replayed, Transcript
+
+__all__ = ["request_lines", "step_through"]
+
+_HINT = "-- space: next request, q: leave --"
+_LEAVE = {"q", "Q", "\x03", "\x04", "\x1b"}
+_INDENT = 10
+"""The columns before a message, which hold its number."""
+
+
+def step_through(transcript: Transcript, replayed: Replayed) -> bool:
+    """Show a session that was replayed with its views; return False if the user left before.
+
+    In a terminal, a key shows the next request. Otherwise everything is printed.
+    """
+    asks = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns
+    click.echo(click.style(printable(f"{transcript.name} under {replayed.policy}"), bold=True))
+    for number, lines in enumerate(request_lines(transcript, replayed, width), 1):
+        if asks and number > 1 and not _wants_next():
+            return False
+        click.echo("\n".join(["", *lines]))
+    return True
+
+
+def request_lines(
+    transcript: Transcript, replayed: Replayed, width: int = 80
+) -> Iterator[list[str]]:
+    """Yield the lines of each request. What a request sends as the one before did is one line."""
+    for series in replayed.series:
+        shown = 0
+        for number, length in enumerate(series.lengths, series.first):
+            request = replayed.requests[number - 1]
+            head = f"request {number:,} of {len(replayed.requests):,}: {request.tokens:,} tokens"
+            refused = f", refused: {printable(request.refused)}" if request.refused else ""
+            lines = [f"{head}{refused}"]
+            if shown:
+                lines.append(f"{'':{_INDENT}}{_count(shown, 'message')} as before")
+            lines += _message_lines(transcript.messages, series.items, shown, length, width)
+            yield lines
+            shown = length
+
+
+def _message_lines(
+    messages: Sequence[Message],
+    items: Sequence[int | Message],
+    start: int,
+    end: int,
+    width: int,
+) -> Iterator[str]:
+    """Yield the lines of some items, and how many messages are missing before each."""
+    following = 0
+    for at, item in enumerate(items[:end]):
+        if isinstance(item, Message):
+            # A summary stands for what is missing behind it; another one for itself.
+            following += item.role in {"assistant", "tool"}
+            if at >= start:
+                yield from _made_lines(item, width)
+            continue
+        if at >= start:
+            if item > following:
+                yield f"{'':{_INDENT}}[{_count(item - following, 'message')} not sent]"
+            label = f"m{item + 1}"
+            yield f"{label:>{_INDENT - 1}} {describe_message(messages[item], width - _INDENT)}"
+        following = item + 1
+
+
+def _made_lines(message: Message, width: int) -> Iterator[str]:
+    """Yield the lines of a message that is not in the transcript: of a summary, all of them."""
+    if message.summary is None:
+        yield f"{'shortened':>{_INDENT - 1}} {describe_message(message, width - _INDENT)}"
+        return
+    yield f"{'summary':>{_INDENT - 1}}"
+    for line in printable(message.content).split("\n"):
+        yield f"{'':{_INDENT}}{line}".rstrip()
+
+
+def _wants_next() -> bool:
+    click.echo(click.style(_HINT, dim=True), nl=False)
+    try:
+        key = click.getchar()
+    except (KeyboardInterrupt, EOFError):
+        key = "q"
+    click.echo("\r" + " " * len(_HINT) + "\r", nl=False)
+    return key not in _LEAVE
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,100 @@
+"""Stepping through a session in the terminal: what a policy would have sent, by request."""
+
+import asyncio
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentic.cli._replay_steps import request_lines
+from agentic.context import budget
+from agentic.messages import Message
+from agentic.replay import ContextLimits, Transcript, make_policy, replay
+from agentic.tokens import CharCounter
+
+LIMITS = ContextLimits(budget.Policy(2_000), CharCounter())
+STEP = ("--window", "2000", "--step")
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    """Write a session of questions and answers."""
+    lines = [{"role": "user", "content": "Begin."}]
+    for number in range(20):
+        lines.append({"role": "assistant", "content": f"Answer {number}. " + "So it goes. " * 60})
+        lines.append({"role": "user", "content": f"Question {number}?"})
+    path = tmp_path / "talk.jsonl"
+    path.write_text("\n".join(map(json.dumps, [*lines, lines[1]])))
+    return path
+
+
+@pytest.mark.parametrize("spec", ["none", "keep_last:keep_recent=5", "digest", "tiers"])
+def test_every_message_that_is_sent_is_shown(spec: str, talk: Callable[..., list[Message]]) -> None:
+    """Each request names as many as it sends, and as many as it leaves out."""
+    transcript = Transcript("talk", "made", tuple(talk(12)))
+    [replayed] = asyncio.run(
+        replay(transcript, [make_policy(spec, LIMITS)], LIMITS, keep_views=True)
+    )
+
+    told = list(request_lines(transcript, replayed))
+
+    sent = [length for series in replayed.series for length in series.lengths]
+    assert len(told) == len(replayed.requests) > 12
+    for lines, length in zip(told, sent, strict=True):
+        before = sum(int(line.split()[0]) for line in lines if line.endswith(" as before"))
+        labels = [line[:9].strip() for line in lines[1:]]
+        assert before + sum(map(bool, labels)) == length
+
+
+def test_what_is_missing_stands_where_it_was(agentic: Any, session: Path) -> None:
+    """The first request after a compaction has the summary, the gap and the newest messages."""
+    done = agentic("replay", session, *STEP, "digest")
+
+    requests = done.out.split("\nrequest ")
+    cut = next(each for each in requests[2:] if "\n  summary\n" in each).split("\n")
+    assert done.status == 0
+    assert requests[0] == "talk under digest\n"
+    assert requests[1].startswith("1 of 21: 6 tokens\n       m1 user       Begin.\n")
+    assert "          # Digest of the conversation so far" in cut
+    assert any(line.endswith(" messages not sent]") for line in cut)
+    assert "as before" not in "".join(cut)
+
+
+def test_steps_are_no_page_and_no_json(agentic: Any, session: Path) -> None:
+    """A combination that says two things is a sentence."""
+    done = agentic("replay", session, *STEP, "digest", "--json")
+
+    assert done.status == 2
+    assert "--step writes no page and no JSON: leave out --html and --json" in done.err
+
+
+@pytest.mark.slow
+def test_a_key_shows_the_next_request(session: Path) -> None:
+    """Space goes on, and q leaves; nothing is printed ahead."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "agentic", "replay", str(session), *STEP, "none"]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs) as running:
+        os.close(theirs)
+        shown = read_until(ours, b"leave --")
+        os.write(ours, b" ")
+        more = read_until(ours, b"leave --")
+        os.write(ours, b"q")
+        assert running.wait(20) == 0
+    os.close(ours)
+
+    assert (shown.count(b"request 1 of"), shown.count(b"request 2 of")) == (1, 0)
+    assert (more.count(b"request 2 of"), more.count(b"request 3 of")) == (1, 0)
+
+
+def read_until(terminal: int, text: bytes) -> bytes:
+    """Read what is printed up to a text."""
+    read = b""
+    while text not in read:
+        read += os.read(terminal, 1_024)
+    return read
