@@ -2,8 +2,9 @@
 
 paged: lists one tool a page. mute: answers nothing. stubborn: ignores the end of its stdin, and
 SIGTERM. loud: writes what is no JSON to stdout. vague: fails without a reason, and refuses a call
-with a JSON-RPC error. brief: speaks the protocol of 2026-07-28, lists its tools for 0.3 seconds,
-does not report changes, and notes each listing.
+with a JSON-RPC error. echo: returns the result that its arguments contain. brief: speaks the
+protocol of 2026-07-28, lists its tools for 0.3 seconds, does not report changes, and notes each
+listing.
 """
 
 import json
@@ -31,7 +32,10 @@ def _tools(cursor: str | None) -> dict[str, Any]:
     return page
 
 
-def _call(name: str) -> dict[str, Any]:
+def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    if MODE == "echo":
+        result: dict[str, Any] = arguments["result"]
+        return result
     if MODE == "vague" and name == "fourth":
         raise Refused("fourth is closed today")
     if MODE == "vague":
@@ -54,7 +58,7 @@ def _answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     if method == "tools/list":
         return _tools(params.get("cursor"))
     if method == "tools/call":
-        return _call(params["name"])
+        return _call(params["name"], params.get("arguments") or {})
     raise Refused(method)
 
 
