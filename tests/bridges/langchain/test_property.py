@@ -182,6 +182,23 @@ def test_a_restart_at_every_turn_changes_nothing(parts: Any, conversation: list[
         assert [(m.type, m.content) for m in again] == [(m.type, m.content) for m in sent]
 
 
+@given(conversations(), st.integers(0, 12), st.integers(150, 1_200))
+@settings(max_examples=40)
+def test_a_saved_conversation_is_sent_alike(
+    parts: Any, conversation: list[Message], at: int, window: int
+) -> None:
+    """Damaged, and with a refusal in it, through the checkpointer's serializer."""
+    items = _in_their_form(conversation)
+    items.insert(at, AIMessage("", additional_kwargs={"refusal": "I cannot help with that."}))
+    items = add_messages([], [*items, HumanMessage("the request")])
+
+    sent = _Agent(parts, window).ask(items)
+    again = _Agent(parts, window).ask(_reloaded(items))
+
+    assert [(m.type, m.content, m.id) for m in again] == [(m.type, m.content, m.id) for m in sent]
+    _check_pairs(again)
+
+
 @attrs.define
 class _Owner:
     """Somebody who edits, forks, rewinds and reloads a thread."""
