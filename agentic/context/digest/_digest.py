@@ -1,7 +1,7 @@
 """A compactor that needs no model: the sections of its note, and what it stores for the next."""
 
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import attrs
 
@@ -12,8 +12,8 @@ from agentic.context.digest._index import Index
 from agentic.context.digest._section import CHARS_PER_TOKEN, TITLE, Section, fit
 from agentic.context.digest._statements import Notices, Requests, Statements, Status
 from agentic.context.digest._tools import ToolTable
-from agentic.context.digest._turns import Kind, Turn, Words, read_turns
-from agentic.messages import Message, SummaryText
+from agentic.context.digest._turns import Kind, read_turns, unanswered
+from agentic.messages import ContextSummary, Message, SummaryText
 from agentic.tokens import CharCounter, Counter
 
 __all__ = ["Digest"]
@@ -87,34 +87,35 @@ class Digest:
         if counter is not None:
             must_count("counter", counter)
         sections, index = _sections(), Index()
-        _read(read_turns(messages, self.tools), [*sections, index])
+        every = [*sections, index]
+        takers = {kind: [s for s in every if kind in s.takes] for kind in typing.get_args(Kind)}
+        unread = [each for message in messages for each in _restored(message, every)]
+        for turn in read_turns(unread, self.tools):
+            for section in takers[turn.kind]:
+                section.take(turn)
         count = (counter or self.counter).count
         text = fit(sections, index.write, self.max_tokens, count, self.recall or "")
         # About as much as a section could show if it had the digest to itself.
         most = self.max_tokens * CHARS_PER_TOKEN
-        plain = {
-            section.heading: section.to_plain(most)
-            for section in [*sections, index]
-            if section.known and section.takes
-        }
-        return SummaryText(text, {_NOTES: {"v": _VERSION, **plain}} if text else {})
+        stored = {each.heading: each.to_plain(most) for each in every if each.known and each.takes}
+        plain = {"v": _VERSION, "unanswered": unanswered(messages), **stored}
+        return SummaryText(text, {_NOTES: plain} if text else {})
 
     async def compact(self, messages: list[Message], /) -> str:
         """Return what `write` returns, for a `Manager`."""
         return self.write(messages)
 
 
-def _read(turns: Iterable[Turn], sections: Sequence[Section]) -> None:
-    """Pass the turns to the sections; a former digest is restored, not quoted."""
-    takers = {kind: [s for s in sections if kind in s.takes] for kind in typing.get_args(Kind)}
-    for turn in turns:
-        taken = turn
-        if isinstance(turn, Words) and turn.message.summary:
-            plain = turn.message.summary.notes.get(_NOTES)
-            if isinstance(plain, Mapping) and plain.get("v") == _VERSION:
-                for section in sections:
-                    section.restore(plain.get(section.heading))
-                # Quote only what is above the digest: it may be the prose of a model.
-                taken = attrs.evolve(turn, text=turn.text.partition(TITLE)[0])
-        for section in takers[turn.kind]:
-            section.take(taken)
+def _restored(message: Message, sections: Sequence[Section]) -> list[Message]:
+    """Restore the sections if a message is a former digest; return what is to be read of it."""
+    summary = message.summary
+    plain = summary.notes.get(_NOTES) if summary else None
+    if not summary or not isinstance(plain, Mapping) or plain.get("v") != _VERSION:
+        return [message]
+    for section in sections:
+        section.restore(plain.get(section.heading))
+    # Only what is above the digest is quoted: it may be the prose of a model.
+    unread = [ContextSummary(summary.content.partition(TITLE)[0], 0).to_message()]
+    if isinstance(reply := plain.get("unanswered"), str):
+        unread.append(Message("assistant", reply))
+    return unread

@@ -81,16 +81,16 @@ class Status(Section):
     heading = "Where things stand"
     takes = ("request", "reply", "call")
     _reply: Words | None = None
+    _waiting: list[str] = attrs.field(factory=list)
 
     def take(self, turn: Words | Called) -> None:
         """Update the state from a turn."""
         if isinstance(turn, Words):
-            self.known.pop("waiting", None)
+            self._waiting.clear()
             self._reply = turn if turn.kind == "reply" else self._reply
             return
         if turn.output is None:
-            waiting = self.known.get("waiting", "")
-            self.known["waiting"] = f"{waiting}Called, no result yet: {turn.label}\n"
+            self._waiting.append(f"Called, no result yet: {turn.label}")
         for value in turn.arguments.values():
             items = value if isinstance(value, list) else []
             todos = [item for item in items if isinstance(item, dict) and "status" in item]
@@ -104,8 +104,9 @@ class Status(Section):
             self.known |= {"reply": text, "ref": message_ref(self._reply.message)}
         if reply := self.known.get("reply"):
             yield Line(reply, cut(one_line(reply), LINE), 1, self.known.get("ref"))
-        for name in ("waiting", "todos"):
-            yield from (Line(line) for line in self.known.get(name, "").split("\n") if line)
+        for line in [*self._waiting, *self.known.get("todos", "").split("\n")]:
+            if line:
+                yield Line(line)
 
 
 class Statements(Section):

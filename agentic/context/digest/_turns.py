@@ -23,7 +23,7 @@ from agentic.messages import Message, Round, ToolCall, ToolResult, split_rounds
 
 __all__ = [
     "ENDS", "TRACEBACK", "Called", "Kind", "Turn", "Words", "exit_code", "message_ref",
-    "own_words", "read_call", "read_turns", "refusal",
+    "own_words", "read_call", "read_turns", "refusal", "unanswered",
 ]  # fmt: skip
 
 ENDS = 400
@@ -256,6 +256,14 @@ def _actions_in_text(messages: Sequence[Message]) -> Mapping[int, tuple[ToolCall
     outputs = [answer for answer in answers if _OUTPUT.match(answer)]
     # A person who sometimes writes about code is not mistaken for a program.
     return found if outputs and 2 * len(outputs) >= len(replies) else {}
+
+
+def unanswered(messages: Sequence[Message]) -> str | None:
+    """Return the last reply if it ends in an action in its text that has no output yet."""
+    for last in messages[-1:]:
+        if last.role == "assistant" and not last.tool_calls and _action(last.content.rstrip()):
+            return last.content
+    return None
 
 
 def _action(reply: str) -> tuple[ToolCall, str] | None:

@@ -91,6 +91,25 @@ def test_a_cut_request_keeps_its_reference() -> None:
     assert f'recall(ref="{message_ref(asked)}") ...]' in text
 
 
+@pytest.mark.parametrize("generations", [1, 2, 3, 5])
+def test_an_action_in_a_reply_gets_its_output_later(generations: int) -> None:
+    """Where a part ends between the two, the output is no request, and the file is changed."""
+    talk = [Message("user", "Mend the build.")]
+    for command, output in (
+        ("touch src/a.py", ""),
+        ("make", "Error: 1"),
+        ("make test", "3 passed"),
+    ):
+        talk.append(Message("assistant", f"Now I go on.\n```\n{command}\n```"))
+        talk.append(Message("user", f"<output>\n{output}\n</output>"))
+
+    got = fold(talk, generations, Digest())
+
+    assert "asked\n- Mend the build.\n\n## Where" in got
+    assert "- a.py (new)" in got
+    assert "no result yet" not in got
+
+
 def test_notes_stay_small() -> None:
     """Some times the text, however much there was."""
     asked = [Message("user", f"Wish {n}: {'and so on, ' * 500}") for n in range(100)]
