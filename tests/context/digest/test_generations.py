@@ -106,7 +106,7 @@ def test_an_action_in_a_reply_gets_its_output_later(generations: int) -> None:
     got = fold(talk, generations, Digest())
 
     assert "asked\n- Mend the build.\n\n## Where" in got
-    assert "- a.py (new)" in got
+    assert "- src/: a.py (new)" in got
     assert "no result yet" not in got
 
 
