@@ -1,7 +1,7 @@
 """Which commands ran and how their last runs ended.
 
-A command line is named by its last part, without `cd`, redirections and the filters after it. A
-failure is cleared when the same words succeed later.
+A command line is named by its last part, without `cd`, redirections and the filters after it, as
+far as half a line has room for it. A failure is cleared when the same name succeeds later.
 """
 
 import re
@@ -15,11 +15,7 @@ from agentic.context.digest._turns import ENDS, TRACEBACK, Called, Kind, exit_co
 
 __all__ = ["Commands", "Failures", "error_line"]
 
-LABEL_CHARS = 80
-"""The length of a command's label, one line of a terminal; the same label is the same command."""
-
-# Commands that only look, or that change files as the section of files already says. A success is
-# not worth reporting.
+# Commands that only look, or whose changes the section of files shows: success is not reported.
 _LOOKING = """awk cat cd chmod cmp cp diff find grep head less ls mkdir mv nl patch pwd rg rm sed
 sleep sort tail test touch tree wc which git-add git-checkout git-diff git-log git-show git-stash
 git-status"""
@@ -55,7 +51,7 @@ class Commands(Section):
         words = _main_words(turn.command) if turn.does == "run" else [turn.label]
         if not words:
             return
-        label = cut(one_line(" ".join(words)).replace("`", "'"), LABEL_CHARS)
+        label = cut(one_line(" ".join(words)).replace("`", "'"), LINE // 2)
         self.known.pop(label, None)
         looks = turn.does == "run" and not _LOOKS.isdisjoint([words[0], "-".join(words[:2])])
         error = error_line(turn.output) if turn.failed else ""
@@ -100,8 +96,7 @@ def error_line(output: str) -> str:
 
 def _last_line(output: str) -> str:
     """Return the last line that a program printed; empty if that line is long."""
-    for line in reversed(output[-ENDS:].split("\n")):
-        text = _TAG.sub("", line).strip()
-        if text and text != "(no output)" and not exit_code(line):
-            return one_line(text) if len(text) <= LINE // 2 else ""
-    return ""
+    lines = [line for line in output[-ENDS:].split("\n") if not exit_code(line)]
+    texts = (_TAG.sub("", line).strip() for line in reversed(lines))
+    last = next((text for text in texts if text not in {"", "(no output)"}), "")
+    return one_line(last) if len(last) <= LINE // 2 else ""

@@ -44,11 +44,10 @@ class Digest:
     Its sections are the user's requests, where things stand, commands that still fail, what was
     decided, found and refused, the files that were changed and read, and other commands; in the
     remaining room, the lines in which identifiers were last seen. A section says how many of its
-    lines did not fit. An empty section is left out, and the digest of nothing is empty.
+    lines did not fit, and is left out if it is empty.
 
     What the next digest needs is in the notes of the text (see `messages.SummaryText`). A summary
-    without such notes is quoted. System messages at the start are skipped. A `Manager` keeps pinned
-    messages in the history; a digest that is used alone quotes them.
+    without such notes and pinned messages are quoted. System messages at the start are skipped.
 
     >>> import asyncio
     >>> messages = [Message("user", "Is it green?"), Message("assistant", "All tests pass now.")]
@@ -81,8 +80,7 @@ class Digest:
     def write(self, messages: list[Message], /, *, counter: Counter | None = None) -> str:
         """Return the digest of a conversation, or of a part of one.
 
-        It is a `SummaryText`, whose notes the next digest reads. A view passes its own `counter`,
-        so that the digest is measured like the rest of the view.
+        It is a `SummaryText`, whose notes the next digest reads. A view passes its own `counter`.
         """
         if counter is not None:
             must_count("counter", counter)

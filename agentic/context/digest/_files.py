@@ -19,8 +19,7 @@ from agentic.context.digest._turns import Called, Kind
 __all__ = ["Files", "FilesRead"]
 
 MAX_NAMES = 10
-"""The most files of a folder in one line. If there is no room for a line, all of it is left out, so
-lines must not be too long."""
+"""The most files in one line. If there is no room for a line, all of it is left out."""
 
 _PATCHING = re.compile(r"^patching file '?([^'\n]+)", re.MULTILINE)
 """What `patch` prints. The patch itself may be in a file that was written much earlier."""

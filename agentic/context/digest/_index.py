@@ -46,11 +46,17 @@ class Index(Section):
 
     def take(self, turn: Words | Called) -> None:
         """Add the texts of a turn."""
-        if isinstance(turn, Called):
-            self._texts += [(text, _SAID) for text in _texts_in([turn.arguments])]
-            self._texts.append((turn.output or "", 1))
-        else:
+        if isinstance(turn, Words):
             self._texts.append((turn.text, _SAID))
+            return
+        values: list[Any] = [turn.arguments]
+        # The list grows while it is read: arguments may hold lists and objects.
+        for value in values:
+            if isinstance(value, str):
+                self._texts.append((value, _SAID))
+            elif isinstance(value, dict | list):
+                values += value.values() if isinstance(value, dict) else value
+        self._texts.append((turn.output or "", 1))
 
     def write(self, room: int, shown: str) -> str:
         """Return the best lines that together fit `room` characters, newest first, in a fence.
@@ -106,13 +112,3 @@ def _shown(line: str, names: set[str]) -> Iterator[tuple[str, set[str]]]:
             found = {each for each in names if each in shown}
             names = names - found - {name}
             yield shown, found
-
-
-def _texts_in(values: list[Any]) -> Iterator[str]:
-    """Yield the strings among values, at any depth."""
-    while values:
-        value = values.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict | list):
-            values += value.values() if isinstance(value, dict) else value

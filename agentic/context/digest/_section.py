@@ -29,8 +29,7 @@ _SHARE = 0.08
 """The share of a section before the others had theirs. With 0.12, 1 point fewer of the identifiers
 that are used again are shown at 2,000 tokens; with 0.06, 9 points fewer of the failed commands."""
 _INDEX_SHARE = 0.2
-"""The share of the index, even if the sections need more room. With 0.4, a session of 88 requests
-shows 62 % of them at 2,000 tokens instead of 87 %."""
+"""The share of the index, even if the sections could fill all of the room."""
 _TWICE = 2
 """How often a line may occur in a digest: once in its own place, and once where it is quoted."""
 

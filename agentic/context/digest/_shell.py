@@ -1,8 +1,7 @@
 """What a shell command does to files, as far as the text of the command shows.
 
-Nothing is run or expanded: a path with a variable or a substitution is ignored, and so is what a
-script inside a command does. A patch that is only written to a file does not count as applied: many
-patches fail, and `patch` prints which files it changed.
+Nothing is run or expanded: a path with a variable is ignored, and so is what a script in a command
+does. A patch that is only written to a file is not applied; `patch` prints which files it changed.
 """
 
 import posixpath
@@ -51,10 +50,9 @@ _PATCHED = re.compile(
 
 @attrs.define
 class Part:
-    """A simple command: its words, and where its output goes."""
+    """A simple command: its program and the other words, without quotes, and its redirections."""
 
     words: list[str] = attrs.field(factory=list)
-    """Without the quotes around them; the first one is the program."""
     outputs: list[Effect] = attrs.field(factory=list)
     piped: bool = False
     """Whether its input is the output of the part before it."""

@@ -17,19 +17,14 @@ from agentic.context.digest._turns import Called, Kind, Words, message_ref, refu
 
 __all__ = ["Notices", "Requests", "Statements", "Status"]
 
-_OPENING = 52
-"""The length of the short form of an older request in characters, about eight words."""
-
 _CUES = {
     "en": "decision, decid, agreed, choose, chose, going with, go with, went with, settled on, "
     "from now on, must not, root cause, culprit, turns out, turned out, problem is, issue is, "
     "bug is, cause is, found that, conclu, no longer, fix is",
     "de": "entscheid, entschied, beschlossen, vereinbart, ab jetzt, ursache, liegt daran, "
     "problem ist, fehler ist, stellt sich heraus",
-    "es": "decisión, decidi, acordado, a partir de ahora, la causa, el problema es, el error es, "
-    "resulta que",
-    "fr": "décision, décid, convenu, désormais, la cause, le problème est, l'erreur est, "
-    "il s'avère",
+    "es": "decisión, decidi, acordado, a partir de ahora, causa, problema es, resulta que",
+    "fr": "décision, décid, convenu, désormais, la cause, problème est, erreur est, il s'avère",
     "pt": "decisão, combinado, a partir de agora, a causa, o problema é, o erro é, acontece que",
     "ru": "решение, решено, решили, договорились, отныне, причина, проблема в, ошибка в, оказалось",
     "zh": "决定, 決定, 选择, 选用, 约定, 改用, 从现在起, 採用, 原因, 问题是, 問題是, 发现, 發現",
@@ -59,10 +54,13 @@ class Notices(Section):
             self.add(text, "" if turn.message.summary else message_ref(turn.message))
 
     def lines(self) -> Iterator[Line]:
-        """Yield the texts, oldest first. The newest ranks highest, followed by the first."""
+        """Yield the texts, oldest first. The newest ranks highest, followed by the first.
+
+        If all of them must be shown, the short form of the others is about eight words.
+        """
         newest = len(self.known) - 1
         for at, (text, ref) in enumerate(self.known.items()):
-            least = _OPENING if self.is_complete and 0 < at < newest else PARAGRAPH
+            least = LINE // 4 if self.is_complete and 0 < at < newest else PARAGRAPH
             yield Line(text, cut(one_line(text), least), 2 * at or 2 * newest - 1, ref)
 
 
@@ -104,9 +102,8 @@ class Status(Section):
             self.known |= {"reply": text, "ref": message_ref(self._reply.message)}
         if reply := self.known.get("reply"):
             yield Line(reply, cut(one_line(reply), LINE), 1, self.known.get("ref"))
-        for line in [*self._waiting, *self.known.get("todos", "").split("\n")]:
-            if line:
-                yield Line(line)
+        todos = self.known.get("todos", "").split("\n")
+        yield from (Line(text) for text in [*self._waiting, *todos] if text)
 
 
 class Statements(Section):

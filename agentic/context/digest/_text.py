@@ -11,8 +11,7 @@ __all__ = ["LINE", "MARK", "PARAGRAPH", "cut", "escape", "one_line", "sentences"
 
 MARK = " ..."
 LINE, PARAGRAPH = 200, 400
-"""The longest line (two lines of a terminal) and the longest paragraph that are quoted in full, in
-characters."""
+"""The longest line (two of a terminal) and paragraph that are quoted in full, in characters."""
 
 _UNSEEN = re.compile(
     "\x1b(?:\\[[0-9;?]*[A-Za-z]|\\][^\x07]*\x07)?"
@@ -28,8 +27,7 @@ _SYNTAX = re.compile(
     r"(\d{1,9}(?=[.)](?:\s|$)))?"
     r"(?(1)|(?=#{1,6}(?:\s|$)|[<>|]|[-+*](?:\s|$)|(?:[-=*_]\s*)+$|```|~~~|\[[^\]]*\]:))"
 )
-"""The place for a backslash before what Markdown would interpret as a heading, a list, a quote, a
-rule, a fence, a table, a link definition or HTML."""
+"""The place for a backslash before what Markdown would take for a block, a table or HTML."""
 
 
 def tidy(text: str) -> str:

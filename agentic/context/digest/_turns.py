@@ -39,8 +39,7 @@ _FAILURE = re.compile(
     r"(?:Error|error|ERROR|fatal)\b[^\n]*:|<tool_use_error>|[^\n]*(?:No such file|not found in|"
     r"command not found|Permission denied|String to replace not found|no changes|did not apply)"
 )
-"""The beginning of the output of a failed call. These are the words of programs, which are rarely
-translated."""
+"""How the output of a failed call begins, in words of programs, which are rarely translated."""
 
 _BLOCK = re.compile(
     r"^[ \t]*<([a-z]+(?:[-_][a-z]+)+)(?: [^<>\n]*)?>(.*?)</\1>[ \t]*$\n?"
