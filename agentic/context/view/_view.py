@@ -18,10 +18,9 @@ from agentic._lazy import asyncio
 from agentic._tool_definition import ToolDefinition
 from agentic._validate import must_be
 from agentic.context import strategies
-from agentic.context.budget import Backoff, Compaction, CompactionTarget, Compactor, Manager, Policy
+from agentic.context.budget import Compaction, CompactionTarget, Compactor, Manager, Policy
 from agentic.context.strategies import Chain
 from agentic.context.view._explain import explain
-from agentic.context.view._lineage import Branch, Generation
 from agentic.context.view._records import Check, Note, Prepared, Removal
 from agentic.context.view._request import Draft, RequestBuilder, as_chain, for_conversation
 from agentic.context.view._scheduler import (
@@ -30,7 +29,8 @@ from agentic.context.view._scheduler import (
     run,
     run_elsewhere,
 )
-from agentic.errors import ConfigError, HistoryChanged
+from agentic.context.view._state import read_state, write_state
+from agentic.errors import HistoryChanged
 from agentic.messages import Message
 from agentic.tokens import Counter
 from agentic.usage import Usage
@@ -39,7 +39,6 @@ __all__ = ["View"]
 
 _log = logging.getLogger(__name__)
 
-_STATE_VERSION = 1
 _AFTER_OVERFLOW = 0.75
 """The largest size of a second request, as a share of the refused one's. The provider counts
 differently, so a request that is only just smaller may be refused again."""
@@ -103,7 +102,7 @@ class View:
             self, manager, self._builder, self.automatic, self.recall
         )
         if self._state is not None:
-            _read_state(self._state, self._builder, self._scheduler)
+            read_state(self._state, self._builder, self._scheduler)
 
     @classmethod
     def of(cls, manager: Any, **options: Any) -> "View":
@@ -352,7 +351,7 @@ class View:
         hash of those messages, the calibration and the back-off. It contains no other messages.
         """
         branch = self._latest.branch if self._latest else None
-        return _write_state(branch, self._builder, self._scheduler)
+        return write_state(branch, self._builder, self._scheduler)
 
     def _finish(
         self, draft: Draft, compaction: Compaction | None, notes: Sequence[Note] = ()
@@ -401,50 +400,3 @@ def _failures(compaction: Compaction | None) -> list[Note]:
         return []
     text = f"nothing was summarized ({type(error).__name__}: {error})"
     return [Note("summary_failed", text)]
-
-
-def _write_state(
-    latest: Branch | None, builder: RequestBuilder, scheduler: CompactionScheduler
-) -> dict[str, Any]:
-    """Return the JSON form; `latest` is the branch that the latest request was made from."""
-    state: dict[str, Any] = {"v": _STATE_VERSION}
-    backoff = scheduler.manager.backoff(latest.history) if latest and latest.history else None
-    if backoff is not None:
-        state["backoff"] = attrs.asdict(backoff)
-    if scheduler.held_off_below:
-        state["held_off_below"] = scheduler.held_off_below
-    # The latest one even if it does not hold now: after a rewind, the owner may return to it.
-    generation = (latest and latest.generation) or builder.lineage.latest
-    if generation is not None:
-        state["compaction"] = generation.to_plain()
-    if builder.meter is not None:
-        state["size"] = builder.meter.to_plain()
-    return state
-
-
-def _read_state(
-    state: Mapping[str, Any], builder: RequestBuilder, scheduler: CompactionScheduler
-) -> None:
-    """Restore what `_write_state` returned.
-
-    Raises:
-        ConfigError: the state is of another version, or was not returned by `_write_state`.
-    """
-    known: Any = state
-    version = known.get("v") if isinstance(known, Mapping) else None
-    if version != _STATE_VERSION:
-        raise ConfigError(
-            "state", state, f"what state() returned, of version {_STATE_VERSION}", "leave it out"
-        )
-    try:
-        if "compaction" in state:
-            builder.lineage.add(Generation.from_plain(state["compaction"]))
-        if builder.meter is not None and "size" in state:
-            builder.meter.read_plain(state["size"])
-        if "backoff" in state:
-            scheduler.backoff = Backoff(**state["backoff"])
-        scheduler.held_off_below = int(state.get("held_off_below", 0))
-    except (KeyError, TypeError, ValueError) as problem:
-        raise ConfigError(
-            "state", dict(state), "what state() returned", "leave it out: it is damaged"
-        ) from problem
