@@ -136,7 +136,7 @@ class View:
                 event reports it. If None, the View remembers the compaction.
 
         If the compactor fails, the history is unchanged: see `Prepared.notes`. Concurrent calls
-        take turns.
+        take turns, so a receiver of a compaction's events must not wait for one of them.
 
         Raises:
             ConfigError: an item of the history is not a Message.
@@ -154,9 +154,11 @@ class View:
                         given = compaction.messages if rewritten else history
                         draft = self._builder.draft(given, system_prompt, tools)
             prepared = self._finish(self._builder.cut(draft), compaction)
-            for record in self._changes(target):
-                await events.send(events.context_changed, **record)
-            return prepared
+            changes = self._changes(target)
+        # Outside the lock, because a receiver may prepare a request itself.
+        for record in changes:
+            await events.send(events.context_changed, **record)
+        return prepared
 
     def prepare_sync(
         self,

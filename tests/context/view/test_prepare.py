@@ -11,6 +11,7 @@ import pytest
 from agentic import events
 from agentic.context import compactors
 from agentic.context.budget import Policy
+from agentic.context.strategies import KeepLast
 from agentic.context.view import View
 from agentic.messages import Message
 from agentic.tokens import CharCounter
@@ -312,6 +313,26 @@ def test_events_come_from_the_view() -> None:
     _view(Broken()).prepare_sync(_talk(40))
 
     assert seen == ["start View", "changed View", "later"]
+
+
+def test_a_receiver_may_prepare_a_request() -> None:
+    """What changed is told when the turn is over, so that nobody waits for themselves."""
+    view, talk = _view(strategies=[KeepLast(3)]), _talk(9)
+    requests: list[list[Message]] = []
+
+    async def prepare_again(_: object, **__: object) -> None:
+        if not requests:
+            requests.append([])
+            requests.append((await view.prepare(talk)).messages)
+
+    async def prepare() -> None:
+        async with asyncio.timeout(5):
+            requests.append((await view.prepare(talk)).messages)
+
+    with events.context_changed.connected_to(prepare_again):
+        asyncio.run(prepare())
+
+    assert requests == [[], talk[-3:], talk[-3:]]
 
 
 def test_explain_names_part_and_place() -> None:
