@@ -171,14 +171,13 @@ class View:
 
         A turn without a summary creates no event loop, thread or coroutine. A summary is made in a
         new event loop. If a loop is already running, a compactor that has to wait would block it: a
-        `Digest` is made instead, and a note says so.
+        `Digest` is made instead, and a note says so. While an async call of this View is making a
+        summary, no other is made.
         """
         with self._threads:
             draft, compaction = self._builder.draft(history, system_prompt, tools), None
             notes: tuple[Note, ...] = ()
-            # Waiting for an async call of this View would block the loop that it runs in.
-            busy = self._turns.locked() or self._summaries.locked()
-            if not busy and self._scheduler.due(draft):
+            if not self._is_busy and self._scheduler.due(draft):
                 compaction, notes = self._scheduler.compact_sync(draft)
                 draft = self._builder.draft(history, system_prompt, tools)
             prepared = self._finish(self._builder.cut(draft), compaction, notes)
@@ -251,8 +250,11 @@ class View:
         """Return what `shrink` returns, for sync code.
 
         If an event loop is running, a `Digest` takes the place of a compactor that has to wait.
+        While an async call of this View is making a summary, no other is made.
         """
         with self._threads:
+            if self._is_busy:
+                return run_elsewhere(self._shrink(sent, None, None))
             if is_loop_running():
                 manager, notes = self._scheduler.waiting_for_nothing()
                 prepared = run_elsewhere(self._shrink(sent, None, manager))
@@ -260,17 +262,22 @@ class View:
             return run(self._shrink(sent, None, self._scheduler.manager))
 
     async def _shrink(
-        self, sent: Sequence[Message], target: CompactionTarget | None, manager: Manager
+        self, sent: Sequence[Message], target: CompactionTarget | None, manager: Manager | None
     ) -> Prepared | None:
+        """Do what `shrink` does; without a manager, compact nothing."""
         latest, token_cache = self._latest, self._builder.token_cache
         if latest is None or token_cache is None or self.counter is None:
             return None
         before, given = token_cache.sizes(list(sent)).total, latest.branch.given
-        async with self._summaries:
-            draft = self._builder.draft(given, latest.system_prompt, latest.tools)
-            compaction = await self._scheduler.compact(draft, target, manager=manager, force=True)
-        if target is not None and compaction.changed:
-            given = compaction.messages
+        compaction = None
+        if manager is not None:
+            async with self._summaries:
+                draft = self._builder.draft(given, latest.system_prompt, latest.tools)
+                compaction = await self._scheduler.compact(
+                    draft, target, manager=manager, force=True
+                )
+            if target is not None and compaction.changed:
+                given = compaction.messages
         draft = self._builder.cut(self._builder.draft(given, latest.system_prompt, latest.tools))
         most = int(_AFTER_OVERFLOW * before)
         if token_cache.sizes(draft.view).total > most:
@@ -281,6 +288,11 @@ class View:
         if token_cache.sizes(draft.view).total >= before:
             return None
         return self._finish(draft, compaction)
+
+    @property
+    def _is_busy(self) -> bool:
+        """Whether an async call holds a lock: to wait for it would block the loop it runs in."""
+        return self._turns.locked() or self._summaries.locked()
 
     def hold_off(self, history: Sequence[Message]) -> None:
         """Suspend the `max_messages` and `max_tokens` triggers until the history has grown.

@@ -281,6 +281,29 @@ def test_shrink_needs_no_event_loop() -> None:
     assert asyncio.run(refused())[0] == "summary_by_digest"
 
 
+def test_sync_calls_do_not_wait_for_async_ones() -> None:
+    """While a summary is made ahead in the running loop, they only cut: to wait would block it."""
+
+    async def meanwhile() -> None:
+        slow, talk = Slow(), _talk(40)
+        view = _view(slow)
+        sent = view.prepare_sync(talk[:12]).messages
+        background = asyncio.create_task(view.prepare_ahead(talk))
+        await slow.started.wait()
+
+        smaller = view.shrink_sync(sent)
+
+        assert smaller is not None
+        assert len(smaller.messages) < len(sent)
+        assert view.prepare_sync(talk).compaction is smaller.compaction is None
+        slow.go_on.set()
+        done = await background
+        assert done is not None
+        assert done.changed
+
+    asyncio.run(meanwhile())
+
+
 def test_covered_counts_to_the_cut() -> None:
     """What the latest request took from the list as it is begins there."""
     view, talk = _view(compactors.Digest(max_tokens=100)), _talk(40)
