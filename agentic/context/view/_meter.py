@@ -78,6 +78,8 @@ class ReplyMeter:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the JSON form: the calibration, and a hash of the view in the last report."""
+        if self._fresh and self._stored is not None:
+            return dict(self._stored)  # no view has shown yet whether they hold
         self._settle()
         return self._context_meter.to_plain(digest_of)
 

@@ -21,7 +21,9 @@ def write_state(
 ) -> dict[str, Any]:
     """Return the JSON form; `latest` is the branch that the latest request was made from."""
     state: dict[str, Any] = {"v": _VERSION}
-    backoff = scheduler.manager.backoff(latest.history) if latest and latest.history else None
+    backoff = scheduler.backoff  # until a history is seen, the one that was read
+    if backoff is None and latest is not None and latest.history:
+        backoff = scheduler.manager.backoff(latest.history)
     if backoff is not None:
         state["backoff"] = attrs.asdict(backoff)
     if scheduler.held_off_below:

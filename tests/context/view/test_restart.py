@@ -106,6 +106,23 @@ def test_a_back_off_survives_a_restart() -> None:
     assert broken.asked == 1
 
 
+def test_a_state_that_no_request_followed_is_kept() -> None:
+    """A process may end before it sends anything: then the next one knows as much."""
+
+    class Broken:
+        async def compact(self, messages: list[Message], /) -> str:
+            raise ConnectionError("no route to the model")
+
+    view, talk = _view(Policy(4_000), compactor=Broken()), _talk(100)
+    view.prepare_sync(talk)
+    talk.append(Message("assistant", "Yes."))
+    view.report(talk[-1], Usage(input=3_900, output=40))
+    state = json.loads(json.dumps(view.state()))
+
+    assert {"backoff", "size"} <= state.keys()
+    assert _view(Policy(4_000), state, Broken()).state() == state
+
+
 def test_the_state_of_a_rewound_list_is_that_of_its_branch() -> None:
     """The latest request decides which summary is remembered, not the latest summary."""
     view, talk = _view(Policy(100_000), compactor=Digest(max_tokens=100)), _talk(60)
