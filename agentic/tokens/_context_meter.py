@@ -12,7 +12,7 @@ there is an endpoint for it.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -172,23 +172,28 @@ class ContextMeter:
         view: list[Message],
         digest: Callable[[list[Message]], str],
     ) -> None:
-        """Restore a calibration; its last report counts if the view begins with its messages."""
-        self.factor, self._whole_factor = plain["factor"], plain["whole_factor"]
-        self._hidden_tokens = plain["hidden_tokens"]
-        reported, estimated = plain["growth"]
-        self._growth = reported, estimated
-        self._smallest = None if plain["smallest"] is None else tuple(plain["smallest"])
+        """Restore a calibration; its last report counts if the view begins with its messages.
+
+        Raises:
+            KeyError, TypeError or ValueError: `to_plain` did not return this.
+        """
+        hidden, smallest = plain["hidden_tokens"], plain["smallest"]
+        self.factor, self._whole_factor = float(plain["factor"]), float(plain["whole_factor"])
+        self._hidden_tokens = None if hidden is None else int(hidden)
+        self._growth = _pair(plain["growth"])
+        self._smallest = None if smallest is None else _pair(smallest)
+        tokens, inputs = int(plain["reported_tokens"]), int(plain["reported_input"])
+        server_cut, reasoning = bool(plain["server_cut"]), int(plain["reasoning_tokens"])
+        reasoning_returns = bool(plain["reasoning_returns"])
         # The messages themselves are not in the state: a digest of them tells whether these are the
         # same.
-        count = plain["reported_messages"]
+        count, expected = int(plain["reported_messages"]), str(plain["reported_digest"])
         start = view[:count]
-        if count and len(start) == count and digest(start) == plain["reported_digest"]:
+        if count and len(start) == count and digest(start) == expected:
             self._reported = start
-            self._reported_tokens = plain["reported_tokens"]
-            self._reported_input = plain["reported_input"]
-            self._server_cut = plain["server_cut"]
-            self._reasoning_tokens = plain["reasoning_tokens"]
-            self._reasoning_returns = plain["reasoning_returns"]
+            self._reported_tokens, self._reported_input = tokens, inputs
+            self._server_cut = server_cut
+            self._reasoning_tokens, self._reasoning_returns = reasoning, reasoning_returns
 
     @property
     def _carried_tokens(self) -> int:
@@ -244,6 +249,11 @@ class _Doubtful:
     usage: Usage
     agreeing: int
     """How many in a row are consistent, including this one."""
+
+
+def _pair(numbers: Iterable[int]) -> tuple[int, int]:
+    reported, estimated = map(int, numbers)
+    return reported, estimated
 
 
 def _ratio(reported: int, estimated: int, *, otherwise: float) -> float:

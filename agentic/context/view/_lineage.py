@@ -106,15 +106,19 @@ class Generation:
 
     @classmethod
     def from_plain(cls, plain: Any) -> "Generation":
-        """Build a generation from its JSON form."""
+        """Build a generation from its JSON form.
+
+        Raises:
+            KeyError, TypeError or ValueError: `to_plain` did not return this.
+        """
         return cls(
-            plain["covered"],
-            tuple(plain["kept"]),
-            plain["lead"],
+            int(plain["covered"]),
+            tuple(map(int, plain["kept"])),
+            int(plain["lead"]),
             None if plain["summary"] is None else from_plain(plain["summary"]),
-            reason=plain["reason"],
-            digest=plain["prefix"],
-            shown=plain.get("shown", ""),
+            reason=str(plain["reason"]),
+            digest=str(plain["prefix"]),
+            shown=str(plain.get("shown", "")),
         )
 
     def is_summary(self, text: str) -> bool:

@@ -84,7 +84,13 @@ class ReplyMeter:
         return self._context_meter.to_plain(digest_of)
 
     def read_plain(self, plain: Mapping[str, Any]) -> None:
-        """Restore the measurements of an earlier process."""
+        """Restore the measurements of an earlier process.
+
+        Raises:
+            KeyError, TypeError or ValueError: `to_plain` did not return this.
+        """
+        # Tried now, so that a damaged state is refused now and not in the middle of a run.
+        ContextMeter(self.counter).read_plain(plain, [], digest_of)
         self._stored = plain
 
     def _settle(self) -> None:

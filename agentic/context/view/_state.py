@@ -57,7 +57,8 @@ def read_state(
         if builder.meter is not None and "size" in state:
             builder.meter.read_plain(state["size"])
         if "backoff" in state:
-            scheduler.backoff = Backoff(**state["backoff"])
+            backoff = state["backoff"]
+            scheduler.backoff = Backoff(int(backoff["tokens"]), float(backoff["growth"]))
         scheduler.held_off_below = int(state.get("held_off_below", 0))
     except (KeyError, TypeError, ValueError) as problem:
         raise ConfigError(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -9,6 +10,7 @@ import attrs
 from agentic.context.budget import Policy
 from agentic.context.compactors import Digest
 from agentic.context.view import View
+from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.tokens import CharCounter
 from agentic.usage import Usage
@@ -121,6 +123,46 @@ def test_a_state_that_no_request_followed_is_kept() -> None:
 
     assert {"backoff", "size"} <= state.keys()
     assert _view(Policy(4_000), state, Broken()).state() == state
+
+
+def _damaged(value: Any) -> Iterator[Any]:
+    """Yield a state with one value missing or of another type, in turn for each value."""
+    for key in value if isinstance(value, dict) else range(len(value)):
+        for wrong in (None, "?", [], {}):
+            yield _with(value, key, wrong)
+        if isinstance(value, dict):
+            yield {name: each for name, each in value.items() if name != key}
+        if isinstance(value[key], dict | list):
+            for inner in _damaged(value[key]):
+                yield _with(value, key, inner)
+
+
+def _with(value: Any, key: Any, inner: Any) -> Any:
+    changed = value.copy()
+    changed[key] = inner
+    return changed
+
+
+def test_a_damaged_state_is_refused_at_once() -> None:
+    """Or it is of no consequence: no request fails because of it."""
+    view, talk = _view(), _talk(40)
+    for _ in range(2):
+        view.prepare_sync(talk)
+        talk.append(Message("assistant", "Yes."))
+        view.report(talk[-1], Usage(input=600, output=40))
+    whole = json.loads(json.dumps(view.state() | {"backoff": {"tokens": 500, "growth": 1.25}}))
+    refused = 0
+
+    for state in _damaged(whole):
+        try:
+            restarted = _view(state=state)
+        except ConfigError as error:
+            assert error.name == "state"
+            refused += 1
+        else:
+            restarted.prepare_sync(talk)
+
+    assert refused > 50
 
 
 def test_the_state_of_a_rewound_list_is_that_of_its_branch() -> None:
