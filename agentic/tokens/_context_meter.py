@@ -154,9 +154,9 @@ class ContextMeter:
             "factor": self.factor,
             "whole_factor": self._whole_factor,
             "hidden_tokens": self._hidden_tokens,
-            # A list, as it is after JSON: a checkpointer that stores types would change a tuple.
+            # Lists, as they are after JSON: a checkpointer that stores types would change a tuple.
             "growth": list(self._growth),
-            "smallest": self._smallest,
+            "smallest": None if self._smallest is None else list(self._smallest),
             "reported_messages": len(self._reported),
             "reported_digest": digest(self._reported) if self._reported else "",
             "reported_tokens": self._reported_tokens,

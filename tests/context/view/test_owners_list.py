@@ -14,6 +14,7 @@ from agentic.context.strategies import ClearToolOutputs
 from agentic.context.view import Prepared, View
 from agentic.messages import Message, ToolCall, ToolResult, from_plain, split_rounds, to_plain
 from agentic.tokens import CharCounter
+from agentic.usage import Usage
 
 _WINDOW = 700
 
@@ -215,7 +216,10 @@ def test_state_has_only_the_types_of_json() -> None:
     """A store that keeps types, such as msgpack or pickle, has to know none of ours."""
     owner = _Owner()
     owner.do("grow", 20, tool=True)
-    owner.view.prepare_sync(owner.talk)
+    for _ in range(2):
+        owner.view.prepare_sync(owner.talk)
+        owner.talk.append(Message("assistant", "Yes."))
+        owner.view.report(owner.talk[-1], Usage(input=500, output=4))
     found: set[type] = set()
     waiting: list[Any] = [owner.view.state()]
     while waiting:
