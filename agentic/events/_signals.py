@@ -73,7 +73,11 @@ agent_end: NamedSignal = _namespace.signal("agent_end", AgentEnd.__doc__)
 
 @attrs.frozen(kw_only=True)
 class TurnStart(Event):
-    """The model is about to decide."""
+    """The model is about to decide.
+
+    There is no `TurnEnd` if the model fails, the time is up before it has decided, or the run is
+    cancelled. `ModelRequestEnd` and `AgentEnd` come in any case.
+    """
 
     turn: int
     """1 for the first turn of a run."""
@@ -102,7 +106,10 @@ turn_end: NamedSignal = _namespace.signal("turn_end", TurnEnd.__doc__)
 
 @attrs.frozen(kw_only=True)
 class MessageStart(Event):
-    """A message begins: a request, a reply, the results of tools."""
+    """A message begins: a request, a reply, the results of tools.
+
+    A reply that never comes has no `MessageEnd`.
+    """
 
     role: Role
 

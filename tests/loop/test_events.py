@@ -164,6 +164,17 @@ def test_a_failed_run_says_with_what() -> None:
     assert end.usage == Usage(10, 5, 15)
 
 
+def test_a_turn_without_a_reply_has_no_end() -> None:
+    """There is nothing that `message_end` and `turn_end` could report as stored."""
+    with EventRecorder() as recorder, pytest.raises(ConnectionResetError):
+        _runner(ConnectionResetError("gone")).run_sync("hi")
+
+    assert recorder.names[3:] == [
+        *["turn_start", "message_start", "model_request_start", "model_request_end"],
+        "agent_end",
+    ]
+
+
 def test_a_store_that_cannot_be_read_ends_a_run_that_began() -> None:
     """Whoever heard of the start hears of the end."""
 
