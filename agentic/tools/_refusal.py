@@ -137,8 +137,6 @@ def parse_arguments(call: ToolCall) -> dict[str, Any] | ToolError:
             f"they are not JSON: {error.msg} at line {error.lineno}, column {error.colno}, "
             f"near {near!r}; allowed: one JSON object"
         )
-    except RecursionError:
-        problem = "they are nested too deeply to be read; allowed: a flatter JSON object"
     except ValueError as error:
         problem = f"{error}; allowed: one JSON object"
     return bad_arguments(call.name, [problem])
