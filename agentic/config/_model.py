@@ -25,6 +25,17 @@ __all__ = [
 ]
 
 
+_REPLY_LIMITS = (
+    ("max_tokens",),
+    ("max_completion_tokens",),
+    ("max_output_tokens",),  # OpenAI's Responses API, and Google's SDK, which takes both spellings
+    ("maxOutputTokens",),
+    ("inferenceConfig", "maxTokens"),  # Bedrock's Converse API
+    ("options", "num_predict"),  # Ollama
+)
+"""Where the options of a request limit the length of the reply."""
+
+
 def is_served(model: str) -> bool:
     """Return whether a provider serves the model; otherwise it is a custom decider.
 
@@ -123,11 +134,9 @@ def reply_tokens(model: str | None, options: Mapping[str, Any], known: ModelLimi
     if model.startswith("anthropic:"):
         asked: int = providers.anthropic.reply_tokens(known, options)
         return asked
-    # Bedrock's Converse API nests the limit one level deeper than the others.
-    converse = options.get("inferenceConfig")
-    told = [options.get("max_tokens"), options.get("max_completion_tokens")]
-    told.append(converse.get("maxTokens") if isinstance(converse, Mapping) else None)
-    return max((number for number in told if isinstance(number, int)), default=0)
+    told = [providers.kit.at(options, *path) for path in _REPLY_LIMITS]
+    # Ollama takes -1 for a reply without a limit.
+    return max((0, *(number for number in told if isinstance(number, int))))
 
 
 def _made(model: str, found: Any, options: Mapping[str, Any]) -> Any:

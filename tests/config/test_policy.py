@@ -11,6 +11,8 @@ from agentic.context.budget import Policy
 from agentic.errors import ConfigError
 from agentic.providers import anthropic
 
+_OLLAMA = "model: ollama:qwen3\ncontext_window: 32768\n"
+
 
 def test_each_knob_has_its_place_in_the_policy() -> None:
     """Row for row of the table of names."""
@@ -93,6 +95,11 @@ def test_numbers_that_nobody_wrote_give_way(
         ("model: openai_chat:gpt-4o\nmodel_options: {max_tokens: 16000}", 16_000),
         ("model: openai_chat:gpt-oss-120b\nmodel_options: {max_tokens: 131072}", 65_536),
         ("model: bedrock:x\nmodel_options: {inferenceConfig: {maxTokens: 6000}}", 4_096),
+        ("model: openai_responses:gpt-4o\nmodel_options: {max_output_tokens: 16000}", 16_000),
+        ("model: gemini:gemini-2.5-pro\nmodel_options: {max_output_tokens: 16000}", 16_000),
+        ("model: gemini:gemini-2.5-pro\nmodel_options: {maxOutputTokens: 16000}", 16_000),
+        (f"{_OLLAMA}model_options: {{options: {{num_predict: 9000}}}}", 9_000),
+        (f"{_OLLAMA}model_options: {{options: {{num_predict: -1}}}}", 4_096),
         ("model: my_agent.py:Offline", 4_096),
     ],
 )
