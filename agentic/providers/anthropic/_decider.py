@@ -12,7 +12,7 @@ from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.messages import leading_system_count
 from agentic.providers._failure import counted_tokens, known_window, provider_errors
-from agentic.providers.anthropic._decoding import NAME
+from agentic.providers.anthropic._decoding import NAME, blocks_of
 from agentic.providers.anthropic._encoding import TOOL_NAMES, encode_request
 from agentic.providers.anthropic._replies import decode_response, reply_blocks, usage
 from agentic.providers.anthropic._streaming import StreamedResponse, stream_error
@@ -87,7 +87,8 @@ class Decider:
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
     """Additional arguments of the call. Without `max_tokens`, a reply may be as long as the model
     allows, but at most 32,000 tokens or an eighth of the window, whichever is larger;
-    `budget_tokens` for thinking are added to that. `tools` come before those of the request."""
+    `budget_tokens` for thinking are added to that. `system` and `tools` come before those of the
+    request; `messages` are not replaced."""
     prompt_cache: bool = attrs.field(default=True, kw_only=True)
     """Whether the tools, the system prompt and the newest messages are marked for the cache, which
     makes a long conversation cost a fifth. If you set a `cache_control` yourself, no other is
@@ -177,14 +178,18 @@ class Decider:
         encoded = encode_request(
             request.history, system_prompt=request.system_prompt, tools=request.tools
         )
-        # The server's tools first: they are the same in every request, and the cache begins with
-        # the tools.
+        # The options' tools and texts first: they are the same in every request, and the cache
+        # begins with them. The summary stays the last block.
         tools = [*self.options.get("tools", ()), *encoded.pop("tools", ())]
+        system = self.options.get("system")
+        if system and "system" in encoded:
+            system = blocks_of(system if isinstance(system, str) else list(system))
+            encoded["system"] = [*system, *blocks_of(encoded["system"])]
         body = {
             "model": self.model,
             "max_tokens": reply_tokens(self.limits(), self.options),
-            **encoded,
             **self.options,
+            **encoded,
             **({"tools": tools} if tools else {}),
         }
         # `decide` and `stream` are the choice; an option would contradict one of them.

@@ -54,7 +54,7 @@ class Decider:
     """The `modelId`: a model's id, an inference profile's id, or an ARN."""
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
     """Additional arguments of the call, such as `inferenceConfig`. Blocks of `system` and entries
-    of `toolConfig.tools` are added after those of the conversation."""
+    of `toolConfig.tools` are added after those of the conversation; `messages` are not replaced."""
     prompt_cache: bool = attrs.field(default=True, kw_only=True)
     """Whether the tools, the system prompt and the newest messages are marked for the cache, if the
     `modelId` names a model with one. If you set a `cachePoint` yourself, no other is added."""
@@ -189,10 +189,10 @@ def _with_options(
     ours. A `toolChoice` is used only if tools are offered: placeholder tools must not be chosen.
 
     >>> cached = {"system": [{"cachePoint": {"type": "default"}}]}
-    >>> _with_options({"system": [{"text": "Be brief."}]}, cached)["system"]
+    >>> _with_options({"system": [{"text": "Be brief."}], "messages": []}, cached)["system"]
     [{'text': 'Be brief.'}, {'cachePoint': {'type': 'default'}}]
     """
-    merged = {**request, **options}
+    merged = {**request, **options, "messages": request["messages"]}
     if isinstance(options.get("system"), list):
         merged["system"] = [*items_at(request, "system"), *options["system"]]
     given = options.get("toolConfig")

@@ -18,6 +18,7 @@ from agentic.loop import Decision, Input
 from agentic.providers._failure import counted_tokens, known_window, provider_errors
 from agentic.providers.gemini._decoding import NAME
 from agentic.providers.gemini._encoding import TOOL_NAMES, encode_request
+from agentic.providers.gemini._fields import parts_of
 from agentic.providers.gemini._replies import decode_response
 from agentic.providers.gemini._streaming import StreamedResponse
 from agentic.providers.kit import plain, text_at
@@ -29,6 +30,8 @@ __all__ = ["Decider"]
 
 _PLACEHOLDER = "."
 """The contents passed to the SDK; the contents in `extra_body` replace them."""
+_INSTRUCTIONS = ("systemInstruction", "system_instruction")
+"""The names of the system instruction in a body: an instruction that was decoded keeps its own."""
 
 
 @attrs.frozen
@@ -42,7 +45,8 @@ class Decider:
     model: str
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
     """Fields of the SDK's GenerateContentConfig: temperature, max_output_tokens, thinking_config,
-    http_options. Google's own tools in it come before those of the loop."""
+    http_options. Google's own tools in it come before those of the loop, and a `system_instruction`
+    comes before that of the conversation."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     @property
@@ -126,6 +130,10 @@ class Decider:
     def _call(self, request: Input, **config: Any) -> dict[str, Any]:
         """Return the arguments for the SDK's method."""
         body = _body(request, self.model)
+        key = next((key for key in _INSTRUCTIONS if key in body), "")
+        # The SDK lets the body replace the option.
+        if key and (given := self.options.get("system_instruction")):
+            body[key] = {"parts": [*parts_of(plain(given)), *parts_of(body[key])]}
         tools = [*(self.options.get("tools") or ()), *body.pop("tools", ())]
         settings = {
             # The caller runs the tools, not the SDK.

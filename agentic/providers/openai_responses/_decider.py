@@ -63,7 +63,8 @@ class Decider:
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
     """Additional arguments of the call. They override `store=False` and
     `include=["reasoning.encrypted_content"]`, by which the caller keeps the conversation. The
-    provider's own tools (such as web search) are offered in addition to those of the loop."""
+    provider's own tools (such as web search) are offered in addition to those of the loop, and
+    `instructions` come before those of the conversation; `input` is not replaced."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
     _has_reasoning: bool = attrs.field(default=True, init=False)
 
@@ -134,6 +135,8 @@ class Decider:
         said = encode_request(
             request.history, system_prompt=request.system_prompt, tools=request.tools
         )
+        if self.options.get("instructions") and "instructions" in said:
+            said["instructions"] = f"{self.options['instructions']}\n\n{said['instructions']}"
         theirs = list(self.options.get("tools") or ())
         tools = {"tools": [*said.pop("tools", ()), *theirs]}
         defaults = {**_STATELESS, **(_REASONING if self._has_reasoning else {})}

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
 import anthropic as sdk
+import attrs
 import pytest
 from aiohttp import web
 
@@ -16,7 +17,7 @@ from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
 from agentic.history import MemoryStore
 from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input, Result, Runner
-from agentic.messages import Message, ToolResult
+from agentic.messages import ContextSummary, Message, ToolResult
 from agentic.providers.anthropic import Decider, validate
 from agentic.testing import EventRecorder, ScriptedExecutor, check_decider
 from agentic.tokens import CharCounter
@@ -394,6 +395,25 @@ def test_tools_of_the_provider_stand_beside_ours() -> None:
     assert server.bodies[0]["tools"][0] == web_search
     assert decision.tool_calls[0].name == "fs.read"
     assert decision.native is not None
+
+
+@pytest.mark.parametrize("given", ["Ahoy.", ({"type": "text", "text": "Ahoy."},)])
+def test_system_of_options_joins_the_conversations(given: Any) -> None:
+    """It comes first, so that the summary is the last block."""
+    server = Server(reply(text("Yes.")))
+    summary = ContextSummary("Done so far.", 9).to_message()
+    request = attrs.evolve(asked(), history=(summary, Message("user", "Why?")))
+
+    async def main() -> None:
+        options = {"system": given, "messages": []}
+        async with server.decider(options=options, prompt_cache=False) as decider:
+            await decider.decide(request)
+
+    asyncio.run(main())
+
+    (body,) = server.bodies
+    assert [block["text"] for block in body["system"]] == ["Ahoy.", "Be brief.", summary.content]
+    assert body["messages"] == [{"role": "user", "content": "Why?"}]
 
 
 def test_tokens_are_counted_by_the_provider() -> None:

@@ -202,12 +202,13 @@ def test_a_tool_has_its_own_name_again(server: Any, reply: Any, converse: Any) -
 
 
 def test_options_go_into_the_call(server: Any, reply: Any, converse: Any) -> None:
-    """They are the provider's words; a mark for the cache follows what it marks."""
+    """In the provider's words; a cache mark follows what it marks, the conversation stays."""
     server.play(reply(converse({"text": "."})))
     mark = {"cachePoint": {"type": "default"}}
     options = {
         "inferenceConfig": {"maxTokens": 5},
         "system": [mark],
+        "messages": [],
         "toolConfig": {"tools": [mark], "toolChoice": {"any": {}}},
     }
     decider = Decider(server.client, MODEL, options=options)
@@ -217,6 +218,7 @@ def test_options_go_into_the_call(server: Any, reply: Any, converse: Any) -> Non
     body = server.bodies[0]
     assert body["inferenceConfig"] == {"maxTokens": 5}
     assert body["system"] == [{"text": "Be brief."}, mark]
+    assert body["messages"] == [{"role": "user", "content": [{"text": "Hi"}]}]
     assert body["toolConfig"]["tools"][1] == mark
     assert body["toolConfig"]["toolChoice"] == {"any": {}}
 

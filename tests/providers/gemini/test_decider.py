@@ -147,6 +147,23 @@ def test_options_are_the_sdk_s_and_tools_add_up(google: Any) -> None:
     assert [list(tool) for tool in sent["tools"]] == [["googleSearch"], ["functionDeclarations"]]
 
 
+@pytest.mark.parametrize(
+    "given",
+    ["Ahoy.", {"parts": [{"text": "Ahoy."}]}, types.Content(parts=[types.Part(text="Ahoy.")])],
+)
+def test_instruction_of_options_joins_the_conversations(google: Any, given: Any) -> None:
+    """It comes first; alone, it is the SDK's to write."""
+    google.answers = [HELLO]
+    decider = google.decider(options={"system_instruction": given})
+
+    asyncio.run(decider.decide(_input(Message("system", "Be brief."), Message("user", "Hi."))))
+    asyncio.run(decider.decide(_input()))
+
+    both, alone = (request["systemInstruction"]["parts"] for request in google.requests)
+    assert both == [{"text": "Ahoy."}, {"text": "Be brief."}]
+    assert alone == [{"text": "Ahoy."}]
+
+
 def test_lone_surrogates_are_sent_as_the_replacement_character(google: Any) -> None:
     """Also inside of a native item: JSON with half a character is refused."""
     google.answers = [HELLO]

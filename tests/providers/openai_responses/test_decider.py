@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import attrs
 import pytest
 from aiohttp import web
 from openai import AsyncOpenAI
@@ -15,7 +16,7 @@ from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
 from agentic.history import MemoryStore
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input, Result, Runner
-from agentic.messages import Message
+from agentic.messages import ContextSummary, Message
 from agentic.providers.openai_responses import Decider, decode, encode_tools, validate
 from agentic.testing import EventRecorder, ScriptedExecutor, check_decider
 from agentic.tokens import CharCounter
@@ -182,6 +183,24 @@ def test_a_request_keeps_the_conversation_with_the_caller(serve: Any) -> None:
     }
     assert (rich["store"], rich["temperature"]) == (True, 0.5)
     assert [tool["type"] for tool in rich["tools"]] == ["function", "web_search"]
+
+
+def test_instructions_of_options_join_the_conversations(serve: Any) -> None:
+    """They come first, and stay when a conversation begins with a summary."""
+    options = {"instructions": "Ahoy.", "input": "Another."}
+    bare = attrs.evolve(asked(), system_prompt="")
+    summary = ContextSummary("Done so far.", 9).to_message()
+
+    async def job(server: Any) -> None:
+        decider = server.decider(options=options)
+        await decider.decide(bare)
+        await decider.decide(attrs.evolve(bare, history=(summary, *bare.history)))
+
+    _, (alone, both) = run(serve, [DONE], job)
+
+    assert alone["instructions"] == "Ahoy."
+    assert both["instructions"] == f"Ahoy.\n\n{summary.content}"
+    assert alone["input"] == both["input"] == [{"role": "user", "content": "Why?"}]
 
 
 @pytest.mark.parametrize(
