@@ -135,7 +135,10 @@ def _translated(
 
 def _address(error: BaseException | None) -> str:
     """Return the address that was asked, without credentials; "" if the exception has none."""
-    while error is not None:
+    seen: set[int] = set()
+    # Exceptions may be each other's causes.
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
         # httpx raises if its property is read before it is set.
         request = vars(error).get("_request") or vars(error).get("request")
         parts = urlsplit(str(getattr(request, "url", "")))

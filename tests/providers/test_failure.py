@@ -141,6 +141,17 @@ def test_a_lost_connection_names_the_address() -> None:
     assert got.problem == "Connection error at http://127.0.0.1:9/v1/chat"
 
 
+def test_exceptions_that_cause_each_other_end() -> None:
+    """Where the chain of causes is a circle, the error has no address."""
+    lost, wrapped = httpx2.ConnectError("down"), RuntimeError("wrapped")
+    lost.__cause__, wrapped.__cause__ = wrapped, lost
+
+    got = _translated(lost)
+
+    assert isinstance(got, RequestFailed)
+    assert got.problem == "down"
+
+
 def test_an_unknown_model_lists_those_that_exist() -> None:
     """The nearest one is suggested; a server that lists none changes nothing."""
     missing = _openai(404, {"error": {"message": "The model m-1 does not exist"}})
