@@ -94,17 +94,20 @@ class RequestForm:
 
 
 def _split(system: Any) -> tuple[Any, SystemSummary | None]:
-    """Separate our summary from a system prompt, where it is the last block."""
+    """Separate our summary from a system prompt, where it is one of the blocks."""
     blocks = at(system, "parts") if isinstance(system, Mapping) else system
     if isinstance(blocks, str):
         return (None, SystemSummary(blocks)) if read_summary(blocks) else (system, None)
     if not (isinstance(blocks, list | tuple) and blocks):
         return system, None
-    text = "".join(_texts(blocks[-1]))
-    if read_summary(text) is None:
+    texts = ["".join(_texts(block)) for block in blocks]
+    # Not only the last one: the owner may add a block behind it, such as a mark for the cache.
+    place = next((at for at, text in enumerate(texts) if read_summary(text) is not None), None)
+    if place is None:
         return system, None
-    rest = list(blocks[:-1])
-    return ({**system, "parts": rest} if isinstance(system, Mapping) else rest), SystemSummary(text)
+    rest = [*blocks[:place], *blocks[place + 1 :]]
+    found = SystemSummary(texts[place])
+    return ({**system, "parts": rest} if isinstance(system, Mapping) else rest), found
 
 
 def _texts(system: Any) -> list[str]:

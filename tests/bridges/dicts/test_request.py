@@ -72,6 +72,34 @@ def test_a_request_may_be_sent_on(forms: Any, wire: ModuleType, *, is_restarted:
     assert count > 60
 
 
+@pytest.mark.parametrize(
+    ("wire", "block"),
+    [
+        (bedrock, {"cachePoint": {"type": "default"}}),
+        (anthropic, {"type": "text", "text": "Today is Monday."}),
+        (gemini, {"text": "Today is Monday."}),
+    ],
+    ids=lambda each: getattr(each, "NAME", ""),
+)
+def test_blocks_behind_a_summary_stay(forms: Any, wire: ModuleType, block: Any) -> None:
+    """An owner who puts one at the end of what was returned has one summary, and the block."""
+    key = "contents" if wire is gemini else "messages"
+    conversation, request = forms.make(wire), _request(forms, wire, 1)
+    for number in range(30):
+        items = forms.to_items(wire, forms.exchange(number, calls=1))
+        request = conversation.fit_request({**request, key: [*request[key], *items]})
+        place = request["systemInstruction"] if wire is gemini else request
+        blocks = place["parts" if wire is gemini else "system"]
+        if isinstance(blocks, list):
+            blocks[:] = [*(each for each in blocks if each != block), block]
+
+        text = json.dumps(request)
+        assert text.count("[Context Summary") <= 1
+        assert text.count("You are brief. " * 8) == 1
+        assert text.count(json.dumps(block)) == isinstance(blocks, list)
+    assert "[Context Summary" in _system(request)
+
+
 def test_what_is_beside_the_items_counts(forms: Any, wire: ModuleType) -> None:
     """The system prompt and the tools take their part of the window."""
     request = _request(forms, wire, 2)
