@@ -2,6 +2,8 @@
 
 import errno
 import os
+import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -210,7 +212,8 @@ def _print(report: Report, *, as_json: bool) -> None:
     if as_json:
         click.echo(json_line(report.to_plain()))
         return
-    click.echo(_printable(report).to_text(lambda cell: click.style(cell, bold=True)))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    click.echo(_printable(report).to_text(lambda cell: click.style(cell, bold=True), width))
     click.echo(f"\nwindow {report.window:,}, reserve {report.reserve:,}; {report.counter}")
     if report.price is None:
         click.echo("cost: input in tokens at the full price; --model NAME shows dollars")

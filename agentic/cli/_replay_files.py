@@ -15,7 +15,9 @@ import attrs
 import click
 
 from agentic import tokens
+from agentic._validate import suggest
 from agentic.cli._output import describe_problem, printable
+from agentic.cli._stdio import open_input
 from agentic.context import budget, compactors
 from agentic.errors import ConfigError
 from agentic.replay import (
@@ -152,7 +154,8 @@ def _read(path: str) -> list[Transcript] | str:
     """Return the transcripts of a file, or what is wrong with it."""
     try:
         if path == "-":
-            found = read_transcripts("stdin", file=sys.stdin.buffer)
+            with open_input(path) as file:
+                found = read_transcripts("stdin", file=file)
         else:
             found = read_transcripts(path)
     except (TranscriptUnreadable, OSError) as problem:
@@ -199,7 +202,8 @@ def _policy(spec: str, context_limits: ContextLimits) -> ReplayPolicy:
     name = spec.partition(":")[0]
     if name not in POLICIES:
         allowed = f"one of {', '.join(POLICIES)}, or an agent's YAML file"
-        raise ConfigError("policy", name, allowed, "options follow as :option=value")
+        remedy = suggest(name, POLICIES, "options follow as :option=value")
+        raise ConfigError("policy", name, allowed, remedy)
     return make_policy(spec, context_limits)
 
 

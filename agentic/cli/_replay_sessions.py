@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from agentic.cli._output import clip, printable
+from agentic.cli._stdio import is_asked
 from agentic.replay import FoundSession, find_sessions
 
 __all__ = ["ask_for_sessions"]
@@ -30,7 +31,7 @@ def ask_for_sessions() -> tuple[str, ...]:
             "No session of agentic, Claude Code, Codex, Gemini CLI, Kimi, mini-swe-agent, OpenCode "
             "or pi is on this machine: name a file or a folder of transcripts"
         )
-    asks = sys.stdin.isatty() and sys.stdout.isatty()
+    asks = is_asked() and sys.stdout.isatty()
     for number, session in enumerate(found[:_LISTED], 1):
         click.echo(_line(number, session, asks=asks))
     if (more := len(found) - _LISTED) > 0:

@@ -8,6 +8,7 @@ import click
 
 from agentic.cli._compaction import describe_message
 from agentic.cli._output import printable
+from agentic.cli._stdio import is_asked
 from agentic.messages import Message
 from agentic.replay import Replayed, Transcript
 
@@ -24,7 +25,7 @@ def step_through(transcript: Transcript, replayed: Replayed) -> bool:
 
     In a terminal, a key shows the next request. Otherwise everything is printed.
     """
-    asks = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    asks = is_asked() and sys.stdout.isatty()
     width = shutil.get_terminal_size().columns
     click.echo(click.style(printable(f"{transcript.name} under {replayed.policy}"), bold=True))
     for number, lines in enumerate(request_lines(transcript, replayed, width), 1):

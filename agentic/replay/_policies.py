@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import attrs
 
+from agentic._validate import suggest
 from agentic.context import budget, compactors
 from agentic.context.strategies import (
     ClearToolOutputs,
@@ -71,7 +72,8 @@ def make_policy(spec: str, context_limits: ContextLimits) -> ReplayPolicy:
     name, _, given = spec.partition(":")
     if name not in POLICIES:
         allowed = f"one of {', '.join(POLICIES)}"
-        raise ConfigError("policy", name, allowed, "options follow as :option=value")
+        remedy = suggest(name, POLICIES, "options follow as :option=value")
+        raise ConfigError("policy", name, allowed, remedy)
     options = _options(name, given)
     used, manager = POLICIES[name](context_limits, **options)
     return ReplayPolicy(spec, tuple(used), manager, inspect.getdoc(POLICIES[name]) or "")

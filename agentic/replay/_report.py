@@ -17,6 +17,7 @@ _REMEMBERS = 0.5
 """A policy that keeps less than this of what is needed later is the best at nothing."""
 _NEAR = 0.1
 """Policies whose recall is at most this much below the highest are told apart by their cost."""
+_NOTHING_SAVED = "costs as much as sending all"
 _DETAILS = 20
 """The most transcripts that are printed one by one."""
 
@@ -83,17 +84,18 @@ class Report:
         """The figures of a row, with the cost in USD if there is a price."""
         return columns_of(priced=self.price is not None)
 
-    def to_text(self, bold: Callable[[str], str] = str) -> str:
+    def to_text(self, bold: Callable[[str], str] = str, width: int | None = None) -> str:
         """Return the verdict, a table for all transcripts, and one for each of several.
 
-        The best figures have an asterisk, and are passed through `bold`. Names are not changed:
+        The best figures have an asterisk, and are passed through `bold`. If a table does not fit
+        into `width` columns, each policy is a column of it, or a list. Names are not changed:
         before printing to a terminal, remove control characters from them.
         """
         parts = [bold(self.verdict)]
         several = len(self.replays) > 1
         if several:
             head = f"all {len(self.replays)} transcripts"
-            parts.append(f"{head}\n{_table(self.rows, self.columns, bold)}")
+            parts.append(f"{head}\n{_table(self.rows, self.columns, bold, width)}")
         for transcript, replayed in self.replays[:_DETAILS]:
             rows = [row_of([each], self.price) for each in replayed]
             problems = [f"{each.policy}: {what}" for each in replayed for what in each.problems]
@@ -102,7 +104,7 @@ class Report:
             number = len(transcript.messages)
             messages = f"{number:,} message{'' if number == 1 else 's'}"
             head = f"{transcript.name} ({messages}, {transcript.format})"
-            parts.append(f"{head}\n{notes}{told}{_table(rows, self.columns, bold)}")
+            parts.append(f"{head}\n{notes}{told}{_table(rows, self.columns, bold, width)}")
         if (more := len(self.replays) - _DETAILS) > 0:
             parts.append(f"and {more:,} more transcripts: --json has the figures of each")
         return "\n\n".join(parts)
@@ -281,7 +283,11 @@ def verdict_of(rows: Sequence[PolicyRow]) -> str:
     most = max(row.recall or 0 for row in usable)
     near = [row for row in usable if row.recall is None or row.recall >= most - _NEAR]
     row = min(near, key=lambda each: -(each.saved or 0))
-    parts = [f"{row.policy}: every request fits", _saving(row.saved)]
+    saving = _saving(row.saved)
+    if not row.compactions and saving == _NOTHING_SAVED:
+        parts = [f"{row.policy}: every request fits as it is"]
+    else:
+        parts = [f"{row.policy}: every request fits", saving]
     if row.recall is not None:
         parts.append(f"keeps {100 * row.recall:.0f} % of what was needed later")
     return ", ".join(filter(None, parts))
@@ -292,7 +298,7 @@ def _saving(saved: float | None) -> str:
         return ""
     percent = round(100 * abs(saved))
     if not percent:
-        return "costs as much as sending all"
+        return _NOTHING_SAVED
     return f"{percent} % {'cheaper' if saved > 0 else 'more expensive'} than sending all"
 
 
@@ -337,14 +343,58 @@ def _plain(replayed: Replayed, price: Price | None) -> dict[str, Any]:
     }
 
 
-def _table(rows: Sequence[PolicyRow], columns: Sequence[Column], bold: Callable[[str], str]) -> str:
+def _table(
+    rows: Sequence[PolicyRow],
+    columns: Sequence[Column],
+    bold: Callable[[str], str],
+    width: int | None,
+) -> str:
+    """Return a line for each policy; if that is too wide, a column for each, or else a list."""
     best = [best_of(rows, column) for column in columns]
-    heads = [_wrapped(column.title) for column in columns]
     cells = [[row.policy, *(_cell(getattr(row, c.key), c.show) for c in columns)] for row in rows]
     marked = [[False, *(row.policy in names for names in best)] for row in rows]
+    titles = ["policy", *(column.title for column in columns)]
+    for draw in (_upright, _sideways, _listed):
+        # Without `bold`, which may add what takes no room.
+        widest = max(map(len, draw(titles, cells, marked, str).split("\n")))
+        if width is None or widest <= width:
+            break
+    return draw(titles, cells, marked, bold)
+
+
+_Cells = Sequence[Sequence[str]]
+_Marks = Sequence[Sequence[bool]]
+
+
+def _listed(
+    titles: Sequence[str], cells: _Cells, marked: _Marks, bold: Callable[[str], str]
+) -> str:
+    lines = []
+    for (policy, *figures), (_, *marks) in zip(cells, marked, strict=True):
+        lines.append(f"  {policy}")
+        for title, figure, mark in zip(titles[1:], figures, marks, strict=True):
+            lines.append(f"    {title}: {bold(f'{figure}*') if mark else figure}")
+    return "\n".join(lines)
+
+
+def _sideways(
+    titles: Sequence[str], cells: _Cells, marked: _Marks, bold: Callable[[str], str]
+) -> str:
+    lines = [list(line) for line in zip(titles, *cells, strict=True)]
+    marks = [[False, *which] for which in zip(*marked, strict=True)]
+    widths = [max(len(line[at]) for line in lines) + 1 for at in range(len(lines[0]))]
+    return "\n".join(
+        _line(line, widths, which, bold) for line, which in zip(lines, marks, strict=True)
+    )
+
+
+def _upright(
+    titles: Sequence[str], cells: _Cells, marked: _Marks, bold: Callable[[str], str]
+) -> str:
+    heads = [_wrapped(title) for title in titles[1:]]
     height = max(map(len, heads))
     above = [["", *(_from_below(head, height, at) for head in heads)] for at in range(height)]
-    above[-1][0] = "policy"
+    above[-1][0] = titles[0]
     widths = [max(len(line[at]) for line in [*above, *cells]) + 1 for at in range(len(above[0]))]
     lines = [_line(line, widths, [False] * len(widths), bold) for line in above]
     lines += [_line(row, widths, which, bold) for row, which in zip(cells, marked, strict=True)]

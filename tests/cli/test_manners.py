@@ -1,11 +1,15 @@
 """What a command says in surroundings that nobody planned for: one sentence, never a traceback."""
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from agentic.messages import to_plain
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +44,14 @@ def test_an_unknown_home_is_one_sentence(agentic: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["chat agent.yaml", "sessions kept/ --delete x", "redact kept/ 1 x", "count"]
+    "command",
+    [
+        "chat agent.yaml",
+        "sessions kept/ --delete x",
+        "redact kept/ 1 x",
+        "count",
+        "replay - --window 4k",
+    ],
 )
 def test_a_closed_stdin_is_one_sentence(tmp_path: Path, agent: Path, command: str) -> None:
     """A service starts commands without one."""
@@ -54,6 +65,38 @@ def test_a_closed_stdin_is_one_sentence(tmp_path: Path, agent: Path, command: st
     assert done.returncode == 2
     assert done.stderr.startswith("agentic: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_sessions_are_listed_without_a_stdin(process: Any, tmp_path: Path) -> None:
+    """Nobody can be asked which one to replay, so it says how to name one."""
+    kept = tmp_path / ".agentic" / "sessions" / "coder" / "monday.jsonl"
+    kept.parent.mkdir(parents=True)
+    kept.write_text('{"role": "user", "content": "Look."}\n')
+
+    done = process("replay", preexec_fn=lambda: os.close(0), env={"HOME": str(tmp_path)}, text=True)
+
+    assert (done.returncode, done.stdout.count("monday.jsonl")) == (0, 1)
+    assert done.stderr.startswith("agentic: pass the sessions to replay, such as: agentic replay ")
+
+
+@pytest.mark.parametrize(
+    ("columns", "row"),
+    [(80, "  compactions  +0 +[0-9]+"), (45, "  digest\n    requests: 31\n    peak tokens: ")],
+)
+def test_a_table_fits_a_narrow_terminal(
+    in_terminal: Any, talk: Any, write: Any, columns: int, row: str
+) -> None:
+    """Policies side by side where they fit, and below one another where they do not."""
+    session = write([to_plain(message) for message in talk(30)], "long.jsonl")
+    command = [sys.executable, "-m", "agentic", "replay", session, "--window", "4000"]
+    policies = ["--policy", "none", "--policy", "digest"]
+
+    shown = in_terminal(*command, *policies, env={**os.environ, "COLUMNS": str(columns)})
+
+    text = re.sub("\x1b\\[[0-9]*m", "", shown.decode().replace("\r", ""))
+    table = text.partition("messages)\n")[2].partition("\n\n")[0]
+    assert re.search(row, text)
+    assert max(map(len, table.split("\n"))) <= columns
 
 
 @pytest.mark.parametrize("mark", ["\u061c", "\u200e", "\u200f", "\u202e", "\u2066", "\u2069"])

@@ -66,6 +66,14 @@ def test_what_is_missing_stands_where_it_was(agentic: Any, session: Path) -> Non
     assert "as before" not in "".join(cut)
 
 
+def test_a_misspelt_policy_is_corrected(agentic: Any, session: Path) -> None:
+    """The nearest name is suggested, after all that there are."""
+    done = agentic("replay", session, *STEP, "digst")
+
+    assert done.status == 1
+    assert done.err.endswith("got 'digst'; did you mean 'digest'?\n")
+
+
 def test_steps_are_no_page_and_no_json(agentic: Any, session: Path) -> None:
     """A combination that says two things is a sentence."""
     done = agentic("replay", session, *STEP, "digest", "--json")
