@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import attrs
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -52,6 +53,7 @@ def make_app(service: "Service", *, loopback: bool) -> Starlette:
     handlers: Any = {
         ConfigError: _bad_request,
         RunNotFound: _not_found,
+        HTTPException: _not_served,
         Exception: _failed,
     }
     guard = Middleware(_Guard, loopback=loopback)
@@ -113,10 +115,9 @@ class _Api:
         if not isinstance(allowed := body.get("allowed"), bool):
             raise ConfigError("allowed", allowed, "true or false")
         run_id, call_id = request.path_params["run_id"], request.path_params["call_id"]
-        asked = await self.service.questions(run_id)
-        if call_id not in {question["call_id"] for question in asked}:
-            # A run that does not exist is another error than a call that nobody asks about.
-            await self.service.find(run_id)
+        run, asked = await self.service.find(run_id), await self.service.questions(run_id)
+        waits = call_id in {question["call_id"] for question in asked}
+        if not waits and run.state not in _ENDED:
             raise ConfigError("call_id", call_id, "a call that waits for approval")
         await self.service.approve(run_id, call_id, allowed, _text(body, "reason", ""))
         return _done()
@@ -184,6 +185,12 @@ def _bad_request(_: Request, problem: Exception) -> Response:
 
 def _not_found(_: Request, problem: Exception) -> Response:
     return JSONResponse({"error": str(problem)}, status_code=404)
+
+
+def _not_served(request: Request, problem: Exception) -> Response:
+    status = getattr(problem, "status_code", 404)
+    told = f"{request.method} {request.url.path} is not served"
+    return JSONResponse({"error": told}, status_code=status)
 
 
 def _failed(request: Request, problem: Exception) -> Response:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ipaddress
+import re
 import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,21 @@ __all__ = ["runs_command", "serve_command", "work_command"]
 
 _STATES = ("queued", "running", "waiting", "failed")
 """The states in which somebody may have to do something."""
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+class _Age(click.ParamType):
+    """A number of seconds, minutes, hours or days, as seconds."""
+
+    name = "age"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        found = re.fullmatch(r"(\d{1,6})([smhd])", value)
+        if found is None:
+            self.fail(f"{value!r} is not an age, such as 90s, 45m, 12h or 30d", param, ctx)
+        return float(found[1]) * _UNITS[found[2]]
 
 
 @click.command("serve")
@@ -77,7 +93,21 @@ def work_command(*, name: str, database: str | None, drain_seconds: float) -> No
     help="How many of the latest runs are looked at.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each run.")
-def runs_command(*, name: str | None, database: str | None, limit: int, as_json: bool) -> None:
+@click.option(
+    "--prune",
+    "prune_seconds",
+    type=_Age(),
+    help="Do not list, but remove the runs that ended longer ago: 90s, 45m, 12h, or 30d. Sessions "
+    "stay, and so do runs that are not over.",
+)
+def runs_command(
+    *,
+    name: str | None,
+    database: str | None,
+    limit: int,
+    as_json: bool,
+    prune_seconds: float | None,
+) -> None:
     """List the runs that are queued, running, waiting for approval, or failed, newest first.
 
     Example: agentic runs agent.yaml
@@ -86,6 +116,9 @@ def runs_command(*, name: str | None, database: str | None, limit: int, as_json:
     place = RunsPlace.of(name, database)
     if place.path is not None and not place.path.exists():
         raise click.ClickException(f"{place.path}: no runs yet: start with agentic serve")
+    if prune_seconds is not None:
+        click.echo(f"removed {asyncio.run(_prune(place, prune_seconds))} runs")
+        return
     found = asyncio.run(_list(place, limit))
     for run in found:
         click.echo(_as_json(run) if as_json else _as_line(run))
@@ -156,6 +189,11 @@ async def _until(stop: asyncio.Event, worker: "Worker") -> None:
 async def _list(place: RunsPlace, limit: int) -> "list[RunInfo]":
     async with place.service(works=False) as service:
         return [run for run in await service.runs(limit=limit) if run.state in _STATES]
+
+
+async def _prune(place: RunsPlace, seconds: float) -> int:
+    async with place.service(works=False) as service:
+        return await service.prune(older_than_seconds=seconds)
 
 
 def _prepare() -> None:

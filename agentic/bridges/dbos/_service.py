@@ -12,8 +12,17 @@ from dbos import DBOS, DBOSClient
 
 from agentic._lazy import asyncio
 from agentic._validate import must_be, whole
+from agentic.bridges.dbos._prune import prune
 from agentic.bridges.dbos._tables import Tables, engine_url
-from agentic.bridges.dbos._worker import RUN, VERSION, Json, Place, Worker, application_name
+from agentic.bridges.dbos._worker import (
+    COMPACTION,
+    RUN,
+    VERSION,
+    Json,
+    Place,
+    Worker,
+    application_name,
+)
 from agentic.errors import AgenticError, ConfigError
 from agentic.history import LeasedSessions
 from agentic.loop import Runner
@@ -27,6 +36,12 @@ _STATES = {
     "DELAYED": "queued",
     "PENDING": "running",
     "CANCELLED": "cancelled",
+}
+
+_TOO_LATE = {
+    "steer": "submit the message instead",
+    "approve": "nothing waits for an answer",
+    "cancel": "there is nothing to cancel",
 }
 
 
@@ -209,7 +224,11 @@ class Service:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def cancel(self, run_id: str) -> None:
-        """End a run. Its running calls are stopped, and the history says so."""
+        """End a run. Its running calls are stopped, and the history says so.
+
+        Raises:
+            ConfigError: the run is over.
+        """
         status = await self._status(run_id)
         await self._send(run_id, "cancel", {})
         if status.status == "ENQUEUED":
@@ -228,7 +247,11 @@ class Service:
     async def approve(
         self, run_id: str, call_id: str, allowed: bool = True, reason: str = ""
     ) -> None:
-        """Answer a run that waits for approval of a call; the first answer counts."""
+        """Answer a run that waits for approval of a call; the first answer counts.
+
+        Raises:
+            ConfigError: the run is over.
+        """
         body = {"call_id": call_id, "allowed": allowed, "reason": reason}
         await self._send(run_id, "approve", body)
 
@@ -250,6 +273,22 @@ class Service:
             name=RUN, queue_name=None, limit=limit, sort_desc=True
         )
         return [await asyncio.to_thread(self._describe, status) for status in found]
+
+    async def prune(self, *, older_than_seconds: float) -> int:
+        """Remove the runs that ended longer ago, with their events and keys; return how many.
+
+        The sessions stay, and so does every run that is not over. Whoever submits again with the
+        key of a removed run starts a new one. The compactions that belong to runs are removed, too,
+        and not counted; and so are workers that are gone.
+
+        Raises:
+            ConfigError: the seconds are < 0.
+        """
+        if not older_than_seconds >= 0:
+            raise ConfigError("older_than_seconds", older_than_seconds, "a number of seconds >= 0")
+        tables, client = self._connected.tables, self._connected.client
+        await asyncio.to_thread(prune, tables, client, [COMPACTION], older_than_seconds)
+        return await asyncio.to_thread(prune, tables, client, [RUN], older_than_seconds)
 
     @property
     def _connected(self) -> Place:
@@ -282,7 +321,8 @@ class Service:
 
     async def _send(self, run_id: str, kind: str, body: dict[str, Any]) -> None:
         if _outcome(await self._status(run_id)) is not None:
-            raise ConfigError(kind, run_id, "a run that is not over", "submit the message instead")
+            problem = f"run {run_id} is over: {_TOO_LATE[kind]}"
+            raise ConfigError("run_id", run_id, "a run that is not over", message=problem)
         await asyncio.to_thread(self._connected.tables.send, run_id, kind, body)
 
     async def _status(self, run_id: str) -> Any:

@@ -4,6 +4,7 @@ The tables are in the engine's database. Times are those of the database, in sec
 that a worker whose clock is wrong neither loses its lease nor takes another's.
 """
 
+import contextlib
 import json
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -43,7 +44,7 @@ _keys = sa.Table(
     "agentic_keys",
     _metadata,
     sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("run", sa.Text, nullable=False),
+    sa.Column("run", sa.Text, nullable=False, index=True),
 )
 _events = sa.Table(
     "agentic_events",
@@ -84,10 +85,14 @@ def engine_url(database_url: str) -> str:
     """
     scheme, colon, rest = database_url.partition("://")
     kind = scheme.partition("+")[0]
+    url = ""
     if colon and kind in {"postgres", "postgresql"}:
-        return f"postgresql+psycopg://{rest}"
-    if colon and kind == "sqlite" and len(rest) > 1:
-        return database_url
+        url = f"postgresql+psycopg://{rest}"
+    elif colon and kind == "sqlite" and len(rest) > 1:
+        url = database_url
+    with contextlib.suppress(ValueError, sa.exc.ArgumentError):  # a port that is no number
+        sa.make_url(url)
+        return url
     raise ConfigError(
         "database_url",
         scheme if colon else database_url,
@@ -123,6 +128,10 @@ class Tables:
         if self.is_sqlite:
             return sa.literal_column("((julianday('now') - 2440587.5) * 86400.0)", sa.Float)
         return sa.literal_column("extract(epoch from clock_timestamp())::float8", sa.Float)
+
+    @property
+    def _is_gone(self) -> "sa.ColumnElement[bool]":
+        return sa.or_(_workers.c.expires < self._now, _workers.c.epoch > 1)
 
     def create(self) -> None:
         """Create what is missing."""
@@ -180,6 +189,26 @@ class Tables:
         where = (_workers.c.expires >= self._now, _workers.c.epoch == 1)
         with self._engine.begin() as connection:
             return list(connection.execute(sa.select(_workers.c.id).where(*where)).scalars())
+
+    def workers(self) -> set[str]:
+        """Return all workers, of all services, dead or alive."""
+        with self._engine.begin() as connection:
+            return set(connection.execute(sa.select(_workers.c.id)).scalars())
+
+    def gone(self) -> list[str]:
+        """Return the workers that have lost their lease, released it, or let it expire."""
+        with self._engine.begin() as connection:
+            return list(connection.execute(sa.select(_workers.c.id).where(self._is_gone)).scalars())
+
+    def forget_workers(self, workers: Sequence[str]) -> None:
+        """Remove those of these workers that are still gone. None can renew its lease any more."""
+        self._write(sa.delete(_workers).where(_workers.c.id.in_(workers), self._is_gone))
+
+    def forget_runs(self, runs: Sequence[str]) -> None:
+        """Remove the events, the messages and the keys of these runs."""
+        with self._engine.begin() as connection:
+            for table in (_events, _controls, _keys):
+                connection.execute(sa.delete(table).where(table.c.run.in_(runs)))
 
     def claim_key(self, key: str, run: str) -> str:
         """Assign a key to a run, unless it belongs to one; return the run that has it."""

@@ -19,6 +19,7 @@ from dbos import DBOS, DBOSClient, DBOSConfig, Serializer
 from agentic._lazy import asyncio
 from agentic.bridges.dbos._lease import LeaseLost, WorkerLease
 from agentic.bridges.dbos._log import RunLog
+from agentic.bridges.dbos._prune import requeue_orphans
 from agentic.bridges.dbos._run import RunAttempt
 from agentic.bridges.dbos._steps import DbosSteps
 from agentic.bridges.dbos._stores import OpenStores
@@ -200,6 +201,7 @@ class Worker:
             **attrs.asdict(place.limits),
         )
         self._take_over()
+        requeue_orphans(place.tables, place.client, place.queue)
         self._listener = threading.Thread(target=self._listen, name="agentic-inbox", daemon=True)
         self._listener.start()
 

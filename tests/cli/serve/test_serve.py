@@ -40,6 +40,10 @@ def test_run_is_watched_steered_and_cancelled(
     assert (latest["type"], latest["reply"]) == ("run_end", "Done.")
     assert "event: tool_execution_start" in events
     assert server.submit("write notes: 1", key="once") == done
+    for part in ("cancel", "steer", "approvals/call_1"):
+        body = {"message": "Hurry.", "allowed": True}
+        late = place.http.post(f"{server.url}/runs/{done}/{part}", json=body)
+        assert (late.status_code, f"run {done} is over: " in late.text) == (400, True)
     assert '"state": "cancelled"' in told
     assert [(run["session_id"], run["state"]) for run in listed] == [("tuesday", "running")]
     assert server.get(f"/runs/{steered}")["outcome"]["reply"] == "Done. Hurry."
@@ -108,10 +112,12 @@ def test_bad_requests_get_one_sentence(place: Any) -> None:
         place.http.post(runs, json={}),
         place.http.post(runs, content=b"{"),
         place.http.get(f"{server.url}/runs/none/events"),
+        place.http.get(f"{server.url}/nowhere"),
+        place.http.get(runs),
         place.http.post(runs, json=good, headers={"origin": "https://elsewhere.example"}),
         place.http.post(runs, json=good, headers={"host": "elsewhere.example"}),
     ]
 
-    assert [each.status_code for each in replies] == [400, 400, 400, 404, 403, 403]
+    assert [each.status_code for each in replies] == [400, 400, 400, 404, 404, 405, 403, 403]
     assert all(set(each.json()) == {"error"} for each in replies)
     assert server.get("/runs") == []

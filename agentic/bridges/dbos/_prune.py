@@ -1,0 +1,69 @@
+"""Removing what is over: runs with all that belongs to them, and workers that are gone."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from dbos import DBOSClient
+
+from agentic.bridges.dbos._tables import Tables
+
+__all__ = ["prune", "requeue_orphans"]
+
+_OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+_BATCH = 500
+
+
+def prune(
+    tables: Tables, client: DBOSClient, names: Sequence[str], older_than_seconds: float
+) -> int:
+    """Remove the workflows of these names that ended longer ago; return how many.
+
+    Workers go with them that have lost their lease and have no run.
+    """
+    before = datetime.now(UTC) - timedelta(seconds=older_than_seconds)
+    removed = 0
+    while True:
+        found = client.list_workflows(
+            name=list(names),
+            status=_OVER,
+            completed_before=before.isoformat(),
+            limit=_BATCH,
+            load_input=False,
+            load_output=False,
+        )
+        if not found:
+            break
+        ids = [workflow.workflow_id for workflow in found]
+        # Ours first: what is interrupted here is found again by its workflow.
+        tables.forget_runs(ids)
+        client.delete_workflows(ids)
+        removed += len(ids)
+    _forget_workers(tables, client)
+    return removed
+
+
+def requeue_orphans(tables: Tables, client: DBOSClient, queue: str) -> list[str]:
+    """Queue the runs again whose worker was removed; return their ids.
+
+    A worker that was stopped may have taken a run when it awoke, before it noticed that it is gone.
+    """
+    # In this order: a worker has its row before it takes a run.
+    pending = client.list_workflows(
+        status="PENDING", queue_name=queue, load_input=False, load_output=False
+    )
+    known = tables.workers() if pending else set()
+    orphans = [each.workflow_id for each in pending if each.executor_id not in known]
+    for run_id in orphans:
+        client.resume_workflow(run_id, queue_name=queue)
+    return orphans
+
+
+def _forget_workers(tables: Tables, client: DBOSClient) -> None:
+    gone = tables.gone()
+    if not gone:
+        return
+    theirs = client.list_workflows(
+        status="PENDING", executor_id=gone, load_input=False, load_output=False
+    )
+    busy = {workflow.executor_id for workflow in theirs}
+    tables.forget_workers([worker for worker in gone if worker not in busy])
