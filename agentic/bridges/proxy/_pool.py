@@ -89,10 +89,11 @@ class ProxyPool:
     def __len__(self) -> int:
         return len(self._pooled)
 
-    def take(
-        self, owner: str, wire: ModuleType, items: Sequence[Any], size: int
-    ) -> PooledConversation:
+    def take(self, owner: str, wire: ModuleType, items: list[Any], size: int) -> PooledConversation:
         """Return the conversation that a list of items continues, or a new one; `release` it.
+
+        Items that equal those of an earlier request are replaced by them in the list, because the
+        conversation recognizes objects faster than values.
 
         A conversation serves one request at a time. A request that continues a busy one begins a
         new one, with its summary, so that neither is measured or cut by what the other sent.
@@ -163,8 +164,8 @@ def _count_shared(hashes: Sequence[bytes], others: Sequence[bytes]) -> int:
     return sum(1 for _ in takewhile(bool, map(operator.eq, hashes, others)))
 
 
-def _hash_items(items: Sequence[Any], others: Sequence[PooledConversation]) -> list[bytes]:
-    """Return the hash of each item; those that the latest similar request had keep theirs.
+def _hash_items(items: list[Any], others: Sequence[PooledConversation]) -> list[bytes]:
+    """Return the hash of each item; take over those that the latest similar request had.
 
     To compare an item takes a tenth of the time of hashing it, and a request repeats all but the
     newest.
@@ -173,9 +174,12 @@ def _hash_items(items: Sequence[Any], others: Sequence[PooledConversation]) -> l
     like = next((one for one in reversed(others) if one.items and one.items[:2] == start), None)
     if like is None:
         return list(map(_hash_item, items))
-    known = zip(items, like.items, like.hashes, strict=False)
-    kept = [found if item == other else _hash_item(item) for item, other, found in known]
-    return [*kept, *map(_hash_item, items[len(kept) :])]
+    hashes = []
+    for at, (item, known, found) in enumerate(zip(items, like.items, like.hashes, strict=False)):
+        is_same = item == known
+        items[at] = known if is_same else item
+        hashes.append(found if is_same else _hash_item(item))
+    return [*hashes, *map(_hash_item, items[len(hashes) :])]
 
 
 def _hash_item(item: Any) -> bytes:
