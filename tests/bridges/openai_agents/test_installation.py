@@ -10,12 +10,19 @@ _IMPORTS = (
 )
 
 
-@pytest.mark.parametrize("made", ["InputFilter(8_000)", "StoreSession(MemoryStore())"])
 @pytest.mark.parametrize(
-    ("version", "expected"),
+    ("made", "version", "expected"),
     [
-        ("0.2.7", "needs openai-agents 0.2.8 or newer, found 0.2.7: pip install -U openai-agents"),
-        (None, "needs openai-agents: pip install 'agentic-weave[openai-agents]'"),
+        (
+            "InputFilter(8_000)",
+            "0.2.7",
+            "needs openai-agents 0.2.8 or newer, found 0.2.7: pip install -U openai-agents",
+        ),
+        (
+            "StoreSession(MemoryStore())",
+            None,
+            "needs openai-agents: pip install 'agentic-weave[openai-agents]'",
+        ),
     ],
 )
 def test_old_or_missing_framework_is_named(

@@ -11,7 +11,6 @@ pytestmark = pytest.mark.slow
     ("package", "version", "expected"),
     [
         ("starlette", "0.39.2", "starlette 0.40 or newer, found 0.39.2: pip install -U starlette"),
-        ("httpx", "0.26.0", "httpx 0.27 or newer, found 0.26.0: pip install -U httpx"),
         ("uvicorn", "0.29.0", "uvicorn 0.30 or newer, found 0.29.0: pip install -U uvicorn"),
         ("starlette", None, "starlette: pip install 'agentic-weave[proxy]'"),
     ],
