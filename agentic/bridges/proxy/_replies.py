@@ -8,7 +8,8 @@ from typing import Any
 import attrs
 
 from agentic.errors import ContextOverflow
-from agentic.providers.kit import items_at
+from agentic.providers.kit import at, items_at
+from agentic.providers.overflow import is_context_overflow
 
 __all__ = ["ReplyReader"]
 
@@ -32,8 +33,8 @@ class ReplyReader:
     response: Any = attrs.field(default=None, init=False)
     """The response as JSON data, once it is complete."""
     is_refused: bool = attrs.field(default=False, init=False)
-    """Whether the stream says that the request was too large, before it has any content."""
-    _has_content: bool = attrs.field(init=False)
+    """Whether the answer says that the request was too large, before it has any content."""
+    _has_content: bool = attrs.field(default=False, init=False)
     _received: int = attrs.field(default=0, init=False)
     _buffer: bytearray = attrs.field(factory=bytearray, init=False)
     _streamed: Any = attrs.field(init=False)
@@ -43,7 +44,6 @@ class ReplyReader:
     def __attrs_post_init__(self) -> None:
         self._streamed = self._wire.StreamedResponse()
         self._inflate = zlib.decompressobj(_EITHER_ZLIB_OR_GZIP) if self._encoding else None
-        self._has_content = not self._is_stream
         self._is_lost = self._encoding not in {"", "identity", "gzip", "deflate"}
         if self._encoding == "identity":
             self._inflate = None
@@ -99,8 +99,10 @@ class ReplyReader:
     def _end(self) -> None:
         if self._is_stream:
             self.response = self._streamed.response()
-        else:
-            self.response = json.loads(self._buffer)
+            return
+        self.response = json.loads(self._buffer)
+        # Some gateways answer 200 whatever happened.
+        self.is_refused = bool(at(self.response, "error")) and is_context_overflow(self.response)
 
 
 def _is_content(event: Any) -> bool:

@@ -118,11 +118,11 @@ class Relay:
     async def is_refused(self, seconds: float = _HELD_SECONDS) -> bool:
         """Return whether the provider says that the request was too large.
 
-        It says so in an error or, after a status of 200, in the first event of a stream. A stream
-        is held back up to its first content, at most for some seconds.
+        It says so in an error or, after a status of 200, in the first event of a stream, or in the
+        body. A stream is held back up to its first content, at most for some seconds.
         """
         if self.upstream.status_code < _ERROR:
-            return await self._is_refused_in_stream(seconds)
+            return await self._is_refused_later(seconds)
         while len(self._head) < _HEAD_BYTES and await self._read_on():
             pass
         status, headers = self.upstream.status_code, self.upstream.headers
@@ -132,7 +132,7 @@ class Relay:
         request = self.upstream.request
         return is_context_overflow(httpx.HTTPStatusError("", request=request, response=answer))
 
-    async def _is_refused_in_stream(self, seconds: float) -> bool:
+    async def _is_refused_later(self, seconds: float) -> bool:
         reader, clock = self.reader, asyncio.get_running_loop().time
         ends = clock() + seconds
         while reader is not None and not reader.has_begun:
@@ -140,6 +140,7 @@ class Relay:
                 return False
             piece = await self._read_on()
             if not piece:
+                reader.finish()
                 break
             reader.feed(piece)
         return reader is not None and reader.is_refused

@@ -1,4 +1,4 @@
-"""A provider may answer 200, and say only in the stream that the request is too large."""
+"""A provider may answer 200, and say only in the answer that the request is too large."""
 
 import asyncio
 import gzip
@@ -92,8 +92,8 @@ def _streams(
     return answer
 
 
-def _post(served: Any, path: str, messages: list[dict[str, Any]]) -> str:
-    body = {"model": "m", "max_tokens": 9, "stream": True, "messages": messages}
+def _post(served: Any, path: str, messages: list[dict[str, Any]], *, stream: bool = True) -> str:
+    body = {"model": "m", "max_tokens": 9, "stream": stream, "messages": messages}
     return httpx.post(f"{served.address}/v1/{path}", json=body).text
 
 
@@ -110,6 +110,30 @@ def test_refusal_in_stream_leads_to_smaller_request(
     got = _post(served, path, grow(20))
 
     assert got == b"".join(_REPLIES[path]).decode()
+    assert len(sizes) == 2
+    assert sizes[1] < 12_000 < sizes[0]
+
+
+@pytest.mark.parametrize("length", [True, False])
+@pytest.mark.parametrize("path", _PATHS)
+def test_refusal_in_answer_leads_to_smaller_request(
+    serve: Serve, grow: Grow, path: str, *, length: bool
+) -> None:
+    """Not streamed, with a length and without: some gateways answer every error with 200."""
+    sizes: list[int] = []
+
+    async def answer(request: Any) -> Any:
+        sizes.append(len(await request.read()))
+        refusal = {"type": "error", "error": {**_CODED, "message": _TOO_LONG}}
+        body = refusal if sizes[-1] > 12_000 else served.provider.words(request.path, 9)
+        response = web.json_response(body)
+        if not length:
+            response.enable_chunked_encoding()
+        return response
+
+    served = serve(8_000, answer)
+
+    assert "It is green." in _post(served, path, grow(20), stream=False)
     assert len(sizes) == 2
     assert sizes[1] < 12_000 < sizes[0]
 
