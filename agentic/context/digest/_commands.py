@@ -96,7 +96,7 @@ def error_line(output: str) -> str:
 
 def _last_line(output: str) -> str:
     """Return the last line that a program printed; empty if that line is long."""
-    lines = [line for line in output[-ENDS:].split("\n") if not exit_code(line)]
-    texts = (_TAG.sub("", line).strip() for line in reversed(lines))
+    lines = (line for line in reversed(output[-ENDS:].split("\n")) if not exit_code(line))
+    texts = (_TAG.sub("", line).strip() for line in lines)
     last = next((text for text in texts if text not in {"", "(no output)"}), "")
     return one_line(last) if len(last) <= LINE // 2 else ""

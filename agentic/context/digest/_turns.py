@@ -153,7 +153,7 @@ def read_turns(messages: Sequence[Message], table: ToolTable) -> Iterator[Turn]:
             output = messages[position + 1].content if position + 1 in outputs else None
             result = None if output is None else ToolResult("", call.name, output)
             yield read_call(call, result, table)
-        elif first.content.lstrip().startswith(_SUMMARY) and position in users[:-1]:
+        elif first.content.startswith(_SUMMARY) and position in users[:-1]:
             yield Words("notice", first.content, first)
         elif not is_prompt and position not in outputs:
             yield from _read_round(found, table)
