@@ -86,13 +86,13 @@ class Files(Section):
         if path in self.known:
             return path
         if path.startswith("/"):
-            below = [path[at + 1 :] for at, mark in enumerate(path) if mark == "/"]
-            others = [each for each in below if "/" in each]
+            below = (path[at + 1 :] for at, mark in enumerate(path) if mark == "/")
+            others = (each for each in below if "/" in each)
         else:
             # It is taken to start in the folder of the newest absolute one, or above it.
             newest = next((each for each in reversed(self.known) if each.startswith("/")), "")
             above = PurePosixPath(newest).parents
-            others = [posixpath.normpath(folder / path) for folder in above]
+            others = (posixpath.normpath(f"{folder}/{path}") for folder in above)
         return next((each for each in others if each in self.known), path)
 
 
