@@ -295,14 +295,8 @@ class ContextManager:
         config = self.config
         summarizes = config.strategy == "summarization"
         keep = (config.summarization if summarizes else self._dropping).keep_recent
-        policy = Policy(
-            config.max_context_tokens,
-            reserve_tokens=config.max_context_tokens - config.target_tokens,
-            # Not the default, which is a share of the window and may be over the target.
-            keep_recent_tokens=config.target_tokens // 3,
-            # A strategy may keep no recent message, but a Policy always keeps one.
-            min_recent_messages=max(1, keep),
-        )
+        # A strategy may keep no recent message, but a Policy always keeps one.
+        policy = _policy(config, min_recent_messages=max(1, keep))
         manager = Manager(config.token_counter, compactor, policy)
         return await manager.compact_if_needed(
             messages,
@@ -387,6 +381,17 @@ class ContextManager:
         return first_of(model, digest)
 
 
+def _policy(config: ContextConfig, **options: Any) -> Policy:
+    """Return the limits of a configuration, with other options of a Policy."""
+    return Policy(
+        config.max_context_tokens,
+        reserve_tokens=config.max_context_tokens - config.target_tokens,
+        # Not the default, which is a share of the window and may be over the target.
+        keep_recent_tokens=config.target_tokens // 3,
+        **options,
+    )
+
+
 @attrs.frozen(eq=False)
 class _Rewriting:
     """The part of a Manager that a View uses, implemented by a ContextManager."""
@@ -398,9 +403,7 @@ class _Rewriting:
 
     @policy.default
     def _make_policy(self) -> Policy:
-        config = self.manager.config
-        reserve = config.max_context_tokens - config.target_tokens
-        return Policy(config.max_context_tokens, reserve_tokens=reserve)
+        return _policy(self.manager.config)
 
     @property
     def counter(self) -> Counter:

@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentic.context.config import (
@@ -207,6 +207,18 @@ def test_a_configuration_that_makes_no_sense_is_refused(options: dict[str, Any],
     """The error says what would do."""
     with pytest.raises(ConfigError, match=told):
         ContextConfig(**options)
+
+
+@given(window=st.integers(2, 200_000), share=st.floats(0, 1, exclude_max=True))
+@example(window=32_000, share=0.25)
+@settings(max_examples=50, deadline=None)
+def test_every_configuration_makes_a_view(window: int, share: float) -> None:
+    """A target far below the window contradicts no number that nobody passed."""
+    target = max(1, int(share * window))
+
+    view = ContextConfig(window, target).make_view()
+
+    assert view.policy.available_tokens == target
 
 
 def test_a_hook_that_answers_with_something_else_is_told() -> None:
