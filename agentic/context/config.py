@@ -397,7 +397,8 @@ class _Rewriting:
     """The part of a Manager that a View uses, implemented by a ContextManager."""
 
     manager: ContextManager
-    policy: Policy = attrs.field(init=False)
+    policy: Policy = attrs.field()
+    """Its window less its reserve is the size from which a compaction is due."""
     compactor: None = attrs.field(default=None, init=False)
     """What compacts is the configuration's own."""
 
@@ -412,9 +413,9 @@ class _Rewriting:
     def due(
         self, messages: list[Message], *, size: int | None = None, overhead_tokens: int = 0
     ) -> CompactionReason | None:
-        """Return WINDOW if a conversation exceeds the target."""
+        """Return WINDOW if a conversation exceeds what the policy makes available."""
         counted = self.manager.count_tokens(messages) + overhead_tokens if size is None else size
-        return CompactionReason.WINDOW if counted > self.manager.config.target_tokens else None
+        return CompactionReason.WINDOW if counted > self.policy.available_tokens else None
 
     def backoff(self, messages: list[Message]) -> Backoff | None:
         """Return None: there is no back-off here."""

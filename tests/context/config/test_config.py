@@ -221,6 +221,20 @@ def test_every_configuration_makes_a_view(window: int, share: float) -> None:
     assert view.policy.available_tokens == target
 
 
+@EVERY
+def test_a_view_compacts_ahead(strategy: Any) -> None:
+    """Near the target `prepare_ahead` does what will be due; importance leaves what still fits."""
+    messages = talk(26)
+    view = ContextConfig(2_000, 1_500, strategy).make_view()
+    assert 0.85 * 1_500 < view.check(messages).tokens < 1_500
+
+    done = asyncio.run(view.prepare_ahead(messages))
+
+    assert done is not None
+    assert done.changed == (strategy != "importance")
+    assert asyncio.run(view.prepare_ahead(messages[:20])) is None
+
+
 def test_a_hook_that_answers_with_something_else_is_told() -> None:
     """None is no decision."""
     hook: Any = lambda _: None  # noqa: E731
