@@ -16,14 +16,7 @@ import attrs
 
 from agentic import events
 from agentic._validate import must_be, must_count, suggest, whole
-from agentic.context.budget import (
-    Backoff,
-    Compaction,
-    CompactionTarget,
-    Compactor,
-    Manager,
-    Policy,
-)
+from agentic.context.budget import Backoff, Compaction, CompactionTarget, Compactor, Manager, Policy
 from agentic.context.compactors import Ask, Digest, Model, first_of
 from agentic.context.strategies import FitContextWindow, Importance, KeepLast
 from agentic.context.view import View
@@ -409,6 +402,16 @@ class _Rewriting:
     @property
     def counter(self) -> Counter:
         return self.manager.config.token_counter
+
+    def by_digest(self) -> "_Rewriting":
+        """Return one whose summaries need no model: this one if it asks none."""
+        config = self.manager.config
+        options = config.summarization
+        if config.strategy != "summarization" or options.summarize_with is None:
+            return self
+        options = attrs.evolve(options, summarize_with=None)
+        config = attrs.evolve(config, summarization_options=options)
+        return attrs.evolve(self, manager=ContextManager(config))
 
     def due(
         self, messages: list[Message], *, size: int | None = None, overhead_tokens: int = 0

@@ -131,6 +131,12 @@ class CompactionScheduler:
 
     def waiting_for_nothing(self) -> tuple[Manager, tuple[Note, ...]]:
         """Return a Manager that never waits, and a note if it is not the configured one."""
+        text = "an event loop is running, so the summary is a digest: use `await prepare`"
+        note = Note("summary_by_digest", text)
+        # What a ContextConfig uses in place of a Manager has no compactor, and knows its digest.
+        if by_digest := getattr(self.manager, "by_digest", None):
+            manager: Manager = by_digest()
+            return manager, () if manager is self.manager else (note,)
         compactor = self.manager.compactor
         # A compactor with a plain `write` computes and does not wait: it needs no event loop.
         if compactor is None or hasattr(compactor, "write"):
@@ -141,8 +147,6 @@ class CompactionScheduler:
         most = _DIGEST_TOKENS if window is None else window.summary_tokens(0)
         most = max(50, min(int(_DIGEST_SHARE * most), most - _HEADING_TOKENS))
         digest = Digest(max_tokens=most, recall=self.recall)
-        text = "an event loop is running, so the summary is a digest: use `await prepare`"
-        note = Note("summary_by_digest", text)
         return attrs.evolve(self.manager, compactor=digest), (note,)
 
 

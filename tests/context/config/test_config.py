@@ -235,6 +235,28 @@ def test_a_view_compacts_ahead(strategy: Any) -> None:
     assert asyncio.run(view.prepare_ahead(messages[:20])) is None
 
 
+def test_a_view_blocks_no_running_loop() -> None:
+    """Sync code in a loop gets the configuration's own digest, and a note, not a model's answer."""
+    asked: list[str] = []
+
+    async def ask(prompt: str) -> str:
+        asked.append(prompt)
+        return "## Done\nA lot."
+
+    async def inside(**options: Any) -> list[str]:
+        summary = SummarizationStrategy(max_summary_tokens=200, **options)
+        config = ContextConfig(2_000, 1_500, "summarization", summarization_options=summary)
+        view = config.make_view()
+        prepared = view.prepare_sync(talk(40))
+        assert prepared.messages[1].summary is not None
+        assert view.shrink_sync(prepared.messages) is not None
+        return [note.kind for note in prepared.notes]
+
+    assert asyncio.run(inside(summarize_with=ask)) == ["summary_by_digest"]
+    assert asyncio.run(inside()) == []
+    assert asked == []
+
+
 def test_a_hook_that_answers_with_something_else_is_told() -> None:
     """None is no decision."""
     hook: Any = lambda _: None  # noqa: E731
