@@ -1,6 +1,7 @@
 """A compaction in progress: the conversation before it, the new summary, and the result."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import attrs
 
@@ -212,20 +213,25 @@ class Attempt:
         )
 
     async def conclude(self, done: Compaction) -> None:
-        await events.send(
-            events.context_compaction_end,
-            self.target.sender,
-            events.ContextCompactionEnd,
-            run_id=self.target.run_id,
-            summary=done.summary,
-            tokens_before=done.tokens_before,
-            tokens_after=done.tokens_after,
-            dropped=done.dropped,
-            reason=self.reason,
-            error=done.error,
-            declined=done.declined,
-            calls=done.calls,
-        )
+        await events.send(events.context_compaction_end, **self._ending(done))
+
+    def conclude_sync(self, done: Compaction) -> None:
+        events.send_sync(events.context_compaction_end, **self._ending(done))
+
+    def _ending(self, done: Compaction) -> dict[str, Any]:
+        return {
+            "sender": self.target.sender,
+            "record": events.ContextCompactionEnd,
+            "run_id": self.target.run_id,
+            "summary": done.summary,
+            "tokens_before": done.tokens_before,
+            "tokens_after": done.tokens_after,
+            "dropped": done.dropped,
+            "reason": self.reason,
+            "error": done.error,
+            "declined": done.declined,
+            "calls": done.calls,
+        }
 
 
 def _compared(own_tokens: int, replaced: int) -> str:

@@ -206,9 +206,14 @@ class Manager:
                 await attempt.announce()
                 done = await self._carry_out(attempt, compactor, instructions)
             except (asyncio.CancelledError, GeneratorExit) as cancelled:
-                # GeneratorExit: the coroutine was dropped by its owner, as when a loop is closed.
                 done = self._unchanged(attempt.snapshot, attempt.reason, cancelled)
-                await attempt.conclude(attrs.evolve(done, calls=tuple(spent.calls)))
+                done = attrs.evolve(done, calls=tuple(spent.calls))
+                if isinstance(cancelled, GeneratorExit):
+                    # The coroutine was dropped by its owner, as when a loop is closed. It may not
+                    # wait any more, not even for a receiver.
+                    attempt.conclude_sync(done)
+                else:
+                    await attempt.conclude(done)
                 raise
         # Of a failed attempt as well: the compactor's calls were paid for.
         done = attrs.evolve(done, calls=tuple(spent.calls))

@@ -11,7 +11,7 @@ import pytest
 
 from agentic.context.budget import Compaction, CompactionTarget, Manager, Policy
 from agentic.errors import CompactionRefused
-from agentic.events import ContextCompactionEnd
+from agentic.events import ContextCompactionEnd, context_compaction_end
 from agentic.messages import Message, from_plain, to_plain
 from agentic.testing import EventRecorder
 from agentic.tokens import CharCounter, count_tokens
@@ -239,16 +239,26 @@ def test_cancelling_the_call_changes_nothing_and_passes(
 
 
 def test_a_call_that_is_dropped_is_told_as_ended() -> None:
-    """An owner that closes its event loop closes the coroutine, which is no cancellation."""
+    """An owner that closes its event loop closes the coroutine, which is no cancellation.
+
+    A coroutine that is closed may not wait: receivers that do are called in a task of their own.
+    """
+    heard: list[BaseException | None] = []
+
+    async def hear(_: object, event: ContextCompactionEnd) -> None:
+        await asyncio.sleep(0)
+        heard.append(event.error)
 
     async def main() -> None:
         manager = Manager(LETTERS, _Compactor(_hang), Policy(0, max_tokens=1_000))
         call = manager.compact_if_needed(talk(*[100] * 12))
         call.send(None)
         call.close()
+        await asyncio.sleep(0.01)
 
-    with EventRecorder() as recorder:
+    with EventRecorder() as recorder, context_compaction_end.connected_to(hear):
         asyncio.run(main())
+    assert [type(error) for error in heard] == [GeneratorExit]
     assert recorder.names == ["context_compaction_start", "context_compaction_end"]
     assert isinstance(recorder.of(ContextCompactionEnd)[0].error, GeneratorExit)
 
