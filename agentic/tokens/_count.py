@@ -174,7 +174,7 @@ def _check(counter: object, per_message_overhead: int, tokens_per_media: int) ->
 
 def _texts_and_media(message: Mapping[str, Any]) -> tuple[list[str], int]:
     """Return the texts of a dict, and how many images or other media are inline between them."""
-    leaves = [text for key in message if key != "role" for text in _leaves(message[key])]
+    leaves = list(_leaves({key: value for key, value in message.items() if key != "role"}))
     # A provider counts inline data as an image, not by its characters in base64.
     texts = [text for text in leaves if text and not text.startswith("data:")]
     return texts, sum(text.startswith("data:") for text in leaves)
@@ -186,7 +186,7 @@ def _leaves(value: Any) -> Iterator[str]:
         yield value
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            if key not in {"type", "id"}:
+            if key not in {"type", "id", "tool_call_id"}:
                 yield from _leaves(item)
     elif isinstance(value, list | tuple):
         for item in value:

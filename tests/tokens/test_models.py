@@ -115,7 +115,7 @@ CONVERSATION = [
 ]
 PLAIN = [
     {"role": "system", "content": "You are a helpful assistant."},
-    {"role": "user", "content": [{"type": "text", "text": "What is in a.txt?"}]},
+    {"role": "user", "id": "m1", "content": [{"type": "text", "text": "What is in a.txt?"}]},
     {
         "role": "assistant",
         "content": None,
@@ -127,7 +127,7 @@ PLAIN = [
             }
         ],
     },
-    {"role": "tool", "content": "Hello!"},
+    {"role": "tool", "tool_call_id": "c1", "content": "Hello!"},
 ]
 
 
