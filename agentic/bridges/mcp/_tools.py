@@ -45,6 +45,8 @@ class McpTools:
     servers: tuple[McpServer, ...]
     _links: "tuple[_Link, ...]"
     _registry: Registry | None
+    _registered: "list[tuple[_McpTool, ...]]"
+    """The listings that the registry was made of."""
 
     def __init__(self, *servers: McpServer) -> None:
         remedy = "pass McpServer.stdio(name, command) or McpServer.http(name, url)"
@@ -53,7 +55,7 @@ class McpTools:
             allowed = "one or more McpServer, each with a name of its own"
             raise ConfigError("servers", servers, allowed, remedy)
         self._links = tuple(map(_Link, servers))
-        self._registry = None
+        self._registry, self._registered = None, []
 
     async def __aenter__(self) -> Self:
         """Connect to all servers.
@@ -92,8 +94,10 @@ class McpTools:
             McpServerUnavailable: a server cannot be reached and was never listed.
         """
         listings = await asyncio.gather(*(link.list_tools() for link in self._links))
-        if self._registry is None or any(is_new for is_new, _ in listings):
-            self._registry = _registry(tool for _, tools in listings for tool in tools)
+        # Not by what this call found: the one before may have been cancelled after some were read.
+        if self._registry is None or listings != self._registered:
+            self._registry = _registry(tool for tools in listings for tool in tools)
+            self._registered = listings
         return await self._registry.list_tools()
 
     async def execute(self, call: ToolCall, /) -> ToolResult:
@@ -158,13 +162,13 @@ class _Link:
         if connection is not None and self._loop is asyncio.get_running_loop():
             await connection.close()
 
-    async def list_tools(self) -> "tuple[bool, tuple[_McpTool, ...]]":
-        """Return whether the tools are other ones than last time, and the tools."""
+    async def list_tools(self) -> "tuple[_McpTool, ...]":
+        """Return the tools; the same objects as last time if the server lists the same."""
         known, connection = self._listing, self._connection
         same_loop = self._loop is asyncio.get_running_loop()
         # A server that is down costs one call, and not every turn.
         if known is not None and same_loop and connection is not None and not connection.is_open:
-            return False, self._tools
+            return self._tools
         try:
             listing = await (await self.connect()).list_tools()
         except Exception as error:  # a server may answer anything
@@ -173,11 +177,10 @@ class _Link:
             if known is None:
                 raise McpServerUnavailable(self.server.name, describe(error)) from error
             _log.warning("the tools of %r are not listed: %s", self.server.name, describe(error))
-            return False, self._tools
-        if listing == known:
-            return False, self._tools
-        self._listing, self._tools = listing, tuple(self._read(listing))
-        return True, self._tools
+            return self._tools
+        if listing != known:
+            self._listing, self._tools = listing, tuple(self._read(listing))
+        return self._tools
 
     def _read(self, listing: list[dict[str, Any]]) -> "list[_McpTool]":
         server, tools = self.server, []

@@ -215,6 +215,29 @@ def test_closing_does_not_wait_for_a_frozen_server(http: Any, call: Any) -> None
     assert asyncio.run(run()) < 15
 
 
+def test_cancelled_listing_loses_no_change(
+    http: Any, served: Callable[..., Any], call: Any
+) -> None:
+    """What one server listed before another one was given up is listed the next time."""
+
+    async def run() -> set[str]:
+        over_http = McpServer.http("frozen", http.url, prefix="http_")
+        async with McpTools(served().server, over_http) as mcp_tools:
+            await call(mcp_tools, "http_learn")
+            await mcp_tools.list_tools()
+            # The second time, the frozen server reports a change where there is none.
+            await asyncio.gather(call(mcp_tools, "learn"), call(mcp_tools, "http_learn"))
+            await asyncio.sleep(0.5)  # the notice of a change may arrive after the result
+            http.process.send_signal(signal.SIGSTOP)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(1):
+                    await mcp_tools.list_tools()
+            http.process.send_signal(signal.SIGCONT)
+            return {tool.name for tool in await mcp_tools.list_tools()}
+
+    assert {"learned", "http_learned"} <= asyncio.run(run())
+
+
 def test_noise_on_stdout_does_no_harm(odd: Callable[..., McpServer], call: Any) -> None:
     """A line that is no JSON is skipped."""
 
