@@ -9,6 +9,7 @@ read back from that text.
 import ast
 import asyncio
 import concurrent.futures
+import contextvars
 import html
 import re
 from collections.abc import Iterator
@@ -91,8 +92,10 @@ class _CompactorModel(BaseChatModel):
             asyncio.get_running_loop()
         except RuntimeError:
             return asyncio.run(self._agenerate(messages))
+        # The thread sees the caller's context variables: a trace continues in it.
+        context, work = contextvars.copy_context(), self._agenerate(messages)
         with concurrent.futures.ThreadPoolExecutor(1) as elsewhere:  # the loop here is waiting
-            return elsewhere.submit(asyncio.run, self._agenerate(messages)).result()
+            return elsewhere.submit(context.run, asyncio.run, work).result()
 
     async def _agenerate(
         self,

@@ -1,6 +1,7 @@
 """A compactor as the model of LangChain's own SummarizationMiddleware."""
 
 import asyncio
+import contextvars
 from typing import Any
 
 import attrs
@@ -110,6 +111,21 @@ def test_a_sync_agent_in_a_loop_works(parts: Any) -> None:
         return agent.invoke({"messages": [*talk, HumanMessage("Go on.")]})
 
     assert asyncio.run(main())["messages"][0].text.endswith("Summary 1.")
+
+
+def test_sync_call_in_loop_keeps_context() -> None:
+    """The compactor sees the context variables of its caller, such as the current span."""
+    span = contextvars.ContextVar("span", default="none")
+
+    class _Reading:
+        async def compact(self, messages: list[Message], /) -> str:
+            return span.get()
+
+    async def main() -> str:
+        span.set("caller's")
+        return summarizer(_Reading()).invoke("Why?").text
+
+    assert asyncio.run(main()) == "caller's"
 
 
 @pytest.mark.parametrize("form", ["prefix", "xml"])
