@@ -136,7 +136,11 @@ def _count_shared(items: list[Any], others: list[Any]) -> int:
 
 
 def _describe_tools(agent: "Agent[Any]") -> list[dict[str, Any]]:
-    """Return what the model is told about the tools and handoffs of an agent, to be counted."""
+    """Return what the model is told about the tools and handoffs of an agent, to be counted.
+
+    Of an MCP server, these are the tools that the framework listed for this call, those that a
+    filter hides included. Versions of the framework before `cached_tools` do not tell them.
+    """
     tools = [
         {
             "name": getattr(tool, "name", ""),
@@ -144,6 +148,16 @@ def _describe_tools(agent: "Agent[Any]") -> list[dict[str, Any]]:
             "parameters": getattr(tool, "params_json_schema", {}),
         }
         for tool in agent.tools
+    ]
+    over_mcp = [
+        {
+            "name": tool.name,
+            "description": tool.description or "",
+            # Its name depends on the version of MCP's SDK.
+            "parameters": getattr(tool, "inputSchema", None) or getattr(tool, "input_schema", {}),
+        }
+        for server in agent.mcp_servers
+        for tool in getattr(server, "cached_tools", None) or ()
     ]
     handoffs = [
         {
@@ -156,4 +170,4 @@ def _describe_tools(agent: "Agent[Any]") -> list[dict[str, Any]]:
         }
         for each in agent.handoffs
     ]
-    return [*tools, *handoffs]
+    return [*tools, *over_mcp, *handoffs]

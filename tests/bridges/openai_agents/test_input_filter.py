@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from agents import Agent, RunConfig, Runner, function_tool
+from agents import Agent, RunConfig, RunContextWrapper, Runner, function_tool
+from agents.mcp import MCPServer, MCPServerStdio
 from agents.run import CallModelData, ModelInputData
 from hypothesis import given
 from openai.types.responses import (
@@ -190,6 +193,31 @@ def test_tools_and_instructions_are_counted() -> None:
     without, beside = asyncio.run(main())
 
     assert beside < without < 8_000
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(MCPServer, "cached_tools"), reason="does not tell the tools")
+def test_tools_of_mcp_servers_are_counted() -> None:
+    """As the framework listed them for the run: no server is asked once more."""
+    program = Path(__file__).parent.parent / "mcp" / "odd_server.py"
+    command = {"command": sys.executable, "args": [str(program), "paged"]}
+
+    async def count(agent: Agent[Any]) -> int:
+        budget = InputFilter(8_000)
+        await budget(_data(_talk(2), agent))
+        latest = budget._followed[0].conversation.latest
+        return latest.tokens if latest else 0
+
+    async def main() -> tuple[int, int]:
+        async with MCPServerStdio(command, client_session_timeout_seconds=60) as server:
+            agent = Agent(name="clerk", mcp_servers=[server])
+            unlisted = await count(agent)
+            await agent.get_all_tools(RunContextWrapper(None))
+            return unlisted, await count(agent)
+
+    unlisted, listed = asyncio.run(main())
+
+    assert listed - unlisted > 30  # three tools
 
 
 def test_chats_with_equal_openings_stay_apart() -> None:
