@@ -12,7 +12,7 @@ __all__ = ["TokenSize", "format_address", "host_option", "listen", "port_option"
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-class TokenSize(click.ParamType[int]):
+class TokenSize(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
     """A number of tokens: 128000, 128_000, 128k or 1m, where k is a thousand and m a million."""
 
     name = "tokens"

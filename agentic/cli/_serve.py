@@ -31,7 +31,7 @@ _STATES = ("queued", "running", "waiting", "failed")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
-class _Age(click.ParamType[float]):
+class _Age(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
     """A number of seconds, minutes, hours or days, as seconds."""
 
     name = "age"
