@@ -1,14 +1,17 @@
 """What happens to a slow worker, to one whose clock is wrong, and while there is no database."""
 
 import asyncio
+import contextlib
 import os
 import runpy
 import signal
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 PARTS = runpy.run_path(str(Path(__file__).with_name("fleet.py")))
@@ -145,3 +148,55 @@ def test_runs_outlive_restart_of_database(
 
     assert (states, lost, ended) == ({"done": 8}, 0, [None] * 3)
     assert [[m.role for m in history] for history in histories] == [_roles(30)] * 4
+
+
+@contextlib.contextmanager
+def _stalled(dsn: str) -> Iterator[None]:
+    """Let the server go silent on every connection that there is now; new ones are answered."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        found = connection.execute(
+            "SELECT pid FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        ).fetchall()
+        try:
+            _signal_all(found, signal.SIGSTOP)
+            yield
+        finally:
+            _signal_all(found, signal.SIGCONT)
+
+
+def _signal_all(processes: list[tuple[int]], number: int) -> None:
+    for (process,) in processes:
+        with contextlib.suppress(ProcessLookupError):  # its client has closed the connection
+            os.kill(process, number)
+
+
+def test_runs_outlive_stalled_connections(
+    own_postgres: Any, agent: dict[str, Any], tmp_path: Path
+) -> None:
+    """Whoever is cut off for too long gives up, and is started again."""
+    fleet = _make_fleet(own_postgres, agent, tmp_path, turns=20)
+
+    async def disturb() -> Counter[str]:
+        async with fleet.service() as service:
+            for _ in range(3):
+                await fleet.start_ready()
+            supervisor = asyncio.create_task(fleet.supervise())
+            runs = await _submit(service, NAMES)
+            for _ in range(2):
+                await asyncio.sleep(1)
+                with _stalled(fleet.url):
+                    await asyncio.sleep(2.5 * PARTS["LEASE_SECONDS"])
+            states = await _wait(service, runs)
+            supervisor.cancel()
+            return states
+
+    try:
+        states = asyncio.run(disturb())
+        histories = asyncio.run(fleet.histories(NAMES))
+        PARTS["check_effects"](fleet, histories)
+    finally:
+        fleet.end()
+
+    assert states == {"done": 8}
+    assert [[m.role for m in history] for history in histories] == [_roles(20)] * 4
