@@ -353,8 +353,9 @@ def in_terminal(typed: list[str], *arguments: str, cwd: Path) -> str:
     main, other = pty.openpty()
     command = [sys.executable, "-m", "agentic", "replay", *arguments]
     streams = {"stdin": other, "stdout": other, "stderr": other}
+    wide = {**os.environ, "COLUMNS": "120"}
     shown = b""
-    with subprocess.Popen(command, cwd=cwd, **streams) as process:
+    with subprocess.Popen(command, cwd=cwd, env=wide, **streams) as process:
         os.close(other)
         try:
             while part := os.read(main, 65_536):
