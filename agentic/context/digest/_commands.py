@@ -33,10 +33,7 @@ _TAG = re.compile(r"</?[a-z_]+>")
 
 
 class Commands(Section):
-    """Commands with the outcome of their last run, as it is written after the command.
-
-    This section shows those that succeeded, each with the last line that it printed.
-    """
+    """Commands with the outcome of their last run, of which this section shows successes."""
 
     heading = "Commands"
     takes: ClassVar[tuple[Kind, ...]] = ("call",)

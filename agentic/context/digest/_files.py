@@ -26,10 +26,7 @@ _PATCHING = re.compile(r"^patching file '?([^'\n]+)", re.MULTILINE)
 
 
 class Files(Section):
-    """Every file that was changed or read, by the path under which it first appeared.
-
-    Its note is `new`, `edited` or `deleted`, or empty if the file was only read or was put back.
-    """
+    """Paths of files that are new, edited, deleted, or only read, for which the note is empty."""
 
     heading = "Files changed"
     takes: ClassVar[tuple[Kind, ...]] = ("call",)

@@ -50,8 +50,7 @@ class Index(Section):
             self._texts.append((turn.text, _SAID))
             return
         values: list[Any] = [turn.arguments]
-        # The list grows while it is read: arguments may hold lists and objects.
-        for value in values:
+        for value in values:  # It grows meanwhile.
             if isinstance(value, str):
                 self._texts.append((value, _SAID))
             elif isinstance(value, dict | list):
@@ -65,8 +64,7 @@ class Index(Section):
         any in the lines.
         """
         if not self._seen:
-            former = [(line, _SAID) for line in self.known]
-            self._read([*former, *self._texts], room * _LOOK_BACK)
+            self._read([*((line, _SAID) for line in self.known), *self._texts], room * _LOOK_BACK)
         heading, fence = f"\n\n## {self.heading}\n", "```"
         room -= len(heading) + 2 * len(fence)
         words = set(shown.translate(_BLANKS).split())

@@ -33,6 +33,8 @@ _CUES = {
 }
 _LIST = [cue for cues in _CUES.values() for cue in cues.split(", ")]
 _REFUSED = "The user refused"
+_MOST = 30
+"""The search goes back to so many statements, several times what 2,000 tokens show."""
 _WHOLE = re.compile(r"(?![a-z]).*[.!。！][\"'`)]?")  # noqa: RUF001
 """A complete sentence that is not a question, rather than a fragment of one."""
 
@@ -54,10 +56,7 @@ class Notices(Section):
             self.add(text, "" if turn.message.summary else message_ref(turn.message))
 
     def lines(self) -> Iterator[Line]:
-        """Yield the texts, oldest first. The newest ranks highest, followed by the first.
-
-        If all of them must be shown, the short form of the others is about eight words.
-        """
+        """Yield the texts, oldest first. The newest ranks highest, followed by the first."""
         newest = len(self.known) - 1
         for at, (text, ref) in enumerate(self.known.items()):
             least = LINE // 4 if self.is_complete and 0 < at < newest else PARAGRAPH
@@ -106,34 +105,44 @@ class Status(Section):
         yield from (Line(text) for text in [*self._waiting, *todos] if text)
 
 
+@attrs.define
 class Statements(Section):
     """Sentences with a cue, each listed once, and refusals."""
 
     heading = "Decided and found"
     takes = ("reply", "call")
+    _replies: list[str] = attrs.field(factory=list)
 
     def take(self, turn: Words | Called) -> None:
-        """Add the sentences of a reply that have a cue, or the user's refusal of a call."""
-        if isinstance(turn, Called):
-            if (reason := refusal(turn.output or "")) is not None:
-                why = f': "{one_line(reason)}"' if reason else ""
-                self.add(f"{_REFUSED} {turn.label}{why}.")
-            return
-        # Most texts have no cue, and the others only a few.
-        low = turn.text.lower()
-        cues = [cue for cue in _LIST if cue in low]
-        for sentence in sentences(turn.text) if cues else ():
-            stated = one_line(sentence.replace("**", "")).lstrip("-*#>| ")
-            # Anything longer is a list or code without a full stop.
-            if len(stated) <= PARAGRAPH and _WHOLE.fullmatch(stated):
-                low = stated.lower()
-                if any(cue in low for cue in cues):
-                    self.add(stated)
+        """Add a reply, which is searched later, or the user's refusal of a call."""
+        if isinstance(turn, Words):
+            self._replies.append(turn.text)
+        elif (reason := refusal(turn.output or "")) is not None:
+            why = f': "{one_line(reason)}"' if reason else ""
+            self.add(f"{_REFUSED} {turn.label}{why}.")
 
     def lines(self) -> Iterator[Line]:
         """Yield the statements, oldest first. Refusals rank highest, then newer statements."""
+        found: list[str] = []
+        while self._replies and len(found) < _MOST:
+            found[:0] = _statements(self._replies.pop())
+        for text in found:
+            self.add(text)
         for age, text in enumerate(self.known):
             yield Line(text, rank=text.startswith(_REFUSED) * len(self.known) + age)
+
+
+def _statements(text: str) -> Iterator[str]:
+    # Most texts have no cue, and the others only a few.
+    low = text.lower()
+    cues = [cue for cue in _LIST if cue in low]
+    for sentence in sentences(text) if cues else ():
+        stated = one_line(sentence.replace("**", "")).lstrip("-*#>| ")
+        # Anything longer is a list or code without a full stop.
+        if len(stated) <= PARAGRAPH and _WHOLE.fullmatch(stated):
+            low = stated.lower()
+            if any(cue in low for cue in cues):
+                yield stated
 
 
 def _todo(item: Mapping[str, Any]) -> str:

@@ -175,9 +175,9 @@ def test_refusals_stand_beside_decisions() -> None:
     )
 
     assert section(got, "Decided and found") == [
+        '- The user refused git push: "not on main".',
         "- The root cause is a tab.",
         "- We go with the new parser.",
-        '- The user refused git push: "not on main".',
     ]
 
 
