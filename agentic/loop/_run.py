@@ -118,10 +118,12 @@ class Run:
             await self._serve()
         except BaseException as error:
             self.is_over = True
-            await self._keep_steered()
-            cancelled = isinstance(error, asyncio.CancelledError)
-            if self.is_announced:
-                await self._end(StopReason.ABORT if cancelled else StopReason.ERROR, error)
+            try:
+                await self._keep_steered()
+            finally:  # after a second cancellation, too
+                cancelled = isinstance(error, asyncio.CancelledError)
+                if self.is_announced:
+                    await self._end(StopReason.ABORT if cancelled else StopReason.ERROR, error)
             raise
         await self._end(self.decision.stop_reason, None)
         return self._result()

@@ -110,26 +110,56 @@ def test_cancelled_while_a_message_is_stored_it_is_stored_whole(role: str) -> No
     )
 
 
+class _SlowForSteered(MemoryStore):
+    """Appends the message to the running run only after it was let."""
+
+    def __init__(self, place: _Place) -> None:
+        super().__init__()
+        self.place = place
+
+    async def append(self, message: Message) -> None:
+        if message.content == "And why?":
+            await self.place.wait()
+        await super().append(message)
+
+
 def test_cancelled_while_a_steered_message_is_stored_it_is_stored_once() -> None:
     """Unlike one whose append failed, it is not stored again as the run ends."""
     place = _Place()
-
-    class SlowForSteered(MemoryStore):
-        async def append(self, message: Message) -> None:
-            if message.content == "And why?":
-                await place.wait()
-            await super().append(message)
 
     def decide(_: object) -> Decision:
         runner.steer("And why?")
         return Decision("It is a tree.")
 
-    store = SlowForSteered()
+    store = _SlowForSteered(place)
     runner = Runner(ScriptedDecider(decide), store=store)
 
     _cancel_at(place, runner, go_on=True)
 
     assert [m.content for m in _stored(store)] == ["hi", "It is a tree.", "And why?"]
+
+
+def test_a_second_cancellation_does_not_hide_the_end() -> None:
+    """It arrives while a message that nobody has read is stored."""
+    asked, place = _Place(), _Place()
+    runner = Runner(ScriptedDecider(asked.wait), store=_SlowForSteered(place))
+
+    async def main() -> None:
+        run = asyncio.create_task(runner.run("hi"))
+        await asked.reached.wait()
+        runner.steer("And why?")
+        run.cancel()
+        await place.reached.wait()
+        run.cancel()
+        await asyncio.sleep(0)
+        place.go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+    with EventRecorder("agent_end") as recorder:
+        asyncio.run(main())
+
+    assert recorder.names == ["agent_end"]
 
 
 def test_cancelled_while_the_store_fails_the_cancellation_passes() -> None:
