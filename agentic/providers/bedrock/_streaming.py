@@ -127,6 +127,7 @@ class _Block:
     _results: list[dict[str, Any]] = attrs.field(factory=list)
     _citations: list[Any] = attrs.field(factory=list)
     _image: dict[str, Any] = attrs.field(factory=dict)
+    _image_bytes: list[str] = attrs.field(factory=list)
 
     def start(self, start: Any) -> None:
         if isinstance(start, dict):
@@ -150,11 +151,9 @@ class _Block:
 
     def _add_image(self, image: Any) -> None:
         if isinstance(image, dict):
-            before = text_at(self._image, "source", "bytes")
             self._image |= image
-            if before and text_at(image, "source", "bytes"):
-                joined = _joined_base64([before, text_at(image, "source", "bytes")])
-                self._image["source"] = {"bytes": joined}
+            if piece := text_at(image, "source", "bytes"):
+                self._image_bytes.append(piece)
 
     def build(self) -> dict[str, Any] | None:
         """Return the block; None for an empty one."""
@@ -166,8 +165,14 @@ class _Block:
         if self._reasoning:
             return {"reasoningContent": _reasoning(self._reasoning)}
         if self._image or "image" in self._start:
-            return {"image": {**_dict(self._start.get("image")), **self._image}}
+            return {"image": self._built_image()}
         return self._said("".join(self._text))
+
+    def _built_image(self) -> dict[str, Any]:
+        image = {**_dict(self._start.get("image")), **self._image}
+        if len(self._image_bytes) > 1:
+            image["source"] = {"bytes": _joined_base64(self._image_bytes)}
+        return image
 
     def _said(self, text: str) -> dict[str, Any] | None:
         said = {"text": text} if text else None

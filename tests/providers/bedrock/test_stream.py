@@ -1,7 +1,9 @@
 """Streams put together: the reply is the one that would not have been streamed."""
 
 import json
+import sys
 import tracemalloc
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -148,6 +150,25 @@ def test_citations_results_and_images_come_too() -> None:
         },
         {"image": {"format": "png", "source": {"bytes": "AP8="}}},
     ]
+
+
+def test_image_is_decoded_once() -> None:
+    """However many pieces it comes in."""
+    decoded: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name == "from_base64":
+            decoded.append(frame.f_locals["text"])
+
+    pieces = ["AAAA"] * 50
+    sys.setprofile(note)
+    try:
+        (block,) = content(*(delta(0, image={"source": {"bytes": piece}}) for piece in pieces))
+    finally:
+        sys.setprofile(None)
+
+    assert block == {"image": {"source": {"bytes": "".join(pieces)}}}
+    assert decoded == pieces
 
 
 def test_unknown_events_and_junk_add_nothing() -> None:
