@@ -134,8 +134,9 @@ class Decider:
         """
         body = self._body(request)
         responses: list[Any] = []
+        streamed = StreamedResponse(model=self.model)
         while _goes_on(responses):
-            streamed = StreamedResponse(model=self.model)
+            streamed = StreamedResponse(model=self.model, before=streamed.text)
             # Not a lambda: `streamed` is another object after a pause.
             async with self._errors(partial(getattr, streamed, "text")):
                 sent = _resumed(body, responses)

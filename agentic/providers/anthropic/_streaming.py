@@ -136,18 +136,24 @@ class StreamedResponse:
 
     model: str = attrs.field(default="", kw_only=True)
     """The requested model, which an error that arrives before the start event names."""
+    before: str = attrs.field(default="", kw_only=True)
+    """The text of this turn from before a pause; it is a part of `text`."""
     _message: dict[str, Any] = attrs.field(factory=dict, init=False)
     _blocks: dict[int, _StreamedBlock] = attrs.field(factory=dict, init=False)
-    _said: list[str] = attrs.field(factory=list, init=False)
+    _said: list[str] = attrs.field(init=False)
     _ended: bool = attrs.field(default=False, init=False)
 
     @property
     def text(self) -> str:
-        """Return the reply's text so far."""
+        """Return the turn's text so far."""
         # Joined once, so that asking again after every event costs no copy of the whole text.
         if len(self._said) > 1:
             self._said = ["".join(self._said)]
-        return self._said[0] if self._said else ""
+        return self._said[0]
+
+    @_said.default
+    def _said_before(self) -> list[str]:
+        return [self.before]
 
     def feed(self, event: Any) -> str:
         """Process the next event; return the text it adds to the reply, empty for most events.
@@ -197,7 +203,7 @@ class StreamedResponse:
     def _start(self, message: Any) -> None:
         """Start a reply. A second start is a gateway's retry, which replaces the first."""
         self._message = dict(message) if isinstance(message, dict) else {}
-        self._blocks, self._said = {}, []
+        self._blocks, self._said = {}, [self.before]
         for index, block in enumerate(items_at(message, "content")):
             self._open(index, block)
 

@@ -335,6 +335,25 @@ def test_a_paused_turn_is_continued(streamed: bool) -> None:
     assert decision.native.payload["content"] == [text("I search."), SEARCH, text("Found.")]
 
 
+@pytest.mark.parametrize("dropped", [False, True])
+def test_incomplete_reply_has_text_before_pause(dropped: bool) -> None:
+    """All that was yielded of the turn, whether its stream ends early or is cut off."""
+    paused = reply(text("First half."), word="pause_turn")
+    server = Server(paused, streaming(events_of(reply(text("Second.")))[:4], then_drop=dropped))
+    shown: list[Any] = []
+
+    async def main() -> None:
+        async with server.decider() as decider:
+            async for item in decider.stream(asked()):
+                shown.append(item)  # noqa: PERF401  what came before the error counts
+
+    with pytest.raises(IncompleteReply) as caught:
+        asyncio.run(main())
+
+    assert caught.value.received == "".join(shown)
+    assert caught.value.received.startswith("First half.Sec")
+
+
 def test_a_turn_that_pauses_again_and_again_is_given_up() -> None:
     """The word says what it was; it is no stop."""
     server = Server(reply(text("Hm."), word="pause_turn"))
