@@ -83,9 +83,10 @@ class _Sizes:
     """By object id; holding the message ensures that its id is not reused."""
 
     def of(self, message: Message) -> int:
-        if id(message) not in self.known:
-            self.known[id(message)] = message, self.token_cache.count_message(message)
-        return self.known[id(message)][1]
+        known = self.known.get(id(message))
+        if known is None:
+            known = self.known[id(message)] = message, self.token_cache.count_message(message)
+        return known[1]
 
 
 @attrs.define(eq=False)
@@ -130,7 +131,7 @@ class _Run:
         if sent.breaks:
             self.validity.conclude(self.view)
             summary = made.summary.content if made is not None and made.summary else ""
-            self.cuts.append(self._cut([*self.view, *fresh], prepared.messages, summary))
+            self.cuts.append(self._cut(fresh, prepared.messages, summary))
         if point is not None:
             self.recalls.append(point.judge(self.texts.of(prepared.messages)))
         self.validity.note(len(prepared.messages))
@@ -154,11 +155,12 @@ class _Run:
             ),
         )
 
-    def _cut(self, before: list[Message], view: list[Message], summary: str) -> Cut:
-        change = describe_change(before, view)
+    def _cut(self, fresh: list[Message], view: list[Message], summary: str) -> Cut:
+        change = describe_change([*self.view, *fresh], view)
         return Cut(
             request=len(self.requests),
-            before=sum(map(self.size.of, before)),
+            # The request before, which this one breaks with, and what came since.
+            before=self.requests[-2].tokens + sum(map(self.size.of, fresh)),
             after=self.requests[-1].tokens,
             dropped=change.dropped,
             cleared=change.cleared,
