@@ -31,6 +31,7 @@ from agentic.usage import Usage
 __all__ = ["QueueLimits", "RunInfo", "RunNotFound", "RunOutcome", "Service"]
 
 _POLL_SECONDS = 0.1
+_CONNECTIONS = 3
 _STATES = {
     "ENQUEUED": "queued",
     "DELAYED": "queued",
@@ -302,6 +303,7 @@ class Service:
         DBOS.migrate(self.database_url)
         client = DBOSClient(
             system_database_url=self.database_url,
+            system_database_pool_size=_CONNECTIONS,
             serializer=Json(),
             application_name=application_name(self.name),
         )

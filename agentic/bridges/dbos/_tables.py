@@ -22,6 +22,7 @@ _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 _RETRY_SECONDS = 0.5
 
+_CONNECTIONS = 4
 _metadata = sa.MetaData()
 _workers = sa.Table(
     "agentic_workers",
@@ -111,7 +112,9 @@ class Tables:
     @_engine.default
     def _connect(self) -> sa.Engine:
         if not self.is_sqlite:
-            return sa.create_engine(self.url, pool_pre_ping=True)
+            return sa.create_engine(
+                self.url, pool_pre_ping=True, pool_size=_CONNECTIONS, max_overflow=0
+            )
         engine = sa.create_engine(self.url, connect_args={"timeout": 30})
         with engine.connect() as connection:
             # Readers do not wait for writers then. It is a property of the file.
@@ -222,9 +225,11 @@ class Tables:
         """Leave a message for a run."""
         self._write(sa.insert(_controls).values(run=run, kind=kind, body=json.dumps(body)))
 
-    def controls(self, runs: Iterable[str]) -> list[Control]:
-        """Return the messages for these runs, oldest first."""
+    def controls(self, runs: Iterable[str], *, asked: bool = True) -> list[Control]:
+        """Return the messages for these runs, oldest first; and what the runs have asked."""
         query = sa.select(_controls).where(_controls.c.run.in_(list(runs)))
+        if not asked:
+            query = query.where(_controls.c.kind != "ask")
         with self._engine.begin() as connection:
             rows = connection.execute(query.order_by(_controls.c.id)).all()
         return [Control(row.id, row.run, row.kind, json.loads(row.body)) for row in rows]

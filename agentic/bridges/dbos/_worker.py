@@ -42,7 +42,10 @@ COMPACTION = "agentic_compaction"
 _POLL_SECONDS = 0.1
 _RETRY_SECONDS = 0.5
 _CONNECTIONS = 4
-"""How many stores a worker uses at once. PostgreSQL allows 100 connections by default."""
+"""How many stores a worker uses at once."""
+_ENGINE_CONNECTIONS = 10
+"""With those of the stores, of our tables and of the service, some 22 for a worker. PostgreSQL
+allows 100 by default; with the engine's 20, four busy workers were refused some (2026-11-23)."""
 
 
 class Json(Serializer):
@@ -185,6 +188,7 @@ class Worker:
             "serializer": Json(),
             "log_level": "ERROR",
             "run_migrations": False,
+            "sys_db_pool_size": _ENGINE_CONNECTIONS,
             # A worker that is stopped in a transaction must not keep its locks for longer.
             "sys_db_idle_transaction_timeout_sec": place.lease_seconds,
         }
@@ -340,7 +344,7 @@ class Worker:
             if not attempts:
                 continue
             try:
-                for control in self.place.tables.controls(attempts):
+                for control in self.place.tables.controls(attempts, asked=False):
                     attempt = attempts[control.run]
                     attempt.loop.call_soon_threadsafe(attempt.deliver, control)
             except Exception as problem:  # noqa: BLE001  the database may come back
