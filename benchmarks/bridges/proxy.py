@@ -26,10 +26,9 @@ def run() -> dict[str, Figures]:
 
 
 def overhead() -> dict[str, float]:
-    """Return what the proxy takes beside `json.loads` of a request of 2,000 messages."""
-    parsed, whole, cut = map(_time, (None, 10_000_000, WINDOW))
-    beside = f"beside {parsed:.2f} ms of json.loads alone"
-    return {f"sent on as it came, {beside}": whole - parsed, f"cut, {beside}": cut - parsed}
+    """Return what the proxy takes for a request of 2,000 messages and 3.5 MB."""
+    ways = {"sent on as it came": 10_000_000, "cut": WINDOW, "json.loads of it": None}
+    return {way: _time(window) for way, window in ways.items()}
 
 
 def _time(window: int | None) -> float:
@@ -51,8 +50,9 @@ def _time(window: int | None) -> float:
 
 
 def _pass_on(pool: ProxyPool, raw: bytes) -> Any:
-    body = RequestBody.read(raw)
+    body = RequestBody.read(raw, pool.texts("ann", openai_chat))
     pooled = pool.take("ann", openai_chat, body.data["messages"], len(raw))
+    pooled.text = body.list_text("messages")
     fitted = pooled.conversation.fit_request(body.data)
     sent = raw if body.is_same(fitted) else body.write(fitted)
     pool.release(pooled)

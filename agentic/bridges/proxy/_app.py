@@ -152,9 +152,11 @@ class Proxy:
         raw = await self._read_body(request)
         read.set()
         try:
-            body = RequestBody.read(self._decode(raw, request.headers.get("content-encoding", "")))
-            items = body.data["messages"]
-            pooled = self._pool.take(_hash_credentials(request), wire, items, len(raw))
+            owner = _hash_credentials(request)
+            text = self._decode(raw, request.headers.get("content-encoding", ""))
+            body = RequestBody.read(text, self._pool.texts(owner, wire))
+            pooled = self._pool.take(owner, wire, body.data["messages"], len(raw))
+            pooled.text = body.list_text("messages")
         except (KeyError, TypeError, ValueError, RecursionError):
             _log.warning("a request for %s cannot be read: passed on unchanged", request.url.path)
             return Relay(await self._upstream.send(request, raw))

@@ -3,17 +3,28 @@
 import json
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
-__all__ = ["RequestBody"]
+__all__ = ["ListText", "RequestBody"]
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _AFTER_ITEM = re.compile(r"[ \t\n\r]*([,\]])[ \t\n\r]*")
 _decode = json.JSONDecoder().raw_decode
 _Span = tuple[int, int]
+
+
+@attrs.frozen
+class ListText:
+    """A list of an earlier request, which the text of a later one may begin with."""
+
+    text: str
+    """From its opening bracket to the end of its last item, which is an object."""
+    items: Sequence[Any]
+    spans: Sequence[_Span]
+    """Where each item is, from the opening bracket on."""
 
 
 @attrs.frozen
@@ -29,13 +40,13 @@ class RequestBody:
     data: dict[str, Any]
     _spans: Mapping[str, _Span]
     _item_spans: Mapping[str, Sequence[_Span]]
-    """Of the values that are lists: found while they are read, so that no text is parsed twice."""
+    """Of the values that are lists, from the opening bracket on."""
     _end: int
     """Where the closing brace is."""
 
     @classmethod
-    def read(cls, raw: bytes) -> "RequestBody":
-        """Read a body.
+    def read(cls, raw: bytes, known: Sequence[ListText] = ()) -> "RequestBody":
+        """Read a body; of a list that begins as a known one, only the rest is parsed.
 
         Raises:
             ValueError: it is no JSON object in UTF-8, is nested too deeply, or has a key twice.
@@ -52,7 +63,7 @@ class RequestBody:
                 if not isinstance(key, str) or key in data:
                     raise ValueError("a key is no text, or occurs twice")
                 if text[start : start + 1] == "[":
-                    data[key], item_spans[key], end = _decode_list(text, start)
+                    data[key], item_spans[key], end = _decode_list(text, start, known)
                 else:
                     data[key], end = _decode(text, start)
                 spans[key] = start, end
@@ -62,6 +73,15 @@ class RequestBody:
         if _skip(text, at + 1) != len(text):
             raise ValueError("something follows the object")
         return cls(text, data, spans, item_spans, at)
+
+    def list_text(self, key: str) -> ListText | None:
+        """Return a list for the next request, None if it has no end that is certain."""
+        spans = self._item_spans.get(key)
+        # A number could go on: 1, 12.
+        if not spans or not isinstance(self.data[key][-1], dict):
+            return None
+        start = self._spans[key][0]
+        return ListText(self.text[start : start + spans[-1][1]], self.data[key], spans)
 
     def write(self, changed: Mapping[str, Any]) -> bytes:
         """Return the body with other values, byte for byte where a value or an item is the same.
@@ -93,15 +113,15 @@ class RequestBody:
             return self.text[start:end]
         if not (isinstance(value, list) and isinstance(before, list)):
             return _dump(value)
-        texts = dict(zip(map(id, before), self._item_spans[key], strict=True))
-        return f"[{', '.join(self._item(item, texts) for item in value)}]"
+        spans = dict(zip(map(id, before), self._item_spans[key], strict=True))
+        return f"[{', '.join(self._item(item, start, spans) for item in value)}]"
 
-    def _item(self, item: Any, spans: Mapping[int, _Span]) -> str:
+    def _item(self, item: Any, start: int, spans: Mapping[int, _Span]) -> str:
         # Only a dict is certain to be one place in the text: two equal numbers may be one object.
         if not isinstance(item, dict) or id(item) not in spans:
             return _dump(item)
-        start, end = spans[id(item)]
-        return self.text[start:end]
+        begin, end = spans[id(item)]
+        return self.text[start + begin : start + end]
 
 
 def _is_same(value: Any, before: Any) -> bool:
@@ -111,20 +131,29 @@ def _is_same(value: Any, before: Any) -> bool:
     return len(value) == len(before) and all(map(operator.is_, value, before))
 
 
-def _decode_list(text: str, start: int) -> tuple[list[Any], list[_Span], int]:
-    """Return a list, where each of its items is, and where it ends."""
+def _decode_list(
+    text: str, start: int, known: Iterable[ListText]
+) -> tuple[list[Any], list[_Span], int]:
+    """Return a list, where each of its items is from its start on, and where it ends."""
     items: list[Any] = []
     spans: list[_Span] = []
     at = _open(text, start, "[")
     if text[at : at + 1] == "]":
         return items, spans, at + 1
+    begun = next((each for each in known if text.startswith(each.text, start)), None)
+    if begun is not None:
+        items += begun.items
+        spans += begun.spans
+        at = start + len(begun.text)
     while True:
-        item, end = _decode(text, at)
-        items.append(item)
-        spans.append((at, end))
-        found = _AFTER_ITEM.match(text, end)
+        if begun is None:
+            item, end = _decode(text, at)
+            items.append(item)
+            spans.append((at - start, end - start))
+            at = end
+        begun, found = None, _AFTER_ITEM.match(text, at)
         if found is None:
-            raise ValueError(f"no , or ] at {end}")
+            raise ValueError(f"no , or ] at {at}")
         if found[1] == "]":
             return items, spans, found.end(1)
         at = found.end()

@@ -17,6 +17,7 @@ from typing import Any
 import attrs
 
 from agentic.bridges.dicts import Conversation
+from agentic.bridges.proxy._body import ListText
 from agentic.bridges.proxy._folder import StateFolder
 from agentic.errors import ConfigError
 
@@ -39,6 +40,8 @@ class PooledConversation:
     """The number of bytes of its latest request."""
     items: Sequence[Any] = ()
     """The items of its latest request; none after a restart."""
+    text: ListText | None = None
+    """The same as they were written."""
     is_busy: bool = True
     """Whether its latest request is still being answered."""
     saved: Path | None = None
@@ -88,6 +91,11 @@ class ProxyPool:
 
     def __len__(self) -> int:
         return len(self._pooled)
+
+    def texts(self, owner: str, wire: ModuleType) -> list[ListText]:
+        """Return the lists that a request may begin with, the latest first."""
+        pooled = (one for one in reversed(self._pooled) if one.owner == owner and one.wire is wire)
+        return [one.text for one in pooled if one.text is not None]
 
     def take(self, owner: str, wire: ModuleType, items: list[Any], size: int) -> PooledConversation:
         """Return the conversation that a list of items continues, or a new one; `release` it.
@@ -176,7 +184,7 @@ def _hash_items(items: list[Any], others: Sequence[PooledConversation]) -> list[
         return list(map(_hash_item, items))
     hashes = []
     for at, (item, known, found) in enumerate(zip(items, like.items, like.hashes, strict=False)):
-        is_same = item == known
+        is_same = item is known or item == known
         items[at] = known if is_same else item
         hashes.append(found if is_same else _hash_item(item))
     return [*hashes, *map(_hash_item, items[len(hashes) :])]

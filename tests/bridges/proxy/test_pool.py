@@ -124,3 +124,31 @@ def test_rewritten_body_has_the_new_values(
 
     assert json.loads(body.write(changed)) == changed
     assert body.write(body.data) == raw.encode()
+
+
+@given(
+    st.lists(st.dictionaries(st.text(), _VALUES) | _VALUES),
+    st.lists(st.dictionaries(st.text(), _VALUES) | _VALUES),
+    st.sampled_from([None, 2]),
+    st.booleans(),
+)
+@settings(max_examples=60)
+def test_list_that_begins_as_before_is_read_alike(
+    before: list[Any], more: list[Any], indent: int | None, is_moved: bool
+) -> None:
+    """Grown, changed or somewhere else in the text: with the objects of the earlier request."""
+    known = RequestBody.read(json.dumps({"messages": before}, indent=indent).encode())
+    texts = [text for text in [known.list_text("messages")] if text is not None]
+    fields = {"model": "m"} if is_moved else {}
+    raw = json.dumps({**fields, "messages": before + more, "n": [1]}, indent=indent).encode()
+
+    body, fresh = RequestBody.read(raw, texts), RequestBody.read(raw)
+
+    shared = zip(known.data["messages"], body.data["messages"], strict=False)
+    assert not texts or all(old is new for old, new in shared)
+    assert (body.data, body.list_text("messages")) == (fresh.data, fresh.list_text("messages"))
+    kept = body.data["messages"][::2]
+    again = fresh.data["messages"][::2]
+    changed, expected = {**body.data, "messages": kept}, {**fresh.data, "messages": again}
+    assert body.write(changed) == fresh.write(expected)
+    assert body.write(body.data) == raw
