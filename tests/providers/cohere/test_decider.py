@@ -11,7 +11,7 @@ from agentic import loop
 from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
 from agentic.messages import Message
 from agentic.providers import cohere, connect
-from agentic.testing import EventRecorder, ScriptedExecutor
+from agentic.testing import EventRecorder, ScriptedExecutor, check_decider
 from agentic.tools import ToolDefinition
 from agentic.usage import Usage
 
@@ -144,3 +144,24 @@ def test_connect_reads_the_key_from_the_environment() -> None:
         del os.environ["CO_API_KEY"]
 
     assert decider.name == "cohere:command-a-03-2025"
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_decider_keeps_its_promises(serve: Serve, *, streamed: bool) -> None:
+    """Every history, streamed or whole; a client belongs to one event loop."""
+    server = serve([START, _piece("Done."), END] if streamed else SPEAKING)
+
+    class Asking:
+        name = "cohere:command-a"
+
+        async def decide(self, request: loop.Input, /) -> loop.Decision:
+            decider = cohere.Decider(server.connect(), "command-a")
+            if not streamed:
+                return await decider.decide(request)
+            *_, last = [item async for item in decider.stream(request)]
+            assert isinstance(last, loop.Decision)
+            return last
+
+    check_decider(Asking)
+
+    assert all(cohere.validate(request) == [] for request in server.requests)
