@@ -14,7 +14,7 @@ from agentic.context.view._request import Draft, RequestBuilder
 from agentic.errors import ConfigError
 from agentic.messages import Message
 
-__all__ = ["CompactionScheduler", "is_loop_running", "run", "run_elsewhere"]
+__all__ = ["CompactionScheduler", "TaskLock", "is_loop_running", "run", "run_elsewhere"]
 
 _T = TypeVar("_T")
 
@@ -148,6 +148,36 @@ class CompactionScheduler:
         most = max(50, min(int(_DIGEST_SHARE * most), most - _HEADING_TOKENS))
         digest = Digest(max_tokens=most, recall=self.recall)
         return attrs.evolve(self.manager, compactor=digest), (note,)
+
+
+@attrs.define(eq=False)
+class TaskLock:
+    """An asyncio.Lock that refuses the task that holds it, which would wait for itself for ever."""
+
+    # Not `factory=asyncio.Lock`: that would import asyncio with this module.
+    _lock: "asyncio.Lock" = attrs.field(factory=lambda: asyncio.Lock(), init=False)  # noqa: PLW0108
+    _holder: object = attrs.field(default=None, init=False)
+    """The task that holds it."""
+
+    def locked(self) -> bool:
+        """Return whether a task holds it."""
+        return self._lock.locked()
+
+    async def __aenter__(self) -> None:
+        if self._lock.locked() and self._holder is asyncio.current_task():
+            raise ConfigError(
+                "receiver",
+                "a receiver that waits for a View",
+                "a receiver that ends by itself",
+                message="a receiver cannot await the View that is waiting for it; start a task",
+            )
+        await self._lock.acquire()
+        # Without a loop, as where a coroutine is driven by hand, there is no task.
+        self._holder = asyncio.current_task() if is_loop_running() else None
+
+    async def __aexit__(self, *_: object) -> None:
+        self._holder = None
+        self._lock.release()
 
 
 def is_loop_running() -> bool:

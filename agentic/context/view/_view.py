@@ -14,7 +14,6 @@ from typing import Any
 import attrs
 
 from agentic import events
-from agentic._lazy import asyncio
 from agentic._tool_definition import ToolDefinition
 from agentic._validate import must_be
 from agentic.context import strategies
@@ -25,6 +24,7 @@ from agentic.context.view._records import Check, Note, Prepared, Removal
 from agentic.context.view._request import Draft, RequestBuilder, as_chain, for_conversation
 from agentic.context.view._scheduler import (
     CompactionScheduler,
+    TaskLock,
     is_loop_running,
     run,
     run_elsewhere,
@@ -42,11 +42,6 @@ _log = logging.getLogger(__name__)
 _AFTER_OVERFLOW = 0.75
 """The largest size of a second request, as a share of the refused one's. The provider counts
 differently, so a request that is only just smaller may be refused again."""
-
-
-def _lock() -> "asyncio.Lock":
-    # Not `factory=asyncio.Lock` in the class: that would import asyncio with this module.
-    return asyncio.Lock()
 
 
 @attrs.define(eq=False)
@@ -88,8 +83,8 @@ class View:
     _latest: Draft | None = attrs.field(default=None, init=False, repr=False)
     """The draft of the latest request."""
     # Two locks: `prepare_ahead` makes a summary while requests that need none go on.
-    _turns: "asyncio.Lock" = attrs.field(factory=_lock, init=False, repr=False)
-    _summaries: "asyncio.Lock" = attrs.field(factory=_lock, init=False, repr=False)
+    _turns: TaskLock = attrs.field(factory=TaskLock, init=False, repr=False)
+    _summaries: TaskLock = attrs.field(factory=TaskLock, init=False, repr=False)
     _threads: Any = attrs.field(factory=threading.RLock, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -136,10 +131,12 @@ class View:
                 event reports it. If None, the View remembers the compaction.
 
         If the compactor fails, the history is unchanged: see `Prepared.notes`. Concurrent calls
-        take turns, so a receiver of a compaction's events must not wait for one of them.
+        take turns. A receiver of a compaction's events is called in the middle of one, and a call
+        that it awaits itself is refused.
 
         Raises:
-            ConfigError: an item of the history is not a Message.
+            ConfigError: an item of the history is not a Message, or a receiver waits for the View
+                that is waiting for it.
         """
         async with self._turns:
             draft, compaction = self._builder.draft(history, system_prompt, tools), None

@@ -358,6 +358,23 @@ def test_a_receiver_may_prepare_a_request() -> None:
     assert requests == [[], talk[-3:], talk[-3:]]
 
 
+def test_a_receiver_that_waits_for_its_sender_is_refused(caplog: pytest.LogCaptureFixture) -> None:
+    """A compaction ends once its receivers have: to wait for the View would be for ever."""
+    view, talk = _view(compactors.Digest(max_tokens=100)), _talk(40)
+
+    async def prepare_again(_: object, **__: object) -> None:
+        await view.prepare(talk)
+
+    async def prepare() -> None:
+        async with asyncio.timeout(5):
+            assert (await view.prepare(talk)).fits
+
+    with events.context_compaction_end.connected_to(prepare_again):
+        asyncio.run(prepare())
+
+    assert "cannot await the View" in caplog.text
+
+
 def test_explain_names_part_and_place() -> None:
     """What was summarized, what was cut, why, and where it is."""
     view, talk = _view(compactors.Digest(max_tokens=100)), _talk(40)
