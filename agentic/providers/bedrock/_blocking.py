@@ -41,9 +41,12 @@ async def _in_thread(function: Callable[[], Any]) -> Any:
             future.set_exception(error)
 
     def work() -> None:
-        problem = None
+        problem: BaseException | None = None
         try:
             handed.over(function())
+        except StopIteration as error:  # no future takes one; a coroutine raises this instead
+            problem = RuntimeError("the client's method raised StopIteration")
+            problem.__cause__ = error
         except BaseException as error:  # noqa: BLE001  it is raised where it is waited for
             problem = error
         try:

@@ -47,6 +47,18 @@ def test_an_answer_that_nobody_takes_is_closed(early: bool) -> None:
     assert stream.closed
 
 
+def test_stop_iteration_is_raised_as_another_error() -> None:
+    """As in a coroutine; a future would refuse it, and the call would wait for ever."""
+
+    async def ask() -> None:
+        async with asyncio.timeout(5):
+            await call(lambda: next(iter(())))
+
+    with pytest.raises(RuntimeError, match="StopIteration") as caught:
+        asyncio.run(ask())
+    assert isinstance(caught.value.__cause__, StopIteration)
+
+
 def _join_threads() -> None:
     for thread in threading.enumerate():
         if thread.name == "agentic-bedrock":
