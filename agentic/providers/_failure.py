@@ -52,6 +52,9 @@ async def provider_errors(
     # Not BaseException: a cancellation is not a failure of the provider.
     except Exception as error:
         failure: Exception = error
+        # Reported inside a stream or a body, where the window is not known.
+        if isinstance(error, ContextOverflow) and error.window is None:
+            error.window = window
         if _speaks_of_the_provider(error):
             failure = _translated(error, provider, model, window, received())
         failure = await _with_models(failure, model, list_models)

@@ -141,6 +141,14 @@ def test_a_lost_connection_names_the_address() -> None:
     assert got.problem == "Connection error at http://127.0.0.1:9/v1/chat"
 
 
+@pytest.mark.parametrize(("told", "expected"), [(None, 99), (8, 8)])
+def test_overflow_in_stream_has_window(told: int | None, expected: int) -> None:
+    """That of the caller, if the provider named none."""
+    got = _translated(ContextOverflow("m-1", 12, told), window=99)
+
+    assert repr(got) == repr(ContextOverflow("m-1", 12, expected))
+
+
 def test_exceptions_that_cause_each_other_end() -> None:
     """Where the chain of causes is a circle, the error has no address."""
     lost, wrapped = httpx2.ConnectError("down"), RuntimeError("wrapped")

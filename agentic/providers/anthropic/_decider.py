@@ -141,7 +141,7 @@ class Decider:
             async with self._errors(partial(getattr, streamed, "text")):
                 sent = _resumed(body, responses)
                 async with await self.client.messages.create(**sent, stream=True) as events:
-                    with _error_events(self.model, known_window(self.limits())):
+                    with _error_events(self.model):
                         async for event in events:
                             if piece := streamed.feed(event):
                                 yield piece
@@ -231,14 +231,14 @@ def _goes_on(responses: list[Any]) -> bool:
 
 
 @contextmanager
-def _error_events(model: str, window: int | None) -> Iterator[None]:
+def _error_events(model: str) -> Iterator[None]:
     """Translate stream errors by their type: the SDK gives them the response's status, 200."""
     try:
         yield
     except Exception as error:
         body = plain(getattr(error, "body", None))
         if at(body, "type") == "error":
-            raise stream_error(body, model, window) from error
+            raise stream_error(body, model) from error
         raise
 
 

@@ -264,9 +264,9 @@ def _index(event: Any) -> int:
     return index if isinstance(index, int) else 0
 
 
-def stream_error(event: Any, model: str, window: int | None = None) -> ProviderError:
-    """Return the error for an error event. `window` is the context window, if known."""
+def stream_error(event: Any, model: str) -> ProviderError:
+    """Return the error for an error event."""
     kind = text_at(event, "error", "type")
     problem = text_at(event, "error", "message") or json.dumps(event, default=str)
     named = f"{kind}: {problem}" if kind else problem
-    return reported_error(event, NAME, model, _STATUSES.get(kind), named, window=window)
+    return reported_error(event, NAME, model, _STATUSES.get(kind), named)

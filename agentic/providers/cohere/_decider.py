@@ -70,7 +70,7 @@ class Decider:
             RequestFailed: the provider refused the request for another reason, or did not answer.
         """
         chat_stream: Any = self.client.chat_stream
-        streamed = StreamedResponse(self.model, known_window(self.limits()))
+        streamed = StreamedResponse(self.model)
         async with (
             self._errors(lambda: streamed.text),
             # The SDK's generator closes its connection only when it is closed itself.

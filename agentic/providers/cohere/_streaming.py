@@ -50,8 +50,6 @@ class StreamedResponse:
 
     model: str = ""
     """Named in errors."""
-    window: int | None = None
-    """The model's context window in tokens, if it is known; named in errors."""
     _id: str = attrs.field(default="", init=False)
     _plan: list[str] = attrs.field(factory=list, init=False)
     _content: dict[Any, _Pieces] = attrs.field(factory=dict, init=False)
@@ -111,9 +109,7 @@ class StreamedResponse:
     def _finish(self, data: Any) -> None:
         self._end = at(data, "delta") or {}
         if problem := text_at(self._end, "error"):
-            raise reported_error(
-                {"message": problem}, NAME, self.model, None, problem, window=self.window
-            )
+            raise reported_error({"message": problem}, NAME, self.model, None, problem)
 
     def _plan_piece(self, piece: str) -> str:
         self._plan += [piece] * bool(piece)

@@ -86,8 +86,8 @@ class Decider:
         """
         async with self._errors():
             response = plain(await self._create(request))
-        if at(response, "status") == "failed":
-            raise_failure({"response": response}, self.model)
+            if at(response, "status") == "failed":
+                raise_failure({"response": response}, self.model)
         return self._decision(response, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:

@@ -281,11 +281,14 @@ def test_an_error_in_a_stream_is_told(server: Any, reply: Any, frames: Any, stre
 
 
 def test_an_overflow_in_a_stream_is_one(server: Any, reply: Any, frames: Any) -> None:
-    """It may be told after the status of the answer."""
+    """It may be told after the status of the answer, and names the window that is known."""
     server.play(reply(frames({"validationException": {"message": OVERFLOW}})))
+    decider = Decider(server.client, MODEL, limits=limits.ModelLimits(32_000, 4_096))
 
-    with pytest.raises(ContextOverflow):
-        Runner(Decider(server.client, MODEL)).run_sync("Hi")
+    with pytest.raises(ContextOverflow) as overflow:
+        Runner(decider).run_sync("Hi")
+
+    assert overflow.value.window == 32_000
 
 
 @pytest.mark.parametrize("end", ["drop", "close"])

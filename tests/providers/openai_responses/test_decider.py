@@ -314,8 +314,10 @@ def test_an_overflow_is_recovered_by_a_compaction(serve: Any) -> None:
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-def test_an_overflow_says_what_is_known(serve: Any, *, streamed: bool) -> None:
-    """The window is the given one where the provider names none."""
+@pytest.mark.parametrize("refused", [True, False])
+def test_an_overflow_says_what_is_known(serve: Any, *, refused: bool, streamed: bool) -> None:
+    """The window is the given one where the provider names none, in an error or in a response."""
+    failed = response(status="failed", error=OVERFLOW["error"])
 
     async def job(server: Any) -> None:
         decider = server.decider(limits=ModelLimits(1_000, 100))
@@ -323,7 +325,7 @@ def test_an_overflow_says_what_is_known(serve: Any, *, streamed: bool) -> None:
             await ask(decider, streamed=streamed)
         assert (overflow.value.model, overflow.value.window) == ("gpt-5", 1_000)
 
-    run(serve, [(400, OVERFLOW)], job)
+    run(serve, [(400, OVERFLOW) if refused else failed], job)
 
 
 def test_a_stream_that_begins_with_an_overflow_names_the_model(serve: Any) -> None:
