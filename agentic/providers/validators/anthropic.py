@@ -185,7 +185,9 @@ def _cacheable(request: Any) -> Iterator[Any]:
     yield from items_at(request, "tools")
     yield from items_at(request, "system")
     for message in items_at(request, "messages"):
-        yield from items_at(message, "content")
+        for block in items_at(message, "content"):
+            # A result's own blocks can have a mark, too.
+            yield from (block, *items_at(block, "content"))
 
 
 def _find_refused(messages: list[Any]) -> Iterator[Violation]:

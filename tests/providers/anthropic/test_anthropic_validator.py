@@ -100,6 +100,10 @@ def test_each_rule_is_told(rule: str, position: int | None, messages: list[Any])
         ("thinking", {"thinking": {"type": "enabled"}}),
         ("thinking", {"thinking": BUDGET, "tools": [_tool()], "tool_choice": {"type": "any"}}),
         ("cache", {"system": [MARKED] * 3, "messages": [_told(MARKED, MARKED)]}),
+        (
+            "cache",
+            {"messages": [ASK, _said(_call()), _told({**_result(), "content": [MARKED] * 5})]},
+        ),
     ],
 )
 def test_rules_of_the_whole_request_are_told(rule: str, fields: dict[str, Any]) -> None:
