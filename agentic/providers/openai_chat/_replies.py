@@ -102,9 +102,10 @@ _WORDS: dict[str, dict[StopReason, str]] = {
         ),
         _FAILED: (
             "malformed_function_call malformed_response missing_thought_signature "
-            "unexpected_tool_call too_many_tool_calls no_image function_call_filter"
+            "too_many_tool_calls no_image function_call_filter"
         ),
-        _OTHER: "finish_reason_unspecified other image_other",
+        # A call to an undeclared tool is no error: the loop reports it to the model.
+        _OTHER: "finish_reason_unspecified other image_other unexpected_tool_call",
     },
     "https://ai.google.dev/api/generate-content#BlockReason": {
         _FILTERED: "jailbreak blocked_reason_unspecified block_reason_unspecified"

@@ -56,6 +56,7 @@ WORDS = [
     ("missing_thought_signature", StopReason.ERROR),
     ("continuation", StopReason.MAX_TOKENS),
     ("image_other", StopReason.OTHER),
+    ("unexpected_tool_call", StopReason.OTHER),
     ("pause_turn", StopReason.OTHER),
     ("compaction", StopReason.OTHER),
     ("null", StopReason.STOP),
