@@ -11,7 +11,7 @@ from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
 from agentic.providers.cohere._decoding import NAME, decode_message
 from agentic.providers.kit import arguments_as_text, at, items_at, parse_object, plain, text_at
-from agentic.usage import StopReason, StopWords, Usage
+from agentic.usage import StopReason, StopWords, Usage, normalize
 
 __all__ = ["STOP_WORDS", "decode_response", "stop_reason", "usage"]
 
@@ -70,15 +70,9 @@ def usage(response: Any, /) -> Usage:
     """
     found = at(plain(response), "usage")
     counted = at(found, "tokens") or at(found, "billed_units")
-    read, written = _count(counted, "input_tokens"), _count(counted, "output_tokens")
-    return Usage(read, written, read + written, cache_read=_count(found, "cached_tokens"))
-
-
-def _count(found: Any, field: str) -> int:
-    """Return a count; the SDK reads it as a float."""
-    number = at(found, field)
-    whole = isinstance(number, float) and number.is_integer()
-    return Usage(input=int(number) if whole else number).input
+    # A Usage takes the SDK's floats, and reads what is no count as 0.
+    read, written = at(counted, "input_tokens"), at(counted, "output_tokens")
+    return normalize(Usage(read, written, cache_read=at(found, "cached_tokens")))
 
 
 def _message(body: Any) -> Message:
