@@ -33,7 +33,7 @@ TEXT = messages.Message("user", "hello")
         lambda: tokens.ContextMeter(len),  # type: ignore[arg-type]
         lambda: strategies.FitContextWindow(10, 3),  # type: ignore[arg-type]
         lambda: strategies.FitContextWindow(10, digest="short"),  # type: ignore[arg-type]
-        lambda: compactors.Digest(recall="re call"),
+        lambda: compactors.Digest(recall=3),  # type: ignore[arg-type]
         lambda: truncate.read_file(Path(__file__), 3),  # type: ignore[arg-type]
         lambda: loop.truncate_result(messages.ToolResult("c1"), None),  # type: ignore[arg-type]
         lambda: tools.ToolDefinition("read", description=3),  # type: ignore[arg-type]
