@@ -31,18 +31,14 @@ _STATES = ("queued", "running", "waiting", "failed")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
-class _Age(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
-    """A number of seconds, minutes, hours or days, as seconds."""
-
-    name = "age"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        found = re.fullmatch(r"(\d{1,6})([smhd])", value)
-        if found is None:
-            self.fail(f"{value!r} is not an age, such as 90s, 45m, 12h or 30d", param, ctx)
-        return float(found[1]) * _UNITS[found[2]]
+def _read_age(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
+    """Return the seconds of an age."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d{1,6})([smhd])", value)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is not an age, such as 90s, 45m, 12h or 30d")
+    return float(found[1]) * _UNITS[found[2]]
 
 
 @click.command("serve")
@@ -96,7 +92,8 @@ def work_command(*, name: str, database: str | None, drain_seconds: float) -> No
 @click.option(
     "--prune",
     "prune_seconds",
-    type=_Age(),
+    metavar="AGE",
+    callback=_read_age,
     help="Do not list, but remove the runs that ended longer ago: 90s, 45m, 12h, or 30d. Sessions "
     "stay, and so do runs that are not over.",
 )
