@@ -199,8 +199,10 @@ class _Call:
 
     async def create(self, **arguments: Any) -> Any:
         """Return the reply as JSON data or, for a stream, a context manager with its events."""
+        # LiteLLM changes messages in place for some providers; ours are those of the history.
+        given = {**arguments, "messages": list(map(_copy, arguments["messages"]))}
         try:
-            response = await self.client.acompletion(**arguments)
+            response = await self.client.acompletion(**given)
         except self.litellm.ContextWindowExceededError as error:
             read = read_overflow(error)
             sent, window = (read.sent, read.window) if read else (None, None)
@@ -263,6 +265,16 @@ class _Call:
             with contextlib.suppress(Exception):  # it raises a plain Exception for an unknown model
                 cost = self.litellm.completion_cost(completion_response=self.body, model=model)
         return cost if isinstance(cost, float) else None
+
+
+def _copy(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message that shares no part of a content and no call with the original."""
+    return {
+        key: [dict(each) if isinstance(each, dict) else each for each in value]
+        if isinstance(value, list)
+        else value
+        for key, value in message.items()
+    }
 
 
 def _hidden(response: Any) -> Mapping[str, Any]:

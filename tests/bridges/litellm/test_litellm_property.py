@@ -1,17 +1,20 @@
 """Whatever a conversation is like, LiteLLM makes a request of it that the provider accepts."""
 
 import asyncio
+import copy
 import json
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, TypeAlias
 
 import attrs
+import litellm
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from agentic import loop
-from agentic.messages import Message
+from agentic.bridges.litellm import Decider
+from agentic.messages import Media, Message, ToolResult
 from agentic.providers import anthropic, openai_chat
 from agentic.testing import ScriptedExecutor, conversations
 from agentic.tools import ToolDefinition
@@ -92,6 +95,41 @@ def test_generated_conversations_are_accepted(
         assert "the last request" in json.dumps(first["messages"][-1])
 
     check()
+
+
+def test_changes_of_litellm_are_not_kept() -> None:
+    """For some providers it changes the messages in place: pops fields, flattens contents."""
+    picture = Media("image/png", b"...")
+    function = {"name": "read", "arguments": "{}"}
+    calls = [{"id": "c1", "type": "function", "function": function}]
+    (called,) = openai_chat.decode_request(
+        {"messages": [{"role": "assistant", "tool_calls": calls}]}
+    )
+    result = Message("tool", tool_results=[ToolResult("c1", "read", "text")])
+    history = [Message("user", "Look.", media=[picture]), called, result]
+    sent = []
+
+    class Changing:
+        async def acompletion(self, *, messages: list[Any], **_: Any) -> Any:
+            sent.append(copy.deepcopy(messages))
+            for message in messages:
+                for part in [*(message.get("tool_calls") or ()), *(message.get("content") or ())]:
+                    if isinstance(part, dict):
+                        part.clear()
+                message["content"] = "flat"
+                message.pop("tool_calls", None)
+            return litellm.ModelResponse(**_reply())
+
+    decider = Decider("openai/gpt-4o", router=Changing())
+    for _ in range(2):
+        asyncio.run(decider.decide(_input(history)))
+
+    assert (
+        sent[0]
+        == sent[1]
+        == openai_chat.encode_request(history, system_prompt="Be brief.")["messages"]
+    )
+    assert called.native.payload["tool_calls"] == calls
 
 
 @pytest.mark.parametrize("streamed", [False, True])
