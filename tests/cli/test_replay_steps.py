@@ -6,6 +6,8 @@ import os
 import pty
 import subprocess
 import sys
+import termios
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,14 +92,22 @@ def test_a_key_shows_the_next_request(session: Path) -> None:
     with subprocess.Popen(command, stdin=theirs, stdout=theirs) as running:
         os.close(theirs)
         shown = read_until(ours, b"leave --")
-        os.write(ours, b" ")
+        press(ours, b" ")
         more = read_until(ours, b"leave --")
-        os.write(ours, b"q")
-        assert running.wait(20) == 0
+        press(ours, b"q")
+        assert running.wait(60) == 0
     os.close(ours)
 
     assert (shown.count(b"request 1 of"), shown.count(b"request 2 of")) == (1, 0)
     assert (more.count(b"request 2 of"), more.count(b"request 3 of")) == (1, 0)
+
+
+def press(terminal: int, key: bytes) -> None:
+    """Press a key as soon as the program reads keys: what is typed before that is discarded."""
+    deadline = time.monotonic() + 60
+    while termios.tcgetattr(terminal)[3] & termios.ICANON and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.write(terminal, key)
 
 
 def read_until(terminal: int, text: bytes) -> bytes:
