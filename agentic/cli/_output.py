@@ -16,8 +16,10 @@ __all__ = [
     "FOLDER_GONE",
     "clip",
     "describe_problem",
+    "embolden",
     "end_sentence",
     "escape",
+    "is_capable",
     "is_folder_gone",
     "json_line",
     "print_warnings",
@@ -32,6 +34,7 @@ right-to-left scripts stay: the terminal orders them."""
 FOLDER_GONE = "the working directory no longer exists: change to another one"
 _NO_HOME = "Could not determine home directory."
 """What `Path.expanduser` raises as a RuntimeError, in CPython 3.11 to 3.14."""
+_INCAPABLE = {"", "dumb", "unknown"}
 _CONTROLS = re.compile(rf"\x1b\[[0-?]*[ -/]*[@-~]|\r(?=\n)|[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]")
 _ESCAPED = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
 
@@ -60,6 +63,16 @@ def clip(text: str, width: int) -> str:
     from rich.cells import cell_len, chop_cells  # noqa: PLC0415  most lines are ASCII
 
     return line if cell_len(line) <= width else f"{chop_cells(line, width - 1)[0]}…"
+
+
+def is_capable() -> bool:
+    """Return whether the terminal can move its cursor, by the name that TERM gives it."""
+    return os.environ.get("TERM", "") not in _INCAPABLE
+
+
+def embolden(text: str) -> str:
+    """Return a text in bold letters, where the terminal has them."""
+    return click.style(text, bold=True) if is_capable() else text
 
 
 def escape(line: str) -> str:

@@ -13,7 +13,7 @@ import click
 
 from agentic import limits, tokens
 from agentic.cli._options import TokenSize
-from agentic.cli._output import json_line, print_warnings_on_stderr, printable
+from agentic.cli._output import embolden, json_line, print_warnings_on_stderr, printable
 from agentic.cli._replay_files import ReplaySettings, replay_files
 from agentic.cli._replay_sessions import ask_for_sessions
 from agentic.cli._replay_steps import step_through
@@ -213,7 +213,7 @@ def _print(report: Report, *, as_json: bool) -> None:
         click.echo(json_line(report.to_plain()))
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    click.echo(_printable(report).to_text(lambda cell: click.style(cell, bold=True), width))
+    click.echo(_printable(report).to_text(embolden, width))
     click.echo(f"\nwindow {report.window:,}, reserve {report.reserve:,}; {report.counter}")
     if report.price is None:
         click.echo("cost: input in tokens at the full price; --model NAME shows dollars")

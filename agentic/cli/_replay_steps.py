@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from agentic.cli._compaction import describe_message
-from agentic.cli._output import printable
+from agentic.cli._output import embolden, printable
 from agentic.cli._stdio import is_asked
 from agentic.messages import Message
 from agentic.replay import Replayed, Transcript
@@ -27,7 +27,7 @@ def step_through(transcript: Transcript, replayed: Replayed) -> bool:
     """
     asks = is_asked() and sys.stdout.isatty()
     width = shutil.get_terminal_size().columns
-    click.echo(click.style(printable(f"{transcript.name} under {replayed.policy}"), bold=True))
+    click.echo(embolden(printable(f"{transcript.name} under {replayed.policy}")))
     for number, lines in enumerate(request_lines(transcript, replayed, width), 1):
         if asks and number > 1 and not _wants_next():
             return False
@@ -88,7 +88,7 @@ def _made_lines(message: Message, width: int) -> Iterator[str]:
 
 
 def _wants_next() -> bool:
-    click.echo(click.style(_HINT, dim=True), nl=False)
+    click.echo(_HINT, nl=False)
     try:
         key = click.getchar()
     except (KeyboardInterrupt, EOFError):

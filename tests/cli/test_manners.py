@@ -99,6 +99,20 @@ def test_a_table_fits_a_narrow_terminal(
     assert max(map(len, table.split("\n"))) <= columns
 
 
+def test_a_dumb_terminal_gets_text_alone(
+    in_terminal: Any, talk: Any, write: Any, tmp_path: Path
+) -> None:
+    """It would show what makes letters bold."""
+    session = write([to_plain(message) for message in talk(3)], "long.jsonl")
+    replay = [sys.executable, "-m", "agentic", "replay", session, "--window", "4000"]
+    dumb = {**os.environ, "TERM": "dumb"}
+
+    shown = in_terminal(*replay, env=dumb, cwd=tmp_path)
+
+    assert b"every request fits" in shown
+    assert b"\x1b" not in shown
+
+
 @pytest.mark.parametrize("mark", ["\u061c", "\u200e", "\u200f", "\u202e", "\u2066", "\u2069"])
 def test_marks_of_direction_are_left_out(agentic: Any, tmp_path: Path, mark: str) -> None:
     """A name is shown in the order in which it is; JSON keeps the mark as an escape."""

@@ -18,9 +18,9 @@ from agentic.cli._chat._approval import ChatApprover
 from agentic.cli._chat._chat_session import ChatSession, Outcome, blaming
 from agentic.cli._chat._lines import PlainPrompt, Prompt, read_pipe
 from agentic.cli._chat._models import choose_model, find_choices, model_name, new_agent
-from agentic.cli._chat._screen import Screen, describe_size, is_capable
+from agentic.cli._chat._screen import Screen, describe_size
 from agentic.cli._chat._slash import SLASHES, Quit, run_command
-from agentic.cli._output import print_warnings, printable
+from agentic.cli._output import is_capable, print_warnings, printable
 from agentic.cli._place import SessionPlace, find_agent
 from agentic.cli._stdio import captured_stdio
 from agentic.messages import Message, split_rounds

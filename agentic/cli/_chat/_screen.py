@@ -7,7 +7,6 @@ pipe, stdout gets the replies and the answers to commands such as /context, and 
 import asyncio
 import contextlib
 import json
-import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
@@ -25,19 +24,13 @@ from agentic.session import Status
 if TYPE_CHECKING:
     from agentic.cli._chat._live import LiveReply
 
-__all__ = ["Screen", "describe_call", "describe_size", "is_capable"]
+__all__ = ["Screen", "describe_call", "describe_size"]
 
 _ARGUMENTS_WIDTH = 100
 _MESSAGE_WIDTH = 300
 _ACTIVITY_WIDTH = 40
 _LEAST_WIDTH = 10
 """In fewer columns, a call's arguments or outcome say nothing."""
-_INCAPABLE = {"", "dumb", "unknown"}
-
-
-def is_capable() -> bool:
-    """Return whether the terminal can move its cursor, by the name that TERM gives it."""
-    return os.environ.get("TERM", "") not in _INCAPABLE
 
 
 def describe_size(status: Status) -> str:
