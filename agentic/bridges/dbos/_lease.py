@@ -136,4 +136,5 @@ class WorkerLease:
                 if time.monotonic() - self._cut_off > self.seconds:
                     self.each_renewal()
             except Exception as problem:  # noqa: BLE001  the database may come back
+                self._cut_off = time.monotonic()
                 _log.warning("the lease of worker %s is not renewed: %s", self.worker, problem)

@@ -125,7 +125,8 @@ def test_runs_outlive_restart_of_database(
 ) -> None:
     """No run fails, no call is lost, and no worker has to be started again."""
     fleet = _make_fleet(own_postgres, agent, tmp_path, turns=30)
-    seconds = leases * PARTS["LEASE_SECONDS"]
+    fleet.lease_seconds = 4.0  # a busy machine delays a worker for two seconds
+    seconds = leases * fleet.lease_seconds
 
     async def disturb() -> tuple[dict[str, list[str]], Counter[str]]:
         async with fleet.service() as service:
