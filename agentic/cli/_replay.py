@@ -139,12 +139,17 @@ def replay_command(
         providers=tuple(dict.fromkeys(providers)),
         price=None if model is None else _price(model),
     )
+    _show(report, html, as_json=as_json)
+    return 1 if unread else 0
+
+
+def _show(report: Report, html: Path | None, *, as_json: bool) -> None:
+    """Print the report, and write its page."""
     if html is not None:
         html.write_text(render_page(report), encoding="utf-8")
     _print(report, as_json=as_json)
     if html is not None:
         click.echo(printable(f"agentic: the page is in {html}"), err=True)
-    return 1 if unread else 0
 
 
 def _window(window: int | None, model: str | None) -> int:
