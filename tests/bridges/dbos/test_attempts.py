@@ -15,7 +15,7 @@ PARTS = runpy.run_path(str(Path(__file__).with_name("fleet.py")))
 @pytest.mark.parametrize(
     ("attempts", "others"),
     [
-        pytest.param(2, 1, id="2", marks=pytest.mark.slow),
+        pytest.param(1, 1, id="1", marks=pytest.mark.slow),
         pytest.param(10, 8, id="10", marks=pytest.mark.long),
     ],
 )

@@ -34,7 +34,7 @@ ON_POSTGRES = [
     pytest.param(Size(4, 200, 10, 200, 1.0, 4, 5.0), id="large", marks=pytest.mark.long),
 ]
 ON_SQLITE = [
-    pytest.param(Size(1, 4, 4, 3, 0.3, 4, 2.0), id="small", marks=pytest.mark.slow),
+    pytest.param(Size(1, 4, 4, 2, 0.3, 4, 2.0), id="small", marks=pytest.mark.slow),
     pytest.param(Size(1, 40, 10, 40, 0.5, 10, 2.0), id="middle", marks=pytest.mark.long),
 ]
 
