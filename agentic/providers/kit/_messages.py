@@ -39,7 +39,6 @@ __all__ = [
     "results_with_content",
     "text_with_media",
 ]
-_Item = TypeVar("_Item")
 
 _Item = TypeVar("_Item")
 
