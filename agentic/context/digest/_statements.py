@@ -64,11 +64,11 @@ class Notices(Section):
 
 
 class Requests(Notices):
-    """What the user asked, quoted likewise; each request is there with a few words at least."""
+    """What the user asked: the newest request in full if there is room, the others in brief."""
 
     heading = "What the user asked"
     takes = ("request",)
-    is_complete = True
+    is_complete, share = True, 0.15
 
 
 @attrs.define

@@ -98,7 +98,21 @@ def test_request_of_many_lines_fills_its_room() -> None:
     """What a list adds for each line is allowed for when it is cut."""
     got = digest(Message("user", "\n".join(f"- {n}. wish" for n in range(2_000))))
 
-    assert len(section(got, "What the user asked")) > 40
+    assert len(section(got, "What the user asked")) > 60
+
+
+def test_newest_request_is_in_full() -> None:
+    """A page of it, whatever else there is to say."""
+    wish = " ".join(f"Of module {n} the parser should be faster." for n in range(26))
+    before = [Message("user", f"Wish {n}: {LONG}") for n in range(20)]
+    after = [
+        Message("assistant", f"The root cause of {n} was found in file_{n}.py.") for n in range(99)
+    ]
+
+    got = digest(*before, Message("user", wish), *after)
+
+    assert len(wish) > 1_000
+    assert f"- {wish}" in section(got, "What the user asked")
 
 
 def test_what_is_left_out_is_counted() -> None:
