@@ -6,7 +6,9 @@ BIN := .venv/bin
 READY := .venv/ready-$(notdir $(PYTHON))
 # A page and a file stay whole, in their own order: by default those with the fewest tests come last,
 # and among them are the slowest.
-PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
+# Three processes for two cores: tests of servers and databases wait for half of their time.
+PROCESSES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2)))
+PARALLEL := --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
 # How many examples of a property are tried: see conftest.py.
 MOST := --hypothesis-profile=most
 FULL := --hypothesis-profile=full
