@@ -14,7 +14,7 @@ from agentic.loop import Decision, Input, Runner
 from agentic.messages import ToolCall
 from agentic.testing import ScriptedExecutor
 
-PARTS = runpy.run_path(str(Path(__file__).with_name("test_kill.py")))
+PARTS = runpy.run_path(str(Path(__file__).with_name("fleet.py")))
 COUNT = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
 pytestmark = pytest.mark.long
 
