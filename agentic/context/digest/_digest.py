@@ -10,7 +10,7 @@ from agentic.context.digest._commands import Commands, Failures
 from agentic.context.digest._files import Files, FilesRead
 from agentic.context.digest._index import Index
 from agentic.context.digest._section import CHARS_PER_TOKEN, TITLE, Section, fit
-from agentic.context.digest._statements import Notices, Requests, Statements, Status
+from agentic.context.digest._statements import Notices, Progress, Requests, Statements
 from agentic.context.digest._tools import ToolTable
 from agentic.context.digest._turns import Kind, read_turns, unanswered
 from agentic.messages import ContextSummary, Message, SummaryText
@@ -28,7 +28,7 @@ def _sections() -> list[Section]:
     return [
         Requests(),
         Notices(),
-        Status(),
+        Progress(),
         Failures(commands.known),
         Statements(),
         files,

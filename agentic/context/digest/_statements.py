@@ -15,7 +15,7 @@ from agentic.context.digest._section import STORED_CHARS, Line, Section
 from agentic.context.digest._text import LINE, PARAGRAPH, cut, one_line, sentences
 from agentic.context.digest._turns import Called, Kind, Words, message_ref, refusal
 
-__all__ = ["Notices", "Requests", "Statements", "Status"]
+__all__ = ["Notices", "Progress", "Requests", "Statements"]
 
 _CUES = {
     "en": "decision, decid, agreed, choose, chose, going with, go with, went with, settled on, "
@@ -72,7 +72,7 @@ class Requests(Notices):
 
 
 @attrs.define
-class Status(Section):
+class Progress(Section):
     """The last reply and its reference, the calls that wait for a result, and the open to-dos."""
 
     heading = "Where things stand"
