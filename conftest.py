@@ -75,9 +75,11 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Trace no test that reads real material, and let no property ask for more than its profile."""
+    """Mark what is slow or not traced, and let no property ask for more than its profile allows."""
     most = _MOST_EXAMPLES.get(settings.get_current_profile_name())
     for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
         if item.get_closest_marker("corpus"):
             item.add_marker("no_cover")  # it would take four times as long
         if most is not None:
