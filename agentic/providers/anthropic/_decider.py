@@ -1,17 +1,18 @@
 """A decider that calls a model through Anthropic's Messages API."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import attrs
 
-from agentic.limits import ModelLimits, lookup
+from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
 from agentic.messages import leading_system_count
-from agentic.providers._failure import counted_tokens, known_window, provider_errors
+from agentic.providers._failure import counted_tokens
+from agentic.providers._model import ModelDecider
 from agentic.providers.anthropic._decoding import NAME, blocks_of
 from agentic.providers.anthropic._encoding import TOOL_NAMES, encode_request
 from agentic.providers.anthropic._replies import decode_response, reply_blocks, usage
@@ -74,12 +75,13 @@ _COUNTED = {
 
 
 @attrs.frozen
-class Decider:
+class Decider(ModelDecider):
     """Calls one model with the official SDK's `messages.create`.
 
     If the server pauses a turn, it is continued, and the usage of its responses is added up.
     """
 
+    _provider = NAME
     client: "Client" = attrs.field(repr=False)
     """`AsyncAnthropic`, or its variant for Bedrock or Vertex. It supplies the API key, the server
     address, timeouts and retries."""
@@ -94,15 +96,6 @@ class Decider:
     makes a long conversation cost a fifth. If you set a `cache_control` yourself, no other is
     added. Turn it off for single requests, whose cache writes are never read."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
-
-    @property
-    def name(self) -> str:
-        """Return `provider:model`."""
-        return f"{NAME}:{self.model}"
-
-    def limits(self) -> ModelLimits:
-        """Return the model's limits in tokens: those passed in, else those in the catalog."""
-        return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
         """Request the complete reply; one that may be long is streamed, as the SDK requires.
@@ -169,10 +162,6 @@ class Decider:
         """
         client: Any = self.client
         return [model.id async for model in client.models.list()]
-
-    def _errors(self, received: Callable[[], str] = str) -> AbstractAsyncContextManager[None]:
-        window = known_window(self.limits())
-        return provider_errors(NAME, self.model, window, received, self.list_models)
 
     def _body(self, request: Input) -> dict[str, Any]:
         """Return the arguments for the SDK's method."""

@@ -8,10 +8,11 @@ from typing import Any
 
 import attrs
 
-from agentic.limits import ModelLimits, lookup
+from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
 from agentic.messages import leading_system_count
-from agentic.providers._failure import counted_tokens, known_window, provider_errors
+from agentic.providers._failure import counted_tokens
+from agentic.providers._model import ModelDecider
 from agentic.providers.bedrock._blocking import call, events
 from agentic.providers.bedrock._decoding import NAME
 from agentic.providers.bedrock._encoding import (
@@ -37,7 +38,7 @@ and https://github.com/zeroclaw-labs/zeroclaw/pull/8943 (2026-11)."""
 
 
 @attrs.define(eq=False)
-class Decider:
+class Decider(ModelDecider):
     """Calls one model with the client's `converse`, or with `converse_stream` for streaming.
 
     If a model rejects text next to calls or results in one turn, the call is repeated with such
@@ -48,6 +49,7 @@ class Decider:
     stream is closed. boto3 does its own retries, as configured by its `Config`.
     """
 
+    _provider = NAME
     client: Any = attrs.field(repr=False)
     """A `bedrock-runtime` client of boto3, or one whose methods are coroutines (aiobotocore)."""
     model: str
@@ -62,15 +64,6 @@ class Decider:
 
     _has_two_kinds: bool = attrs.field(default=True, init=False)
     _takes_marks: bool = attrs.field(default=True, init=False)
-
-    @property
-    def name(self) -> str:
-        """Return `provider:model`."""
-        return f"{NAME}:{self.model}"
-
-    def limits(self) -> ModelLimits:
-        """Return the model's limits in tokens: those passed in, else those in the catalog."""
-        return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
         """Request the whole reply as one response.
@@ -154,11 +147,6 @@ class Decider:
     def _decision(self, response: Any, request: Input) -> Decision:
         decision = TOOL_NAMES.restore(decode_response(response), request.tools)
         return attrs.evolve(decision, request_model=self.model)
-
-    def _errors(
-        self, received: Callable[[], str] = str
-    ) -> contextlib.AbstractAsyncContextManager[None]:
-        return provider_errors(NAME, self.model, known_window(self.limits()), received)
 
 
 async def _told(stream: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:

@@ -1,15 +1,15 @@
 """A decider that calls a model through Cohere's Chat API."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from agentic.errors import RequestFailed
-from agentic.limits import ModelLimits, lookup
+from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
-from agentic.providers._failure import known_window, provider_errors, reported_error
+from agentic.providers._failure import reported_error
+from agentic.providers._model import ModelDecider
 from agentic.providers.cohere._decoding import NAME
 from agentic.providers.cohere._encoding import TOOL_NAMES, encode_request
 from agentic.providers.cohere._replies import decode_response
@@ -23,9 +23,10 @@ __all__ = ["Decider"]
 
 
 @attrs.frozen
-class Decider:
+class Decider(ModelDecider):
     """Calls one model with the official SDK's `chat` and `chat_stream`."""
 
+    _provider = NAME
     client: "AsyncClientV2" = attrs.field(repr=False)
     """It supplies the API key, the server address and timeouts."""
     model: str
@@ -33,15 +34,6 @@ class Decider:
     """Additional arguments of the call, such as temperature, max_tokens and thinking. `tools` are
     added after those of the request."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
-
-    @property
-    def name(self) -> str:
-        """Return `provider:model`."""
-        return f"{NAME}:{self.model}"
-
-    def limits(self) -> ModelLimits:
-        """Return the model's limits in tokens: those passed in, else those in the catalog."""
-        return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
         """Request the whole reply as one response.
@@ -53,12 +45,11 @@ class Decider:
         chat: Any = self.client.chat
         async with self._errors():
             body = plain(await chat(**self._call(request)))
-        if not isinstance(at(body, "message"), dict):
-            problem = text_at(body, "message") or f"an answer without a message: {body!r:.500}"
-            if text_at(body, "message"):
-                window = known_window(self.limits())
-                raise reported_error(body, NAME, self.model, None, problem, window=window)
-            raise RequestFailed(NAME, None, problem)
+            # An error has its text where a reply has an object.
+            if problem := text_at(body, "message"):
+                raise reported_error(body, NAME, self.model, None, problem)
+            if not isinstance(at(body, "message"), dict):
+                raise self._without("a message", body)
         return self._decision(body, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
@@ -103,7 +94,3 @@ class Decider:
     def _decision(self, body: Any, request: Input) -> Decision:
         decision = TOOL_NAMES.restore(decode_response(body), request.tools)
         return attrs.evolve(decision, request_model=self.model)
-
-    def _errors(self, received: Callable[[], str] = str) -> AbstractAsyncContextManager[None]:
-        window = known_window(self.limits())
-        return provider_errors(NAME, self.model, window, received, self.list_models)

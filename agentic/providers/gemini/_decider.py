@@ -7,15 +7,16 @@ the raw response. For a stream there is no such way: fields that this SDK does n
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from agentic.errors import RequestFailed
-from agentic.limits import ModelLimits, lookup
+from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
-from agentic.providers._failure import counted_tokens, known_window, provider_errors
+from agentic.providers._failure import counted_tokens
+from agentic.providers._model import ModelDecider
 from agentic.providers.gemini._decoding import NAME
 from agentic.providers.gemini._encoding import TOOL_NAMES, encode_request
 from agentic.providers.gemini._fields import parts_of
@@ -35,9 +36,10 @@ _INSTRUCTIONS = ("systemInstruction", "system_instruction")
 
 
 @attrs.frozen
-class Decider:
+class Decider(ModelDecider):
     """Calls one model with the official SDK's `aio.models.generate_content`."""
 
+    _provider = NAME
     client: "Client" = attrs.field(repr=False)
     """A client for AI Studio or Vertex AI. It supplies the API key, timeouts and retries. It does
     not retry unless it was created with `HttpOptions(retry_options=HttpRetryOptions())`, as
@@ -48,15 +50,6 @@ class Decider:
     http_options. Google's own tools in it come before those of the loop, and a `system_instruction`
     comes before that of the conversation."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
-
-    @property
-    def name(self) -> str:
-        """Return `provider:model`."""
-        return f"{NAME}:{self.model}"
-
-    def limits(self) -> ModelLimits:
-        """Return the model's limits in tokens: those passed in, else those in the catalog."""
-        return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
         """Request the whole reply as one response.
@@ -120,12 +113,6 @@ class Decider:
     def _decision(self, response: Any, request: Input) -> Decision:
         decision = TOOL_NAMES.restore(decode_response(response), request.tools)
         return attrs.evolve(decision, request_model=self.model)
-
-    def _errors(
-        self, received: Callable[[], str] = str
-    ) -> contextlib.AbstractAsyncContextManager[None]:
-        window = known_window(self.limits())
-        return provider_errors(NAME, self.model, window, received, self.list_models)
 
     def _call(self, request: Input, **config: Any) -> dict[str, Any]:
         """Return the arguments for the SDK's method."""

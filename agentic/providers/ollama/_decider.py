@@ -1,8 +1,7 @@
 """A decider that calls a model through the native API of an Ollama server."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -10,7 +9,8 @@ import attrs
 from agentic.errors import ContextOverflow, RequestFailed
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
-from agentic.providers._failure import known_window, provider_errors
+from agentic.providers._failure import known_window
+from agentic.providers._model import ModelDecider
 from agentic.providers.kit import at
 from agentic.providers.ollama._messages import NAME, encode_request
 from agentic.providers.ollama._replies import StreamedResponse, decode_response, failure_in
@@ -30,13 +30,14 @@ _UNKNOWN = lookup("")
 
 
 @attrs.frozen
-class Decider:
+class Decider(ModelDecider):
     """Calls one model with `POST /api/chat`.
 
     The client is one for HTTP, because the `ollama` package drops what its types do not name: the
     ids of calls (https://github.com/ollama/ollama-python/issues/667) and most of a tool's schema.
     """
 
+    _provider = NAME
     client: "httpx.AsyncClient" = attrs.field(repr=False)
     """An `httpx.AsyncClient` whose `base_url` is the server's. It supplies headers and timeouts: a
     server may take minutes to load a model."""
@@ -48,11 +49,6 @@ class Decider:
     silently, unless `truncate` is true."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
     """The window of these limits is also requested from the server, as `num_ctx`."""
-
-    @property
-    def name(self) -> str:
-        """Return `provider:model`."""
-        return f"{NAME}:{self.model}"
 
     def limits(self) -> ModelLimits:
         """Return the model's limits in tokens: those passed in, else what `num_ctx` requests.
@@ -143,18 +139,13 @@ class Decider:
             body = json.loads(content)
         except (ValueError, RecursionError):
             body = None
-        window = known_window(self.limits())
-        failure = failure_in(body, status if status != _OK else None, self.model, window)
+        failure = failure_in(body, status if status != _OK else None, self.model)
         if failure is not None:
             raise failure
         if status != _OK or not isinstance(body, dict):
             problem = f"the answer is not a reply: {content[:200]!r}"
             raise RequestFailed(NAME, status if status != _OK else None, problem)
         return body
-
-    def _errors(self, received: Callable[[], str] = str) -> AbstractAsyncContextManager[None]:
-        window = known_window(self.limits())
-        return provider_errors(NAME, self.model, window, received, self.list_models)
 
     def _decision(self, body: Any, request: Input) -> Decision:
         decision = decode_response(body)

@@ -99,9 +99,7 @@ def usage(response: Any, /) -> Usage:
     return attrs.evolve(counted, input=max(counted.input, counted.cache_read))
 
 
-def failure_in(
-    body: Any, status: int | None = None, model: str = "", window: int | None = None
-) -> ProviderError | None:
+def failure_in(body: Any, status: int | None = None, model: str = "") -> ProviderError | None:
     """Return the error that a server reports, in a response or in a stream; None if there is none.
 
     >>> print(failure_in({"error": "model 'nope' not found"}, 404))
@@ -111,7 +109,7 @@ def failure_in(
     if not error:
         return None
     problem = error if isinstance(error, str) else str(error)
-    return reported_error(body, NAME, model, status, problem, window=window)
+    return reported_error(body, NAME, model, status, problem)
 
 
 @attrs.define

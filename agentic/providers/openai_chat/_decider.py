@@ -1,15 +1,15 @@
 """A decider that calls a model through the Chat Completions API, of OpenAI or another server."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from agentic.errors import ContextOverflow, RequestFailed
-from agentic.limits import ModelLimits, lookup
+from agentic.errors import ContextOverflow
+from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
-from agentic.providers._failure import known_window, provider_errors
+from agentic.providers._failure import known_window
+from agentic.providers._model import ModelDecider
 from agentic.providers.kit import items_at, plain
 from agentic.providers.openai_chat._decoding import NAME
 from agentic.providers.openai_chat._encoding import TOOL_NAMES, has_object
@@ -30,9 +30,10 @@ _OURS = {"tools", "stream", "stream_options"}
 
 
 @attrs.frozen
-class Decider:
+class Decider(ModelDecider):
     """Calls one model with the official SDK's `chat.completions.create`."""
 
+    _provider = NAME
     client: "AsyncOpenAI" = attrs.field(repr=False)
     """`AsyncOpenAI`, `AsyncAzureOpenAI` or a subclass. It supplies the API key, the server address,
     timeouts and retries."""
@@ -47,15 +48,6 @@ class Decider:
     )
     """Deciders that serve the same conversations may share one."""
 
-    @property
-    def name(self) -> str:
-        """Return `provider:model`."""
-        return f"{NAME}:{self.model}"
-
-    def limits(self) -> ModelLimits:
-        """Return the model's limits in tokens: those passed in, else those in the catalog."""
-        return self._limits or lookup(self.model)
-
     async def decide(self, request: Input, /) -> Decision:
         """Request the whole reply as one response.
 
@@ -67,9 +59,8 @@ class Decider:
         create: Any = self.client.chat.completions.create
         async with self._errors():
             body = plain(await create(**self._call(request)))
-        if not items_at(body, "choices"):
-            nothing = RequestFailed(NAME, None, f"a response without choices: {body!r:.500}")
-            raise failure_in(body, self.model, known_window(self.limits())) or nothing
+            if not items_at(body, "choices"):
+                raise failure_in(body, self.model) or self._without("choices", body)
         return self._decision(body, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
@@ -111,10 +102,6 @@ class Decider:
         options = {key: value for key, value in self.options.items() if key not in _OURS}
         # The options go first: they do not replace the conversation.
         return {"model": self.model, **options, **said, **({"tools": tools} if tools else {})}
-
-    def _errors(self, received: Callable[[], str] = str) -> AbstractAsyncContextManager[None]:
-        window = known_window(self.limits())
-        return provider_errors(NAME, self.model, window, received, self.list_models)
 
     def _decision(self, body: Any, request: Input) -> Decision:
         decision = TOOL_NAMES.restore(decode_response(body), request.tools)

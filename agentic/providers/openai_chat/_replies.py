@@ -320,7 +320,7 @@ def _count(found: Any, *path: str) -> int:
     return Usage(at(found, *path)).input
 
 
-def failure_in(body: Any, model: str = "", window: int | None = None) -> ProviderError | None:
+def failure_in(body: Any, model: str = "") -> ProviderError | None:
     """Return the error in an event or a response body; None if there is none.
 
     `{"error": {...}}` is what OpenRouter and vLLM send in the middle of a stream
@@ -336,5 +336,4 @@ def failure_in(body: Any, model: str = "", window: int | None = None) -> Provide
     code = at(error, "code")
     status = code if isinstance(code, int) and not isinstance(code, bool) else None
     problem = text_at(error, "message") or str(error)
-    named = model or text_at(body, "model")
-    return reported_error(body, NAME, named, status, problem, window=window)
+    return reported_error(body, NAME, model or text_at(body, "model"), status, problem)

@@ -1,14 +1,14 @@
 """A decider that calls a model through the Responses API, of OpenAI or another server."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from agentic.limits import ModelLimits, lookup
+from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
-from agentic.providers._failure import counted_tokens, known_window, provider_errors
+from agentic.providers._failure import counted_tokens
+from agentic.providers._model import ModelDecider
 from agentic.providers.kit import at, items_at, plain
 from agentic.providers.openai_responses._decoding import NAME
 from agentic.providers.openai_responses._encoding import TOOL_NAMES, encode_request
@@ -48,7 +48,7 @@ _COUNTED = (
 
 
 @attrs.define(eq=False)
-class Decider:
+class Decider(ModelDecider):
     """Calls one model with the official SDK's `responses.create`.
 
     A model without reasoning rejects `include=["reasoning.encrypted_content"]` ("Encrypted content
@@ -56,6 +56,7 @@ class Decider:
     call is then repeated without it, and later calls leave it out.
     """
 
+    _provider = NAME
     client: "AsyncOpenAI" = attrs.field(repr=False)
     """`AsyncOpenAI`, `AsyncAzureOpenAI` or a subclass. It supplies the API key, the server address,
     timeouts and retries."""
@@ -67,15 +68,6 @@ class Decider:
     `instructions` come before those of the conversation; `input` is not replaced."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
     _has_reasoning: bool = attrs.field(default=True, init=False)
-
-    @property
-    def name(self) -> str:
-        """Return `provider:model`."""
-        return f"{NAME}:{self.model}"
-
-    def limits(self) -> ModelLimits:
-        """Return the model's limits in tokens: those passed in, else those in the catalog."""
-        return self._limits or lookup(self.model)
 
     async def decide(self, request: Input, /) -> Decision:
         """Request the whole reply as one response.
@@ -164,10 +156,6 @@ class Decider:
             response = {**response, "max_output_tokens": self.options.get("max_output_tokens")}
         decision = TOOL_NAMES.restore(decode_response(response), request.tools)
         return attrs.evolve(decision, request_model=self.model)
-
-    def _errors(self, received: Callable[[], str] = str) -> AbstractAsyncContextManager[None]:
-        window = known_window(self.limits())
-        return provider_errors(NAME, self.model, window, received, self.list_models)
 
 
 def _refuses_reasoning(error: Exception) -> bool:

@@ -1,0 +1,40 @@
+"""What the deciders of all adapters share: the name, the limits and the errors of one model."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, ClassVar
+
+from agentic.errors import RequestFailed
+from agentic.limits import ModelLimits, lookup
+from agentic.providers._failure import known_window, provider_errors
+
+__all__ = ["ModelDecider"]
+
+
+class ModelDecider:
+    """The part of a decider that does not depend on the provider's API."""
+
+    # Not an attrs class: some deciders are frozen, and others learn what a model refuses.
+    __slots__ = ()
+
+    _provider: ClassVar[str]
+    model: str
+    _limits: ModelLimits | None
+
+    @property
+    def name(self) -> str:
+        """Return `provider:model`."""
+        return f"{self._provider}:{self.model}"
+
+    def limits(self) -> ModelLimits:
+        """Return the model's limits in tokens: those passed in, else those in the catalog."""
+        return self._limits or lookup(self.model)
+
+    def _errors(self, received: Callable[[], str] = str) -> AbstractAsyncContextManager[None]:
+        """Translate the exceptions of a block; `received` returns what a stream has delivered."""
+        window, list_models = known_window(self.limits()), getattr(self, "list_models", None)
+        return provider_errors(self._provider, self.model, window, received, list_models)
+
+    def _without(self, part: str, body: Any) -> RequestFailed:
+        """Return the error for an answer that is no reply, such as the login page of a proxy."""
+        return RequestFailed(self._provider, None, f"an answer without {part}: {body!r:.500}")
