@@ -114,7 +114,7 @@ class Decider(ModelDecider):
         async with self._errors():
             while _goes_on(responses):
                 sent = _resumed(body, responses)
-                responses.append(plain(await self.client.messages.create(**sent)))
+                responses.append(self._checked(await self.client.messages.create(**sent)))
         return _decision(responses, request, self.model)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
@@ -162,6 +162,15 @@ class Decider(ModelDecider):
         """
         client: Any = self.client
         return [model.id async for model in client.models.list()]
+
+    def _checked(self, answer: Any) -> Any:
+        """Return a response as plain data; raise if it is none. The SDK accepts any answer."""
+        response = plain(answer)
+        if at(response, "type") == "error":
+            raise stream_error(response, self.model)
+        if at(response, "content") is None and not at(response, "stop_reason"):
+            raise self._without("content", response)
+        return response
 
     def _body(self, request: Input) -> dict[str, Any]:
         """Return the arguments for the SDK's method."""

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from agentic.errors import RequestFailed
 from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
 from agentic.providers._failure import counted_tokens
 from agentic.providers._model import ModelDecider
 from agentic.providers.gemini._decoding import NAME
 from agentic.providers.gemini._encoding import TOOL_NAMES, encode_request
-from agentic.providers.gemini._fields import parts_of
+from agentic.providers.gemini._fields import field, list_of, parts_of
 from agentic.providers.gemini._replies import decode_response
-from agentic.providers.gemini._streaming import StreamedResponse
+from agentic.providers.gemini._streaming import StreamedResponse, failure_in
 from agentic.providers.kit import plain, text_at
 
 if TYPE_CHECKING:
@@ -60,8 +59,8 @@ class Decider(ModelDecider):
         """
         call = self._call(request, should_return_http_response=True)
         async with self._errors():
-            response = await self.client.aio.models.generate_content(**call)
-        return self._decision(self._whole(response), request)
+            response = self._whole(await self.client.aio.models.generate_content(**call))
+        return self._decision(response, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
         """Yield the reply's text as it arrives, then the complete Decision.
@@ -140,12 +139,16 @@ class Decider(ModelDecider):
         return given.model_copy(update={"extra_body": {**(given.extra_body or {}), **body}})
 
     def _whole(self, response: Any) -> Any:
-        """Return the response's JSON object; raise if it is none, as when a proxy answers."""
+        """Return the JSON of a response; raise if there is no reply in it."""
         body = text_at(plain(response), "sdkHttpResponse", "body")
+        found: Any = None
         with contextlib.suppress(ValueError, RecursionError):
-            if isinstance(found := json.loads(body), dict):
-                return found
-        raise RequestFailed(NAME, None, f"the answer is not a JSON object: {body[:200]!r}")
+            found = json.loads(body)
+        if failure := failure_in(found, self.model):
+            raise failure
+        if not (list_of(found, "candidates") or field(found, "promptFeedback")):
+            raise self._without("candidates", body)
+        return found
 
 
 def _body(request: Input, model: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from agentic.providers.gemini._fields import (
     text_of,
 )
 
-__all__ = ["StreamedResponse"]
+__all__ = ["StreamedResponse", "failure_in"]
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,9})\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 _DEEPEST = 100
@@ -269,9 +269,9 @@ class StreamedResponse:
             RequestFailed: the event reports any other error.
         """
         data = response_of(event)
-        error = field(data, "error")
-        if isinstance(error, dict):
-            raise _failure(error, text_of(data, "modelVersion") or self.model)
+        failure = failure_in(data, text_of(data, "modelVersion") or self.model)
+        if failure is not None:
+            raise failure
         before, counts = _dict(self._said, "usageMetadata"), _dict(data, "usageMetadata")
         self._said |= {key: data[key] for key in data if key not in _THE_SDK_S}
         if before or counts:
@@ -311,7 +311,11 @@ def _dict(data: Any, name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _failure(error: dict[str, Any], model: str) -> ProviderError:
+def failure_in(data: Any, model: str) -> ProviderError | None:
+    """Return the error in an event or a response; None if there is none."""
+    error = field(data, "error")
+    if not isinstance(error, dict):
+        return None
     code = field(error, "code")
     status = code if isinstance(code, int) else None
     problem = text_of(error, "message") or str(error)

@@ -78,8 +78,12 @@ class Decider(ModelDecider):
         """
         async with self._errors():
             response = plain(await self._create(request))
-            if at(response, "status") == "failed":
+            # The SDK accepts any answer.
+            has_output = isinstance(at(response, "output"), list)
+            if at(response, "status") == "failed" or (at(response, "error") and not has_output):
                 raise_failure({"response": response}, self.model)
+            if not has_output:
+                raise self._without("output", response)
         return self._decision(response, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:

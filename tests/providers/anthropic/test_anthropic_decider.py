@@ -277,6 +277,25 @@ def test_an_error_within_a_stream_has_the_status_of_its_kind() -> None:
     assert failed.value.status == 529
 
 
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("<html>Please log in</html>", "an answer without content: '<html>"),
+        ("{}", "an answer without content"),
+        ('{"type": "error", "error": {"type": "api_error", "message": "nope"}}', "nope"),
+    ],
+)
+def test_an_answer_without_a_reply(body: str, problem: str) -> None:
+    """A proxy's, for example: it is an error, not a reply without text."""
+    kind = "application/json" if body.startswith("{") else "text/html"
+
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return web.Response(text=body, content_type=kind)
+
+    with pytest.raises(RequestFailed, match=problem):
+        decide(Server(answer))
+
+
 def test_an_overflow_that_opens_a_stream_names_the_model() -> None:
     """There is no start of a message that would."""
     said = {"type": "invalid_request_error", "message": "prompt is too long: 210 tokens > 200"}

@@ -268,11 +268,19 @@ def test_no_server_is_a_failed_request(google: Any) -> None:
     assert failed.value.status is None
 
 
-def test_an_answer_of_another_kind_is_a_failed_request(google: Any) -> None:
-    """A proxy's, for example."""
-    google.answers = [["not a response"]]
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (["not a response"], "an answer without candidates"),
+        ({}, "an answer without candidates"),
+        ({"error": {"code": 500, "message": "nope"}}, "HTTP 500.*nope"),
+    ],
+)
+def test_an_answer_without_a_reply(google: Any, answer: Any, problem: str) -> None:
+    """A proxy's, for example: it is an error, not a reply without text."""
+    google.answers = [answer]
 
-    with pytest.raises(RequestFailed, match="not a JSON object"):
+    with pytest.raises(RequestFailed, match=problem):
         asyncio.run(google.decider().decide(_input()))
 
 

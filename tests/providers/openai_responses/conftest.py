@@ -13,7 +13,7 @@ from openai import AsyncOpenAI
 
 from agentic.providers.openai_responses import Decider
 
-Answer: TypeAlias = dict[str, Any] | list[Any] | tuple[int, dict[str, Any]] | None
+Answer: TypeAlias = dict[str, Any] | list[Any] | tuple[int, dict[str, Any]] | str | None
 Serve: TypeAlias = Callable[..., AbstractAsyncContextManager["Server"]]
 
 
@@ -26,7 +26,7 @@ class Server:
     """Plays its answers in order, the last one for ever, and keeps the requests.
 
     A dict is a response, a list the events of a stream (`None` in it drops the connection), a pair
-    a status and an error's body, and `None` never answers.
+    a status and an error's body, a string a page, and `None` never answers.
     """
 
     answers: list[Answer]
@@ -58,6 +58,8 @@ class Server:
         if body.get("stream"):
             end = {"type": "response.completed", "response": answer}
             return await _stream(request, [end])
+        if isinstance(answer, str):
+            return web.Response(text=answer, content_type="text/html", headers=CLOSE)
         return web.json_response(answer, headers=CLOSE)
 
 

@@ -352,6 +352,24 @@ def test_a_rate_limit_is_a_failed_request(serve: Any) -> None:
     run(serve, [(429, RATE_LIMIT)], job)
 
 
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("<html>Please log in</html>", "an answer without output: '<html>"),
+        ({}, "an answer without output"),
+        ({"error": {"message": "nope"}}, "nope"),
+    ],
+)
+def test_an_answer_without_a_reply(serve: Any, body: Any, problem: str) -> None:
+    """A proxy's, for example: it is an error, not a reply without text."""
+
+    async def job(server: Any) -> None:
+        with pytest.raises(RequestFailed, match=problem):
+            await server.decider().decide(asked())
+
+    run(serve, [body], job)
+
+
 @pytest.mark.parametrize("streamed", [True, False])
 def test_a_response_that_failed_is_raised(serve: Any, *, streamed: bool) -> None:
     """It came with status 200, and is no reply."""
