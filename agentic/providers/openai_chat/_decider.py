@@ -75,7 +75,7 @@ class Decider(ModelDecider):
         # Without this option, OpenAI reports no usage in a stream.
         usage = self.options.get("stream_options", {"include_usage": True})
         options = {"stream": True, **({} if usage is None else {"stream_options": usage})}
-        streamed = StreamedResponse()
+        streamed = StreamedResponse(self.model)
         async with (
             self._errors(lambda: streamed.text),
             await create(**self._call(request), **options) as events,

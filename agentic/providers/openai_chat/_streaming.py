@@ -265,6 +265,8 @@ class StreamedResponse:
     {'role': 'assistant', 'content': 'Hi.'}
     """
 
+    model: str = ""
+    """The model to name in a ContextOverflow; if empty, the one named in the events."""
     _body: dict[str, Any] = attrs.field(init=False, factory=dict)
     _choices: "dict[int, _Choice]" = attrs.field(init=False, factory=dict)
     _said: list[str] = attrs.field(init=False, factory=list)
@@ -283,7 +285,7 @@ class StreamedResponse:
             RequestFailed: the event reports any other error.
         """
         chunk = plain(event)
-        failure = failure_in(chunk, text_at(chunk, "model") or text_at(self._body, "model"))
+        failure = failure_in(chunk, self.model or text_at(self._body, "model"))
         if failure is not None:
             raise failure
         self._ended |= self._ends(chunk)

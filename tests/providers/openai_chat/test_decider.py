@@ -202,6 +202,16 @@ def test_an_overflow_without_a_budget_is_raised(serve: Serve) -> None:
     assert failed.value.window == 4097
 
 
+def test_an_overflow_that_opens_a_stream(serve: Serve) -> None:
+    """It names the model: no event before it has. Mistral's errors pass the SDK."""
+    event = {"object": "error", "message": OVERFLOW["error"]["message"]}
+
+    with pytest.raises(ContextOverflow) as failed:
+        loop.Runner(_decider(serve([event]))).run_sync("hi")
+
+    assert failed.value.model == "m"
+
+
 @pytest.mark.parametrize(
     ("answer", "status"),
     [
