@@ -254,13 +254,15 @@ def _buckets(usage: Usage) -> dict[str, int]:
 
 def _spellings(provider: str | None, model: str) -> Iterator[tuple[str | None, str]]:
     """Yield (server, name) pairs to look up, the most specific first."""
-    if provider is not None:
+    if provider:
         yield _OURS.get(provider, provider), model
         return
     yield None, model
-    prefix, *rests = re.split(r"[/:]", model.strip(), maxsplit=1)
-    for rest in rests:
+    # A prefix may name the server, or mean nothing to the list.
+    names = [model.strip()]
+    while len(parts := re.split(r"[/:]", names[-1], maxsplit=1)) > 1:
+        prefix, rest = parts
         yield _OURS.get(prefix, prefix), rest
-        yield from _spellings(None, rest)
-    if _BEDROCK.match(model):
-        yield "aws", model
+        yield None, rest
+        names.append(rest)
+    yield from (("aws", name) for name in reversed(names) if _BEDROCK.match(name))

@@ -59,6 +59,8 @@ def test_the_price_may_rise_with_the_size_of_the_input() -> None:
     ("model", "provider", "server"),
     [
         ("gpt-4o", None, "openai"),
+        ("gpt-4o", "", "openai"),
+        ("proxy/us.amazon.nova-pro-v1:0", None, "aws"),
         ("azure/gpt-4o", None, "azure"),
         ("gpt-4o", "openai_chat", "openai"),
         ("openai_responses:gpt-5", None, "openai"),
@@ -79,7 +81,14 @@ def test_the_server_is_told_or_read_from_the_name(
 
 @pytest.mark.parametrize(
     ("model", "provider"),
-    [("my-model", None), ("", None), (" ", None), ("gpt-4o", "my-server"), ("my-model", "openai")],
+    [
+        ("my-model", None),
+        ("", None),
+        (" ", None),
+        ("a/" * 1_000, None),
+        ("gpt-4o", "my-server"),
+        ("my-model", "openai"),
+    ],
 )
 def test_a_model_without_a_price_costs_nothing_that_is_known(
     model: str, provider: str | None
