@@ -202,6 +202,16 @@ def test_an_overflow_that_was_translated_stays_one() -> None:
     assert read_overflow(ContextOverflow("m", 5, 4)) == Overflow(5, 4)
 
 
+def test_an_exception_without_a_text_is_read() -> None:
+    """Its own method may fail, as that of a class which was unpickled without its fields."""
+
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise AttributeError
+
+    assert read_overflow(Mute()) is None
+
+
 def test_an_object_whose_properties_raise_is_read_by_its_text() -> None:
     """A response that was streamed cannot be read twice."""
 
@@ -255,3 +265,11 @@ def test_a_number_that_would_have_fitted_is_not_what_was_sent() -> None:
     text = "prompt of 100 tokens in part 3 exceeds the context window of 8,192 tokens"
 
     assert read_overflow(text) == Overflow(None, 8_192)
+
+
+def test_equal_sizes_in_fields_name_the_window() -> None:
+    """llama.cpp refuses a prompt as long as its window, which leaves no room for a reply."""
+    fields = {"n_prompt_tokens": 8_192, "n_ctx": 8_192}
+    body = {"error": {"type": "exceed_context_size_error", "message": "Too long.", **fields}}
+
+    assert read_overflow(body) == Overflow(None, 8_192)

@@ -17,7 +17,13 @@ import re
 from typing import Any
 
 from agentic.errors import ContextOverflow
-from agentic.providers.overflow._error_text import ErrorInfo, Overflow, read_error_text, read_sizes
+from agentic.providers.overflow._error_text import (
+    ErrorInfo,
+    Overflow,
+    as_overflow,
+    read_error_text,
+    read_sizes,
+)
 from agentic.providers.overflow._hosted import CLOUDS, LABS
 from agentic.providers.overflow._other_errors import OTHER_ERRORS
 from agentic.providers.overflow._self_hosted import SELF_HOSTED
@@ -73,11 +79,10 @@ def read_overflow(error: Any) -> Overflow | None:
     if said.status in _NEVER or not _says_overflow(said):
         return None
     # Sizes in fields of their own go first: they are exact, in whatever language the text is.
-    sent, window = said.sizes
-    for text in said.texts:
-        read = read_sizes(text)
-        sent, window = sent or read.sent, window or read.window
-    return Overflow(sent, window)
+    found = said.sizes
+    for read in map(read_sizes, said.texts):
+        found = as_overflow(found.sent or read.sent, found.window or read.window)
+    return found
 
 
 def is_context_overflow(error: Any) -> bool:

@@ -18,7 +18,15 @@ from typing import Any
 
 import attrs
 
-__all__ = ["ErrorInfo", "Overflow", "read_error_text", "read_sizes", "spell", "status_of"]
+__all__ = [
+    "ErrorInfo",
+    "Overflow",
+    "as_overflow",
+    "read_error_text",
+    "read_sizes",
+    "spell",
+    "status_of",
+]
 
 # Limits on what is read: an error may nest without end, or repeat the whole request.
 _DEPTH = 8
@@ -85,6 +93,17 @@ _RULES = tuple(
 
 
 @attrs.frozen
+class Overflow:
+    """The sizes that a server reported, in tokens; None for each that it did not report."""
+
+    sent: int | None = None
+    """The size that the server compared with the window: the input, plus the requested output if
+    the server counts that. It is always more than `window`."""
+    window: int | None = None
+    """The size that the server accepts."""
+
+
+@attrs.frozen
 class ErrorInfo:
     """The contents of one error."""
 
@@ -94,9 +113,8 @@ class ErrorInfo:
     """Machine-readable codes, in lower case with underscores."""
     texts: tuple[str, ...] = ()
     """Texts for human readers, as returned by `spell`."""
-    sizes: tuple[int | None, int | None] = (None, None)
-    """The prompt's size and the window, in tokens, if they are in separate fields (llama.cpp,
-    ds4)."""
+    sizes: Overflow = attrs.field(factory=Overflow)
+    """The sizes that are in separate fields (llama.cpp, ds4)."""
 
 
 def read_error_text(error: Any) -> ErrorInfo:
@@ -110,7 +128,7 @@ def read_error_text(error: Any) -> ErrorInfo:
     codes = (_code(type(error).__name__), _code(_peek(error, "code")))
     said = _error_text(structured, status_of(error), codes)
     # The message is only a fallback: it repeats the body, including any part of the request.
-    return said if said.texts else _error_text(str(error), said.status, (*codes, *said.codes))
+    return said if said.texts else _error_text(_text_of(error), said.status, (*codes, *said.codes))
 
 
 def status_of(error: Any) -> int | None:
@@ -154,7 +172,7 @@ def _error_text(item: Any, status: int | None, codes: tuple[str, ...]) -> ErrorI
         status=status or next(iter(stated), None),
         codes=tuple(filter(None, words)),
         texts=tuple(texts[:_ITEMS]),
-        sizes=(fields.get("n_prompt_tokens"), fields.get("n_ctx")),
+        sizes=as_overflow(fields.get("n_prompt_tokens"), fields.get("n_ctx")),
     )
 
 
@@ -210,6 +228,12 @@ def _peek(item: Any, name: str) -> Any:
     return None
 
 
+def _text_of(error: BaseException) -> str:
+    with contextlib.suppress(Exception):
+        return str(error)
+    return ""
+
+
 def _is_size(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
@@ -218,15 +242,14 @@ def _is_status(value: Any) -> bool:
     return _is_size(value) and 100 <= value < 600  # noqa: PLR2004  what HTTP has
 
 
-@attrs.frozen
-class Overflow:
-    """The sizes that a server reported, in tokens; None for each that it did not report."""
+def as_overflow(sent: int | None, window: int | None) -> Overflow:
+    """Return the sizes. If what was sent would have fitted, that is not known: only the window is.
 
-    sent: int | None = None
-    """The size that the server compared with the window: the input, plus the requested output if
-    the server counts that. It is always more than `window`."""
-    window: int | None = None
-    """The size that the server accepts."""
+    llama.cpp, for one, refuses a prompt that is exactly as long as the window.
+    """
+    if sent is not None and window is not None and sent <= window:
+        sent = None
+    return Overflow(sent or None, window or None)
 
 
 def read_sizes(text: str) -> Overflow:
@@ -246,7 +269,4 @@ def read_sizes(text: str) -> Overflow:
         if "sent" in named:
             named["sent"] += named.pop("reserved", 0)
         found = named | found
-    sent, window = found.get("sent"), found.get("window")
-    if sent is not None and window is not None and sent <= window:
-        sent = None  # not the size that was too large
-    return Overflow(sent or None, window or None)
+    return as_overflow(found.get("sent"), found.get("window"))
