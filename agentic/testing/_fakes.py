@@ -18,10 +18,8 @@ from agentic.tools import ToolDefinition
 
 __all__ = ["EventRecorder", "ScriptedDecider", "ScriptedExecutor", "StreamingScriptedDecider"]
 
-_Answer: TypeAlias = Decision | str
-_Step: TypeAlias = (
-    _Answer | BaseException | type[BaseException] | Callable[[Input], _Answer | Awaitable[_Answer]]
-)
+_Answer: TypeAlias = Decision | str | BaseException | type[BaseException]
+_Step: TypeAlias = _Answer | Callable[[Input], _Answer | Awaitable[_Answer]]
 _E = TypeVar("_E", bound=Event)
 
 
@@ -150,17 +148,15 @@ class ScriptedExecutor:
 
 
 async def _play(step: Any, given: object) -> Any:
-    """Return the outcome of a step: raise it, call it, await it, or return it."""
-    if isinstance(step, BaseException) or _is_exception_type(step):
+    """Return the outcome of a step: call it, await it, and raise it if it is an exception."""
+    if callable(step) and not isinstance(step, type):
+        step = step(given)
+        step = await step if inspect.isawaitable(step) else step
+    if isinstance(step, BaseException) or (
+        isinstance(step, type) and issubclass(step, BaseException)
+    ):
         raise step
-    if not callable(step):
-        return step
-    answer = step(given)
-    return await answer if inspect.isawaitable(answer) else answer
-
-
-def _is_exception_type(step: object) -> bool:
-    return isinstance(step, type) and issubclass(step, BaseException)
+    return step
 
 
 def _as_decision(answer: Any) -> Decision:

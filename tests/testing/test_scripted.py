@@ -1,4 +1,5 @@
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -51,9 +52,11 @@ def test_requests_are_kept() -> None:
     assert decider.requests == requests
 
 
-@pytest.mark.parametrize("step", [TimeoutError("slow"), TimeoutError])
-def test_an_exception_is_raised(step: TimeoutError | type[TimeoutError]) -> None:
-    """An exception is raised when its turn comes; its class will do."""
+@pytest.mark.parametrize(
+    "step", [TimeoutError("slow"), TimeoutError, lambda _: TimeoutError("slow")]
+)
+def test_an_exception_is_raised(step: Any) -> None:
+    """An exception is raised when its turn comes; its class will do, or what returns it."""
     with pytest.raises(TimeoutError):
         _decide(testing.ScriptedDecider(step), _request())
 
@@ -126,9 +129,10 @@ def test_a_tool_gives_its_scripted_answer(answer: object, text: str) -> None:
     assert executor.calls == [ToolCall("c1", "tool")]
 
 
-def test_a_tool_can_raise() -> None:
-    """An exception is raised, at every call."""
-    executor = testing.ScriptedExecutor({"tool": OSError("no disk")})
+@pytest.mark.parametrize("answer", [OSError("no disk"), lambda _: OSError("no disk")])
+def test_a_tool_can_raise(answer: object) -> None:
+    """An exception is raised, at every call, whether it is the answer or returned as one."""
+    executor = testing.ScriptedExecutor({"tool": answer})
 
     with pytest.raises(OSError, match="no disk"):
         asyncio.run(executor.execute(ToolCall("c1", "tool")))
