@@ -1,7 +1,14 @@
+"""What all validators share: when they are loaded, and what a long request costs."""
+
 import subprocess
 import sys
+import time
+from typing import Any
 
 import pytest
+
+from agentic.providers import gemini, openai_responses
+from agentic.providers.validators import Step, find_unpaired
 
 ADAPTERS = ["anthropic", "bedrock", "cohere", "gemini", "ollama", "openai_chat", "openai_responses"]
 
@@ -23,3 +30,27 @@ def test_validators_load_when_asked(adapter: str) -> None:
     room = "agentic.providers.validators"
     expected = sorted([room, f"{room}._violation", f"{room}.{adapter}"])
     assert done.stdout.splitlines() == ["[]", str(expected)], done.stderr
+
+
+def _seconds(validate: Any, *given: Any) -> float:
+    begun = time.process_time()
+    validate(*given)
+    return time.process_time() - begun
+
+
+def test_many_calls_take_linear_time() -> None:
+    """A square of this many would take half a minute."""
+    ids = tuple(map(str, range(30_000)))
+
+    assert _seconds(find_unpaired, [Step(0, ids), Step(1, results=ids)], "") < 1
+
+
+def test_long_conversations_take_linear_time() -> None:
+    """Where every item could be what an earlier one waits for."""
+    reasoning = [{"type": "reasoning", "id": f"rs_{n}", "summary": []} for n in range(10_000)]
+    call = {"functionCall": {"name": "read"}}
+    parts = [call, {"functionResponse": {"name": "read"}}]
+    contents = [{"role": "model", "parts": parts}] * 10_000
+
+    assert _seconds(openai_responses.validate, {"input": reasoning}) < 1
+    assert _seconds(gemini.validate, {"contents": contents}) < 1

@@ -4,6 +4,7 @@ A validator returns a list of violations. An empty list means that the request b
 rules that the validator knows. Sizes, API keys and model names are not checked.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 
 import attrs
@@ -60,26 +61,26 @@ def find_unpaired(steps: Iterable[Step], source: str) -> list[Violation]:
     ['unanswered_call']
     """
     found: list[Violation] = []
+
+    def add(rule: str, step: Step, problem: str) -> None:
+        found.append(Violation(rule, step.position, problem, source))
+
     asked = Step(-1)
     # The empty step at the end leaves the calls of the last message unanswered.
     for step in [*steps, Step(-1)]:
+        # Sets, because a turn may have thousands of calls.
+        calls, results, answered = set(asked.calls), set(step.results), set[str]()
         for call in asked.calls:
-            if call not in step.results:
-                problem = f"the call {call!r} is not answered right after it"
-                found.append(Violation("unanswered_call", asked.position, problem, source))
-        answered: set[str] = set()
+            if call not in results:
+                add("unanswered_call", asked, f"the call {call!r} is not answered right after it")
         for result in step.results:
-            if result not in asked.calls:
-                problem = f"the result of {result!r} follows no call of that id"
-                found.append(Violation("orphaned_result", step.position, problem, source))
+            if result not in calls:
+                add("orphaned_result", step, f"the result of {result!r} follows no call of that id")
             elif result in answered:
-                problem = f"the call {result!r} is answered twice"
-                found.append(Violation("duplicate_id", step.position, problem, source))
+                add("duplicate_id", step, f"the call {result!r} is answered twice")
             answered.add(result)
-        # Sorted: a set of strings has another order in each process.
-        for call in sorted({*step.calls}):
-            if step.calls.count(call) > 1:
-                problem = f"the id {call!r} is used by two calls"
-                found.append(Violation("duplicate_id", step.position, problem, source))
+        for call, times in Counter(step.calls).items():
+            if times > 1:
+                add("duplicate_id", step, f"the id {call!r} is used by two calls")
         asked = step
     return found

@@ -116,7 +116,7 @@ def _content_violations(turns: list[_Turn]) -> Iterator[Violation]:
 
 def _call_violations(turns: list[_Turn]) -> Iterator[Violation]:
     """Check what precedes each turn with calls, and that results for all calls follow it."""
-    for turn in turns:
+    for turn, answers in zip(turns, _count_answers(turns), strict=True):
         if not turn.calls:
             continue
         if turn.position == 0:
@@ -124,20 +124,20 @@ def _call_violations(turns: list[_Turn]) -> Iterator[Violation]:
         elif turns[turn.position - 1].role == "model":
             problem = "a call follows a model turn, not a user turn or a result"
             yield Violation("order", turn.position, problem, _ORDER)
-        missing = len(turn.calls) - _answers(turns, turn.position)
+        missing = len(turn.calls) - answers
         if missing > 0:
             problem = f"{missing} of {len(turn.calls)} calls have no result right after them"
             yield Violation("unanswered_call", turn.position, problem, _NUMBER)
 
 
-def _answers(turns: list[_Turn], position: int) -> int:
-    """Return the number of results in the contents directly after a turn with calls."""
-    found = 0
-    for turn in turns[position + 1 :]:
-        if not turn.results:
-            break
-        found += turn.results
-    return found
+def _count_answers(turns: list[_Turn]) -> list[int]:
+    """Return, for each turn, the number of results in the contents directly after it."""
+    counts: list[int] = []
+    following = 0
+    for turn in reversed(turns):
+        counts.append(following)
+        following = following + turn.results if turn.results else 0
+    return counts[::-1]
 
 
 def _result_violations(turns: list[_Turn]) -> Iterator[Violation]:

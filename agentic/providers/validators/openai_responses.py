@@ -117,16 +117,17 @@ def _thinking(items: list[Any], *, openais: bool) -> Iterator[Violation]:
     The ids of an OpenAI response share a prefix. Reasoning directly before the reasoning of another
     response has therefore lost its item.
     """
-    for position, item in enumerate(items):
+    product, after = None, None
+    # Backwards, so that what follows a run of reasoning is found once.
+    for position, item in reversed([*enumerate(items)]):
         own = text_at(item, "id")
-        if type_of(item) != "reasoning" or not (own.startswith("rs_") or (openais and not own)):
-            continue
-        after = (later for later in items[position + 1 :] if type_of(later) != "reasoning")
-        follower = next(after, None)
-        next_ = items[position + 1] if follower is not None else None
-        if follower is None or not _is_products(follower) or _is_of_another(item, next_):
+        is_alone = item_role(product) != "assistant" or _is_of_another(item, after)
+        if type_of(item) != "reasoning":
+            product = item
+        elif is_alone and (own.startswith("rs_") or (openais and not own)):
             problem = f"the reasoning {own!r} is not followed by the item that it came with"
             yield Violation("thinking", position, problem, _REASONING_SOURCE)
+        after = item
 
 
 def _is_of_another(reasoning: Any, follower: Any) -> bool:
@@ -141,10 +142,6 @@ def _unsealed(items: list[Any]) -> Iterator[Violation]:
         if is_unsealed(item):
             problem = f"store is false, and the reasoning {item['id']!r} has no encrypted content"
             yield Violation("thinking", position, problem, _UNSEALED_SOURCE)
-
-
-def _is_products(item: Any) -> bool:
-    return item_role(item) == "assistant"
 
 
 @attrs.frozen
