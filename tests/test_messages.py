@@ -24,18 +24,11 @@ _WORD_TABLES = {
     "providers/gemini/_replies.py",
     "providers/openai_chat/_replies.py",
     "providers/openai_responses/_replies.py",
-    "providers/overflow/_hosted.py",
-    "providers/overflow/_other_errors.py",
-    "providers/overflow/_self_hosted.py",
-    "providers/overflow/_sizes.py",
     "providers/overflow/_wordings.py",
 }
 """Modules of other people's words, which the package recognizes and does not say."""
 _SAMPLES = {
-    "testing/_adapter/_errors.py",
-    "testing/_adapter/_talk.py",
     "testing/_conversations.py",
-    "testing/_counter.py",
     "testing/_decider.py",
 }
 """Conversations that a contract suite makes up."""

@@ -2,9 +2,9 @@
 
 Start with `is_context_overflow` and `read_overflow`.
 
-All providers share one table, because gateways pass on the errors of other servers in the original
-wording. Errors that must not be taken for an overflow (quotas, rate limits, body size limits,
-output limits) are excluded. A server that truncates the prompt silently is recognized by its token
+All providers share one set of patterns, because gateways pass on the errors of other servers in the
+original wording. Errors that must not be taken for an overflow (quotas, rate limits, body size
+limits, output limits) are excluded. A server that truncates the prompt silently is recognized by its token
 counts.
 """
 

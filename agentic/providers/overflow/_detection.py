@@ -14,6 +14,7 @@ replies look like replies to a short request: pass the window that the server wa
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from agentic.errors import ContextOverflow
@@ -24,9 +25,7 @@ from agentic.providers.overflow._error_text import (
     read_error_text,
     read_sizes,
 )
-from agentic.providers.overflow._hosted import CLOUDS, LABS
-from agentic.providers.overflow._other_errors import OTHER_ERRORS
-from agentic.providers.overflow._self_hosted import SELF_HOSTED
+from agentic.providers.overflow._wordings import OTHER_ERRORS, OVERFLOWS
 from agentic.usage import StopReason, Usage, normalize
 
 __all__ = ["is_context_overflow", "read_overflow", "read_silent_overflow"]
@@ -48,9 +47,6 @@ _OTHER_CODE = re.compile(
     r"|tool_use_failed|json_validate_failed|time_?out|deadline|cancell?ed"
 )
 
-# Rows share patterns, and each pattern is searched for once.
-_WORDINGS = tuple(dict.fromkeys(row.wording for row in (*LABS, *CLOUDS, *SELF_HOSTED)))
-_OTHER_WORDINGS = tuple(dict.fromkeys(row.wording for row in OTHER_ERRORS))
 _EDGE = 0.99
 """An input of at least this fraction of the window fills it: servers reserve some tokens."""
 _LITTLE = 0.01
@@ -101,11 +97,11 @@ def _says_overflow(said: ErrorInfo) -> bool:
     if any(_OTHER_CODE.search(code) for code in said.codes):
         return False
     # Both, because errors about output limits and quotas use the words of an overflow.
-    return _any_of(_WORDINGS, said.texts) and not _any_of(_OTHER_WORDINGS, said.texts)
+    return _any_of(OVERFLOWS, said.texts) and not _any_of(OTHER_ERRORS, said.texts)
 
 
-def _any_of(wordings: tuple[re.Pattern[str], ...], texts: tuple[str, ...]) -> bool:
-    return any(wording.search(text) for wording in wordings for text in texts)
+def _any_of(wordings: Mapping[str, re.Pattern[str]], texts: tuple[str, ...]) -> bool:
+    return any(wording.search(text) for wording in wordings.values() for text in texts)
 
 
 def read_silent_overflow(
