@@ -31,17 +31,20 @@ def load_lazily(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a room with names that load on first use.
 
-    `modules` maps each name to its module: `._jsonl` is one of the room's own. The room's `__all__`
-    lists the names that are meant for users.
+    `modules` maps each name to its module: `._jsonl` is one of the room's own, and a name that maps
+    to itself (`anthropic` to `.anthropic`) is a room of its own. `__dir__` lists these rooms and
+    the room's `__all__`, which are the names that are meant for users.
     """
+    rooms = [name for name, module in modules.items() if module == f".{name}"]
 
     def load(name: str) -> Any:
         if name not in modules:
             message = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(message)
-        return getattr(importlib.import_module(modules[name], package), name)
+        module = importlib.import_module(modules[name], package)
+        return module if name in rooms else getattr(module, name)
 
     def names() -> list[str]:
-        return list(importlib.import_module(package).__all__)
+        return [*rooms, *importlib.import_module(package).__all__]
 
     return load, names

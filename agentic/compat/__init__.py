@@ -6,20 +6,15 @@ defines it, so the `__all__` of a module here has only the names that no room li
 has no module, because its names are those of `agentic` itself.
 """
 
-import importlib
-import types
+from agentic import _lazy
 
 __all__: list[str] = []
 
-_SYSTEMS = ("agentix", "open_agent_sdk", "supyagent")
-
-
-def __getattr__(name: str) -> types.ModuleType:
-    if name in _SYSTEMS:
-        return importlib.import_module(f"{__name__}.{name}")
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
-
-
-def __dir__() -> list[str]:
-    return list(_SYSTEMS)
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__,
+    {
+        "agentix": ".agentix",
+        "open_agent_sdk": ".open_agent_sdk",
+        "supyagent": ".supyagent",
+    },
+)

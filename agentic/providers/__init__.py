@@ -8,35 +8,25 @@ official SDK, which the caller passes in. Adapters are imported on first use. `k
 of other adapters; `validators` checks whether a provider would reject the structure of a request.
 """
 
-import importlib
-import types
-
+from agentic import _lazy
 from agentic.providers._connect import PROVIDERS as PROVIDERS
 from agentic.providers._connect import Connection as Connection
 from agentic.providers._connect import connect
 
 __all__ = ["connect"]
 
-_ROOMS = (
-    "anthropic",
-    "bedrock",
-    "cohere",
-    "gemini",
-    "kit",
-    "ollama",
-    "openai_chat",
-    "openai_responses",
-    "overflow",
-    "validators",
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__,
+    {
+        "anthropic": ".anthropic",
+        "bedrock": ".bedrock",
+        "cohere": ".cohere",
+        "gemini": ".gemini",
+        "kit": ".kit",
+        "ollama": ".ollama",
+        "openai_chat": ".openai_chat",
+        "openai_responses": ".openai_responses",
+        "overflow": ".overflow",
+        "validators": ".validators",
+    },
 )
-
-
-def __getattr__(name: str) -> types.ModuleType:
-    if name in _ROOMS:
-        return importlib.import_module(f"{__name__}.{name}")
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
-
-
-def __dir__() -> list[str]:
-    return [*_ROOMS, *__all__]

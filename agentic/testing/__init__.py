@@ -9,8 +9,10 @@ A suite takes a factory and raises an AssertionError that names the broken promi
 
 import typing
 
-from agentic.testing._adapter import Adapter, check_adapter
-from agentic.testing._adapter import Streamed as Streamed
+from agentic import _lazy
+from agentic.testing._adapter._check import check_adapter
+from agentic.testing._adapter._promise import Adapter
+from agentic.testing._adapter._promise import Streamed as Streamed
 from agentic.testing._budget_parts import check_compactor, check_counter
 from agentic.testing._decider import check_decider
 from agentic.testing._fakes import EventRecorder, ScriptedDecider, ScriptedExecutor
@@ -36,13 +38,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> typing.Any:
-    if name != "conversations":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from agentic.testing._conversations import conversations  # noqa: PLC0415  slow to import
-
-    return conversations
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = _lazy.load_lazily(__name__, {"conversations": "._conversations"})

@@ -2,10 +2,10 @@
 
 Start with `is_context_overflow` and `read_overflow`.
 
-All providers share one set of patterns, because gateways pass on the errors of other servers in the
-original wording. Errors that must not be taken for an overflow (quotas, rate limits, body size
-limits, output limits) are excluded. A server that truncates the prompt silently is recognized by its token
-counts.
+All providers share one set of patterns, because gateways pass on the errors of other servers in
+their original wording. Errors that must not be taken for an overflow (quotas, rate limits, body
+size limits, output limits) are excluded. A server that truncates the prompt silently is recognized
+by its token counts.
 """
 
 from agentic.providers.overflow._detection import is_context_overflow, read_overflow
