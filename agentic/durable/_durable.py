@@ -325,7 +325,8 @@ class _Executor:
             return _records.encode_result(ToolResult(call.id, call.name, error=refusal))
         result = await self._bounded(call)
         outputs = self.durable.outputs
-        if outputs is None or len(result.output.encode()) <= self.durable.inline_bytes:
+        size = len(result.output.encode("utf-8", "surrogatepass"))
+        if outputs is None or size <= self.durable.inline_bytes:
             return _records.encode_result(result)
         return _records.encode_result(result, await outputs.put(result.output))
 

@@ -142,6 +142,21 @@ def test_large_output_is_kept_by_reference(engine: Callable[..., Any]) -> None:
     assert all("a line of text" not in record for record in whole.log.values())
 
 
+def test_output_with_half_a_character_is_recorded(engine: Callable[..., Any]) -> None:
+    """A tool may cut its text within a surrogate pair: its size is known all the same."""
+
+    class Cutting(Files):
+        async def execute(self, call: ToolCall, /) -> ToolResult:
+            return ToolResult(call.id, call.name, "half \ud83d")
+
+    async def call(inline_bytes: int) -> ToolResult:
+        outputs = MemoryStore()
+        durable = Durable(engine().attempt(), _STARTED, outputs=outputs, inline_bytes=inline_bytes)
+        return await durable.executor(Cutting()).execute(ToolCall("c1", "read"))
+
+    assert [asyncio.run(call(size)).output for size in (0, 100)] == ["half \ud83d"] * 2
+
+
 def test_tool_that_hangs_is_an_outcome(engine: Callable[..., Any]) -> None:
     """The timeout is part of the step: a replay does not wait again."""
 
