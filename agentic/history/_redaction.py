@@ -37,8 +37,10 @@ Plain: TypeAlias = dict[str, Any]
 _DEPTHS = 3
 """How many times a text may have been encoded as JSON within a text; arguments are encoded
 twice."""
-_NAMES = {"role", "id", "call_id", "name", "ref", "kind", "media_type", "timestamp", "created_at"}
-"""Fields whose strings are not text."""
+_NAMES = frozenset(
+    ("role", "id", "call_id", "name", "ref", "kind", "media_type", "timestamp", "created_at")
+)
+"""Fields of a message whose strings are not text. In the arguments of a call, every string is."""
 _LINE_CHARACTERS = 8
 """A shorter line, such as `else:`, reveals nothing and occurs everywhere."""
 _WORD = re.compile(r"[\w.+%$!~^-]{6,}")
@@ -339,40 +341,42 @@ class Quotations:
         return word.replace(core, instead)
 
 
-def _strings(plain: Any, name: str = "") -> Iterator[str]:
+def _strings(plain: Any, name: str = "", names: frozenset[str] = _NAMES) -> Iterator[str]:
     """Yield the texts in JSON data, including those inside arguments, which are encoded JSON.
 
     >>> list(_strings({"role": "user", "content": "one", "media": [{"url": "two"}]}))
     ['one', 'two']
     """
-    if isinstance(plain, str) and name not in _NAMES:
+    if isinstance(plain, str) and name not in names:
         yield plain
         if name == "arguments":
-            yield from _strings(_parse(plain))
+            yield from _strings(_parse(plain), names=frozenset())
     elif isinstance(plain, dict):
         for key, value in plain.items():
-            yield from _strings(value, key)
+            yield from _strings(value, key, names)
     elif isinstance(plain, list):
         for value in plain:
-            yield from _strings(value)
+            yield from _strings(value, "", names)
 
 
-def _map_strings(change: Callable[[str], str], plain: Any, name: str = "") -> Any:
+def _map_strings(
+    change: Callable[[str], str], plain: Any, name: str = "", names: frozenset[str] = _NAMES
+) -> Any:
     """Return JSON data with `change` applied to each of its texts.
 
     >>> _map_strings(str.upper, {"role": "user", "content": "one"})
     {'role': 'user', 'content': 'ONE'}
     """
-    if isinstance(plain, str) and name not in _NAMES:
+    if isinstance(plain, str) and name not in names:
         parsed = _parse(plain) if name == "arguments" else None
         if isinstance(parsed, dict | list):
-            changed = _map_strings(change, parsed)
+            changed = _map_strings(change, parsed, names=frozenset())
             return plain if changed == parsed else json.dumps(changed, ensure_ascii=False)
         return change(plain)
     if isinstance(plain, dict):
-        return {key: _map_strings(change, value, key) for key, value in plain.items()}
+        return {key: _map_strings(change, value, key, names) for key, value in plain.items()}
     if isinstance(plain, list):
-        return [_map_strings(change, value) for value in plain]
+        return [_map_strings(change, value, "", names) for value in plain]
     return plain
 
 

@@ -51,6 +51,29 @@ def test_quotations_are_found_in_calls_and_results() -> None:
     assert told.tool_results[0].output == f"logged in as {MARK}"
 
 
+@pytest.mark.parametrize("field", ["keys", "name", "id", "kind"])
+def test_arguments_are_text_whatever_their_names(field: str) -> None:
+    """What a message calls `name` or `id` is no text; a tool's own arguments may be called so."""
+    arguments = json.dumps({field: KEY})
+
+    async def run() -> list[Message]:
+        store = MemoryStore()
+        await store.append(Message("assistant", tool_calls=[ToolCall("c1", "login", arguments)]))
+        await store.replace(
+            [
+                Message("system", f"Logged in as {KEY}."),
+                Message("assistant", tool_calls=[ToolCall("c2", "again", arguments)]),
+            ]
+        )
+        await store.redact(0, MARK)
+        return await store.load()
+
+    summary, asked, *_ = asyncio.run(run())
+
+    assert summary.content == f"Logged in as {MARK}."
+    assert asked.tool_calls[0].parse() == {field: MARK}
+
+
 @pytest.mark.parametrize("content", [f"It is {KEY}", "It is a secret."])
 def test_a_message_that_quotes_loses_its_native_payload(content: str) -> None:
     """A provider's own form repeats the text; it may also hold what the text does not."""
