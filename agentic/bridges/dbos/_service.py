@@ -1,6 +1,7 @@
 """The door to runs that survive their machine: submit, watch, steer, approve, cancel."""
 
 import json
+import math
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -140,6 +141,13 @@ class Service:
                 "sessions with leases: SqliteSessions or PostgresSessions",
                 "pass SqliteSessions(path), whose import_ takes what other stores export",
             )
+
+    @lease_seconds.validator
+    def _check_lease(self, _: object, value: Any) -> None:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        # For ever, nobody could take over.
+        if not (is_number and 0 < value < math.inf):
+            raise ConfigError("lease_seconds", value, "a number of seconds above 0", "leave it out")
 
     async def __aenter__(self) -> Self:
         self._place = await asyncio.to_thread(self._connect)

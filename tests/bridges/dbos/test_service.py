@@ -303,6 +303,19 @@ def test_sessions_without_leases_are_refused(tmp_path: Path) -> None:
         Service(Runner(ScriptedDecider()), sessions=sessions, database_url="sqlite:///x")
 
 
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan"), float("inf"), True, None, "15"])
+def test_lease_lasts_for_some_time(tmp_path: Path, seconds: Any) -> None:
+    """Without a lease that ends, nobody could take over, or everybody would at once."""
+    sessions = SqliteSessions(tmp_path / "sessions.db")
+    with pytest.raises(ConfigError, match="lease_seconds must be a number of seconds above 0"):
+        Service(
+            Runner(ScriptedDecider()),
+            sessions=sessions,
+            database_url="sqlite:///x",
+            lease_seconds=seconds,
+        )
+
+
 def test_everything_is_stored_as_json(tmp_path: Path) -> None:
     """Never a pickle: a newer version, or another program, can read it."""
 
