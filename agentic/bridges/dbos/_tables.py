@@ -208,9 +208,9 @@ class Tables:
         self._write(sa.delete(_workers).where(_workers.c.id.in_(workers), self._is_gone))
 
     def forget_runs(self, runs: Sequence[str]) -> None:
-        """Remove the events, the messages and the keys of these runs."""
+        """Remove the events, the messages, the keys and the counted attempts of these runs."""
         with self._engine.begin() as connection:
-            for table in (_events, _controls, _keys):
+            for table in (_events, _controls, _keys, _attempts):
                 connection.execute(sa.delete(table).where(table.c.run.in_(runs)))
 
     def claim_key(self, key: str, run: str) -> str:

@@ -16,3 +16,16 @@ def test_a_service_takes_over_only_its_own_workers(tmp_path: Path) -> None:
     assert tables.take_over("a", 60.0) == []
     assert tables.take_over("b", 60.0) == ["worker-of-b"]
     tables.close()
+
+
+def test_forgotten_runs_leave_no_row(tmp_path: Path) -> None:
+    """A run that was given up keeps its count of attempts until it is removed."""
+    tables = Tables(f"sqlite:///{tmp_path}/runs.db")
+    tables.create()
+    counts = [tables.count_attempt(run) for run in ("given-up", "given-up", "other")]
+
+    tables.forget_runs(["given-up"])
+
+    assert counts == [1, 2, 1]
+    assert [tables.attempts(run) for run in ("given-up", "other")] == [0, 1]
+    tables.close()
