@@ -275,7 +275,9 @@ class JsonlStore:
         restored = self._read(read_restored, None)
         if restored is None:
             raise NothingToRestore(str(self.path))
-        self._write_view(encode_view("restore", restored))
+        line = encode_view("restore", restored)
+        end = self._write(line)
+        self._knowledge.restore(end - len(line), end)
 
     def _write_view(self, line: bytes) -> None:
         self._knowledge.replace(self._write(line))

@@ -186,6 +186,12 @@ class Knowledge:
         """Record that the caller knows the new history, but has not loaded it."""
         self.seen, self.known = after, None
 
+    def restore(self, before: object, after: object) -> None:
+        """Record that the caller knows what it restored, unless it did not know what was before."""
+        if self.seen in {None, before}:
+            self.seen = after
+        self.known = None
+
     def redact(self) -> None:
         """Record that the caller knows nothing: what it loaded still contains what was removed."""
         self.seen, self.known = _OUTDATED, None

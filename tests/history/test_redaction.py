@@ -232,6 +232,33 @@ def test_what_another_store_loaded_before_is_outdated(
     assert _leaks(tmp_path) == []
 
 
+@pytest.mark.parametrize("by_another", [False, True])
+@pytest.mark.parametrize("kind", [JsonlSessions, SqliteSessions])
+def test_restore_does_not_bring_up_to_date(
+    tmp_path: Path, kind: type[Any], *, by_another: bool
+) -> None:
+    """Who restores has still loaded what a redaction removed since."""
+    place = kind(tmp_path / "sessions")
+
+    async def write() -> None:
+        async with place.open("monday") as store:
+            await store.append(Message("user", SECRET, id="leak"))
+            await store.replace([Message("system", "a key")])
+            await store.restore()
+            loaded = await store.load()
+            await store.replace([Message("system", "a key")])
+            await (store.aclose() if by_another else store.redact("leak", MARK))
+            if by_another:
+                await place.redact("monday", "leak", MARK)
+            await store.restore()
+            with pytest.raises(HistoryConflict, match="load again"):
+                await store.replace(loaded)
+
+    asyncio.run(write())
+
+    assert _leaks(tmp_path) == []
+
+
 def test_a_damaged_output_is_removed(tmp_path: Path) -> None:
     """Nobody can read it, so nobody can say that it does not hold what is redacted."""
     store = JsonlStore(tmp_path / "session.jsonl")

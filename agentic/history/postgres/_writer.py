@@ -240,14 +240,18 @@ class PostgresWriter:
 
     async def _restore(self) -> None:
         if self._late and self._late.kind == "restore":
-            self.knowledge.replace(await self._add(Entry("restore", ()), b""))
+            entry = Entry("restore", ())
+            before = self._here(entry, b"")
+            self.knowledge.restore(before, await self._add(entry, b""))
             return
         if self._rows is None:
             raise NothingToRestore(self.link.name)
         restored = await self._rows.ask(self._rows.restored(self._state))
         undone = await self._rows.ask(self._rows.before_replace(self._state))
         line = await asyncio.to_thread(encode_view, "restore", restored)
-        self.knowledge.replace(await self._add(Entry("restore", tuple(restored)), line, undone))
+        before = self._locate(self._state.seq)
+        after = await self._add(Entry("restore", tuple(restored)), line, undone)
+        self.knowledge.restore(before, after)
 
     async def _keep(self, ref: str, content: bytes) -> None:
         # One statement commits by itself. With a lease, the check belongs to the same transaction.

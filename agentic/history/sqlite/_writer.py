@@ -110,7 +110,7 @@ class SqliteWriter:
 
     def restore(self, wait_seconds: float) -> None:
         """Add the view that preceded the latest replace in force."""
-        self.knowledge.replace(self._take(self._restore, wait_seconds))
+        self.knowledge.restore(*self._take(self._restore, wait_seconds))
 
     def put(self, content: bytes, wait_seconds: float) -> str:
         """Add an encoded output, and return its reference."""
@@ -168,12 +168,11 @@ class SqliteWriter:
         _, after = self._add(rows, Entry("replace", tuple(messages)), line)
         return after
 
-    def _restore(self, rows: SqliteRows) -> tuple[int, int]:
+    def _restore(self, rows: SqliteRows) -> tuple[tuple[int, int], tuple[int, int]]:
         restored = rows.ask(rows.restored(self._state))
         undone = rows.ask(rows.before_replace(self._state))
         entry = Entry("restore", tuple(restored))
-        _, after = self._add(rows, entry, encode_view("restore", restored), undone)
-        return after
+        return self._add(rows, entry, encode_view("restore", restored), undone)
 
     def _redact(self, rows: SqliteRows, request: RedactionRequest) -> None:
         record = rows.ask(rows.redact(request))
