@@ -52,13 +52,14 @@ def test_the_list_of_messages_is_up_to_date() -> None:
 
 
 def test_a_message_is_found_wherever_it_is_said(tmp_path: Path) -> None:
-    """In an error, a log, a constant and a helper; values show as {…}, docstrings are left out."""
+    """In an error, a log, a constant and a helper; values show as {…}. Types are no messages."""
     (tmp_path / "room").mkdir()
     (tmp_path / "room" / "_module.py").write_text(
         '"""What the module knows."""\n'
         'HINT = "leave it out"\n'
         'TABLE = "SELECT name FROM rooms"\n'
-        'def explain(n):\n    """Say how many are missing."""\n'
+        'def explain(n: "list[int | None]") -> "list[str | None]":\n'
+        '    """Say how many are missing."""\n'
         '    log.warning("two words")\n'
         '    raise ConfigError("max_turns", n, "a number", f"pass {n:,} "\n        "or more")\n'
     )
@@ -91,6 +92,10 @@ def _texts(tree: ast.Module) -> Iterator[str]:
             said.update(ast.walk(node))
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             silent.add(node.value)  # a docstring
+        elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
+            silent.update(ast.walk(node.annotation))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns:
+            silent.update(ast.walk(node.returns))
         elif isinstance(node, ast.JoinedStr):
             silent.update(part for part in node.values if isinstance(part, ast.Constant))
         elif isinstance(node, ast.FormattedValue) and node.format_spec:
