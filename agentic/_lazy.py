@@ -1,7 +1,8 @@
-"""Loading on first use: some names of a room, and asyncio.
+"""Loading on first use: some names of a room, and modules that only a run needs.
 
-`import asyncio` takes longer than `import attrs`, and a program that only builds a Runner, opens a
-history or shows a session's status has no event loop yet.
+`import asyncio` takes longer than `import attrs`, hashlib loads OpenSSL, and the events are sixteen
+record classes. A program that only builds a Runner, opens a history or shows a session's status has
+no event loop yet, and sends nothing.
 """
 
 import importlib
@@ -9,10 +10,10 @@ import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["asyncio", "load_lazily"]
+__all__ = ["LazyModule", "asyncio", "events", "futures", "hashlib", "load_lazily", "logging"]
 
 
-class _LazyModule(types.ModuleType):
+class LazyModule(types.ModuleType):
     """A module that is imported when one of its names is first used."""
 
     def __getattr__(self, name: str) -> Any:
@@ -22,8 +23,17 @@ class _LazyModule(types.ModuleType):
 
 if TYPE_CHECKING:
     import asyncio
+    import hashlib
+    import logging
+    from concurrent import futures
+
+    from agentic import events
 else:
-    asyncio = _LazyModule("asyncio")
+    asyncio = LazyModule("asyncio")
+    events = LazyModule("agentic.events")
+    futures = LazyModule("concurrent.futures")
+    hashlib = LazyModule("hashlib")
+    logging = LazyModule("logging")
 
 
 def load_lazily(

@@ -1,16 +1,30 @@
-"""The protocols of the parts that rooms share: a store, an executor, a compactor.
+"""What rooms share: the protocols of a store, an executor and a compactor, and why one compacts.
 
-Each is declared here once and is public in the room that it belongs to, so that a room can use a
-protocol without importing that room.
+Each is declared here once and is public in the room that it belongs to, so that a room can use it
+without importing that room.
 """
 
+import enum
 from collections.abc import Awaitable, Sequence
 from typing import Protocol, runtime_checkable
 
 from agentic._tool_definition import ToolDefinition
 from agentic.messages import Message, ToolCall, ToolResult
 
-__all__ = ["Compactor", "Executor", "GuidedCompactor", "Rewriter", "Store"]
+__all__ = ["CompactionReason", "Compactor", "Executor", "GuidedCompactor", "Rewriter", "Store"]
+
+
+class CompactionReason(enum.StrEnum):
+    """The trigger of a compaction."""
+
+    WINDOW = "window"
+    """The context exceeds the window less the reserve."""
+    TOKENS = "tokens"
+    """The context has reached `Policy.max_tokens`."""
+    MESSAGES = "messages"
+    """There have been `Policy.max_messages` messages since the last summary."""
+    FORCE = "force"
+    """It was requested explicitly."""
 
 
 class Compactor(Protocol):

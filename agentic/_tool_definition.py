@@ -1,6 +1,5 @@
 """What is known about a tool: what the model is told, who may call it, whether it may run twice."""
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -8,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from agentic._lazy import hashlib
 from agentic._validate import must_be
 from agentic.errors import ConfigError
 

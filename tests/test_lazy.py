@@ -1,6 +1,8 @@
 """What is loaded only when somebody needs it."""
 
 import asyncio
+import subprocess
+import sys
 
 import pytest
 
@@ -11,6 +13,21 @@ def test_the_event_loop_is_the_library_s_own() -> None:
     """Code that uses the stand-in meets the objects that everybody else has."""
     assert _lazy.asyncio.CancelledError is asyncio.CancelledError
     assert isinstance(_lazy.asyncio.Lock(), asyncio.Lock)
+
+
+def test_a_runner_loads_nothing_that_only_runs_need() -> None:
+    """Neither the event loop nor the events, the stores, logging or OpenSSL."""
+    code = (
+        "import sys; from agentic.loop import Runner;"
+        "print(*{'asyncio', 'agentic.events', 'agentic.history', 'agentic.loop._run', 'blinker',"
+        "'concurrent.futures', 'hashlib', 'logging'} & sys.modules.keys())"
+    )
+
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert ran.stdout == "\n"
 
 
 def test_a_name_loads_when_it_is_used() -> None:

@@ -13,12 +13,12 @@ them:
 >>> show = events.context_compaction_end.connect(show)
 """
 
+from agentic._protocols import CompactionReason as CompactionReason
 from agentic.events._running_call import RunningCall as RunningCall
 from agentic.events._running_call import current_call
 from agentic.events._running_call import run_call as run_call
 from agentic.events._signals import AgentEnd as AgentEnd
 from agentic.events._signals import AgentStart as AgentStart
-from agentic.events._signals import CompactionReason as CompactionReason
 from agentic.events._signals import ContextChanged as ContextChanged
 from agentic.events._signals import ContextCompactionEnd as ContextCompactionEnd
 from agentic.events._signals import ContextCompactionStart as ContextCompactionStart

@@ -4,7 +4,6 @@ A signal is sent after the state that it reports is stored. The sender is the ob
 Runner, or a Manager that is used on its own. An error in a listener does not affect the sender.
 """
 
-import enum
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
@@ -15,6 +14,7 @@ from blinker import NamedSignal, Namespace, Signal
 
 from agentic._decision import Decision, Input
 from agentic._lazy import asyncio
+from agentic._protocols import CompactionReason
 from agentic.messages import ContextSummary, Message, Role, ToolCall, ToolResult
 from agentic.usage import ReportedCall, StopReason, Usage
 
@@ -234,19 +234,6 @@ class ToolOutputTruncated(Event):
 tool_output_truncated: NamedSignal = _namespace.signal(
     "tool_output_truncated", ToolOutputTruncated.__doc__
 )
-
-
-class CompactionReason(enum.StrEnum):
-    """The trigger of a compaction."""
-
-    WINDOW = "window"
-    """The context exceeds the window less the reserve."""
-    TOKENS = "tokens"
-    """The context has reached `Policy.max_tokens`."""
-    MESSAGES = "messages"
-    """There have been `Policy.max_messages` messages since the last summary."""
-    FORCE = "force"
-    """It was requested explicitly."""
 
 
 @attrs.frozen(kw_only=True)

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import hashlib
 import logging
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -10,9 +9,8 @@ from itertools import count
 
 import attrs
 
-from agentic import events
 from agentic._clock import Stopwatch
-from agentic._lazy import asyncio
+from agentic._lazy import asyncio, events, hashlib
 from agentic._protocols import Executor
 from agentic.loop._conversation import EventSender
 from agentic.loop._limits import LimitWatch
@@ -158,9 +156,13 @@ class ToolBatch:
     _loop: "asyncio.AbstractEventLoop" = attrs.field(init=False)
     _changed: "asyncio.Event" = attrs.field(init=False)
     """Set when a call ends, and when it begins or ends a pause."""
-    _outer: events.RunningCall | None = attrs.field(init=False, factory=events.current_call)
+    _outer: "events.RunningCall | None" = attrs.field(init=False)
     """The call that this run is a part of: that of a tool which runs an agent."""
     _pause: contextlib.ExitStack = attrs.field(init=False, factory=contextlib.ExitStack)
+
+    @_outer.default
+    def _find_outer(self) -> "events.RunningCall | None":
+        return events.current_call()
 
     @property
     def began(self) -> bool:

@@ -9,8 +9,7 @@ from typing import Any
 
 import attrs
 
-from agentic import events
-from agentic._lazy import asyncio
+from agentic._lazy import asyncio, events
 from agentic._tool_definition import ToolDefinition
 from agentic.context.budget import CompactionTarget
 from agentic.context.view import Prepared, View
@@ -38,7 +37,7 @@ class EventSender:
     sender: object
     run_id: str
 
-    async def send(self, signal: Any, record: type[events.Event], **fields: Any) -> None:
+    async def send(self, signal: Any, record: "type[events.Event]", **fields: Any) -> None:
         """Send one record."""
         await events.send(signal, self.sender, record, run_id=self.run_id, **fields)
 

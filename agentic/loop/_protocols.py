@@ -12,7 +12,15 @@ from agentic.loop._limits import RunLimit, limit_text
 from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
 from agentic.usage import StopReason, Usage
 
-__all__ = ["Decider", "Decision", "Input", "Request", "Result", "StreamingDecider"]
+__all__ = [
+    "Decider",
+    "Decision",
+    "Input",
+    "Request",
+    "Result",
+    "StreamingDecider",
+    "provider_and_model",
+]
 
 _INCOMPLETE = {
     StopReason.MAX_TOKENS: "the reply was cut off at the limit of tokens",
@@ -45,6 +53,16 @@ class StreamingDecider(Decider, Protocol):
         Raises what `decide` raises.
         """
         ...
+
+
+def provider_and_model(decider: Decider) -> tuple[str, str]:
+    """Return what a decider's optional `name` says, as in `anthropic:claude-opus-4-5`.
+
+    Without a colon it is the model. What is unknown is empty.
+    """
+    name = getattr(decider, "name", "")
+    provider, colon, model = name.partition(":") if isinstance(name, str) else ("", "", "")
+    return (provider, model) if colon else ("", provider)
 
 
 def _messages(messages: Iterable[Message]) -> tuple[Message, ...]:

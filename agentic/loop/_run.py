@@ -1,19 +1,19 @@
 """One run, from the user's message to the final reply."""
 
-import hashlib
 import json
 import logging
 from collections import deque
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
-from agentic import events
 from agentic._clock import is_replayable, now
 from agentic._decision import Decision, Input
-from agentic._lazy import asyncio
-from agentic._protocols import Executor
+from agentic._lazy import asyncio, events, hashlib
+from agentic._protocols import Executor, Store
 from agentic._tool_definition import ToolDefinition
+from agentic.context.view import View
 from agentic.errors import ContextOverflow
 from agentic.loop._calls import CallOutcome, ToolBatch, call_key, make_unique, refuse
 from agentic.loop._conversation import (
@@ -24,12 +24,15 @@ from agentic.loop._conversation import (
 )
 from agentic.loop._limits import LimitWatch, RunLimit, RunLimits, limit_text
 from agentic.loop._model_connection import ModelConnection
-from agentic.loop._protocols import Result
+from agentic.loop._protocols import Result, provider_and_model
 from agentic.loop._turn_results import OutputLimits, TurnResults
 from agentic.messages import Message, to_plain
 from agentic.usage import StopReason, Usage, normalize
 
-__all__ = ["Run", "Setup"]
+if TYPE_CHECKING:
+    from agentic.loop._runner import Runner
+
+__all__ = ["Run", "set_up"]
 
 _log = logging.getLogger(__name__)
 
@@ -53,14 +56,44 @@ _COMPLETE = {StopReason.STOP, StopReason.TOOL, StopReason.OTHER}
 class Setup:
     """The parts and limits that a run uses."""
 
+    sender: object
+    """Who sends the events: the Runner."""
     model: ModelConnection
     executor: Executor | None
+    store: Store | None
     system_prompt: str
     output_limits: OutputLimits
     max_turns: int
     limits: RunLimits
     tool_timeout_seconds: float | None
-    has_store: bool
+
+
+def set_up(runner: "Runner", system_prompt: str) -> Setup:
+    """Return what a Runner consists of now: later changes of it apply to later runs."""
+    stream = getattr(runner.decider, "stream", None)
+    put = getattr(runner.store, "put", None)
+    provider, model = provider_and_model(runner.decider)
+    return Setup(
+        sender=runner,
+        model=ModelConnection(
+            decide=runner.decider.decide,
+            stream=stream if callable(stream) else None,
+            provider=provider,
+            name=model,
+            conversation_id=runner.conversation_id,
+        ),
+        executor=runner.executor,
+        store=runner.store,
+        system_prompt=system_prompt,
+        output_limits=OutputLimits(
+            truncation=runner.truncation,
+            turn_bytes=runner.output_budget,
+            put=put if callable(put) else None,
+        ),
+        max_turns=runner.max_turns,
+        limits=runner.limits,
+        tool_timeout_seconds=runner.tool_timeout_seconds,
+    )
 
 
 @attrs.define(eq=False)
@@ -73,11 +106,13 @@ class Run:
     given: Sequence[Message]
     """The start of the history that the caller gave."""
     resumes: bool
-    event_sender: EventSender
-    conversation: StoredHistory
-    context: RunContext
+    run_id: str
+    view: View
     used_ids: set[str]
     """The ids of all earlier calls, which a new call must not reuse."""
+    event_sender: EventSender = attrs.field(init=False)
+    conversation: StoredHistory = attrs.field(init=False)
+    context: RunContext = attrs.field(init=False)
     sent: list[Message] = attrs.field(init=False, factory=list)
     """The view of the latest request."""
     tools: tuple[ToolDefinition, ...] = attrs.field(init=False, default=())
@@ -102,9 +137,21 @@ class Run:
     """What ids and keys are derived from, with the turn and the index of a call."""
     watch: LimitWatch = attrs.field(init=False)
 
+    @event_sender.default
+    def _make_event_sender(self) -> EventSender:
+        return EventSender(self.setup.sender, self.run_id)
+
+    @conversation.default
+    def _make_conversation(self) -> StoredHistory:
+        return StoredHistory(self.setup.store, self.event_sender)
+
+    @context.default
+    def _make_context(self) -> RunContext:
+        return RunContext(self.conversation, self.view)
+
     @origin.default
     def _start_origin(self) -> str:
-        return self.event_sender.run_id
+        return self.run_id
 
     @watch.default
     def _start_watch(self) -> LimitWatch:
@@ -210,7 +257,7 @@ class Run:
             events.turn_start,
             events.TurnStart,
             turn=self.turn,
-            context_tokens=None if self.context.view.counter is None else prepared.tokens,
+            context_tokens=None if self.view.counter is None else prepared.tokens,
         )
         return await self._decide()
 
@@ -310,7 +357,7 @@ class Run:
         """How long a result may wait for others before it is stored; None for all of them."""
         # An engine keeps the result of each call by itself, and a replay must store the same
         # messages, whichever call ends first.
-        is_kept = self.setup.has_store and not is_replayable()
+        is_kept = self.setup.store is not None and not is_replayable()
         return _GATHER_SECONDS if is_kept else None
 
     def _refusal(self) -> str:

@@ -2,25 +2,27 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import attrs
 
 from agentic import truncate
-from agentic._lazy import asyncio
+from agentic._lazy import LazyModule, asyncio
 from agentic._protocols import Executor, Store
 from agentic._validate import all_are, must_be, must_be_async, seconds, whole
 from agentic.context.budget import Manager, Policy
 from agentic.context.strategies import Chain
 from agentic.context.view import View, as_chain
 from agentic.errors import ConfigError, HistoryConflict
-from agentic.loop._conversation import EventSender, RunContext, StoredHistory
 from agentic.loop._limits import RunLimits
-from agentic.loop._model_connection import ModelConnection
-from agentic.loop._protocols import Decider, Request, Result
-from agentic.loop._run import Run, Setup
-from agentic.loop._turn_results import OutputLimits
+from agentic.loop._protocols import Decider, Request, Result, provider_and_model
 from agentic.messages import Message
+
+if TYPE_CHECKING:
+    from agentic.loop import _run
+else:
+    # With the events and the room of the stores, it is a third of a Runner's import.
+    _run = LazyModule("agentic.loop._run")
 
 __all__ = ["Runner", "ViewMaker"]
 
@@ -87,7 +89,7 @@ class Runner:
     """The name of the conversation, for events and traces; a session's Runner has its id."""
     _view: View = attrs.field(init=False, repr=False)
     """The View of the conversation in the store."""
-    _runs: list[Run] = attrs.field(init=False, repr=False, factory=list)
+    _runs: "list[_run.Run]" = attrs.field(init=False, repr=False, factory=list)
     """The active runs."""
     _used_ids: set[str] = attrs.field(init=False, repr=False, factory=set)
     """The ids of all calls that this Runner has seen in the store. Compaction may since have
@@ -128,7 +130,7 @@ class Runner:
 
     def __attrs_post_init__(self) -> None:
         # When the Runner is made, and not in the middle of a run.
-        self.limits.check_price(*_names(self.decider))
+        self.limits.check_price(*provider_and_model(self.decider))
         if self.store is None or hasattr(self.store, "replace") or not self._compacts:
             return
         raise ConfigError(
@@ -210,7 +212,7 @@ class Runner:
             ConfigError: the message is blank, no run is active, or several are.
         """
         Request(message)  # checked like a request
-        named = [run for run in self._runs if run_id in {"", run.event_sender.run_id}]
+        named = [run for run in self._runs if run_id in {"", run.run_id}]
         active = [run for run in named if not run.is_over]
         if len(active) != 1:
             found = f"{len(active)} active runs" if active else "no active run"
@@ -218,14 +220,14 @@ class Runner:
             raise ConfigError("steer", found, "one active run", remedy)
         active[0].steered.append(message)
 
-    async def _serve(self, run: Run) -> Result:
+    async def _serve(self, run: "_run.Run") -> Result:
         self._runs.append(run)
         try:
             return await self._serve_alone(run)
         finally:
             self._runs.remove(run)
 
-    async def _serve_alone(self, run: Run) -> Result:
+    async def _serve_alone(self, run: "_run.Run") -> Result:
         if self.store is None:
             return await run.serve()
         # By store, not by Runner: two runs on one store would interleave their messages.
@@ -245,39 +247,13 @@ class Runner:
         run_id: str,
         *,
         resumes: bool = False,
-    ) -> Run:
-        event_sender = EventSender(self, run_id or os.urandom(16).hex())
-        conversation = StoredHistory(self.store, event_sender)
+    ) -> "_run.Run":
         # Without a store each run is a conversation of its own.
         view = self._make_view() if self.store is None else self._view
         used_ids = set() if self.store is None else self._used_ids
-        stream = getattr(self.decider, "stream", None)
-        put = getattr(self.store, "put", None)
-        provider, model = _names(self.decider)
-        setup = Setup(
-            model=ModelConnection(
-                decide=self.decider.decide,
-                stream=stream if callable(stream) else None,
-                provider=provider,
-                name=model,
-                conversation_id=self.conversation_id,
-            ),
-            executor=self.executor,
-            system_prompt=system_prompt,
-            output_limits=OutputLimits(
-                truncation=self.truncation,
-                turn_bytes=self.output_budget,
-                put=put if callable(put) else None,
-            ),
-            max_turns=self.max_turns,
-            limits=self.limits,
-            tool_timeout_seconds=self.tool_timeout_seconds,
-            has_store=self.store is not None,
-        )
-        context = RunContext(conversation, view)
-        return Run(
-            setup, user_message, given, resumes, event_sender, conversation, context, used_ids
-        )
+        setup = _run.set_up(self, system_prompt)
+        run_id = run_id or os.urandom(16).hex()
+        return _run.Run(setup, user_message, given, resumes, run_id, view, used_ids)
 
     def run_sync(self, request: Request | str) -> Result:
         """Serve one request from a script that has no event loop.
@@ -294,13 +270,6 @@ class Runner:
                 "the event loop", running, "absent for run_sync", "await run() instead"
             )
         return asyncio.run(self.run(request))
-
-
-def _names(decider: Decider) -> tuple[str, str]:
-    """Return the provider and the model in a decider's optional `name`, `provider:model`."""
-    name = getattr(decider, "name", "")
-    provider, colon, model = name.partition(":") if isinstance(name, str) else ("", "", "")
-    return (provider, model) if colon else ("", provider)
 
 
 def _check_part(name: str, given: object, method: str, signature: str) -> None:

@@ -1,18 +1,17 @@
 """Why a model stopped, and how an adapter maps its provider's words for it."""
 
 import enum
-import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 import attrs
 
+from agentic._lazy import logging
 from agentic.errors import ConfigError, ProviderError
 
 __all__ = ["StopReason", "StopWords", "UnknownStopWord", "unknown_words_raise"]
 
-_log = logging.getLogger(__name__)
 _strict: ContextVar[bool] = ContextVar("unknown_words_raise", default=False)
 
 
@@ -105,5 +104,6 @@ class StopWords:
         if _strict.get():
             raise UnknownStopWord(self.provider, word, tuple(sorted(self.reasons)))
         # An agent in production goes on: a new word of a provider is no reason to lose a reply.
-        _log.warning("%s stopped with the unknown word %r: treated as OTHER", self.provider, word)
+        log = logging.getLogger(__name__)
+        log.warning("%s stopped with the unknown word %r: treated as OTHER", self.provider, word)
         return StopReason.OTHER

@@ -5,12 +5,10 @@ from typing import Any
 
 import attrs
 
-from agentic import events
-from agentic._lazy import asyncio
-from agentic._protocols import Compactor
+from agentic._lazy import asyncio, events
+from agentic._protocols import CompactionReason, Compactor
 from agentic.context.budget._plan import Plan
 from agentic.errors import CompactionRefused
-from agentic.events import CompactionReason
 from agentic.messages import (
     ContextSummary,
     Message,

@@ -4,7 +4,7 @@ import attrs
 
 from agentic import usage
 from agentic._lazy import asyncio
-from agentic._protocols import Compactor
+from agentic._protocols import CompactionReason, Compactor
 from agentic._validate import is_whole, must_be_async, must_count
 from agentic.context.budget._attempt import (
     Attempt,
@@ -16,7 +16,6 @@ from agentic.context.budget._attempt import (
 from agentic.context.budget._plan import Plan, plan
 from agentic.context.budget._policy import Policy, find_trigger
 from agentic.errors import CompactionRefused, ConfigError, HistoryChanged
-from agentic.events import CompactionReason
 from agentic.messages import Message, RecentConversations, check_messages, find_summary
 from agentic.tokens import Counter, TokenCache
 

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import attrs
 
+from agentic._protocols import CompactionReason
 from agentic._validate import seconds, share, whole
 from agentic.errors import ConfigError
-from agentic.events import CompactionReason
 from agentic.messages import Message, find_summary, prefix_length
 
 __all__ = ["Policy", "find_trigger", "is_long"]

@@ -8,13 +8,13 @@ that message. Earlier generations are kept for a while, so that returning to an 
 no second summary.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
 
+from agentic._lazy import hashlib
 from agentic.errors import ConfigError
 from agentic.messages import (
     Message,

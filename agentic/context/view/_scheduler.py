@@ -1,13 +1,12 @@
 """When the history of one conversation is compacted, by which Manager, from async and sync code."""
 
-import concurrent.futures
 import contextvars
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 import attrs
 
-from agentic._lazy import asyncio
+from agentic._lazy import asyncio, futures
 from agentic.context.budget import Backoff, Compaction, CompactionTarget, Manager
 from agentic.context.view._records import Note
 from agentic.context.view._request import Draft, RequestBuilder
@@ -208,7 +207,7 @@ def run_elsewhere(work: Coroutine[Any, Any, _T]) -> _T:
     The thread sees the caller's context variables: a trace continues in it.
     """
     context = contextvars.copy_context()
-    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+    with futures.ThreadPoolExecutor(1) as thread:
         return thread.submit(context.run, run, work).result()
 
 

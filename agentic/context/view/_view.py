@@ -6,14 +6,13 @@ appending: the View recognizes the list by its beginning, and applies the compac
 turn.
 """
 
-import logging
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
 
-from agentic import events
+from agentic._lazy import events
 from agentic._tool_definition import ToolDefinition
 from agentic._validate import must_be
 from agentic.context import strategies
@@ -37,7 +36,6 @@ from agentic.usage import Usage
 
 __all__ = ["View"]
 
-_log = logging.getLogger(__name__)
 
 _AFTER_OVERFLOW = 0.75
 """The largest size of a second request, as a share of the refused one's. The provider counts
