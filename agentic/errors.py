@@ -88,7 +88,6 @@ class ConfigError(AgenticError, ValueError):
         return f"{name} must be {allowed}, got {given}" + (f"; {remedy}" if remedy else "")
 
 
-@attrs.define
 class ProviderError(AgenticError):
     """The provider, or the decider that calls it, failed."""
 
@@ -141,7 +140,6 @@ class RequestFailed(ProviderError):
         return f"{self.provider} did not serve the request ({status}): {self.problem}"
 
 
-@attrs.define
 class HistoryError(AgenticError):
     """A store could not do what was asked; what it had acknowledged is still stored."""
 
@@ -177,7 +175,6 @@ class HistoryCorrupt(HistoryError):
         )
 
 
-@attrs.define
 class HistoryTooNew(HistoryCorrupt):
     """An entry with something in it that changes its meaning and that this version does not know.
 
