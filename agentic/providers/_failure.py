@@ -1,6 +1,7 @@
 """Translate SDK exceptions and provider errors into errors that a decider's caller can handle."""
 
 import difflib
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -21,7 +22,15 @@ _SDKS = {"openai", "anthropic", "google", "boto3", "botocore", "cohere"}
 _TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "urllib3", "requests"}
 """Packages whose exceptions concern the provider or the connection to it. Exceptions from elsewhere
 are mistakes in the call and are not translated."""
-_NOT_FOUND = 404
+_BAD_REQUEST, _NOT_FOUND = 400, 404
+_UNKNOWN_MODEL = re.compile(
+    r"model_not_found|model\b.{0,200}\bnot exist|not a valid model|invalid model", re.IGNORECASE
+)
+"""How servers say with status 400 that they do not have the model (2026-11): OpenAI's Responses API
+(the cassettes of https://github.com/open-telemetry/opentelemetry-python-contrib), DeepSeek
+(https://github.com/langbot-app/LangBot/issues/1643), OpenRouter
+(https://github.com/OpenRouterTeam/openrouter-examples/issues/74) and Mistral
+(https://github.com/tmc/langchaingo/issues/1233)."""
 _LISTED = 20
 """The most models that an error names."""
 _LISTING_SECONDS = 5.0
@@ -129,11 +138,19 @@ def _translated(
     # An answer with a status is a refusal, whatever came before it.
     if received and status is None and read_overflow(error) is None:
         return IncompleteReply(received)
-    # The text of httpx's timeouts is empty.
-    problem = str(error) or repr(error)
+    problem = _text_of(error)
     if status is None and (address := _address(error)):
         problem = f"{problem.rstrip('.')} at {address}"
     return reported_error(error, provider, model, status, problem, window=window)
+
+
+def _text_of(error: Exception) -> str:
+    # The text of Cohere's errors begins with all headers of the response.
+    body = vars(error).get("body") if "headers" in vars(error) else None
+    if body:
+        return str(at(body, "message") or body)
+    # The text of httpx's timeouts is empty.
+    return str(error) or repr(error)
 
 
 def _address(error: BaseException | None) -> str:
@@ -157,7 +174,10 @@ async def _with_models(
     """Return the error, with the models that exist if it says that this one does not."""
     if list_models is None or not isinstance(error, RequestFailed):
         return error
-    if error.status != _NOT_FOUND:
+    # Other refusals with 400 are about a request to a model that may exist under an alias, which
+    # lists leave out.
+    is_unknown = error.status == _BAD_REQUEST and _UNKNOWN_MODEL.search(error.problem)
+    if not is_unknown and error.status != _NOT_FOUND:
         return error
     try:
         names = await asyncio.wait_for(list_models(), _LISTING_SECONDS)

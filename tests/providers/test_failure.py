@@ -171,6 +171,29 @@ def test_an_unknown_model_lists_those_that_exist() -> None:
     assert getattr(_translated(missing), "problem", "") == "Error code: 404"
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The requested model 'm-1' does not exist.",
+        "Model Not Exist",
+        "Invalid model: m-1",
+        "m-1 is not a valid model ID",
+    ],
+)
+def test_a_bad_request_may_mean_the_model(message: str) -> None:
+    """OpenAI's Responses API, DeepSeek, Mistral and OpenRouter refuse unknown ones with 400."""
+    got = _translated(RequestFailed("acme", 400, message), models=["m-10"])
+
+    assert str(got).endswith(f"{message} (did you mean 'm-10'?); there are m-10")
+
+
+def test_another_bad_request_lists_no_models() -> None:
+    """A list has no aliases, so what is not in it may exist."""
+    problem = RequestFailed("acme", 400, "This model doesn't support the s3Uri field.")
+
+    assert _translated(problem, models=["m-10"]) is problem
+
+
 def test_only_the_first_of_many_models_are_listed() -> None:
     """An error is a sentence, and a router has hundreds."""
     got = _translated(RequestFailed("acme", 404, "no such model"), models=[*map(str, range(30))])
