@@ -15,7 +15,7 @@ from agentic._validate import suggest
 from agentic.bridges._defaults import counter_for, digest_for, policy_for
 from agentic.bridges.dicts._items import ItemReader, SystemSummary
 from agentic.bridges.dicts._requests import FORMS, Opened, RequestForm, describe_tools
-from agentic.bridges.dicts._write import ItemWriter, Written
+from agentic.bridges.dicts._write import RequestWriter, WrittenItems
 from agentic.context.budget import Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.view import Prepared, Removal, View
@@ -67,7 +67,7 @@ class Conversation:
     messages and positions are the View's, not those of the owner's items."""
     _view: View = attrs.field(init=False, repr=False)
     _reader: ItemReader = attrs.field(init=False, repr=False)
-    _writer: ItemWriter = attrs.field(init=False, repr=False)
+    _writer: RequestWriter = attrs.field(init=False, repr=False)
     _form: RequestForm = attrs.field(init=False, repr=False)
     _tools: tuple[str, tuple[ToolDefinition, ...]] = attrs.field(default=("", ()), init=False)
     # For `fit` in several threads; it is not held while a compactor is awaited.
@@ -93,7 +93,7 @@ class Conversation:
         self._reader = ItemReader(self.wire.IncrementalDecoder(), self._form.takes_texts)
         has_system_role = name in {"openai_chat", "openai_responses", "cohere", "ollama"}
         # Older versions of Converse reject two user messages in a row.
-        self._writer = ItemWriter(self.wire, has_system_role, parts_users=name == "bedrock")
+        self._writer = RequestWriter(self.wire, has_system_role, parts_users=name == "bedrock")
         self._view = View(
             policy,
             counter=self.counter,
@@ -253,7 +253,7 @@ class Conversation:
 
     async def _write_async(
         self, messages: Sequence[Any], opened: Opened | None = None, *, refused: bool
-    ) -> Written:
+    ) -> WrittenItems:
         _check_list(messages)
         # A copy: the owner may append while the compactor is awaited.
         items = list(messages)
@@ -282,11 +282,11 @@ class Conversation:
         if not prepared.fits:
             _log.warning("the request is over the window: %s", prepared.notes[-1].text)
 
-    def _write(self, *, is_request: bool) -> Written:
+    def _write(self, *, is_request: bool) -> WrittenItems:
         if self.latest is None or self.latest.messages is self._reader.messages:
             items = self._reader.items
             summary = next((each.text for each in items[:1] if type(each) is SystemSummary), None)
-            return Written(items[int(summary is not None) :], summary)
+            return WrittenItems(items[int(summary is not None) :], summary)
         return self._writer.write(self.latest.messages, self._reader, is_request=is_request)
 
 

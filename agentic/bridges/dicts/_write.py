@@ -16,7 +16,7 @@ import attrs
 from agentic.bridges.dicts._items import ItemReader, SystemSummary, Unit, hash_text
 from agentic.messages import Message
 
-__all__ = ["ItemWriter", "Written"]
+__all__ = ["RequestWriter", "WrittenItems"]
 
 _GO_ON = "Continue."
 _UNDERSTOOD = "Understood."
@@ -30,7 +30,7 @@ _Placed = tuple[Any, int | None]
 
 
 @attrs.frozen
-class Written:
+class WrittenItems:
     """The items to send."""
 
     items: list[Any]
@@ -39,7 +39,7 @@ class Written:
 
 
 @attrs.define(eq=False)
-class ItemWriter:
+class RequestWriter:
     """Writes the requests of one conversation."""
 
     wire: ModuleType
@@ -56,7 +56,7 @@ class ItemWriter:
     """The latest few texts that were sent in an item of ours."""
     _is_request: bool = attrs.field(default=False, init=False)
 
-    def write(self, sent: list[Message], reader: ItemReader, *, is_request: bool) -> Written:
+    def write(self, sent: list[Message], reader: ItemReader, *, is_request: bool) -> WrittenItems:
         """Return the items for the messages of a request.
 
         In a complete request, a summary at the start goes into the system prompt if the wire has no
@@ -75,7 +75,7 @@ class ItemWriter:
             placed = [each for each in placed if type(each[0]) is not SystemSummary]
         if not self.has_system_role:
             placed = list(self._alternating(placed))
-        return Written([*(item for item, _ in placed), *reader.items[start + 1 :]], summary)
+        return WrittenItems([*(item for item, _ in placed), *reader.items[start + 1 :]], summary)
 
     def _place(self, sent: list[Message], reader: ItemReader) -> list[_Placed]:
         placed: list[_Placed] = []

@@ -24,7 +24,7 @@ from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.tools import ToolDefinition
 
-__all__ = ["Conversation", "ConversationPool", "Written"]
+__all__ = ["ConversationPool", "LangchainConversation", "WrittenPrompt"]
 
 _log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ _Facts: TypeAlias = tuple[Any, ...]
 
 
 @attrs.frozen(eq=False)
-class Written:
+class WrittenPrompt:
     """What to send of a conversation."""
 
     items: list[BaseMessage]
@@ -42,7 +42,7 @@ class Written:
 
 
 @attrs.define(eq=False)
-class Conversation:
+class LangchainConversation:
     """One conversation: its messages in both forms, and the View that decides what is sent."""
 
     view: View
@@ -89,7 +89,7 @@ class Conversation:
         self._facts += copy.deepcopy(list(map(_facts_of, fresh)))
         self._add(map(read_message, fresh))
 
-    def write(self, sent: Sequence[Message], system: SystemMessage | None) -> Written:
+    def write(self, sent: Sequence[Message], system: SystemMessage | None) -> WrittenPrompt:
         """Return what to send for a view. An unchanged message is the framework's own object.
 
         The summary becomes a part of the last system message at the start. A reply that now comes
@@ -112,7 +112,7 @@ class Conversation:
             written += items
             before = before if place is None else place
             after_reply = after_reply if message.role == "system" else is_reply
-        found = Written(written, system)
+        found = WrittenPrompt(written, system)
         return _with_summary(found, summary) if summary else found
 
     def rewrite(self, history: Sequence[Message]) -> list[BaseMessage]:
@@ -184,11 +184,13 @@ class ConversationPool:
 
     _make_view: Callable[[Mapping[str, Any] | None], View]
     _most: int
-    _live: list[Conversation] = attrs.field(factory=list, init=False)
+    _live: list[LangchainConversation] = attrs.field(factory=list, init=False)
     """The one that was used last comes first."""
     _lock: Any = attrs.field(factory=threading.Lock, init=False)
 
-    def take(self, given: Sequence[BaseMessage], state: Mapping[str, Any] | None) -> Conversation:
+    def take(
+        self, given: Sequence[BaseMessage], state: Mapping[str, Any] | None
+    ) -> LangchainConversation:
         """Return the conversation of a list of messages, read up to its end.
 
         `state` is what was stored with it; None if nothing was.
@@ -200,11 +202,11 @@ class ConversationPool:
             elif state is None:
                 state = self._borrow(given)
         # Outside the lock: nobody else has this conversation, and a list may be long.
-        conversation = found or Conversation(self._view_from(state))
+        conversation = found or LangchainConversation(self._view_from(state))
         conversation.read(given)
         return conversation
 
-    def put(self, conversation: Conversation) -> None:
+    def put(self, conversation: LangchainConversation) -> None:
         """Put a conversation back, and forget the one that was used least recently."""
         with self._lock:
             self._live.insert(0, conversation)
@@ -229,7 +231,9 @@ class ConversationPool:
 
 
 def _is_of(
-    conversation: Conversation, given: Sequence[BaseMessage], state: Mapping[str, Any] | None
+    conversation: LangchainConversation,
+    given: Sequence[BaseMessage],
+    state: Mapping[str, Any] | None,
 ) -> bool:
     if state is None:
         return conversation.starts(given)
@@ -253,7 +257,7 @@ def _key_of(message: Message) -> _Facts:
     return message.role, message.id, *[c.id for c in calls], *[r.call_id for r in results]
 
 
-def _with_summary(written: Written, summary: str) -> Written:
+def _with_summary(written: WrittenPrompt, summary: str) -> WrittenPrompt:
     """Add a summary to the last system message at the start, or make it the only one."""
     items = written.items
     lead = next((at for at, each in enumerate(items) if not isinstance(each, SystemMessage)), None)
@@ -262,8 +266,8 @@ def _with_summary(written: Written, summary: str) -> Written:
         items[lead - 1] = _extended(items[lead - 1], summary)
         return written
     if written.system is None:
-        return Written(items, SystemMessage(summary))
-    return Written(items, _extended(written.system, summary))
+        return WrittenPrompt(items, SystemMessage(summary))
+    return WrittenPrompt(items, _extended(written.system, summary))
 
 
 def _extended(message: Any, summary: str) -> Any:

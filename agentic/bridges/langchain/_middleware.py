@@ -29,7 +29,7 @@ from langgraph.types import Command
 
 from agentic._validate import is_whole
 from agentic.bridges._defaults import counter_for, digest_for, policy_for
-from agentic.bridges.langchain._conversation import Conversation, ConversationPool
+from agentic.bridges.langchain._conversation import ConversationPool, LangchainConversation
 from agentic.bridges.langchain._messages import read_message
 from agentic.context.budget import Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
@@ -165,7 +165,7 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
     @contextmanager
     def _conversation(
         self, messages: Sequence[Any], state: Mapping[str, Any]
-    ) -> Iterator[Conversation]:
+    ) -> Iterator[LangchainConversation]:
         """Take the conversation of some messages out of the pool for the time of a call."""
         # Out of the pool it has one user, so that no lock is held while the model is called.
         conversation = self._pool.take(messages, state.get(_KEY))
@@ -174,7 +174,7 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         finally:
             self._pool.put(conversation)
 
-    def _beside(self, conversation: Conversation, request: _Request) -> dict[str, Any]:
+    def _beside(self, conversation: LangchainConversation, request: _Request) -> dict[str, Any]:
         """Return what is sent next to the messages, as a View measures it."""
         system, tools = request.system_message, tuple(request.tools)
         known = self._tools
@@ -212,7 +212,7 @@ class _RewritesState:
             return _rewritten(conversation, prepared)
 
 
-def _rewritten(conversation: Conversation, prepared: Prepared) -> dict[str, Any] | None:
+def _rewritten(conversation: LangchainConversation, prepared: Prepared) -> dict[str, Any] | None:
     """Return the update of the state, or None if no compaction is in force."""
     _log_notes(prepared)
     # Only a compaction is stored, not what strategies and the window cut.
@@ -226,7 +226,7 @@ def _rewritten(conversation: Conversation, prepared: Prepared) -> dict[str, Any]
     }
 
 
-def _fitted(request: _Request, conversation: Conversation, prepared: Prepared) -> _Request:
+def _fitted(request: _Request, conversation: LangchainConversation, prepared: Prepared) -> _Request:
     """Return the request with a view in place of its messages; itself if they are the same."""
     _log_notes(prepared)
     written = conversation.write(prepared.messages, request.system_message)
@@ -245,7 +245,9 @@ def _log_notes(prepared: Prepared) -> None:
             _log.warning("%s: %s", note.kind.replace("_", " "), note.text)
 
 
-def _with_state(response: _Response, conversation: Conversation) -> ExtendedModelResponse[Any]:
+def _with_state(
+    response: _Response, conversation: LangchainConversation
+) -> ExtendedModelResponse[Any]:
     # Stored with the reply: a checkpoint holds the messages and the state of one moment.
     update = {_KEY: conversation.state()}
     return ExtendedModelResponse(model_response=response, command=Command(update=update))

@@ -19,10 +19,10 @@ from agentic.bridges.mcp._errors import (
     describe,
     is_disconnect,
 )
-from agentic.bridges.mcp._sdk import Session, connect
+from agentic.bridges.mcp._sdk import McpSession, connect
 from agentic.bridges.mcp._server import McpServer
 
-__all__ = ["Connection"]
+__all__ = ["McpConnection"]
 
 _log = logging.getLogger(__name__)
 _SECONDS_TO_CLOSE = 10.0
@@ -37,11 +37,11 @@ _T = TypeVar("_T")
 
 
 @attrs.define(eq=False)
-class Connection:
+class McpConnection:
     """An open connection."""
 
     server: McpServer
-    _session: Session | None = attrs.field(default=None, init=False)
+    _session: McpSession | None = attrs.field(default=None, init=False)
     _stop: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
     _ended: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
     _scope: anyio.CancelScope = attrs.field(factory=anyio.CancelScope, init=False)
@@ -147,7 +147,7 @@ class Connection:
                 break
         return tools, lasts
 
-    async def request(self, send: Callable[[Session], Coroutine[Any, Any, _T]]) -> _T:
+    async def request(self, send: Callable[[McpSession], Coroutine[Any, Any, _T]]) -> _T:
         """Return the answer to a request. If cancelled, so is the request, at the server as well.
 
         Raises:
@@ -199,8 +199,8 @@ class Connection:
             _log.warning("the connection to the MCP server %r does not close", self.server.name)
 
 
-def _page(cursor: str | None) -> Callable[[Session], Coroutine[Any, Any, dict[str, Any]]]:
-    async def ask(session: Session) -> dict[str, Any]:
+def _page(cursor: str | None) -> Callable[[McpSession], Coroutine[Any, Any, dict[str, Any]]]:
+    async def ask(session: McpSession) -> dict[str, Any]:
         return await session.list_tools(cursor)
 
     return ask

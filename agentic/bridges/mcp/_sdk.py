@@ -14,7 +14,7 @@ import anyio
 import attrs
 import mcp
 
-__all__ = ["Report", "Session", "Transport", "connect", "http_transport", "stdio_transport"]
+__all__ = ["McpSession", "Report", "Transport", "connect", "http_transport", "stdio_transport"]
 
 Report: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 """Receives the progress of a call: how far it is, out of how much, and a message."""
@@ -28,7 +28,7 @@ _SECONDS_TO_SUBSCRIBE = 2.0
 _SECONDS_BETWEEN_SUBSCRIPTIONS = 1.0
 
 
-class Session(Protocol):
+class McpSession(Protocol):
     """An open session with a server."""
 
     notifies: bool
@@ -72,7 +72,7 @@ async def http_transport(url: str, headers: Mapping[str, str]) -> AsyncIterator[
 @contextlib.asynccontextmanager
 async def connect(
     transport: Transport, on_change: Callable[[], None], on_end: Callable[[], None]
-) -> AsyncIterator[Session]:
+) -> AsyncIterator[McpSession]:
     """Open a session. Call `on_change` if the server's tools changed, `on_end` at its end."""
     watched = _WatchedTransport(transport, on_end)
     opened = _open_2(watched, on_change) if hasattr(_sdk, "Client") else _open_1(watched, on_change)
@@ -144,7 +144,7 @@ def _handler(on_change: Callable[[], None]) -> Callable[[Any], Awaitable[None]]:
 
 
 @attrs.define(eq=False)
-class _Session2:
+class _McpSession2:
     _client: Any
     notifies: bool = False
 
@@ -159,11 +159,11 @@ class _Session2:
 
 
 @contextlib.asynccontextmanager
-async def _open_2(transport: Any, on_change: Callable[[], None]) -> AsyncIterator[Session]:
+async def _open_2(transport: Any, on_change: Callable[[], None]) -> AsyncIterator[McpSession]:
     # Without the SDK's own cache of listings: this bridge has one.
     client = _sdk.Client(transport, message_handler=_handler(on_change), cache=None)
     async with client, anyio.create_task_group() as group:
-        session = _Session2(client)
+        session = _McpSession2(client)
         answered = anyio.Event()
         group.start_soon(_subscribe, client, session, on_change, answered.set)
         # Tools that are listed before the subscription begins would be listed a second time.
@@ -174,7 +174,10 @@ async def _open_2(transport: Any, on_change: Callable[[], None]) -> AsyncIterato
 
 
 async def _subscribe(
-    client: Any, session: _Session2, on_change: Callable[[], None], on_answer: Callable[[], object]
+    client: Any,
+    session: _McpSession2,
+    on_change: Callable[[], None],
+    on_answer: Callable[[], object],
 ) -> None:
     """Subscribe to changes of the tools, which servers of 2026-07-28 report in no other way.
 
@@ -199,7 +202,7 @@ async def _subscribe(
 
 
 @attrs.define(eq=False)
-class _Session1:
+class _McpSession1:
     _session: Any
     notifies: bool = True
 
@@ -233,10 +236,10 @@ def _cancellation(request_id: int) -> Any:
 
 
 @contextlib.asynccontextmanager
-async def _open_1(transport: Any, on_change: Callable[[], None]) -> AsyncIterator[Session]:
+async def _open_1(transport: Any, on_change: Callable[[], None]) -> AsyncIterator[McpSession]:
     async with (
         transport as (read, write),
         _sdk.ClientSession(read, write, message_handler=_handler(on_change)) as session,
     ):
         await session.initialize()
-        yield _Session1(session)
+        yield _McpSession1(session)

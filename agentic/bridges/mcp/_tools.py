@@ -13,10 +13,10 @@ import attrs
 
 from agentic import events
 from agentic._validate import all_are
-from agentic.bridges.mcp._connection import Connection
+from agentic.bridges.mcp._connection import McpConnection
 from agentic.bridges.mcp._errors import ConnectionLost, McpServerUnavailable, describe
 from agentic.bridges.mcp._results import read_result, read_tool
-from agentic.bridges.mcp._sdk import Report, Session
+from agentic.bridges.mcp._sdk import McpSession, Report
 from agentic.bridges.mcp._server import McpServer
 from agentic.errors import ConfigError
 from agentic.messages import ToolCall, ToolError, ToolResult
@@ -43,7 +43,7 @@ class McpTools:
     """
 
     servers: tuple[McpServer, ...]
-    _links: "tuple[_Link, ...]"
+    _links: "tuple[_ServerLink, ...]"
     _registry: Registry | None
     _registered: "list[tuple[_McpTool, ...]]"
     """The listings that the registry was made of."""
@@ -54,7 +54,7 @@ class McpTools:
         if not 0 < len({server.name for server in servers}) == len(servers):
             allowed = "one or more McpServer, each with a name of its own"
             raise ConfigError("servers", servers, allowed, remedy)
-        self._links = tuple(map(_Link, servers))
+        self._links = tuple(map(_ServerLink, servers))
         self._registry, self._registered = None, []
 
     async def __aenter__(self) -> Self:
@@ -123,17 +123,17 @@ def _registry(tools: "Iterable[_McpTool]") -> Registry:
 
 
 @attrs.define(eq=False)
-class _Link:
+class _ServerLink:
     """A server, and the connection to it if there is one."""
 
     server: McpServer
-    _connection: Connection | None = attrs.field(default=None, init=False)
+    _connection: McpConnection | None = attrs.field(default=None, init=False)
     _loop: asyncio.AbstractEventLoop | None = attrs.field(default=None, init=False)
     _lock: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
     _listing: list[dict[str, Any]] | None = attrs.field(default=None, init=False)
     _tools: "tuple[_McpTool, ...]" = attrs.field(default=(), init=False)
 
-    async def connect(self) -> Connection:
+    async def connect(self) -> McpConnection:
         """Return an open connection.
 
         Raises:
@@ -148,7 +148,7 @@ class _Link:
                 if self._connection is not None:
                     self._connection.end()
                     _log.info("connecting to the MCP server %r again", self.server.name)
-                self._connection = await Connection.open(self.server)
+                self._connection = await McpConnection.open(self.server)
             return self._connection
 
     def end(self) -> None:
@@ -224,10 +224,10 @@ def _not_run(problem: McpServerUnavailable) -> ToolError:
 
 def _request(
     name: str, arguments: dict[str, Any]
-) -> Callable[[Session], Coroutine[Any, Any, dict[str, Any]]]:
+) -> Callable[[McpSession], Coroutine[Any, Any, dict[str, Any]]]:
     report = _report()
 
-    async def ask(session: Session) -> dict[str, Any]:
+    async def ask(session: McpSession) -> dict[str, Any]:
         return await session.call_tool(name, arguments, report)
 
     return ask
@@ -250,7 +250,7 @@ class _McpTool:
     """A tool of a server, for a Registry."""
 
     definition: ToolDefinition
-    link: _Link
+    link: _ServerLink
     name: str
     """The name that the server knows it by."""
 

@@ -42,7 +42,7 @@ agents/models/fake_id.py of openai-agents 0.24 (2026-11)."""
 
 
 @attrs.frozen
-class _Unit:
+class _StoredItems:
     """Messages that are read and popped together, and their items."""
 
     messages: list[Message]
@@ -74,7 +74,7 @@ class StoreSession:
     session_settings: Any = attrs.field(default=None, kw_only=True)
     """The framework's `SessionSettings`, with a `limit` for `get_items`."""
     _turns: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
-    _read: tuple[int, list[Message], list[_Unit]] | None = attrs.field(
+    _read: tuple[int, list[Message], list[_StoredItems]] | None = attrs.field(
         default=None, init=False, repr=False
     )
     """What was read last: the revision of the store, its unrepaired history, and the units."""
@@ -159,7 +159,7 @@ class StoreSession:
                 await replace_known(self.store, known, [])
             self._read = None
 
-    async def _units(self) -> list[_Unit]:
+    async def _units(self) -> list[_StoredItems]:
         """Return what the store holds; read it again only if it was written to."""
         store: Any = self.store
         revision = await store.revision() if isinstance(store, Revisioned) else None
@@ -233,20 +233,22 @@ def _is_identified(items: list[Any]) -> bool:
     return not kinds.isdisjoint(OUTPUTS) and kinds.isdisjoint(ANSWERS)
 
 
-def _units(history: list[Message]) -> list[_Unit]:
+def _units(history: list[Message]) -> list[_StoredItems]:
     """Return the items of a history: their own, or those that its rounds are encoded as."""
-    units: list[_Unit] = []
+    units: list[_StoredItems] = []
     for found in split_rounds(history):
         own = [_own_items(message) for message in found.messages]
         if all(own):
-            units += [_Unit([m], items) for m, items in zip(found.messages, own, strict=True)]
+            units += [
+                _StoredItems([m], items) for m, items in zip(found.messages, own, strict=True)
+            ]
             continue
         for is_text, messages in groupby(found.messages, _is_text_of_output):
             if is_text:
-                units += [_Unit([message], _own_items(message)) for message in messages]
+                units += [_StoredItems([message], _own_items(message)) for message in messages]
             else:
                 together = list(messages)
-                units.append(_Unit(together, openai_responses.encode(together)))
+                units.append(_StoredItems(together, openai_responses.encode(together)))
     return units
 
 
@@ -261,7 +263,7 @@ def _is_text_of_output(message: Message) -> bool:
     return message.native is not None and message.native.provider == _NAME
 
 
-def _without_last_item(unit: _Unit) -> list[Message]:
+def _without_last_item(unit: _StoredItems) -> list[Message]:
     """Return the messages of a unit without its last item; what remains keeps its id and time."""
     *earlier, last = unit.messages
     if earlier or not _own_items(last):

@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 @attrs.define(eq=False)
-class _Conversation:
+class _KnownConversation:
     """What is remembered of one conversation."""
 
     view: View
@@ -54,7 +54,7 @@ class _Conversation:
 
 
 @attrs.define(eq=False)
-class _Request:
+class _RunRequest:
     """The latest request of one run."""
 
     given: list[ModelMessage]
@@ -100,10 +100,10 @@ class ContextBudget(AbstractCapability[_Deps]):
     max_conversations: int = 100
     """How many conversations are remembered. The state of any other is read from its messages."""
     _policy: Policy = dataclasses.field(init=False, repr=False)
-    _conversations: dict[str, _Conversation] = dataclasses.field(
+    _conversations: dict[str, _KnownConversation] = dataclasses.field(
         default_factory=dict, init=False, repr=False
     )
-    _request: _Request | None = dataclasses.field(default=None, init=False, repr=False)
+    _request: _RunRequest | None = dataclasses.field(default=None, init=False, repr=False)
     """Only in the copy that serves one run."""
     _shared: "ContextBudget[_Deps]" = dataclasses.field(init=False, repr=False)
     """The object that the caller has, also in such a copy."""
@@ -135,7 +135,7 @@ class ContextBudget(AbstractCapability[_Deps]):
         known = self._conversation(ctx)
         async with known.lock:  # a View decides about one request at a time
             prepared = await self._prepare(known, ctx, given, request_context)
-            self._request = _Request(given, paused, prepared)
+            self._request = _RunRequest(given, paused, prepared)
             # Another list: applications store `new_messages()`, which must not have a gap.
             request_context.messages = [*self._take(known, ctx, prepared), *paused]
         return request_context
@@ -190,9 +190,9 @@ class ContextBudget(AbstractCapability[_Deps]):
             for each in known.view.explain()
         ]
 
-    def _conversation(self, ctx: RunContext[_Deps]) -> _Conversation:
+    def _conversation(self, ctx: RunContext[_Deps]) -> _KnownConversation:
         name = ctx.conversation_id or ""
-        known = self._conversations.pop(name, None) or _Conversation(self._new_view(None))
+        known = self._conversations.pop(name, None) or _KnownConversation(self._new_view(None))
         self._conversations[name] = known  # the last one is the one used last
         while len(self._conversations) > self.max_conversations:
             del self._conversations[next(iter(self._conversations))]
@@ -209,7 +209,7 @@ class ContextBudget(AbstractCapability[_Deps]):
 
     async def _prepare(
         self,
-        known: _Conversation,
+        known: _KnownConversation,
         ctx: RunContext[_Deps],
         given: list[ModelMessage],
         request_context: ModelRequestContext,
@@ -223,7 +223,7 @@ class ContextBudget(AbstractCapability[_Deps]):
             target=self._target(known, ctx),
         )
 
-    def _read(self, known: _Conversation, given: list[ModelMessage]) -> None:
+    def _read(self, known: _KnownConversation, given: list[ModelMessage]) -> None:
         """Read the messages; a summary that another process noted in them is used."""
         known.history.read(given, known.view.covered)
         state = known.history.new_state
@@ -241,7 +241,7 @@ class ContextBudget(AbstractCapability[_Deps]):
         else:
             known.view = view
 
-    def _target(self, known: _Conversation, ctx: RunContext[_Deps]) -> CompactionTarget | None:
+    def _target(self, known: _KnownConversation, ctx: RunContext[_Deps]) -> CompactionTarget | None:
         if not self.rewrite:
             return None
 
@@ -253,7 +253,7 @@ class ContextBudget(AbstractCapability[_Deps]):
         return CompactionTarget(self._shared, ctx.run_id or "", replace)
 
     def _take(
-        self, known: _Conversation, ctx: RunContext[_Deps], prepared: Prepared
+        self, known: _KnownConversation, ctx: RunContext[_Deps], prepared: Prepared
     ) -> list[ModelMessage]:
         known.latest = prepared
         if not prepared.fits:
@@ -267,7 +267,7 @@ class ContextBudget(AbstractCapability[_Deps]):
         return known.history.write(prepared.messages)
 
     def _tools(
-        self, known: _Conversation, ctx: RunContext[_Deps], parameters: ModelRequestParameters
+        self, known: _KnownConversation, ctx: RunContext[_Deps], parameters: ModelRequestParameters
     ) -> tuple[ToolDefinition, ...]:
         """Return the tools of a request, as a View measures them."""
         described = [

@@ -29,7 +29,7 @@ def _go_on() -> ModelRequest:
 
 
 @attrs.frozen(eq=False)
-class _Unit:
+class _KnownMessage:
     """One of the framework's messages as it was read."""
 
     given: ModelMessage
@@ -67,10 +67,10 @@ class History:
     """How many of the framework's messages were converted, ever."""
     new_state: dict[str, Any] | None = attrs.field(default=None, init=False)
     """The state of a View in the metadata of what the latest `read` converted; the last one."""
-    _units: list[_Unit] = attrs.field(factory=list, init=False)
-    _by_object: dict[int, _Unit] = attrs.field(factory=dict, init=False)
+    _units: list[_KnownMessage] = attrs.field(factory=list, init=False)
+    _by_object: dict[int, _KnownMessage] = attrs.field(factory=dict, init=False)
     """The unit of each message, by its object id."""
-    _by_id: dict[str, tuple[_Unit, Reading]] = attrs.field(factory=dict, init=False)
+    _by_id: dict[str, tuple[_KnownMessage, Reading]] = attrs.field(factory=dict, init=False)
     """The unit and the original of each message, by its id, which an edited copy keeps."""
     _summaries: dict[int, tuple[ModelMessage, Message]] = attrs.field(factory=dict, init=False)
     """The latest summary that was written, by the object that was written."""
@@ -147,7 +147,9 @@ class History:
                 self._by_id.pop(message.id or "", None)
         del self._units[same:]
 
-    def _add(self, given: ModelMessage, moved: _Unit | None, before: _Unit | None) -> None:
+    def _add(
+        self, given: ModelMessage, moved: _KnownMessage | None, before: _KnownMessage | None
+    ) -> None:
         """Read one message; if it says what it said before, its messages are the same objects."""
         written = self._summaries.get(id(given))
         if written is not None:
@@ -160,7 +162,7 @@ class History:
             for old in filter(None, (moved, before)):
                 readings = _reuse(readings, old.readings)
         fields = tuple(vars(part).copy() for part in given.parts)
-        unit = _Unit(
+        unit = _KnownMessage(
             given,
             tuple(given.parts),
             fields,
@@ -178,9 +180,11 @@ class History:
         if isinstance(state, dict):
             self.new_state = state
 
-    def _stretches(self, sent: list[Message]) -> Iterator[tuple[_Unit | None, list[Message]]]:
+    def _stretches(
+        self, sent: list[Message]
+    ) -> Iterator[tuple[_KnownMessage | None, list[Message]]]:
         """Split a view into stretches that become one of the framework's messages each."""
-        unit: _Unit | None = None
+        unit: _KnownMessage | None = None
         stretch: list[Message] = []
         for message in sent:
             found = self._find(message)
@@ -192,13 +196,13 @@ class History:
         if stretch:
             yield unit, stretch
 
-    def _find(self, message: Message) -> _Unit | None:
+    def _find(self, message: Message) -> _KnownMessage | None:
         found = self._by_object.get(id(message))
         if found is None and message.id is not None and message.id in self._by_id:
             found = self._by_id[message.id][0]
         return found
 
-    def _make(self, unit: _Unit | None, stretch: list[Message]) -> ModelMessage:
+    def _make(self, unit: _KnownMessage | None, stretch: list[Message]) -> ModelMessage:
         """Return a message of ours, or a part of the framework's message."""
         if unit is None:
             made = write(stretch[0])
