@@ -196,7 +196,9 @@ class ConversationPool:
         `state` is what was stored with it; None if nothing was.
         """
         with self._lock:
-            found = next((each for each in self._live if _is_of(each, given, state)), None)
+            # Of several that a list continues, the longest: a short one may be somebody else's.
+            begun = [each for each in self._live if _is_of(each, given, state)]
+            found = max(begun, key=lambda each: len(each.items), default=None)
             if found is not None:
                 self._live.remove(found)
             elif state is None:

@@ -325,6 +325,19 @@ def test_a_list_without_checkpointer_is_recognized(parts: Any) -> None:
     assert 3 < middleware.compactor.asked < 14
 
 
+def test_the_longest_beginning_is_continued(parts: Any) -> None:
+    """Whoever opens with the same words meanwhile takes nobody's summary."""
+    middleware = parts.middleware()
+    agent = create_agent(parts.model(), middleware=[middleware])
+    talk = [*(m for number in range(20) for m in parts.exchange(number)), HumanMessage("Go on.")]
+    agent.invoke({"messages": talk})
+    agent.invoke({"messages": talk[:1]})
+
+    agent.invoke({"messages": [*talk, AIMessage("On."), HumanMessage("And?")]})
+
+    assert middleware.compactor.asked == 1
+
+
 def test_a_repeated_answer_needs_no_summary(parts: Any) -> None:
     """A caller without a checkpointer drops the last answer and asks again."""
     middleware = parts.middleware()
