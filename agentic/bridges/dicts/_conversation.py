@@ -13,7 +13,7 @@ import attrs
 
 from agentic._validate import suggest
 from agentic.bridges._defaults import counter_for, digest_for, policy_for
-from agentic.bridges.dicts._items import ItemReader, SystemSummary
+from agentic.bridges.dicts._items import ItemReader
 from agentic.bridges.dicts._requests import FORMS, Opened, RequestForm, describe_tools
 from agentic.bridges.dicts._write import RequestWriter, WrittenItems
 from agentic.context.budget import Compactor, Policy
@@ -194,7 +194,7 @@ class Conversation:
         return {
             "v": _VERSION,
             "wire": self.wire.NAME,
-            "covered": self._reader.items_before(covered) if covered else 0,
+            "covered": max(0, self._reader.items_before(covered) - self._reader.lead),
             "kept": list(self._reader.items_of(kept)),
             "summaries": list(self._reader.summaries)[-1:],
             "view": view,
@@ -284,9 +284,8 @@ class Conversation:
 
     def _write(self, *, is_request: bool) -> WrittenItems:
         if self.latest is None or self.latest.messages is self._reader.messages:
-            items = self._reader.items
-            summary = next((each.text for each in items[:1] if type(each) is SystemSummary), None)
-            return WrittenItems(items[int(summary is not None) :], summary)
+            items, lead = self._reader.items, self._reader.lead
+            return WrittenItems(items[lead:], items[0].text if lead else None)
         return self._writer.write(self.latest.messages, self._reader, is_request=is_request)
 
 

@@ -81,6 +81,11 @@ class ItemReader:
     _units: list[Unit] = attrs.field(factory=list, init=False)
     _by_message: dict[int, Unit] = attrs.field(factory=dict, init=False)
 
+    @property
+    def lead(self) -> int:
+        """The number of items that are not in the owner's list: 1 if a summary leads them, or 0."""
+        return int(type(next(iter(self.items), None)) is SystemSummary)
+
     def read(self, items: Sequence[Any], covered: int) -> None:
         """Read the new items of a list; its first `covered` items are only compared by identity.
 
@@ -135,12 +140,12 @@ class ItemReader:
         return self._units[at].start if at < len(self._units) else len(self.items)
 
     def items_of(self, positions: Sequence[int]) -> tuple[int, ...]:
-        """Return the positions of the items of some messages, in ascending order."""
+        """Return where in the owner's list the items of some messages are, in ascending order."""
         found: set[int] = set()
         for position in positions:
             at = bisect_right(self._units, position, key=operator.attrgetter("first")) - 1
             found.update(self._units[at].positions)
-        return tuple(sorted(found))
+        return tuple(at - self.lead for at in sorted(found) if at >= self.lead)
 
     def _count_identical(self, items: Sequence[Any], covered: int) -> int:
         """Return how many items need no comparison by value: all covered ones, or none."""
@@ -173,7 +178,7 @@ class ItemReader:
         return {unit.start: unit for unit in gone}
 
     def _decode(self, start: int, former: dict[int, Unit]) -> None:
-        lead = int(type(self.items[0]) is SystemSummary)
+        lead = self.lead
         if lead and not start:
             self._add(1, (Message("system", self.items[0].text),), is_open=False, former=former)
             start = 1

@@ -50,6 +50,22 @@ def test_a_summary_joins_the_system_prompt(forms: Any, wire: ModuleType) -> None
     assert "You are brief." in _system(sent)
 
 
+@pytest.mark.parametrize("wire", [anthropic, gemini, bedrock], ids=lambda wire: wire.NAME)
+def test_positions_do_not_count_the_summary(forms: Any, wire: ModuleType) -> None:
+    """One in the system prompt is no item, also if the owner sends on what was sent."""
+    key = "contents" if wire is gemini else "messages"
+    conversation, request = forms.make(wire), _request(forms, wire)
+    for number in range(20):
+        request = conversation.fit_request(request)
+        more = forms.to_items(wire, forms.exchange(number, calls=1))
+        request = {**request, key: [*request[key], *more]}
+        sent = conversation.fit_request(request)[key]
+
+        gone = [n for n, item in enumerate(request[key]) if not any(item is one for one in sent)]
+        assert {at for each in conversation.explain() for at in each.positions} == set(gone)
+        assert conversation.state()["covered"] == len(gone)
+
+
 @pytest.mark.parametrize("is_restarted", [False, True])
 def test_a_request_may_be_sent_on(forms: Any, wire: ModuleType, *, is_restarted: bool) -> None:
     """`request = fit_request(request)` is legal: its summary is folded into the next one."""
