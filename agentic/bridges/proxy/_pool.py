@@ -71,10 +71,10 @@ class ProxyPool:
                 continue
             try:
                 conversation = self.make(wire, saved.state)
-            except ConfigError as error:
+                covered = int(saved.state.get("covered", 0))
+            except (ConfigError, TypeError, ValueError) as error:
                 _log.warning("%s is passed over: %s", saved.path, error)
                 continue
-            covered = int(saved.state.get("covered", 0))
             self._pooled.append(
                 PooledConversation(
                     saved.owner,

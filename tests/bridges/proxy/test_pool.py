@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic.bridges.dicts import Conversation
+from agentic.bridges.proxy import Proxy
 from agentic.bridges.proxy._body import RequestBody
 from agentic.bridges.proxy._pool import ProxyPool
 from agentic.providers import anthropic, openai_chat
@@ -102,6 +104,19 @@ def test_pool_is_bounded_by_bytes(pool: ProxyPool) -> None:
     assert [one.size for one in pool._pooled] == [600]
     _ask(pool, "c", size=2_000)
     assert len(pool) == 0
+
+
+def test_damaged_count_in_a_file_is_passed_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The proxy starts, and the conversation is summarized again."""
+    state = {**_make(openai_chat, None).state(), "covered": None}
+    saved = {"v": 1, "owner": "ann", "hashes": [], "size": 10, "state": state}
+    (tmp_path / "x.json").write_text(json.dumps(saved))
+
+    Proxy("http://localhost:9", 2_000, store=tmp_path)
+
+    assert "x.json is passed over" in caplog.text
 
 
 @given(
