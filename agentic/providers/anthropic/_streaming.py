@@ -1,8 +1,6 @@
 """Assemble a streamed reply from its events.
 
-The texts of a block arrive in pieces, which are kept in lists and joined when the block is read, so
-that the cost of a piece does not grow with the length of the reply. The events:
-https://platform.claude.com/docs/en/build-with-claude/streaming (2026-11).
+The events: https://platform.claude.com/docs/en/build-with-claude/streaming (2026-11).
 """
 
 import json
@@ -15,6 +13,7 @@ from agentic.providers._failure import reported_error
 from agentic.providers.anthropic._decoding import INVALID_JSON, NAME
 from agentic.providers.anthropic._replies import usage
 from agentic.providers.kit import at, items_at, parse_object, plain, text_at
+from agentic.providers.kit._json import GrowingText
 
 __all__ = ["StreamedResponse", "stream_error"]
 
@@ -58,11 +57,9 @@ class _StreamedBlock:
     """One block as received so far."""
 
     _fields: dict[str, Any]
-    _pieces: dict[str, list[str]] = attrs.field(factory=dict, init=False)
-    """The fragments of texts that arrive in pieces, by field."""
     _citations: list[Any] = attrs.field(factory=list, init=False)
     """Citations that arrived in deltas."""
-    _input: list[str] | None = attrs.field(default=None, init=False)
+    _input: GrowingText | None = attrs.field(default=None, init=False)
     """The fragments of a call's JSON text, until the block ends."""
 
     @classmethod
@@ -84,12 +81,11 @@ class _StreamedBlock:
         """Process the next delta; return the text it adds to the reply."""
         kind = text_at(delta, "type")
         if kind in _GROWING:
-            piece = text_at(delta, _GROWING[kind])
-            self._grow(_GROWING[kind], piece)
+            piece = self._grow(_GROWING[kind], text_at(delta, _GROWING[kind]))
             return piece if kind == "text_delta" else ""
         if kind == "input_json_delta":
-            self._input = [] if self._input is None else self._input
-            self._input.append(text_at(delta, "partial_json"))
+            self._input = GrowingText() if self._input is None else self._input
+            self._input.add(text_at(delta, "partial_json"))
         elif kind == "citations_delta":
             self._citations.append(at(delta, "citation"))
         for field in _SETTLED.get(kind, ()):
@@ -97,26 +93,32 @@ class _StreamedBlock:
                 self._fields[field] = at(delta, field)
         return ""
 
-    def _grow(self, field: str, piece: str) -> None:
-        # A start event may already hold the first piece.
-        if field not in self._pieces:
-            self._pieces[field] = [text_at(self._fields, field)]
-            self._fields[field] = ""  # keeps its position among the fields
-        self._pieces[field].append(piece)
+    def _grow(self, field: str, piece: str) -> str:
+        text = self._fields.get(field)
+        if not isinstance(text, GrowingText):
+            # A start event may already hold the first piece.
+            begun, text = text_at(self._fields, field), GrowingText()
+            text.add(begun)
+            self._fields[field] = text
+        return text.add(piece)
 
     def close(self) -> None:
         """Parse a call's input, which is now complete."""
-        text, self._input = "".join(self._input or ()), None
+        text, self._input = str(self._input or ""), None
         # A call without arguments has no fragments, and keeps the object that it started with.
         if text.strip():
             self._fields["input"] = _parsed(text)
 
     def whole(self) -> dict[str, Any]:
         """Return the block as in a non-streamed response."""
-        joined: dict[str, Any] = {key: "".join(pieces) for key, pieces in self._pieces.items()}
+        # Not `join_pieces`: a call's input may be nested more deeply than Python can recurse into.
+        whole = {
+            key: str(value) if isinstance(value, GrowingText) else value
+            for key, value in self._fields.items()
+        }
         if self._citations:
-            joined["citations"] = [*items_at(self._fields, "citations"), *self._citations]
-        return {**self._fields, **joined}
+            whole["citations"] = [*items_at(whole, "citations"), *self._citations]
+        return whole
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -140,20 +142,13 @@ class StreamedResponse:
     """The text of this turn from before a pause; it is a part of `text`."""
     _message: dict[str, Any] = attrs.field(factory=dict, init=False)
     _blocks: dict[int, _StreamedBlock] = attrs.field(factory=dict, init=False)
-    _said: list[str] = attrs.field(init=False)
+    _said: GrowingText = attrs.field(factory=GrowingText, init=False)
     _ended: bool = attrs.field(default=False, init=False)
 
     @property
     def text(self) -> str:
         """Return the turn's text so far."""
-        # Joined once, so that asking again after every event costs no copy of the whole text.
-        if len(self._said) > 1:
-            self._said = ["".join(self._said)]
-        return self._said[0]
-
-    @_said.default
-    def _said_before(self) -> list[str]:
-        return [self.before]
+        return self.before + str(self._said)
 
     def feed(self, event: Any) -> str:
         """Process the next event; return the text it adds to the reply, empty for most events.
@@ -179,9 +174,7 @@ class StreamedResponse:
             self._update(data)
         elif kind == "message_stop":
             self._ended = True
-        if piece:
-            self._said.append(piece)
-        return piece
+        return self._said.add(piece)
 
     def response(self) -> dict[str, Any]:
         """Return the response in the shape of a non-streamed one.
@@ -203,7 +196,7 @@ class StreamedResponse:
     def _start(self, message: Any) -> None:
         """Start a reply. A second start is a gateway's retry, which replaces the first."""
         self._message = dict(message) if isinstance(message, dict) else {}
-        self._blocks, self._said = {}, [self.before]
+        self._blocks, self._said = {}, GrowingText()
         for index, block in enumerate(items_at(message, "content")):
             self._open(index, block)
 

@@ -13,6 +13,7 @@ from agentic.providers._failure import reported_error
 from agentic.providers.bedrock._decoding import NAME
 from agentic.providers.bedrock._json import as_json, from_base64, is_deep, to_base64
 from agentic.providers.kit import at, items_at, parse_object, text_at
+from agentic.providers.kit._json import GrowingText
 
 __all__ = ["StreamedResponse"]
 
@@ -46,7 +47,7 @@ class StreamedResponse:
 
     model: str = ""
     """The model to name in a ContextOverflow."""
-    _pieces: list[str] = attrs.field(init=False, factory=list)
+    _said: GrowingText = attrs.field(init=False, factory=GrowingText)
     _role: str = attrs.field(init=False, default="assistant")
     _blocks: dict[int, "_Block"] = attrs.field(init=False, factory=dict)
     _end: dict[str, Any] | None = attrs.field(init=False, default=None)
@@ -55,7 +56,7 @@ class StreamedResponse:
     @property
     def text(self) -> str:
         """Return the reply's text so far."""
-        return "".join(self._pieces)
+        return str(self._said)
 
     def feed(self, event: Any, /) -> str:
         """Process the next event; return the text it adds to the reply, empty for most events.
@@ -71,8 +72,7 @@ class StreamedResponse:
                 raise self._failure(kind, body)
             if isinstance(body, dict):
                 added += self._take(kind, body)
-        self._pieces.append(added)
-        return added
+        return self._said.add(added)
 
     def _take(self, kind: str, body: dict[str, Any]) -> str:
         if kind == "messageStart":
@@ -120,9 +120,9 @@ class _Block:
 
     _start: dict[str, Any] = attrs.field(factory=dict)
     """`toolUse`, `toolResult` or `image`, as the block was announced."""
-    _text: list[str] = attrs.field(factory=list)
-    _input: list[str] = attrs.field(factory=list)
-    """The fragments of a call's arguments, which are JSON text."""
+    _text: GrowingText = attrs.field(factory=GrowingText)
+    _input: GrowingText | None = None
+    """A call's arguments so far, which are JSON text."""
     _reasoning: dict[str, list[str]] = attrs.field(factory=dict)
     _results: list[dict[str, Any]] = attrs.field(factory=list)
     _citations: list[Any] = attrs.field(factory=list)
@@ -135,11 +135,9 @@ class _Block:
 
     def add(self, delta: Any) -> str:
         """Process a delta; return its text."""
-        text = text_at(delta, "text")
-        if text:
-            self._text.append(text)
         if isinstance(at(delta, "toolUse"), dict):
-            self._input.append(text_at(delta, "toolUse", "input"))
+            self._input = self._input or GrowingText()
+            self._input.add(text_at(delta, "toolUse", "input"))
         for name, piece in _dict(at(delta, "reasoningContent")).items():
             if isinstance(piece, str):
                 self._reasoning.setdefault(name, []).append(piece)
@@ -147,7 +145,7 @@ class _Block:
         if isinstance(at(delta, "citation"), dict):
             self._citations.append(at(delta, "citation"))
         self._add_image(at(delta, "image"))
-        return text
+        return self._text.add(text_at(delta, "text"))
 
     def _add_image(self, image: Any) -> None:
         if isinstance(image, dict):
@@ -158,15 +156,15 @@ class _Block:
     def build(self) -> dict[str, Any] | None:
         """Return the block; None for an empty one."""
         call, result = self._start.get("toolUse"), self._start.get("toolResult")
-        if self._input or isinstance(call, dict):
-            return {"toolUse": {**_dict(call), "input": _parsed("".join(self._input))}}
+        if self._input is not None or isinstance(call, dict):
+            return {"toolUse": {**_dict(call), "input": _parsed(str(self._input or ""))}}
         if self._results or isinstance(result, dict):
             return {"toolResult": {**_dict(result), "content": _merged(self._results)}}
         if self._reasoning:
             return {"reasoningContent": _reasoning(self._reasoning)}
         if self._image or "image" in self._start:
             return {"image": self._built_image()}
-        return self._said("".join(self._text))
+        return self._said()
 
     def _built_image(self) -> dict[str, Any]:
         image = {**_dict(self._start.get("image")), **self._image}
@@ -174,8 +172,8 @@ class _Block:
             image["source"] = {"bytes": _joined_base64(self._image_bytes)}
         return image
 
-    def _said(self, text: str) -> dict[str, Any] | None:
-        said = {"text": text} if text else None
+    def _said(self) -> dict[str, Any] | None:
+        said = {"text": str(self._text)} if self._text else None
         if not self._citations:
             return said
         content = [said] if said else []

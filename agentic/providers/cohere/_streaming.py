@@ -6,6 +6,7 @@ tool-call-start, -delta and -end; citation-start and -end; message-end, with the
 usage and perhaps an error.
 """
 
+from collections import defaultdict
 from typing import Any
 
 import attrs
@@ -14,6 +15,7 @@ from agentic.errors import IncompleteReply
 from agentic.providers._failure import reported_error
 from agentic.providers.cohere._decoding import NAME, PLAN_END
 from agentic.providers.kit import at, plain, text_at
+from agentic.providers.kit._json import GrowingText
 
 __all__ = ["StreamedResponse"]
 
@@ -23,14 +25,7 @@ class _Pieces:
     """One part of the message: its fields, and the texts that arrive in pieces."""
 
     fields: dict[str, Any]
-    texts: dict[str, list[str]] = attrs.field(factory=dict)
-
-    def add(self, key: str, piece: str) -> None:
-        if piece:
-            self.texts.setdefault(key, []).append(piece)
-
-    def joined(self, key: str) -> str:
-        return "".join(self.texts.get(key, ()))
+    texts: defaultdict[str, GrowingText] = attrs.field(factory=lambda: defaultdict(GrowingText))
 
 
 @attrs.define
@@ -51,18 +46,17 @@ class StreamedResponse:
     model: str = ""
     """Named in errors."""
     _id: str = attrs.field(default="", init=False)
-    _plan: list[str] = attrs.field(factory=list, init=False)
+    _plan: GrowingText = attrs.field(factory=GrowingText, init=False)
     _content: dict[Any, _Pieces] = attrs.field(factory=dict, init=False)
     _calls: dict[Any, _Pieces] = attrs.field(factory=dict, init=False)
     _citations: list[Any] = attrs.field(factory=list, init=False)
-    _said: list[str] = attrs.field(factory=list, init=False)
-    """The pieces that `feed` returned."""
+    _said: GrowingText = attrs.field(factory=GrowingText, init=False)
     _end: Any = attrs.field(default=None, init=False)
 
     @property
     def text(self) -> str:
         """Return the text received so far."""
-        return "".join(self._said)
+        return str(self._said)
 
     def feed(self, event: Any, /) -> str:
         """Add the next event, and return the text in it.
@@ -78,7 +72,7 @@ class StreamedResponse:
         elif kind == "message-start":
             self._id = text_at(data, "id")
         elif kind == "tool-plan-delta":
-            return self._plan_piece(text_at(message, "tool_plan"))
+            return self._said.add(self._plan.add(text_at(message, "tool_plan")))
         elif kind in {"content-start", "content-delta"}:
             return self._content_piece(_key(data), at(message, "content"))
         elif kind in {"tool-call-start", "tool-call-delta"}:
@@ -96,7 +90,7 @@ class StreamedResponse:
         if self._end is None:
             raise IncompleteReply(self.text)
         fields = {
-            "tool_plan": "".join(self._plan),
+            "tool_plan": str(self._plan),
             "tool_calls": [_whole_call(call) for call in self._calls.values()],
             "content": [part for part in map(_whole_part, self._content.values()) if part],
             "citations": self._citations,
@@ -111,21 +105,17 @@ class StreamedResponse:
         if problem := text_at(self._end, "error"):
             raise reported_error({"message": problem}, NAME, self.model, None, problem)
 
-    def _plan_piece(self, piece: str) -> str:
-        self._plan += [piece] * bool(piece)
-        return self._say(piece)
-
     def _content_piece(self, key: Any, content: Any) -> str:
         part = self._content.setdefault(key, _Pieces({}))
         if isinstance(content, dict):
             rest = {name: value for name, value in content.items() if name not in _PIECES}
             part.fields.update(rest)
-        thought, text = text_at(content, "thinking"), text_at(content, "text")
-        part.add("thinking", thought)
+        part.texts["thinking"].add(text_at(content, "thinking"))
+        text = text_at(content, "text")
         # As `decode_message` joins them, so that what is streamed is what the reply says.
         is_first = text and self._plan and not any(map(_has_text, self._content.values()))
-        part.add("text", text)
-        return self._say(PLAN_END + text if is_first else text)
+        part.texts["text"].add(text)
+        return self._said.add(PLAN_END + text if is_first else text)
 
     def _call_piece(self, key: Any, call: Any) -> None:
         pieces = self._calls.setdefault(key, _Pieces({}))
@@ -134,12 +124,8 @@ class StreamedResponse:
             pieces.fields.update(rest)
         if name := text_at(call, "function", "name"):
             # Set, not added: only the arguments come in pieces.
-            pieces.texts["name"] = [name]
-        pieces.add("arguments", text_at(call, "function", "arguments"))
-
-    def _say(self, piece: str) -> str:
-        self._said += [piece] * bool(piece)
-        return piece
+            pieces.texts["name"] = GrowingText([name])
+        pieces.texts["arguments"].add(text_at(call, "function", "arguments"))
 
 
 _PIECES = {"text", "thinking"}
@@ -151,12 +137,12 @@ def _key(data: Any) -> str:
 
 
 def _has_text(part: _Pieces) -> bool:
-    return bool(part.texts.get("text"))
+    return bool(part.texts["text"])
 
 
 def _whole_part(part: _Pieces) -> dict[str, Any]:
     """Return a part of the content; an empty dict if nothing of it arrived."""
-    texts = {key: part.joined(key) for key in ("text", "thinking") if part.texts.get(key)}
+    texts = {key: str(part.texts[key]) for key in ("text", "thinking") if part.texts[key]}
     if not texts:
         return {}
     # Without its start event, a part has the type of its text.
@@ -164,5 +150,5 @@ def _whole_part(part: _Pieces) -> dict[str, Any]:
 
 
 def _whole_call(call: _Pieces) -> dict[str, Any]:
-    function = {"name": call.joined("name"), "arguments": call.joined("arguments")}
+    function = {key: str(call.texts[key]) for key in ("name", "arguments")}
     return {"id": "", "type": "function", **call.fields, "function": function}

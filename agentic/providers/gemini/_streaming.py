@@ -28,6 +28,7 @@ from agentic.providers.gemini._fields import (
     response_of,
     text_of,
 )
+from agentic.providers.kit._json import GrowingText
 
 __all__ = ["StreamedResponse", "failure_in"]
 
@@ -251,15 +252,12 @@ class StreamedResponse:
     """The requested model, which an error that arrives before any response names."""
     _said: dict[str, Any] = attrs.field(factory=dict, init=False)
     _candidates: dict[int, _Candidate] = attrs.field(factory=dict, init=False)
-    _pieces: list[str] = attrs.field(factory=list, init=False)
+    _text: GrowingText = attrs.field(factory=GrowingText, init=False)
 
     @property
     def text(self) -> str:
         """Return the reply's text so far."""
-        # Joined once, so that asking again after every event costs no copy of the whole text.
-        if len(self._pieces) > 1:
-            self._pieces = ["".join(self._pieces)]
-        return self._pieces[0] if self._pieces else ""
+        return str(self._text)
 
     def feed(self, event: Any) -> str:
         """Process the next event; return the text it adds to the reply, empty for most events.
@@ -278,10 +276,7 @@ class StreamedResponse:
             whole = has_field(counts, "totalTokenCount")  # others have only the traffic type
             self._said["usageMetadata"] = counts if whole else {**before, **counts}
         told = [each for each in list_of(data, "candidates") if isinstance(each, dict)]
-        delta = "".join(map(self._add, told))
-        if delta:
-            self._pieces.append(delta)
-        return delta
+        return self._text.add("".join(map(self._add, told)))
 
     def _add(self, candidate: dict[str, Any]) -> str:
         given = field(candidate, "index")

@@ -15,12 +15,16 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 from typing import Any
 
+import attrs
+
 __all__ = [
     "UNPARSED",
+    "GrowingText",
     "arguments_as_object",
     "arguments_as_text",
     "at",
     "items_at",
+    "join_pieces",
     "parse_object",
     "plain",
     "replace_surrogates",
@@ -235,3 +239,44 @@ def _finite(text: str) -> float:
 def _refuse(number: str) -> float:
     message = f"{number} is not JSON"
     raise ValueError(message)
+
+
+@attrs.define(eq=False)
+class GrowingText:
+    """A text that arrives in pieces: appending each to a string would take quadratic time.
+
+    >>> text = GrowingText()
+    >>> text.add("It is "), text.add("green."), str(text)
+    ('It is ', 'green.', 'It is green.')
+    """
+
+    pieces: list[str] = attrs.field(factory=list)
+    """The pieces, none of which is empty."""
+
+    def add(self, piece: str) -> str:
+        """Append a piece, and return it."""
+        if piece:
+            self.pieces.append(piece)
+        return piece
+
+    def __bool__(self) -> bool:
+        return bool(self.pieces)
+
+    def __str__(self) -> str:
+        # Joined once, so that reading it twice does not join it twice.
+        if len(self.pieces) > 1:
+            self.pieces = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else ""
+
+
+def join_pieces(data: Any) -> Any:
+    """Return JSON data with a string for each `GrowingText` in it.
+
+    >>> join_pieces({"content": [GrowingText(["a", "b"])]})
+    {'content': ['ab']}
+    """
+    if isinstance(data, GrowingText):
+        return str(data)
+    if isinstance(data, dict):
+        return {key: join_pieces(value) for key, value in data.items()}
+    return [join_pieces(value) for value in data] if isinstance(data, list) else data

@@ -14,6 +14,7 @@ from agentic.errors import IncompleteReply, ProviderError
 from agentic.loop import Decision
 from agentic.providers._failure import reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
+from agentic.providers.kit._json import GrowingText, join_pieces
 from agentic.providers.ollama._messages import NAME, decode_reply
 from agentic.usage import StopReason, StopWords, Usage
 
@@ -122,7 +123,8 @@ class StreamedResponse:
 
     model: str = ""
     """The model that was asked, for the errors of a stream."""
-    _said: dict[str, list[str]] = attrs.field(factory=lambda: {name: [] for name in _PIECES})
+    _said: dict[str, GrowingText] = attrs.field(factory=dict, init=False)
+    """The texts of the message, by field."""
     _message: dict[str, Any] = attrs.field(factory=dict, init=False)
     _lists: dict[str, list[Any]] = attrs.field(factory=dict, init=False)
     """What comes item by item: calls and images of the message."""
@@ -131,8 +133,8 @@ class StreamedResponse:
 
     @property
     def text(self) -> str:
-        """The text of the reply so far."""
-        return "".join(self._said["content"])
+        """Return the reply's text so far."""
+        return str(self._said.get("content", ""))
 
     def feed(self, event: Any, /) -> str:
         """Process the next line, as JSON data or as its text; return the piece of text in it.
@@ -156,9 +158,9 @@ class StreamedResponse:
         return text_at(message, "content")
 
     def _take(self, name: str, value: Any) -> None:
-        if name in self._said:
+        if name in _PIECES:
             # An empty piece counts too: the field was there, and goes back with the message.
-            self._said[name].append(value if isinstance(value, str) else "")
+            self._said.setdefault(name, GrowingText()).add(value if isinstance(value, str) else "")
         elif isinstance(value, list):
             self._lists.setdefault(name, []).extend(value)
         else:
@@ -172,8 +174,7 @@ class StreamedResponse:
         """
         if self._last is None:
             raise IncompleteReply(self.text)
-        texts = {name: "".join(pieces) for name, pieces in self._said.items() if pieces}
-        message = {**self._message, **texts, **self._lists}
+        message = {**self._message, **join_pieces(self._said), **self._lists}
         more = {"logprobs": self._logprobs} if self._logprobs else {}
         return {**self._last, "message": message, **more}
 

@@ -11,6 +11,7 @@ import attrs
 
 from agentic.errors import IncompleteReply
 from agentic.providers.kit import at, items_at, plain, text_at
+from agentic.providers.kit._json import GrowingText, join_pieces
 from agentic.providers.openai_chat._replies import NO_WORD, failure_in, find_usage
 
 __all__ = ["StreamedResponse"]
@@ -23,41 +24,13 @@ _PADDING = {"obfuscation", "p"}
 _TAKEN = {"content", "tool_calls", "audio", "function_call", "reasoning_details"}
 
 
-@attrs.define(eq=False)
-class _Texts:
-    """A text that arrives in pieces, which are joined once, at the end. No piece is empty."""
-
-    pieces: list[str] = attrs.field(factory=list)
-
-    def __bool__(self) -> bool:
-        return bool(self.pieces)
-
-    def add(self, piece: str) -> None:
-        """Append a piece."""
-        if piece:
-            self.pieces.append(piece)
-
-
-def _whole(value: Any) -> Any:
-    """Return plain data, with each text that arrived in pieces joined.
-
-    >>> _whole({"content": _Texts(["a", "b"])})
-    {'content': 'ab'}
-    """
-    if isinstance(value, _Texts):
-        return "".join(value.pieces)
-    if isinstance(value, dict):
-        return {key: _whole(item) for key, item in value.items()}
-    return [_whole(item) for item in value] if isinstance(value, list) else value
-
-
 def _merge(fields: dict[str, Any], given: Mapping[str, Any], texts: Collection[str]) -> None:
     """Update fields: append to lists and to the fields named in `texts`; replace other values.
 
     >>> fields = {"role": "assistant"}
     >>> _merge(fields, {"content": "a"}, {"content"}), _merge(fields, {"content": "b"}, {"content"})
     (None, None)
-    >>> _whole(fields)
+    >>> join_pieces(fields)
     {'role': 'assistant', 'content': 'ab'}
     """
     for key, value in given.items():
@@ -66,8 +39,8 @@ def _merge(fields: dict[str, Any], given: Mapping[str, Any], texts: Collection[s
         if value is None:
             fields.setdefault(key, None)
         elif key in texts and isinstance(value, str):
-            if not isinstance(present, _Texts):
-                fields[key] = present = _Texts()
+            if not isinstance(present, GrowingText):
+                fields[key] = present = GrowingText()
             present.add(value)
         elif key == _THINKING and isinstance(value, list):
             fields[key] = present = present if isinstance(present, list) else []
@@ -96,19 +69,19 @@ def _add_thinking(blocks: list[Any], block: Any) -> None:
     >>> blocks = []
     >>> for text, signature in [("Look ", ""), ("first.", None), ("", "EqQB")]:
     ...     _add_thinking(blocks, {"type": "thinking", "thinking": text, "signature": signature})
-    >>> _whole(blocks)
+    >>> join_pieces(blocks)
     [{'type': 'thinking', 'thinking': 'Look first.', 'signature': 'EqQB'}]
     """
     if text_at(block, "type") != "thinking" or not isinstance(at(block, "thinking"), str | None):
         blocks.append(block)
         return
     last: Any = blocks[-1] if blocks else None
-    if not isinstance(at(last, "thinking"), _Texts) or text_at(last, "signature"):
-        blocks.append(last := {"type": "thinking", "thinking": _Texts()})
+    if not isinstance(at(last, "thinking"), GrowingText) or text_at(last, "signature"):
+        blocks.append(last := {"type": "thinking", "thinking": GrowingText()})
     rest = {key: value for key, value in block.items() if key != "thinking"}
     text = text_at(block, "thinking")
     # Said again together with its signature: see above.
-    if not (text_at(block, "signature") and text == _whole(last["thinking"])):
+    if not (text_at(block, "signature") and text == join_pieces(last["thinking"])):
         last["thinking"].add(text)
     last.update({key: value for key, value in rest.items() if value or key not in last})
 
@@ -140,8 +113,8 @@ class _Chunks(list[dict[str, Any]]):
         if chunk.get("type") != "text":
             self.append(dict(chunk))
             return ""
-        if not isinstance(last.get("text"), _Texts):
-            self.append({**chunk, "text": _Texts()})
+        if not isinstance(last.get("text"), GrowingText):
+            self.append({**chunk, "text": GrowingText()})
         self[-1]["text"].add(text)
         return text
 
@@ -196,7 +169,7 @@ class _Calls:
 
     def whole(self) -> list[dict[str, Any]]:
         """Return the calls as in a non-streamed reply."""
-        return [_whole({"id": None, **call}) for call in self._calls]
+        return [join_pieces({"id": None, **call}) for call in self._calls]
 
     def _continued(self, piece: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the call that a piece continues; None if it begins a new one."""
@@ -235,10 +208,10 @@ def _another(call: dict[str, Any], call_id: str, name: str, piece: Mapping[str, 
 
 def _is_json(begun: Any) -> bool:
     """Return whether the arguments so far are complete; parse them only if they end with `}`."""
-    if not (isinstance(begun, _Texts) and begun and begun.pieces[-1].rstrip().endswith("}")):
+    if not (isinstance(begun, GrowingText) and begun and begun.pieces[-1].rstrip().endswith("}")):
         return False
     try:
-        json.loads(_whole(begun))
+        json.loads(join_pieces(begun))
     except (ValueError, RecursionError):
         return False
     return True
@@ -269,13 +242,13 @@ class StreamedResponse:
     """The model to name in a ContextOverflow; if empty, the one named in the events."""
     _body: dict[str, Any] = attrs.field(init=False, factory=dict)
     _choices: "dict[int, _Choice]" = attrs.field(init=False, factory=dict)
-    _said: list[str] = attrs.field(init=False, factory=list)
+    _said: GrowingText = attrs.field(init=False, factory=GrowingText)
     _ended: bool = attrs.field(init=False, default=False)
 
     @property
     def text(self) -> str:
         """Return the reply's text so far."""
-        return "".join(self._said)
+        return str(self._said)
 
     def feed(self, event: Any) -> str:
         """Process the next event; return the text it adds to the reply, empty for most events.
@@ -292,9 +265,7 @@ class StreamedResponse:
         if not isinstance(chunk, dict):
             return ""
         self._keep(chunk)
-        said = "".join(self._take(choice) for choice in items_at(chunk, "choices"))
-        self._said.append(said)
-        return said
+        return self._said.add("".join(map(self._take, items_at(chunk, "choices"))))
 
     def response(self) -> dict[str, Any]:
         """Return the response in the shape of a non-streamed one.
@@ -364,11 +335,11 @@ class _Choice:
         return said
 
     def whole(self, index: int) -> dict[str, Any]:
-        message = {"role": "assistant", "content": None, **_whole(self.message)}
+        message = {"role": "assistant", "content": None, **join_pieces(self.message)}
         calls = self.calls.whole()
         if calls:
             message["tool_calls"] = calls
-        return {**_whole(self.fields), "index": index, "message": message}
+        return {**join_pieces(self.fields), "index": index, "message": message}
 
     def _take_delta(self, delta: dict[str, Any]) -> str:
         said = self._take_content(delta.get("content"))
@@ -399,7 +370,7 @@ class _Choice:
             return ""
         if not isinstance(present, _Chunks):
             # A text that came before the first chunk becomes a chunk, too.
-            before, present = _whole(present), _Chunks()
+            before, present = join_pieces(present), _Chunks()
             self.message["content"] = present
             if before:
                 present.add(before)

@@ -15,6 +15,7 @@ import attrs
 from agentic.errors import IncompleteReply
 from agentic.providers._failure import reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
+from agentic.providers.kit._json import GrowingText, join_pieces
 from agentic.providers.openai_responses._decoding import NAME
 from agentic.providers.openai_responses._items import item_text
 
@@ -64,7 +65,7 @@ class StreamedResponse:
 
     model: str = ""
     """The model to name in a ContextOverflow; if empty, the one named in the events."""
-    _said: list[str] = attrs.field(factory=list, init=False)
+    _said: GrowingText = attrs.field(factory=GrowingText, init=False)
     _response: dict[str, Any] = attrs.field(factory=dict, init=False)
     _items: dict[int, dict[str, Any]] = attrs.field(factory=dict, init=False)
     _ended: bool = attrs.field(default=False, init=False)
@@ -72,7 +73,7 @@ class StreamedResponse:
     @property
     def text(self) -> str:
         """Return the reply's text so far."""
-        return "".join(self._said)
+        return str(self._said)
 
     def feed(self, event: Any) -> str:
         """Process the next event; return the text it adds to the reply, empty for most events.
@@ -113,16 +114,16 @@ class StreamedResponse:
         """Keep the complete response; return the text in it that had not arrived before."""
         self._ended = True
         if not items_at(self._response, "output"):
-            self._response["output"] = [_joined(item) for _, item in sorted(self._items.items())]
+            self._response["output"] = [
+                join_pieces(item) for _, item in sorted(self._items.items())
+            ]
         # llama.cpp's counts are next to the response, not in it.
         if not at(self._response, "usage") and at(data, "timings"):
             self._response["timings"] = data["timings"]
         said = "".join(map(item_text, items_at(self._response, "output")))
         told = self.text
         # A server that streams no pieces has its whole text here.
-        missing = said[len(told) :] if said.startswith(told) else ""
-        self._said.append(missing)
-        return missing
+        return self._said.add(said[len(told) :] if said.startswith(told) else "")
 
     def _take_item(self, data: Any, *, done: bool) -> None:
         item = at(data, "item")
@@ -148,9 +149,7 @@ class StreamedResponse:
             where, index, field, part_type = _PARTS[name]
             part = self._part(data, where, index, part_type)
             added = _put(part, field, step, data)
-            if name in _SPOKEN:
-                self._said.append(added)
-                return added
+            return self._said.add(added) if name in _SPOKEN else ""
         return ""
 
     def _part(
@@ -203,33 +202,17 @@ def raise_failure(data: Any, model: str) -> None:
     raise reported_error(error, NAME, model, status, problem)
 
 
-@attrs.define
-class _Growing:
-    """A text in pieces: joining it at each piece would take quadratic time."""
-
-    pieces: list[str]
-
-
 def _put(target: dict[str, Any], field: str, step: str, data: Any) -> str:
     """Append a piece of text or set the whole text; return what is new."""
     if step == "delta":
-        piece = text_at(data, "delta")
-        if not isinstance(target.get(field), _Growing):
-            target[field] = _Growing([text_at(target, field)])
-        target[field].pieces.append(piece)
+        if not isinstance(target.get(field), GrowingText):
+            begun, target[field] = text_at(target, field), GrowingText()
+            target[field].add(begun)
+        piece: str = target[field].add(text_at(data, "delta"))
         return piece
-    before = text_at(_joined(target), field)
+    before = text_at(join_pieces(target), field)
     whole = target[field] = text_at(data, field) or before
     return whole[len(before) :] if whole.startswith(before) else ""
-
-
-def _joined(item: Any) -> Any:
-    """Return an item, or a part of one, with the pieces of each text joined."""
-    if isinstance(item, _Growing):
-        return "".join(item.pieces)
-    if isinstance(item, dict):
-        return {key: _joined(value) for key, value in item.items()}
-    return [_joined(part) for part in item] if isinstance(item, list) else item
 
 
 def _copy(item: Mapping[str, Any]) -> dict[str, Any]:
