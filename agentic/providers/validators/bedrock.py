@@ -5,7 +5,7 @@ Rules of a model family are checked only if the request names its model in `mode
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentic.providers.bedrock._decoding import is_blank
@@ -18,7 +18,7 @@ from agentic.providers.bedrock._families import (
 )
 from agentic.providers.bedrock._json import as_json
 from agentic.providers.kit import at, items_at, text_at
-from agentic.providers.validators._violation import Step, Violation, find_unpaired
+from agentic.providers.validators import Step, Violation, find_unpaired
 
 __all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 
@@ -40,20 +40,19 @@ def validate(request: Mapping[str, Any], /) -> list[Violation]:
     """
     body = as_json(request)
     messages = items_at(body, "messages")
-    rules: list[Callable[[Any, list[Any]], Iterator[Violation]]] = [
-        _contents,
-        _first_message,
-        _roles,
-        _pairing,
-        _documents,
-        _system,
-        _tools,
-        _families,
+    return [
+        *_contents(messages),
+        *_first_message(body, messages),
+        *_roles(messages),
+        *_pairing(messages),
+        *_documents(messages),
+        *_system(body),
+        *_tools(body, messages),
+        *_families(text_at(body, "modelId"), messages),
     ]
-    return [found for rule in rules for found in rule(body, messages)]
 
 
-def _contents(_: Any, messages: list[Any]) -> Iterator[Violation]:
+def _contents(messages: list[Any]) -> Iterator[Violation]:
     for position, message in enumerate(messages):
         blocks = items_at(message, "content")
         if not blocks:
@@ -84,7 +83,7 @@ def _first_message(body: Any, messages: list[Any]) -> Iterator[Violation]:
         )
 
 
-def _roles(_: Any, messages: list[Any]) -> Iterator[Violation]:
+def _roles(messages: list[Any]) -> Iterator[Violation]:
     before = None
     for position, message in enumerate(messages):
         role = at(message, "role")
@@ -97,7 +96,7 @@ def _roles(_: Any, messages: list[Any]) -> Iterator[Violation]:
         before = role
 
 
-def _pairing(_: Any, messages: list[Any]) -> Iterator[Violation]:
+def _pairing(messages: list[Any]) -> list[Violation]:
     """Find calls and results that do not match.
 
     The service names the missing ids, counts the results, and rejects an id used twice in a turn:
@@ -106,25 +105,22 @@ def _pairing(_: Any, messages: list[Any]) -> Iterator[Violation]:
     https://github.com/BerriAI/litellm/issues/20048
     """
     steps = [_step(position, message) for position, message in enumerate(messages)]
-    yield from find_unpaired(steps, "https://github.com/NousResearch/hermes-agent/issues/108584")
+    return find_unpaired(steps, "https://github.com/NousResearch/hermes-agent/issues/108584")
 
 
 def _step(position: int, message: Any) -> Step:
     blocks = items_at(message, "content")
     if at(message, "role") == "assistant":
         calls = [at(block, "toolUse") for block in blocks]
-        own = [call for call in calls if isinstance(call, dict) and _is_ours(call)]
+        # The service answers its own tools' calls itself.
+        own = [c for c in calls if isinstance(c, dict) and c.get("type") != "server_tool_use"]
         return Step(position, calls=tuple(text_at(call, "toolUseId") for call in own))
     results = [at(block, "toolResult") for block in blocks]
     answers = [result for result in results if isinstance(result, dict)]
     return Step(position, results=tuple(text_at(one, "toolUseId") for one in answers))
 
 
-def _is_ours(call: dict[str, Any]) -> bool:
-    return call.get("type") != "server_tool_use"
-
-
-def _documents(_: Any, messages: list[Any]) -> Iterator[Violation]:
+def _documents(messages: list[Any]) -> Iterator[Violation]:
     names = Counter(
         name
         for message in messages
@@ -142,7 +138,7 @@ def _documents_in(blocks: list[Any]) -> list[str]:
     return [text_at(block, "document", "name") for block in found]
 
 
-def _system(body: Any, _: list[Any]) -> Iterator[Violation]:
+def _system(body: Any) -> Iterator[Violation]:
     for block in items_at(body, "system"):
         if at(block, "text") == "":
             source = f"{_API}SystemContentBlock.html"
@@ -166,8 +162,7 @@ def _tools(body: Any, messages: list[Any]) -> Iterator[Violation]:
             yield Violation("name", None, problem, f"{_API}ToolSpecification.html")
 
 
-def _families(body: Any, messages: list[Any]) -> Iterator[Violation]:
-    model = text_at(body, "modelId")
+def _families(model: str, messages: list[Any]) -> Iterator[Violation]:
     for position, message in enumerate(messages):
         if refuses_two_kinds(model) and is_two_kinds(message):
             # The same for calls: https://github.com/quarkiverse/quarkus-langchain4j/issues/1983

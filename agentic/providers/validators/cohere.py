@@ -5,9 +5,9 @@ from typing import Any
 
 from agentic.providers.cohere._encoding import TOOL_NAMES
 from agentic.providers.kit import at, items_at, parse_object, plain, text_at
-from agentic.providers.validators._violation import Step, Violation, find_unpaired
+from agentic.providers.validators import Step, Violation, find_unpaired
 
-__all__ = ["validate"]
+__all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 
 _REFERENCE = "https://docs.cohere.com/reference/chat"
 _PAIRS = "https://github.com/oracle/langchain-oracle/issues/10"
@@ -76,7 +76,7 @@ def _unpaired(messages: list[Any]) -> list[Violation]:
 
 
 def _tools(tools: Any) -> Iterator[Violation]:
-    for tool in tools if isinstance(tools, list) else ():
+    for tool in items_at(tools):
         name = at(tool, "function", "name")
         if not TOOL_NAMES.accept(name):
             yield _violation("name", None, f"{name!r} is not a valid name of a tool", _BAD_NAME)

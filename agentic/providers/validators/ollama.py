@@ -5,12 +5,11 @@ templates expect: they write a result after the call that it answers, by its too
 """
 
 import base64
-import binascii
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentic.providers.kit import at, items_at, plain, text_at
-from agentic.providers.validators._violation import Step, Violation, find_unpaired
+from agentic.providers.validators import Step, Violation, find_unpaired
 
 __all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 
@@ -72,7 +71,7 @@ def _call(position: int, call: Any) -> Iterator[Violation]:
 def _is_base64(image: Any) -> bool:
     try:
         base64.b64decode(image, validate=True)
-    except (TypeError, ValueError, binascii.Error):
+    except (TypeError, ValueError):
         return False
     return isinstance(image, str)
 

@@ -14,7 +14,7 @@ from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.openai_chat._decoding import custom_of
 from agentic.providers.openai_chat._encoding import MAX_ID_CHARS as _MAX_ID_CHARS
 from agentic.providers.openai_chat._encoding import TOOL_NAMES
-from agentic.providers.validators._violation import Step, Violation, find_unpaired
+from agentic.providers.validators import Step, Violation, find_unpaired
 
 __all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 
@@ -62,7 +62,7 @@ def validate(
         found += _message(position, message)
         if dialect != "lax":
             found += _ids(position, message, longest=None if "/" in model else _MAX_ID_CHARS)
-    found += _unpaired(messages)
+    found += find_unpaired(_steps(messages), _PAIRS)
     found += _tools(at(body, "tools"))
     if dialect == "mistral":
         found += _mistral(messages)
@@ -139,17 +139,13 @@ def _call(position: int, call: Any) -> Iterator[Violation]:
         yield _violation("arguments", position, problem)
 
 
-def _unpaired(messages: list[Any]) -> Iterator[Violation]:
-    """Find unpaired calls and results. An id of an earlier round's call may be used again.
-
-    tau-bench's sessions with OpenAI's models continue for dozens of messages after such an id:
-    https://github.com/sierra-research/tau-bench (historical_trajectories).
-    """
-    yield from find_unpaired(_steps(messages), _PAIRS)
-
-
 def _steps(messages: list[Any]) -> Iterator[Step]:
-    """Yield the messages as steps; consecutive results are one step."""
+    """Yield the messages as steps; consecutive results are one step.
+
+    An id of an earlier round's call may be used again: tau-bench's sessions with OpenAI's models
+    continue for dozens of messages after such an id
+    (https://github.com/sierra-research/tau-bench, historical_trajectories).
+    """
     answers: list[str] = []
     for position, message in enumerate(messages):
         role = text_at(message, "role")
@@ -167,7 +163,7 @@ def _steps(messages: list[Any]) -> Iterator[Step]:
 def _tools(tools: Any) -> Iterator[Violation]:
     if isinstance(tools, list) and len(tools) > _MAX_TOOLS:
         yield _violation("tools", None, f"{len(tools)} tools, but only {_MAX_TOOLS} are allowed")
-    for tool in items_at({"tools": tools}, "tools"):
+    for tool in items_at(tools):
         function = at(tool, "function")
         if isinstance(function, dict) and not TOOL_NAMES.accept(text_at(function, "name")):
             problem = f"{text_at(function, 'name')!r} is not a valid tool name"
