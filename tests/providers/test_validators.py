@@ -28,7 +28,7 @@ def test_validators_load_when_asked(adapter: str) -> None:
     )
 
     room = "agentic.providers.validators"
-    expected = [room, f"{room}.{adapter}"]
+    expected = sorted([room, f"{room}._violation", f"{room}.{adapter}"])
     assert done.stdout.splitlines() == ["[]", str(expected)], done.stderr
 
 
