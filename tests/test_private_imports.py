@@ -80,7 +80,6 @@ PRIVATE = {
     "agentic.replay._steps": BARE,
     "agentic.session._grep": "a search that is stopped in the middle",
     "agentic.session._search": "places that a tool's answer names in words only",
-    "agentic.testing._adapter._views": "one part of a suite that takes as long as all its parts",
     "agentic.tokens._estimate": "the features that the estimate was fitted on",
     "agentic.tokens._exact": COST,
     "agentic.tokens._token_cache": COST,

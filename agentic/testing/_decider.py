@@ -1,8 +1,9 @@
 """The promises of every decider, as one check that any test runner can call."""
 
 import asyncio
+import functools
 import reprlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -97,36 +98,35 @@ def check_decider(factory: Callable[[], Decider], *, timeout_seconds: float = 60
     """
     streams = hasattr(factory(), "stream")
     for name, request in _REQUESTS.items():
-        asyncio.run(_check(name, factory(), request, timeout_seconds))
+        asyncio.run(_check(name, factory().decide, request, timeout_seconds))
         if streams:
-            streamed = f"{name}, streamed"
-            asyncio.run(_check(streamed, _Streamed(factory()), request, timeout_seconds))
+            decide = functools.partial(_decide_streaming, factory())
+            asyncio.run(_check(f"{name}, streamed", decide, request, timeout_seconds))
     asyncio.run(_check_cancelling(factory(), timeout_seconds))
 
 
-class _Streamed:
-    """A streaming decider, called through its stream."""
-
-    def __init__(self, decider: Any) -> None:
-        self._decider = decider
-
-    async def decide(self, request: Input, /) -> Decision:
-        items = [item async for item in self._decider.stream(request)]
-        odd = [item for item in items[:-1] if not isinstance(item, str)]
-        if odd:
-            given = reprlib.repr(odd[0])
-            raise AssertionError(f"all items but the last are text, but one was {given}")
-        if not items or not isinstance(items[-1], Decision):
-            raise AssertionError("the last item of a stream is the Decision, but there was none")
-        return items[-1]
+async def _decide_streaming(decider: Any, request: Input) -> Decision:
+    items = [item async for item in decider.stream(request)]
+    odd = [item for item in items[:-1] if not isinstance(item, str)]
+    if odd:
+        given = reprlib.repr(odd[0])
+        raise AssertionError(f"all items but the last are text, but one was {given}")
+    if not items or not isinstance(items[-1], Decision):
+        raise AssertionError("the last item of a stream is the Decision, but there was none")
+    return items[-1]
 
 
-async def _check(name: str, decider: Decider, request: Input, timeout_seconds: float) -> None:
+async def _check(
+    name: str,
+    decide: Callable[[Input], Awaitable[Decision]],
+    request: Input,
+    timeout_seconds: float,
+) -> None:
     before = deepcopy(request)
     limit = asyncio.timeout(timeout_seconds)
     try:
         async with limit:
-            answer: object = await decider.decide(request)
+            answer: object = await decide(request)
     except AssertionError as problem:
         raise _broken(name, str(problem)) from problem
     except Exception as problem:

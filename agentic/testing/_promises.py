@@ -32,8 +32,8 @@ __all__ = [
     "append_all",
     "describe",
     "expect",
+    "expect_equal",
     "expect_refusal",
-    "expect_text",
 ]
 
 Promise: TypeAlias = Callable[[Any], Awaitable[None]]
@@ -103,7 +103,8 @@ def describe(problem: Exception) -> str:
     return str(problem) if isinstance(problem, AssertionError) else f"It raised {problem!r}."
 
 
-def expect_text(found: str, expected: str) -> None:
-    """Fail unless the texts are equal."""
+def expect_equal(found: object, expected: object, where: str = "") -> None:
+    """Fail unless two texts or numbers are equal."""
     if found != expected:
-        raise AssertionError(f"Expected {reprlib.repr(expected)}; got {reprlib.repr(found)}.")
+        told = f"Expected {reprlib.repr(expected)}; got {reprlib.repr(found)}."
+        raise AssertionError(f"{where} {told}".lstrip())

@@ -27,8 +27,8 @@ from agentic.testing._promises import (
     append_all,
     describe,
     expect,
+    expect_equal,
     expect_refusal,
-    expect_text,
 )
 from agentic.testing._store import check_store
 
@@ -126,7 +126,7 @@ async def _lists(place: Sessions, _: Sessions) -> None:
         await _write(place, session_id)
         await asyncio.sleep(_TICK_SECONDS)
     await _expect_ids(place, ["b", "a"])
-    async with place.open("a") as store:  # type: ignore[attr-defined]
+    async with _opened(place) as store:
         await store.replace([SUMMARY, ANSWER])
         await store.append(MORE)
     await _expect_ids(place, ["a", "b"])
@@ -139,7 +139,7 @@ async def _lists(place: Sessions, _: Sessions) -> None:
 
 async def _counts_what_was_restored(place: Sessions, _: Sessions) -> None:
     """After a restore(), list() counts no message as summarized that is back."""
-    async with place.open("a") as store:  # type: ignore[attr-defined]
+    async with _opened(place) as store:
         await append_all(store, TALK)
         await store.replace([SUMMARY])
         await store.restore()
@@ -148,11 +148,11 @@ async def _counts_what_was_restored(place: Sessions, _: Sessions) -> None:
 
 async def _renames(place: Sessions, _: Sessions) -> None:
     """rename() gives a title and takes it away, whoever is writing; the id stays."""
-    async with place.open("a") as store:  # type: ignore[attr-defined]
+    async with _opened(place) as store:
         await append_all(store, TALK)
         for title in (_TITLE, "Another", ""):
             await place.rename("a", title)
-            expect_text((await place.list())[0].title, title)
+            expect_equal((await place.list())[0].title, title)
         await store.replace([SUMMARY])
     await _expect_ids(place, ["a"])
 
@@ -162,7 +162,7 @@ async def _refuses_titles(place: Sessions, _: Sessions) -> None:
     await _write(place, "a")
     for title in _NO_TITLES:
         await expect_refusal(ConfigError, place.rename("a", title), f"The title {title!r}")
-    expect_text((await place.list())[0].title, "")
+    expect_equal((await place.list())[0].title, "")
 
 
 async def _deletes(place: Sessions, _: Sessions) -> None:
@@ -175,15 +175,15 @@ async def _deletes(place: Sessions, _: Sessions) -> None:
     expect(await place.open("a").full(), [])
     if refs[0]:
         await expect_refusal(OutputNotFound, _read(place, "a", refs[0]), "get() after delete()")
-        expect_text(await _read(place, "a.b", refs[1]), "red")
+        expect_equal(await _read(place, "a.b", refs[1]), "red")
     await _write(place, "a", [ASK])
     expect(await place.open("a").full(), [ASK, MORE])
-    expect_text(next(info.title for info in await place.list() if info.id == "a"), "")
+    expect_equal(next(info.title for info in await place.list() if info.id == "a"), "")
 
 
 async def _deletes_nothing_that_is_being_written(place: Sessions, _: Sessions) -> None:
     """delete() of a session that somebody writes raises HistoryConflict and removes nothing."""
-    async with place.open("a") as store:  # type: ignore[attr-defined]
+    async with _opened(place) as store:
         await append_all(store, TALK)
         await expect_refusal(HistoryConflict, place.delete("a"), "delete()")
         expect(await store.full(), TALK)
@@ -204,7 +204,7 @@ async def _misses(place: Sessions, _: Sessions) -> None:
 async def _moves(place: Sessions, second: Sessions) -> None:
     """What export() gives, import_() takes: messages, replaces, title and outputs, all the same."""
     ref = await _write(place, "a", [*TALK, EVERYTHING])
-    async with place.open("a") as store:  # type: ignore[attr-defined]
+    async with _opened(place) as store:
         await store.replace([SUMMARY])
         await store.append(MORE)
     await place.rename("a", _TITLE)
@@ -213,8 +213,8 @@ async def _moves(place: Sessions, second: Sessions) -> None:
     for session_id in ("b", "c"):
         await _expect_same(place, second, session_id)
         if ref and isinstance(second.open(session_id), OutputStore):
-            expect_text(await _read(second, session_id, ref), "red")
-    expect_text((await second.list())[0].title, _TITLE)
+            expect_equal(await _read(second, session_id, ref), "red")
+    expect_equal((await second.list())[0].title, _TITLE)
 
 
 async def _moves_keys(place: Sessions, second: Sessions) -> None:
@@ -241,8 +241,8 @@ async def _redacts(place: Sessions, second: Sessions) -> None:
     step = place.redact("b", "leak", "[gone]")
     await expect_refusal(SessionNotFound, step, "A session that is not there")
     await place.redact("a", "leak", "[gone]", secret="sk-live-4f9c1a77", by="Ann")  # noqa: S106
-    expect_text((await place.open("a").full())[0].content, "[gone]")
-    expect_text((await place.list())[0].title, "[gone] leaked")
+    expect_equal((await place.open("a").full())[0].content, "[gone]")
+    expect_equal((await place.list())[0].title, "[gone] leaked")
     lines = await _drain(place.export("a"))
     if ASK.content.encode() in b"".join(lines) or b'"by":"Ann"' not in b"".join(lines):
         raise AssertionError(f"It gave {lines}.")
@@ -291,6 +291,11 @@ _PROMISES = [
 ]
 
 
+def _opened(place: Sessions, session_id: str = "a") -> Any:
+    """Return a store to enter and write: a place's stores have more than a `Store`'s methods."""
+    return place.open(session_id)
+
+
 def _doors(place: Sessions) -> list[Callable[[Any], Awaitable[object]]]:
     """Return the calls that require an existing session."""
     return [
@@ -302,15 +307,13 @@ def _doors(place: Sessions) -> list[Callable[[Any], Awaitable[object]]]:
 
 async def _write(place: Sessions, session_id: str, messages: Sequence[Any] = TALK) -> str:
     """Write a session, and store an output in it if it can."""
-    store: Any = place.open(session_id)
-    async with store:
+    async with _opened(place, session_id) as store:
         await append_all(store, [*messages, MORE])
         return await store.put("red") if isinstance(store, OutputStore) else ""
 
 
 async def _read(place: Sessions, session_id: str, ref: str) -> str:
-    store: Any = place.open(session_id)
-    async with store:
+    async with _opened(place, session_id) as store:
         return str(await store.get(ref))
 
 
@@ -325,7 +328,7 @@ async def _expect_same(place: Sessions, second: Sessions, session_id: str) -> No
     expect(await moved.load(), await first.load(), "load() of what was imported:")
     dropped = (await first.diff()).dropped
     expect((await moved.diff()).dropped, dropped, "diff() of what was imported:")
-    async with moved as store:  # type: ignore[attr-defined]
+    async with _opened(second, session_id) as store:
         await store.restore()
         await store.replace([SUMMARY])
         await store.restore()

@@ -34,8 +34,8 @@ from agentic.testing._promises import (
     append_all,
     describe,
     expect,
+    expect_equal,
     expect_refusal,
-    expect_text,
 )
 from agentic.testing._store_abilities import (
     KEYED_STORE_PROMISES,
@@ -106,7 +106,7 @@ async def _hold_to_memory(factory: Callable[[], Store], reopen: Callable[[Any], 
             await second.append(MORE, key="k1")
             expect(await second.load(), expected, "A key is lost when it is opened again:")
         if isinstance(second, OutputStore):
-            expect_text(await second.get(ref), "red")
+            expect_equal(await second.get(ref), "red")
         if isinstance(second, Archive):
             everything = [*TALK, EVERYTHING, MORE]
             expect(await second.full(), everything, "full() changes when it is opened again:")

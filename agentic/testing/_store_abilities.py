@@ -38,8 +38,8 @@ from agentic.testing._promises import (
     Promise,
     append_all,
     expect,
+    expect_equal,
     expect_refusal,
-    expect_text,
 )
 
 __all__ = [
@@ -131,7 +131,7 @@ async def _remembers_what_was_redacted(store: Any) -> None:
     await store.append(_LEAK, key="k1")
     await store.append(_ECHO, key="k2")
     await _expect_none(store, _SECRET)
-    expect_text((await store.full())[0].content, _MARK)
+    expect_equal((await store.full())[0].content, _MARK)
     expect((await store.full())[1:], [_ECHO])
     await expect_refusal(HistoryConflict, store.append(ASK, key="k2"), "append()")
 
@@ -169,13 +169,13 @@ async def _keeps_outputs(store: OutputStore) -> None:
         "\ud83d\ude00 \U0001f600 \udfff",
         "0123456789" * 100_000,
     ):
-        expect_text(await store.get(await store.put(output)), output)
+        expect_equal(await store.get(await store.put(output)), output)
 
 
 async def _refers_by_content(store: OutputStore) -> None:
     """The reference is out- and 16 hex digits; equal outputs have the same, others another."""
     first, again, other = [await store.put(text) for text in ("red", "red", "green")]
-    expect_text(again, first)
+    expect_equal(again, first)
     if other == first or not re.fullmatch("out-[0-9a-f]{16}", first):
         raise AssertionError(f"It gave {first!r} and {other!r}.")
 
@@ -221,7 +221,7 @@ async def _redacts_everywhere(store: Any) -> None:
     await store.redact("leak", _MARK)
     await _expect_none(store, _SECRET)
     full = await store.full()
-    expect_text(full[1].content, _MARK)
+    expect_equal(full[1].content, _MARK)
     expect([full[0], *full[2:]], [ASK, _ECHO, MORE], "The others:")
     if "log in" not in (await store.load())[0].content:
         raise AssertionError("The rest of the summary is gone.")
@@ -374,24 +374,20 @@ async def _counts_its_writes(store: Any) -> None:
     before = await find_revision()
     await append_all(store, [ASK, MORE])
     await store.load()
-    _expect_number(await find_revision() - before, 2, "After two appends:")
+    expect_equal(await find_revision() - before, 2, "After two appends:")
     if isinstance(store, Rewriter):
         await store.replace([SUMMARY])
-        _expect_number(await find_revision() - before, 3, "After a replace():")
+        expect_equal(await find_revision() - before, 3, "After a replace():")
     if isinstance(store, Archive):
         await store.restore()
-        _expect_number(await find_revision() - before, 4, "After a restore():")
+        expect_equal(await find_revision() - before, 4, "After a restore():")
 
 
 REVISIONED_PROMISES: Sequence[Promise] = [_counts_its_writes]
 
 
-def _expect_number(found: int, expected: int, where: str) -> None:
-    if found != expected:
-        raise AssertionError(f"{where} Expected {expected}; got {found}.")
-
-
 def _is(store: Any, role: type[Any]) -> bool:
+    # isinstance() would make mypy forget the store's other abilities.
     return isinstance(store, role)
 
 
