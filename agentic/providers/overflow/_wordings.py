@@ -33,6 +33,7 @@ OVERFLOWS: Mapping[str, re.Pattern[str]] = {
         r"(?: of [^ ]{1,80})?(?: is|:) ?\d"
         r"|model max length exceeded|less than (?:or equal to )?max_(?:seq|model)_len"
     ),
+    # llama.cpp, MiniMax, z.ai, and the name of LiteLLM's exception.
     "context exceeded": re.compile(
         r"context[ _]?(?:length|size|window|limit)?[ _]?(?:limit )?(?:has been |was |is )?"
         r"(?:exceed(?:ed|s)|overflow)"
@@ -51,6 +52,7 @@ OVERFLOWS: Mapping[str, re.Pattern[str]] = {
         r"|maximum number of (?:input )?tokens)"
         r"|(?:exceeds?|(?:longer|larger|greater) than) (?:[a-z]+ ){0,2}context\b"
     ),
+    # z.ai and Volcengine name no context, only what is too long.
     "exceeds length": re.compile(
         r"\b(?:prompt|input|inputs|query)\b[^.;]{0,40}? exceeds? (?:the )?"
         r"(?:models? )?"
@@ -67,18 +69,22 @@ OVERFLOWS: Mapping[str, re.Pattern[str]] = {
         r"(?:(?!output|completion).){0,40}?(?<![a-z])tokens?(?![a-z])"
         r"(?:(?!output|completion).){0,60}?\b(?:exceed|above the (?:limit|maximum))"
     ),
+    # Anthropic, Bedrock, Fireworks and Ollama.
     "too long": re.compile(
         r"\b(?:prompt|inputs?|context|conversation)(?: \([^)]{0,40}\))?(?: is| are| was)? too "
         r"(?:long|large|big)\b"
         r"|length of all messages is too long|prompt_too_long|token length too long"
     ),
+    # Cohere and Amazon's Titan. Bedrock's rate limit begins alike: see below.
     "too many tokens": re.compile(r"too many (?:input |prompt )?tokens"),
+    # All that Groq says.
     "reduce length": re.compile(
         r"reduce (?:the |your )?(?:length|size|number of tokens) (?:of|in) (?:the |your )?"
         r"(?:input|messages?|prompt|conversation|context|either)"
         # "reduce the prompt length or the maximum tokens requested" is Anthropic's rate limit.
         r"|reduce (?:the |your )?prompt\b(?! length or)|reduce the input (?:size|token)"
     ),
+    # A limit that is named by its number: Qwen, Vertex, Together, Snowflake.
     "over the limit": re.compile(
         r"inputs must have less than \d+ tokens"
         r"|range of (?:input|total) length should be"
@@ -89,6 +95,8 @@ OVERFLOWS: Mapping[str, re.Pattern[str]] = {
         r"|(?<!output )token (?:limit|count) (?:was |has been )?exceeded"
         r"|\b(?:inputs?|prompt)\b.{0,30}? \+ .{1,30}?(?:must be|longer than|exceeds?)"
     ),
+    # LM Studio; Bedrock, which counts bytes of Claude's and characters of Titan's requests; vLLM
+    # 0.15, which reports what the prompt leaves of the window as a negative max_tokens.
     "other words": re.compile(
         r"context the overflows|n_keep.{1,20}?>= ?n_ctx|context (?:length|size) (?:of |is )only \d"
         r"|configured context size is \d|prompt is ?\d+ ?tokens and the context window"
@@ -104,6 +112,7 @@ OVERFLOWS: Mapping[str, re.Pattern[str]] = {
 """The request does not fit."""
 
 OTHER_ERRORS: Mapping[str, re.Pattern[str]] = {
+    # OpenAI and Groq call a request too large that exceeds the allowance for a minute.
     "rate": re.compile(
         r"rate[ _-]?limit|rate increased|too many requests|throttl|\btp[md]\b|\bquota|usage limit"
         r"|\bper[ -](?:second|min(?:ute)?|hour|day|week|month)\b|(?:hourly|daily|weekly|monthly) "
@@ -115,6 +124,7 @@ OTHER_ERRORS: Mapping[str, re.Pattern[str]] = {
         r"deadline[ _]?exceeded|exceeded (?:the |its )?deadline|context (?:deadline|cancell?ed)"
         r"|\btimed[ -]out\b|\btimeout(?:error)?\b(?![=(]| ?: ?\d)"
     ),
+    # OpenRouter compares max_tokens with what the account can pay for.
     "money": re.compile(
         r"more credits|/credits|can only afford|billing|payment"
         r"|insufficient[ _](?:credit|balance|fund|quota)"
@@ -127,6 +137,7 @@ OTHER_ERRORS: Mapping[str, re.Pattern[str]] = {
         r"|(?<!context )(?<!prompt )(?<!input )(?<!sequence )length limit exceeded"
         r"|\b\d+(?:\.\d+)? ?(?:bytes|[km]i?b)\b|string value length|(?:string|array) too long"
     ),
+    # Anthropic limits the number of images and pages.
     "parts": re.compile(
         r"too many (?:images|documents|files|tools|functions|messages)"
         r"|image (?:size |dimensions? )?exceeds?|image token(?:s| count) exceeds?(?!.{0,60}context)"

@@ -158,7 +158,8 @@ def is_accepted(adapter: Adapter, where: str, messages: Sequence[Message], **nam
 
 def as_text(data: Any) -> str:
     """Return data as JSON text, so that the order of keys matters and NaN equals NaN."""
-    return json.dumps(data, ensure_ascii=False, default=_bytes_or_number)
+    # Besides JSON, SDKs accept bytes, times and Decimal.
+    return json.dumps(data, ensure_ascii=False, default=repr)
 
 
 def shows(text: str, part: str) -> int:
@@ -198,8 +199,3 @@ def _of_keys(expected: Mapping[str, Any], got: Mapping[str, Any], at: str) -> st
 
 def _name(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", repr(function))
-
-
-def _bytes_or_number(value: object) -> str:
-    """Convert what SDKs accept besides JSON: bytes, times, Decimal."""
-    return repr(value)
