@@ -84,12 +84,8 @@ def encode_title_line(title: str) -> bytes:
     return _encode({"type": "title", "optional": True, "title": title})
 
 
-def encode_output_line(ref: str, content: bytes, session: str) -> bytes:
-    """Return the line that carries a kept output.
-
-    Raises:
-        HistoryCorrupt: the content does not match the reference.
-    """
+def encode_output_line(ref: str, content: bytes | None, session: str) -> bytes:
+    """Return the line that carries a kept output. Raises what `read_output` raises."""
     text = read_output(content, ref, session)
     return _encode({"type": "output", "optional": True, "ref": ref, "text": text})
 

@@ -32,7 +32,7 @@ from agentic.history._export import (
     read_export,
 )
 from agentic.history._jsonl import JsonlStore
-from agentic.history._outputs import Outputs, outputs_beside
+from agentic.history._outputs import outputs_beside
 from agentic.history._protocols import SessionInfo
 from agentic.history._session_file import find_end, is_session, survey
 from agentic.history._validate import (
@@ -163,7 +163,8 @@ class JsonlSessions:
         if title:
             yield encode_title_line(title)
         for ref in outputs.refs():
-            yield await asyncio.to_thread(_encode_output, outputs, ref)
+            content = await asyncio.to_thread(outputs.get, ref)
+            yield encode_output_line(ref, content, str(path))
 
     async def import_(self, session_id: str, lines: Lines) -> None:
         """Create a session from an export, completely or not at all. Its lines are held in memory.
@@ -284,8 +285,8 @@ class JsonlSessions:
         # Outputs and title first, and the entries last: only they make it a session.
         self._clear(path)  # what a killed import left
         outputs = outputs_beside(path, fsync=self.fsync)
-        for ref, output in found.outputs.items():
-            outputs.put(ref, output)
+        for output in found.outputs.values():
+            outputs.put(output)
         self._set_title(path, found.title)
         content = b"".join(entry.text + b"\n" for entry in found.entries)
         with staged(path, content, fsync=self.fsync) as written:
@@ -305,10 +306,6 @@ def _rewind(file: BinaryIO) -> int:
     end = find_end(file)
     file.seek(0)
     return end
-
-
-def _encode_output(outputs: Outputs, ref: str) -> bytes:
-    return encode_output_line(ref, outputs.get(ref), outputs.session)
 
 
 def _remove(path: Path) -> None:

@@ -10,24 +10,23 @@ until the file system reuses them.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO, ParamSpec, Self, TypeVar
+from typing import BinaryIO, ParamSpec, TypeVar
 
 import attrs
 
 from agentic._lazy import asyncio
-from agentic.errors import MessageNotFound, NothingToRestore
+from agentic.errors import NothingToRestore
 from agentic.history._disk import reporting, sync_folders, write_private
 from agentic.history._entries import decode, encode_message, encode_view
 from agentic.history._keys import check_repeated
 from agentic.history._log import Log
 from agentic.history._outputs import outputs_beside
 from agentic.history._redaction import Redacted, RedactionRequest, log_redaction, redact_lines
-from agentic.history._replace import Diff, Knowledge, Known, check_replaces, merge
+from agentic.history._replace import Diff, Knowledge, Known, StoredView, merge
 from agentic.history._session_file import (
-    StoredView,
     read_diff,
     read_forwards,
     read_full,
@@ -36,9 +35,10 @@ from agentic.history._session_file import (
     read_restored,
     read_view,
 )
-from agentic.history._validate import absolute, check_key, check_messages
+from agentic.history._stores import BaseStore
+from agentic.history._validate import absolute
 from agentic.history._waiting import finish, in_thread
-from agentic.messages import Message, close_open_rounds, reopen_rounds
+from agentic.messages import Message
 
 __all__ = ["JsonlStore"]
 
@@ -49,7 +49,7 @@ _REMAINS = re.compile(r"\.(torn-\d+|\w+\.part|title\.\w+\.part)")
 
 
 @attrs.define(eq=False)
-class JsonlStore:
+class JsonlStore(BaseStore):
     """An archive in a file of mode 0600, created with its folders at the first write.
 
     Nothing is overwritten. A compaction is a line that contains the complete new view, so `load`
@@ -93,58 +93,14 @@ class JsonlStore:
     def _make_log(self) -> Log:
         return Log(self.path, self.fsync)
 
-    async def append(self, message: Message, *, key: str | None = None) -> None:
-        """Store a message after all others, unless the session has one with this key.
-
-        The first append with a key reads the whole file.
-
-        Raises:
-            ConfigError: `message` is not a Message, or is not JSON data, or the key is invalid.
-            HistoryConflict: another store is writing this session, or the message with this key
-                says something else.
-            HistoryNotWritten: the message is not stored; the session is unchanged.
-        """
-        await self._do(self._append, message, encode_message(message, check_key(key)), key)
-
     async def has_key(self, key: str) -> bool:
         """Return whether a message was appended with this key. Reads the whole file.
 
         Raises:
             OSError: the file exists but cannot be opened.
         """
-        return key in await asyncio.to_thread(self._read, read_keys, frozenset())
-
-    async def load(self) -> list[Message]:
-        """Return the history in a form that a provider accepts; empty if there is no file.
-
-        Raises:
-            HistoryCorrupt: a complete entry of the present view cannot be read.
-            OSError: the file exists but cannot be opened.
-        """
-        view = await asyncio.to_thread(self._read, read_view, StoredView([], 0))
-        closed = close_open_rounds(view.messages)
-        self._knowledge.load(view.end, Known(view.end, len(closed)))
-        return closed
-
-    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
-        """Make these messages the history, or replace its first `replaces` messages with them.
-
-        Raises:
-            ConfigError: an item is not a Message or not JSON data, or `replaces` is more than were
-                loaded and appended.
-            HistoryConflict: another store is writing this session. Without `replaces`: another
-                store has written to it since this one loaded it, and the new view would hide what
-                it does not know. With `replaces`: the history was replaced since it was loaded.
-            HistoryNotWritten: nothing is stored; the session is unchanged.
-        """
-        view = reopen_rounds(check_messages(messages))
-        line = encode_view("replace", view)
-        if replaces is None:
-            await self._do(self._replace, line)
-            return
-        # Before the step: a load that ends meanwhile changes what `replaces` counts in.
-        known = check_replaces(replaces, self._knowledge.known, str(self.path))
-        await self._do(self._replace_known, view, line, known, replaces)
+        nothing: frozenset[str] = frozenset()
+        return key in await self._look(read_keys, nothing)
 
     async def revision(self) -> int:
         """Return a number that increases with every write. Reads only the file's size."""
@@ -157,73 +113,8 @@ class JsonlStore:
             HistoryCorrupt: a complete entry cannot be read.
             OSError: the file exists but cannot be opened.
         """
-        return await asyncio.to_thread(self._read, read_full, [])
-
-    async def restore(self) -> None:
-        """Undo the latest replace that was not undone yet. Reads the whole file.
-
-        Raises:
-            NothingToRestore: there is no replace left to undo.
-            HistoryConflict, HistoryCorrupt, HistoryNotWritten: nothing is stored.
-        """
-        await self._do(self._restore)
-
-    async def diff(self) -> Diff:
-        """Return what the latest replace in force removed and added. Reads the whole file.
-
-        Raises:
-            NothingToRestore: no replace is in force.
-            HistoryCorrupt: a complete entry cannot be read.
-            OSError: the file exists but cannot be opened.
-        """
-        found = await asyncio.to_thread(self._read, read_diff, None)
-        if found is None:
-            raise NothingToRestore(str(self.path))
-        return found
-
-    async def put(self, output: str) -> str:
-        """Store an output in a file of its own, and return its reference.
-
-        Raises:
-            ConfigError: `output` is not a str.
-            HistoryConflict: another store is writing this session.
-            HistoryNotWritten: the output is not stored.
-        """
-        # Outputs are written by whoever holds the lock, so that a redaction misses none.
-        await self._do(self._log.claim)
-        return await in_thread(outputs_beside(self.path, fsync=self.fsync).write, output)
-
-    async def get(self, ref: str) -> str:
-        """Return a stored output.
-
-        Raises:
-            ConfigError: `ref` is not a reference.
-            HistoryCorrupt: the file was changed since it was written.
-            OutputNotFound: the output was never stored here.
-        """
-        return await asyncio.to_thread(outputs_beside(self.path, fsync=self.fsync).read, ref)
-
-    async def redact(
-        self,
-        message_id: str | int,
-        replacement: str,
-        *,
-        secret: str | None = None,
-        by: str | None = None,
-    ) -> None:
-        """Permanently replace the text of a message: the file is rewritten and replaced.
-
-        Raises:
-            ConfigError: an argument is invalid.
-            HistoryConflict: another store is writing this session.
-            HistoryCorrupt: an entry cannot be read.
-            HistoryNotWritten: the redaction is incomplete; repeating it completes it.
-            MessageNotFound: there is no such message.
-        """
-        request = RedactionRequest(
-            message_id=message_id, replacement=replacement, secret=secret, by=by
-        )
-        await self._do(self._redact, request)
+        nothing: list[Message] = []
+        return await self._look(read_full, nothing)
 
     async def aclose(self) -> None:
         """Release the lock, after any write in progress is complete."""
@@ -232,13 +123,40 @@ class JsonlStore:
         if worker:
             worker.shutdown()
 
-    async def __aenter__(self) -> Self:
-        return self
+    @property
+    def _name(self) -> str:
+        return str(self.path)
 
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
+    async def _exists(self) -> bool:
+        return self.path.exists()
 
-    def _append(self, message: Message, line: bytes, key: str | None) -> None:
+    async def _append(self, message: Message, key: str | None) -> None:
+        await self._do(self._append_line, message, encode_message(message, key), key)
+
+    async def _load(self) -> StoredView:
+        return await self._look(read_view, StoredView([], 0, 0))
+
+    async def _replace(self, view: list[Message], known: Known | None, replaces: int) -> None:
+        await self._do(self._replace_view, view, encode_view("replace", view), known, replaces)
+
+    async def _restore(self) -> None:
+        await self._do(self._restore_view)
+
+    async def _diff(self) -> Diff | None:
+        return await self._look(read_diff, None)
+
+    async def _put(self, content: bytes) -> str:
+        # Outputs are written by whoever holds the lock, so that a redaction misses none.
+        await self._do(self._log.claim)
+        return await in_thread(outputs_beside(self.path, fsync=self.fsync).put, content)
+
+    async def _get(self, ref: str) -> bytes | None:
+        return await asyncio.to_thread(outputs_beside(self.path, fsync=self.fsync).get, ref)
+
+    async def _redact(self, request: RedactionRequest) -> None:
+        await self._do(self._redact_file, request)
+
+    def _append_line(self, message: Message, line: bytes, key: str | None) -> None:
         if key is not None and self._is_repeated(message, key):
             return
         end = self._write(line, key)
@@ -247,40 +165,34 @@ class JsonlStore:
 
     def _is_repeated(self, message: Message, key: str) -> bool:
         found = self._log.find_key(key)
-        entry = decode(found.text, str(self.path), found.offset) if found else None
+        entry = decode(found.text, self._name, found.offset) if found else None
         if found is None or entry is None:
             return False
-        check_repeated(entry, message, str(self.path))
+        check_repeated(entry, message, self._name)
         self._knowledge.repeat(found.offset)
         return True
 
-    def _replace(self, line: bytes) -> None:
-        if self._knowledge.seen is not None:  # otherwise claiming the file would be pointless
-            self._knowledge.check_seen(self._log.claim(), str(self.path))
-        self._write_view(line)
-
-    def _replace_known(
-        self, messages: list[Message], line: bytes, known: Known, replaces: int
+    def _replace_view(
+        self, view: list[Message], line: bytes, known: Known | None, replaces: int
     ) -> None:
+        here = self._log.claim()
+        if known is None:
+            self._knowledge.check_seen(here, self._name)
         # The usual case covers everything, and then nothing has to be read.
-        if not self._knowledge.covers(self._log.claim(), known, replaces):
+        elif not self._knowledge.covers(here, known, replaces):
             nothing: list[tuple[int, Message]] = []
             stored = self._read(read_placed, nothing)
-            line = encode_view("replace", merge(messages, known, replaces, stored, str(self.path)))
-        self._write_view(line)
+            line = encode_view("replace", merge(view, known, replaces, stored, self._name))
+        self._knowledge.replace(self._write(line))
 
-    def _restore(self) -> None:
-        if self.path.exists():  # otherwise the claim would create the file
-            self._log.claim()
+    def _restore_view(self) -> None:
+        self._log.claim()
         restored = self._read(read_restored, None)
         if restored is None:
-            raise NothingToRestore(str(self.path))
+            raise NothingToRestore(self._name)
         line = encode_view("restore", restored)
         end = self._write(line)
         self._knowledge.restore(end - len(line), end)
-
-    def _write_view(self, line: bytes) -> None:
-        self._knowledge.replace(self._write(line))
 
     def _write(self, line: bytes, key: str | None = None) -> int:
         end = self._log.append(line, key)
@@ -295,10 +207,13 @@ class JsonlStore:
             self._revision, self._revised = self._revision + 1, size
         return self._revision
 
-    def _redact(self, request: RedactionRequest) -> None:
+    def _redact_file(self, request: RedactionRequest) -> None:
         _redact_file(self._log, request)
         self._knowledge.redact()
         self._revision, self._revised = self._revision + 1, self._log.claim()
+
+    async def _look(self, reader: Callable[[BinaryIO, str], T], nothing: T) -> T:
+        return await asyncio.to_thread(self._read, reader, nothing)
 
     def _read(self, reader: Callable[[BinaryIO, str], T], nothing: T) -> T:
         try:
@@ -306,7 +221,7 @@ class JsonlStore:
         except FileNotFoundError:
             return nothing
         with file:
-            return reader(file, str(self.path))
+            return reader(file, self._name)
 
     async def _do(self, step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a step that writes: synchronously, or in a thread if it waits for the disk."""
@@ -327,8 +242,6 @@ def _redact_file(log: Log, request: RedactionRequest) -> None:
         MessageNotFound: there is no such message.
     """
     path, session = log.path, str(log.path)
-    if not path.exists():  # otherwise the claim would create it
-        raise MessageNotFound(session, request.message_id)
     end = log.claim()
     with reporting(path), path.open("rb") as file:
         lines = [line.text for line in read_forwards(file)]
@@ -355,7 +268,7 @@ def _join(lines: list[bytes], size: int) -> bytes:
 def _remove_outputs(path: Path, redacted: Redacted) -> list[str]:
     outputs = outputs_beside(path, fsync=True)
     with reporting(outputs.folder):
-        gone = [ref for ref in outputs.refs() if redacted.must_go(ref, outputs.get(ref))]
+        gone = [ref for ref in outputs.refs() if redacted.must_go(ref, outputs.get(ref) or b"")]
         for ref in gone:
             (outputs.folder / ref).unlink()
         if outputs.folder.is_dir():

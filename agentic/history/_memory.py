@@ -1,22 +1,20 @@
 """A conversation that is kept in memory and lost when the process ends."""
 
-from collections.abc import Sequence
-from typing import Self
-
 import attrs
 
-from agentic.errors import HistoryConflict, NothingToRestore, OutputNotFound
+from agentic.errors import NothingToRestore
 from agentic.history._entries import Entry, decode, encode_message, encode_view
 from agentic.history._keys import check_repeated
-from agentic.history._outputs import check_ref, decode_output, encode_output, make_ref
+from agentic.history._outputs import make_ref
 from agentic.history._redaction import RedactionRequest, log_redaction, redact_lines
-from agentic.history._replace import Diff, Known, check_replaces, compare, merge
-from agentic.history._validate import check_key, check_message, check_messages
-from agentic.messages import Message, close_open_rounds, reopen_rounds
+from agentic.history._replace import Diff, Knowledge, Known, StoredView, compare, merge
+from agentic.history._stores import BaseStore
+from agentic.messages import Message
 
 __all__ = ["MemoryStore"]
 
-_NAME = "the session in memory"
+_HERE = 0
+"""The point in the session up to which its only caller knows it, who sees every write."""
 
 
 @attrs.define
@@ -29,8 +27,10 @@ class _Layer:
 
 
 @attrs.define(eq=False)
-class MemoryStore:
+class MemoryStore(BaseStore):
     """An archive for tests, for scripts, and for sessions that need not be kept.
+
+    Only here need messages not be JSON data, until one of them is redacted.
 
     >>> import asyncio
     >>> async def compact() -> list[str]:
@@ -48,67 +48,12 @@ class MemoryStore:
     """Those of them that have a key."""
     _layers: list[_Layer] = attrs.field(factory=lambda: [_Layer([], 0)], init=False)
     _outputs: dict[str, bytes] = attrs.field(factory=dict, init=False)
-    _outdated: bool = attrs.field(default=False, init=False)
-    """Whether a redaction removed something that the caller's loaded messages still contain."""
-    _known: Known | None = attrs.field(factory=Known, init=False)
-    """What `replaces` counts in; None from a replace or restore until the next load."""
+    _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False)
     _revision: int = attrs.field(default=0, init=False)
-
-    async def append(self, message: Message, *, key: str | None = None) -> None:
-        """Store a message after all others, unless there is one with this key.
-
-        Raises:
-            ConfigError: `message` is not a Message, or the key is invalid.
-            HistoryConflict: the message with this key says something else.
-        """
-        entry = Entry("message", (check_message(message),), check_key(key))
-        history = self._layers[-1].messages
-        if stored := self._keyed.get(key or ""):
-            check_repeated(stored, message, _NAME)
-            self._repeat(stored.messages[0], history)
-            return
-        self._appended.append(entry)
-        if key is not None:
-            self._keyed[key] = entry
-        history.append(message)
-        if self._known:
-            self._known.note(len(history) - 1)
-        self._revision += 1
 
     async def has_key(self, key: str) -> bool:
         """Return whether a message was appended with this key."""
         return key in self._keyed
-
-    async def load(self) -> list[Message]:
-        """Return the history in a form that a provider accepts."""
-        self._outdated = False
-        raw = self._layers[-1].messages
-        # A copy: if nothing is open, the same list comes back, and the caller may change it.
-        closed = close_open_rounds(raw.copy())
-        self._known = Known(len(raw), len(closed))
-        return closed
-
-    async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
-        """Make these messages the history, or replace its first `replaces` messages with them.
-
-        Raises:
-            ConfigError: an item is not a Message, or `replaces` is more than were loaded and
-                appended.
-            HistoryConflict: with `replaces`, the history was replaced or a message was redacted
-                since it was loaded.
-        """
-        view = reopen_rounds(check_messages(messages))
-        # What the caller loaded still has the text that was removed, and a view made of it would
-        # too.
-        if self._outdated:
-            raise HistoryConflict(_NAME, "was redacted since it was loaded: load again")
-        if replaces is not None:
-            known = check_replaces(replaces, self._known, _NAME)
-            stored = list(enumerate(self._layers[-1].messages))
-            view = merge(view, known, replaces, stored, _NAME)
-        self._layers.append(_Layer(view, len(view)))
-        self._known = None
-        self._revision += 1
 
     async def revision(self) -> int:
         """Return how many times the session was written to."""
@@ -118,73 +63,75 @@ class MemoryStore:
         """Return every message ever appended, unrepaired and in order."""
         return [entry.messages[0] for entry in self._appended]
 
-    async def restore(self) -> None:
-        """Undo the latest replace that was not undone yet.
+    async def aclose(self) -> None:
+        """Do nothing: a store in memory holds nothing open."""
 
-        Raises:
-            NothingToRestore: there is no replace left to undo.
-        """
+    @property
+    def _name(self) -> str:
+        return "the session in memory"
+
+    async def _exists(self) -> bool:
+        return True
+
+    async def _append(self, message: Message, key: str | None) -> None:
+        history = self._layers[-1].messages
+        if stored := self._keyed.get(key or ""):
+            check_repeated(stored, message, self._name)
+            self._repeat(stored.messages[0], history)
+            return
+        entry = Entry("message", (message,), key)
+        self._appended.append(entry)
+        if key is not None:
+            self._keyed[key] = entry
+        history.append(message)
+        self._knowledge.append(len(history) - 1, _HERE, _HERE)
+        self._revision += 1
+
+    async def _load(self) -> StoredView:
+        raw = self._layers[-1].messages
+        # A copy: if no round is open, the caller gets this list, and may change it.
+        return StoredView(raw.copy(), len(raw), _HERE)
+
+    async def _replace(self, view: list[Message], known: Known | None, replaces: int) -> None:
+        if known is None:
+            self._knowledge.check_seen(_HERE, self._name)
+        else:
+            stored = list(enumerate(self._layers[-1].messages))
+            view = merge(view, known, replaces, stored, self._name)
+        self._layers.append(_Layer(view, len(view)))
+        self._knowledge.replace(_HERE)
+        self._revision += 1
+
+    async def _restore(self) -> None:
         if len(self._layers) == 1:
-            raise NothingToRestore(_NAME)
+            raise NothingToRestore(self._name)
         undone = self._layers.pop()
         # What was appended since the replace stays.
         self._layers[-1].messages += undone.messages[undone.given :]
-        self._known = None
+        self._knowledge.restore(_HERE, _HERE)
         self._revision += 1
 
-    async def diff(self) -> Diff:
-        """Return what the latest replace in force removed, and what it added.
-
-        Raises:
-            NothingToRestore: no replace is in force.
-        """
+    async def _diff(self) -> Diff | None:
         if len(self._layers) == 1:
-            raise NothingToRestore(_NAME)
+            return None
         before, latest = self._layers[-2:]
         return compare(before.messages, latest.messages[: latest.given])
 
-    async def put(self, output: str) -> str:
-        """Store an output and return its reference."""
-        content = encode_output(output)
+    async def _put(self, content: bytes) -> str:
         ref = make_ref(content)
         self._outputs[ref] = content
         return ref
 
-    async def get(self, ref: str) -> str:
-        """Return a stored output.
+    async def _get(self, ref: str) -> bytes | None:
+        return self._outputs.get(ref)
 
-        Raises:
-            ConfigError: `ref` is not a reference.
-            OutputNotFound: the output was never stored here.
-        """
-        try:
-            return decode_output(self._outputs[check_ref(ref)], ref)
-        except KeyError:
-            raise OutputNotFound(_NAME, ref) from None
-
-    async def redact(
-        self,
-        message_id: str | int,
-        replacement: str,
-        *,
-        secret: str | None = None,
-        by: str | None = None,
-    ) -> None:
-        """Replace the text of a message in the archive, in every view and in the stored outputs.
-
-        Raises:
-            ConfigError: a message is not JSON data, or an argument is invalid.
-            MessageNotFound: there is no such message.
-        """
-        request = RedactionRequest(
-            message_id=message_id, replacement=replacement, secret=secret, by=by
-        )
+    async def _redact(self, request: RedactionRequest) -> None:
         count = len(self._appended)
         lines = [encode_message(entry.messages[0], entry.key)[:-1] for entry in self._appended]
         lines += [encode_view("replace", layer.messages)[:-1] for layer in self._layers]
         # Through the lines that a file would hold, so that all stores remove the same.
-        redacted = redact_lines(lines, request, _NAME)
-        entries = [entry for line in redacted.lines if (entry := decode(line, _NAME))]
+        redacted = redact_lines(lines, request, self._name)
+        entries = [entry for line in redacted.lines if (entry := decode(line, self._name))]
         self._appended = entries[:count]
         self._keyed = {entry.key: entry for entry in self._appended if entry.key is not None}
         for layer, entry in zip(self._layers, entries[count:], strict=True):
@@ -192,21 +139,12 @@ class MemoryStore:
         gone = {ref for ref, kept in self._outputs.items() if redacted.must_go(ref, kept)}
         for ref in gone:
             del self._outputs[ref]
-        self._outdated, self._known = True, None
+        self._knowledge.redact()
         self._revision += 1
-        log_redaction(request, _NAME)
+        log_redaction(request, self._name)
 
     def _repeat(self, stored: Message, history: list[Message]) -> None:
         # By identity: an equal message may have been appended under another key.
         position = next((at for at, message in enumerate(history) if message is stored), None)
-        if self._known and position is not None and position not in self._known.appended:
-            self._known.note(position)
-
-    async def aclose(self) -> None:
-        """Do nothing: a store in memory holds nothing open."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
+        if position is not None:
+            self._knowledge.repeat(position)

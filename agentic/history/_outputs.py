@@ -110,29 +110,16 @@ def _is_ref(text: str) -> bool:
 class Outputs:
     """The outputs of one session."""
 
-    session: str
-    """The session's name in error messages."""
     folder: Path
     fsync: bool
 
-    def write(self, output: str) -> str:
-        """Store an output and return its reference.
+    def put(self, content: bytes) -> str:
+        """Store an encoded output, unless it is already there, and return its reference.
 
         Raises:
-            ConfigError: `output` is not a str.
             HistoryNotWritten: the output is not stored.
         """
-        content = encode_output(output)
         ref = make_ref(content)
-        self.put(ref, content)
-        return ref
-
-    def put(self, ref: str, content: bytes) -> None:
-        """Store an encoded output, unless it is already there.
-
-        Raises:
-            HistoryNotWritten: the output is not stored.
-        """
         path = self.folder / ref
         with reporting(path):
             self._make_folder()
@@ -140,30 +127,14 @@ class Outputs:
             # is compared as well, because somebody may have changed the file.
             if not path.is_file() or path.read_bytes() != content:
                 write_private(path, content, fsync=self.fsync)
+        return ref
 
-    def read(self, ref: str) -> str:
-        """Return a stored output.
-
-        Raises:
-            ConfigError: `ref` is not a reference but, for instance, a path.
-            HistoryCorrupt: the file was changed since it was written.
-            OutputNotFound: the output was never stored here.
-        """
-        check_ref(ref)
+    def get(self, ref: str) -> bytes | None:
+        """Return an encoded output; None if it was never stored here."""
         try:
-            return decode_output(self.get(ref), ref)
+            return (self.folder / ref).read_bytes()
         except FileNotFoundError:
-            raise OutputNotFound(self.session, ref) from None
-        except ValueError as problem:
-            raise HistoryCorrupt(str(self.folder / ref), 0, str(problem)) from problem
-
-    def get(self, ref: str) -> bytes:
-        """Return the encoded output.
-
-        Raises:
-            OSError: the file does not exist or cannot be read.
-        """
-        return (self.folder / ref).read_bytes()
+            return None
 
     def refs(self) -> list[str]:
         """Return the references of all stored outputs."""
@@ -185,4 +156,4 @@ def outputs_beside(path: Path, *, fsync: bool) -> Outputs:
     >>> outputs_beside(Path("monday.jsonl"), fsync=False).folder.name
     'monday.jsonl.outputs'
     """
-    return Outputs(str(path), Path(f"{path}.outputs"), fsync)
+    return Outputs(Path(f"{path}.outputs"), fsync)

@@ -22,8 +22,8 @@ __all__ = [
     "Knowledge",
     "Known",
     "Placed",
+    "StoredView",
     "begins_with",
-    "check_replaces",
     "compare",
     "counts_replaced",
     "merge",
@@ -124,6 +124,19 @@ def _get_said(message: Message) -> tuple[object, ...]:
     return message.role, message.content, calls, results
 
 
+@attrs.frozen
+class StoredView:
+    """A history as it was read: unrepaired, with its open rounds."""
+
+    messages: list[Message]
+    end: int
+    """Its entries come before this position."""
+    seen: object
+    """The point in the session up to which it goes, in the store's own terms."""
+    session: int | None = None
+    """The number of the session in its database; None if there is none."""
+
+
 @attrs.define(eq=False)
 class Known:
     """The list that `replaces` counts in: what `load` last returned, then what was appended since.
@@ -165,9 +178,10 @@ class Knowledge:
     known: Known | None = attrs.field(factory=Known)
     """The list that `replaces` counts in; None from a replace or restore until the next load."""
 
-    def load(self, seen: object, known: Known) -> None:
-        """Record that the caller knows what it has loaded."""
-        self.seen, self.known = seen, known
+    def load(self, view: StoredView, loaded: int) -> None:
+        """Record that the caller knows a view, of which it was given so many messages."""
+        self.seen = view.seen
+        self.known = Known(view.end, loaded, session=view.session)
 
     def append(self, position: int, before: object, after: object) -> None:
         """Record that the caller knows what it appended; it knows all if it knew all before."""
@@ -200,31 +214,33 @@ class Knowledge:
         """Raise if the caller has not seen all of the history that it replaces.
 
         Raises:
-            HistoryConflict: another store wrote after the latest load.
+            HistoryConflict: another store wrote after the latest load, or a message was redacted.
         """
+        if self.seen == _OUTDATED:
+            raise HistoryConflict(session, "was redacted since it was loaded: load again")
         if self.seen is not None and self.seen != here:
             problem = "has been written by somebody else since it was loaded: load again"
             raise HistoryConflict(session, problem)
 
+    def find(self, replaces: int, session: str) -> Known:
+        """Return the list that `replaces` counts in.
+
+        Raises:
+            ConfigError: `replaces` is not a whole number, or is more than the list has.
+            HistoryConflict: a replace, restore or redaction came after the latest load.
+        """
+        is_whole(0, replaces, "replaces", "count the messages that the new ones stand for")
+        if self.known is None:
+            self.check_seen(self.seen, session)  # says so if a message was redacted
+            raise HistoryConflict(session, _REPLACED)
+        if replaces > self.known.length:
+            allowed = f"at most {self.known.length}, as many as were loaded last and appended since"
+            raise ConfigError("replaces", replaces, allowed, "load again")
+        return self.known
+
     def covers(self, here: object, known: Known, replaces: int) -> bool:
         """Return whether a replace covers all that is stored, so that nothing remains."""
         return self.seen == here and known is self.known and replaces == known.length
-
-
-def check_replaces(replaces: int, known: Known | None, session: str) -> Known:
-    """Return the list that `replaces` counts in.
-
-    Raises:
-        ConfigError: `replaces` is not a whole number, or is more than the list has.
-        HistoryConflict: a replace or restore came after the latest load.
-    """
-    is_whole(0, replaces, "replaces", "count the messages that the new ones stand for")
-    if known is None:
-        raise HistoryConflict(session, _REPLACED)
-    if replaces > known.length:
-        allowed = f"at most {known.length}, as many as were loaded last and appended since"
-        raise ConfigError("replaces", replaces, allowed, "load again")
-    return known
 
 
 def merge(

@@ -16,9 +16,17 @@ import attrs
 
 from agentic.errors import HistoryCorrupt, NothingToRestore
 from agentic.history._entries import REDACTION, Entry, count_summarized, decode
-from agentic.history._keys import hash_key
+from agentic.history._keys import check_repeated, hash_key
 from agentic.history._redaction import RedactionRequest, redact_lines
-from agentic.history._replace import Diff, Placed, compare
+from agentic.history._replace import (
+    Diff,
+    Knowledge,
+    Known,
+    Placed,
+    StoredView,
+    compare,
+    merge,
+)
 from agentic.messages import Message
 
 __all__ = ["NEW", "NOWHERE", "Query", "Question", "SessionRows", "State"]
@@ -131,11 +139,12 @@ class SessionRows:
         placed = yield from self.placed(state)
         return [message for _, message in placed]
 
-    def load(self) -> Question[tuple[list[Message], tuple[int, int]]]:
-        """Return the present history, unrepaired, and the point up to which its reader knows it."""
+    def load(self) -> Question[StoredView]:
+        """Return the present history."""
         state = yield from self.state()
         view = yield from self.view(state)
-        return view, self.locate(state.seq)
+        session = self.session if state.seq else None
+        return StoredView(view, state.seq + 1, self.locate(state.seq), session)
 
     def full(self) -> Question[list[Message]]:
         """Return every message ever appended.
@@ -145,8 +154,8 @@ class SessionRows:
         """
         return (yield from self._read_appended(0))
 
-    def restored(self, state: State) -> Question[list[Message]]:
-        """Return the history as if the latest replace in force had never happened.
+    def restored(self, state: State) -> Question[tuple[list[Message], State]]:
+        """Return the history without the latest replace in force, and the state before that.
 
         Raises:
             HistoryCorrupt: an entry cannot be read.
@@ -155,24 +164,34 @@ class SessionRows:
         before = yield from self.before_replace(state)
         view = yield from self.view(before)
         later = yield from self._read_appended(state.standing)
-        return view + later
+        return view + later, before
 
-    def diff(self, state: State) -> Question[Diff]:
+    def merged(
+        self, state: State, view: list[Message], known: Known, replaces: int
+    ) -> Question[list[Message]]:
+        """Return the history after a view has replaced the first of the known messages.
+
+        Raises:
+            HistoryConflict: another replace was stored first.
+            HistoryCorrupt: an entry cannot be read.
+        """
+        # A session that was deleted and made again under the same id holds nothing that was loaded.
+        is_same = known.session in {None, self.session}
+        stored = (yield from self.placed(state)) if is_same else []
+        return merge(view, known, replaces, stored, self.name)
+
+    def diff(self) -> Question[Diff]:
         """Return what the latest replace in force removed and added.
 
         Raises:
             HistoryCorrupt: an entry cannot be read.
             NothingToRestore: no replace is in force.
         """
+        state = yield from self.state()
         before = yield from self.before_replace(state)
         view = yield from self.view(before)
         placed = yield from self._read("AND seq = ?", state.standing)
         return compare(view, [message for _, message in placed])
-
-    def latest_diff(self) -> Question[Diff]:
-        """Return the diff in the present state. Raises what `diff` raises."""
-        state = yield from self.state()
-        return (yield from self.diff(state))
 
     def keyed(self, key: str) -> Question[tuple[int, Entry] | None]:
         """Return the entry that was appended with a key, and its number; None if there is none.
@@ -188,6 +207,21 @@ class SessionRows:
             if entry and entry.key == key:
                 return seq, entry
         return None
+
+    def repeats(self, key: str, message: Message, knowledge: Knowledge) -> Question[bool]:
+        """Return whether a message was appended with this key before, which the caller then knows.
+
+        Raises:
+            HistoryConflict: the message with this key says something else.
+            HistoryCorrupt: the entry cannot be read.
+        """
+        found = yield from self.keyed(key)
+        if found is None:
+            return False
+        seq, stored = found
+        check_repeated(stored, message, self.name)
+        knowledge.repeat(seq)
+        return True
 
     def output(self, ref: str) -> Question[bytes | None]:
         """Return an encoded output; None if it was never stored here."""

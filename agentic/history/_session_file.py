@@ -20,12 +20,11 @@ import attrs
 from agentic.errors import HistoryCorrupt
 from agentic.history._entries import BEGINNING, REDACTION, Entry, count_summarized, decode
 from agentic.history._keys import read_key
-from agentic.history._replace import Diff, compare
+from agentic.history._replace import Diff, StoredView, compare
 from agentic.messages import Message
 
 __all__ = [
     "FileLine",
-    "StoredView",
     "find_end",
     "is_session",
     "read_backwards",
@@ -125,16 +124,6 @@ def _read_at(file: BinaryIO, start: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-@attrs.frozen
-class StoredView:
-    """The history, and how much of the file it rests on."""
-
-    messages: list[Message]
-    """Unrepaired: open rounds are still open."""
-    end: int
-    """Where the last complete entry ends, in bytes."""
-
-
 def read_view(file: BinaryIO, session: str) -> StoredView:
     """Read backwards, up to the newest entry that holds a complete view.
 
@@ -142,7 +131,7 @@ def read_view(file: BinaryIO, session: str) -> StoredView:
         HistoryCorrupt: an entry on the way cannot be read.
     """
     end = find_end(file)
-    return StoredView([message for _, message in _read_placed(file, session, end)], end)
+    return StoredView([message for _, message in _read_placed(file, session, end)], end, end)
 
 
 def read_placed(file: BinaryIO, session: str) -> list[tuple[int, Message]]:

@@ -75,14 +75,14 @@ def check_key(given: object) -> str | None:
     return given
 
 
-def check_lease(lease: object, session_id: str) -> None:
-    """Raise if this is a lease of another session, or none at all.
+def check_lease(store: Any, _: object, lease: object) -> None:
+    """Validate the lease of a store: None, or one of its session.
 
     Raises:
-        ConfigError: it is.
+        ConfigError: it is one of another session, or no lease at all.
     """
-    if lease is not None and getattr(lease, "session_id", None) != session_id:
-        allowed = f"a Lease of session {session_id!r}"
+    if lease is not None and getattr(lease, "session_id", None) != store.session_id:
+        allowed = f"a Lease of session {store.session_id!r}"
         raise ConfigError("lease", lease, allowed, "acquire one for this session")
 
 

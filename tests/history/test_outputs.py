@@ -49,7 +49,9 @@ def test_a_damaged_output_is_noticed_and_mended_when_it_is_kept_again(
     ref = asyncio.run(_keep(path))
     (_folder(path) / ref).write_bytes(damage)
 
-    with pytest.raises(HistoryCorrupt, match=f"(?s){ref} cannot be read at byte 0.*the digest"):
+    with pytest.raises(
+        HistoryCorrupt, match=f"(?s)output {ref} of .* cannot be read at byte 0.*the digest"
+    ):
         asyncio.run(JsonlStore(path).get(ref))
     assert asyncio.run(_keep(path)) == ref
     assert asyncio.run(JsonlStore(path).get(ref)) == OUTPUT

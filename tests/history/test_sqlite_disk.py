@@ -161,7 +161,8 @@ def _count_steps(path: Path, session_id: str, question: str) -> int:
         rows = SqliteRows.find(connection, session_id, session_id)
         assert rows
         connection.set_progress_handler(tick, 1)
-        rows.ask(getattr(rows, question)(rows.ask(rows.state())))
+        state = rows.ask(rows.state())
+        rows.ask(rows.diff() if question == "diff" else getattr(rows, question)(state))
     return count
 
 

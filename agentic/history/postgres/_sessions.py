@@ -217,7 +217,7 @@ class PostgresSessions:
                     yield encode_title_line(title)
                 for ref in await rows.ask(rows.refs()):
                     content = await rows.ask(rows.output(ref))
-                    yield encode_output_line(ref, content or b"", name)
+                    yield encode_output_line(ref, content, name)
 
     async def import_(self, session_id: str, lines: Lines) -> None:
         """Create a session from an export, completely or not at all. Its lines are held in memory.

@@ -18,10 +18,9 @@ from psycopg import errors
 
 from agentic.errors import HistoryConflict, HistoryUnavailable, MessageNotFound, NothingToRestore
 from agentic.history._entries import Entry, encode_view
-from agentic.history._keys import check_repeated
 from agentic.history._outputs import make_ref
 from agentic.history._redaction import RedactionRequest, log_redaction
-from agentic.history._replace import Knowledge, Known, Placed, merge
+from agentic.history._replace import Knowledge, Known, merge
 from agentic.history._rows import NEW, NOWHERE, State
 from agentic.history.postgres._database import Link, check_owner, end_former, lock_session, purge
 from agentic.history.postgres._leases import Fence, refuse_leased
@@ -56,9 +55,9 @@ class PostgresWriter:
 
     link: Link
     session_id: str
-    knowledge: Knowledge = attrs.field(factory=Knowledge)
+    knowledge: Knowledge
     """What the caller knows, as the session's number and its latest entry."""
-    fence: Fence | None = None
+    fence: Fence | None
     """The lease that every write requires, instead of the lock of the connection."""
     _id: int = attrs.field(factory=lambda: secrets.randbits(63), init=False)
     """Identifies the entries of this writer."""
@@ -74,6 +73,11 @@ class PostgresWriter:
     """An entry that turned out to be stored after the caller was told that it is in doubt."""
 
     @property
+    def name(self) -> str:
+        """The session's name in error messages."""
+        return self.link.name
+
+    @property
     def is_ready(self) -> bool:
         """Return whether this object is already the writer."""
         return self._holder is not None and not self._holder.closed
@@ -87,15 +91,15 @@ class PostgresWriter:
         """Add a message, unless the session has one with this key."""
         await self._take(partial(self._append, Entry("message", (message,), key), line))
 
-    async def replace(self, messages: list[Message], line: bytes) -> None:
-        """Add a view, unless it would hide messages that the caller does not know."""
-        await self._take(partial(self._replace, Entry("replace", tuple(messages)), line))
-
-    async def replace_known(
-        self, messages: list[Message], line: bytes, known: Known, replaces: int
+    async def replace(
+        self, messages: list[Message], line: bytes, known: Known | None, replaces: int
     ) -> None:
-        """Add a view with these messages and the stored ones that they do not replace."""
-        await self._take(partial(self._replace_known, messages, line, known, replaces))
+        """Add a view with these messages and the stored ones that they do not replace.
+
+        Without a known list, they replace all, unless that would hide what the caller does not
+        know.
+        """
+        await self._take(partial(self._replace, messages, line, known, replaces))
 
     async def restore(self) -> None:
         """Add the view that preceded the latest replace in force."""
@@ -111,7 +115,7 @@ class PostgresWriter:
         """Change the entries that hold a message, and the tables as they are stored."""
         await self._take(partial(self._redact, request))
         self.knowledge.redact()
-        log_redaction(request, self.link.name)
+        log_redaction(request, self.name)
 
     async def settle(self) -> None:
         """Find out about an entry in doubt, as far as possible, because the caller will read."""
@@ -135,7 +139,7 @@ class PostgresWriter:
 
     async def _take(self, step: Callable[[], Awaitable[None]]) -> None:
         """Run a step as the only writer, and repeat it if the connection turns out to be lost."""
-        with writing(self.link.name, self.link.dsn):
+        with writing(self.name, self.link.dsn):
             try:
                 try:
                     await self._claim()
@@ -153,7 +157,7 @@ class PostgresWriter:
                 # lock binds only those who ask for it.
                 self._holder = None  # must be looked up again
                 what = "has been written or removed by somebody else past its lock: load again"
-                raise HistoryConflict(self.link.name, what) from problem
+                raise HistoryConflict(self.name, what) from problem
             except (psycopg.Error, HistoryConflict) as problem:
                 if self._doubt:
                     raise self._say_doubt(problem) from problem
@@ -168,23 +172,23 @@ class PostgresWriter:
             await self.fence.claim(connection)
         # Before the lock is asked for: the lost process may still hold it, and may still write.
         if self._process:
-            await end_former(connection, self.session_id, self.link.name, self._process)
+            await end_former(connection, self.session_id, self.name, self._process)
             self._process = None
         # Before the lock: even if another has it by now, what is in doubt can be settled.
         await self._find_out(connection)
         if not self.fence:
             await self._lock(connection)
-        rows = await PostgresRows.find(connection, self.session_id, self.link.name, self.fence)
+        rows = await PostgresRows.find(connection, self.session_id, self.name, self.fence)
         self._state = await rows.ask(rows.state()) if rows else NEW
         self._rows, self._holder = rows, connection
 
     async def _lock(self, connection: Connection) -> None:
         self.link.kept = None  # it is locked until it is closed
-        await lock_session(connection, self.session_id, self.link.name)
+        await lock_session(connection, self.session_id, self.name)
         self._process = connection.info.backend_pid
         try:
             # Under the lock, which acquire() needs: from here on, nobody can take a lease.
-            await refuse_leased(connection, self.session_id, self.link.name)
+            await refuse_leased(connection, self.session_id, self.name)
         except HistoryConflict:
             self._process = None
             await self.link.aclose()  # releases the lock
@@ -193,61 +197,48 @@ class PostgresWriter:
     async def _find_out(self, connection: Connection) -> None:
         """Find out whether the entry in doubt is stored, now that the lost connection has ended."""
         if self._doubt:
-            rows = await PostgresRows.find(connection, self.session_id, self.link.name)
+            rows = await PostgresRows.find(connection, self.session_id, self.name)
             stored = rows is not None and await rows.has(self._doubt.seq, self._id)
             self._late, self._doubt = self._doubt if stored else None, None
 
     async def _append(self, entry: Entry, line: bytes) -> None:
         is_late = self._late is not None and self._late.is_meant_by("message", line)
         # An entry that was in doubt has its key, too, and is no repetition.
-        if entry.key and not is_late and await self._is_repeated(entry, entry.key):
-            return
-        before = self._here(entry, line)
+        if self._rows and entry.key and not is_late:
+            repeats = self._rows.repeats(entry.key, entry.messages[0], self.knowledge)
+            if await self._rows.ask(repeats):
+                return
+        before = self._here("message", line)
         after = await self._add(entry, line)
         self.knowledge.append(after[1], before, after)
 
-    async def _is_repeated(self, entry: Entry, key: str) -> bool:
-        found = await self._rows.ask(self._rows.keyed(key)) if self._rows else None
-        if found is None:
-            return False
-        seq, stored = found
-        check_repeated(stored, entry.messages[0], self.link.name)
-        self.knowledge.repeat(seq)
-        return True
-
-    async def _replace(self, entry: Entry, line: bytes) -> None:
-        self.knowledge.check_seen(self._here(entry, line), self.link.name)
-        self.knowledge.replace(await self._add(entry, line))
-
-    async def _replace_known(
-        self, messages: list[Message], line: bytes, known: Known, replaces: int
+    async def _replace(
+        self, messages: list[Message], line: bytes, known: Known | None, replaces: int
     ) -> None:
-        text = line
+        text, here = line, self._here("replace", line)
         is_stored = self._late is not None and self._late.is_meant_by("replace", line)
-        here = self._locate(self._state.seq)
-        if not is_stored and not self.knowledge.covers(here, known, replaces):
-            stored = await self._find_stored(known)
-            messages = merge(messages, known, replaces, stored, self.link.name)
+        if known is None:
+            self.knowledge.check_seen(here, self.name)
+        elif not is_stored and not self.knowledge.covers(here, known, replaces):
+            messages = await self._merge(messages, known, replaces)
             # In a thread, as a view may be megabytes, and other tasks of this loop wait meanwhile.
             text = await asyncio.to_thread(encode_view, "replace", messages)
         entry = Entry("replace", tuple(messages))
         self.knowledge.replace(await self._add(entry, line, text=text))
 
-    async def _find_stored(self, known: Known) -> Placed:
-        if self._rows is None or known.session not in {None, self._rows.session}:
-            return []
-        return await self._rows.ask(self._rows.placed(self._state))
+    async def _merge(self, messages: list[Message], known: Known, replaces: int) -> list[Message]:
+        if self._rows is None:
+            return merge(messages, known, replaces, [], self.name)
+        return await self._rows.ask(self._rows.merged(self._state, messages, known, replaces))
 
     async def _restore(self) -> None:
         if self._late and self._late.kind == "restore":
-            entry = Entry("restore", ())
-            before = self._here(entry, b"")
-            self.knowledge.restore(before, await self._add(entry, b""))
+            before = self._here("restore", b"")
+            self.knowledge.restore(before, await self._add(Entry("restore", ()), b""))
             return
         if self._rows is None:
-            raise NothingToRestore(self.link.name)
-        restored = await self._rows.ask(self._rows.restored(self._state))
-        undone = await self._rows.ask(self._rows.before_replace(self._state))
+            raise NothingToRestore(self.name)
+        restored, undone = await self._rows.ask(self._rows.restored(self._state))
         line = await asyncio.to_thread(encode_view, "restore", restored)
         before = self._locate(self._state.seq)
         after = await self._add(Entry("restore", tuple(restored)), line, undone)
@@ -266,9 +257,9 @@ class PostgresWriter:
 
     async def _redact(self, request: RedactionRequest) -> None:
         if self._rows is None:
-            raise MessageNotFound(self.link.name, request.message_id)
+            raise MessageNotFound(self.name, request.message_id)
         # First: without the right to VACUUM, what is removed would stay in the tables' files.
-        await check_owner(self._rows.connection, self.link.name)
+        await check_owner(self._rows.connection, self.name)
         try:
             async with self._transaction(self._rows.connection):
                 record = await self._rows.ask(self._rows.redact(request))
@@ -283,9 +274,9 @@ class PostgresWriter:
     def _locate(self, seq: int) -> tuple[int, int]:
         return self._rows.locate(seq) if self._rows else NOWHERE
 
-    def _here(self, entry: Entry, line: bytes) -> tuple[int, int]:
+    def _here(self, kind: str, line: bytes) -> tuple[int, int]:
         """Return where a step begins: before the same entry if it is already stored."""
-        if self._late and self._late.is_meant_by(entry.kind, line):
+        if self._late and self._late.is_meant_by(kind, line):
             return self._locate(self._late.seq - 1)
         return self._locate(self._state.seq)
 
@@ -328,7 +319,7 @@ class PostgresWriter:
         self._rows = rows
 
     async def _make(self, connection: Connection) -> PostgresRows:
-        return await PostgresRows.add(connection, self.session_id, self.link.name, fence=self.fence)
+        return await PostgresRows.add(connection, self.session_id, self.name, fence=self.fence)
 
     @contextlib.asynccontextmanager
     async def _transaction(self, connection: Connection) -> AsyncIterator[None]:
@@ -341,7 +332,7 @@ class PostgresWriter:
     def _say_doubt(self, problem: Exception) -> HistoryUnavailable:
         said = explain(problem, self.link.dsn) if isinstance(problem, psycopg.Error) else problem
         return HistoryUnavailable(
-            self.link.name,
+            self.name,
             "the connection was lost before the server said whether the entry is stored, and then: "
             f"{said}. Write the same again, which stores it once, or load",
         )

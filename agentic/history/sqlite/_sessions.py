@@ -252,7 +252,7 @@ class SqliteSessions:
                 yield [encode_title_line(title)]
             for ref in rows.ask(rows.refs()):
                 content = rows.ask(rows.output(ref))
-                yield [encode_output_line(ref, content or b"", rows.name)]
+                yield [encode_output_line(ref, content, rows.name)]
 
     def _import(self, session_id: str, found: Exported) -> None:
         created_at = found.created_at.timestamp() if found.created_at else time.time()

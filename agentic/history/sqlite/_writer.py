@@ -16,11 +16,10 @@ import attrs
 from agentic.errors import HistoryConflict, HistoryError
 from agentic.history._disk import LockedFile
 from agentic.history._entries import Entry, encode_view
-from agentic.history._keys import check_repeated
 from agentic.history._outputs import make_ref
 from agentic.history._protocols import Lease
 from agentic.history._redaction import RedactionRequest, log_redaction
-from agentic.history._replace import Knowledge, Known, merge
+from agentic.history._replace import Knowledge, Known
 from agentic.history._rows import NEW, State
 from agentic.history.sqlite._database import (
     Busy,
@@ -51,9 +50,9 @@ class SqliteWriter:
     path: Path
     session_id: str
     fsync: bool
-    lease: Lease | None = None
+    lease: Lease | None
     """The lease that every write requires, instead of the lock file."""
-    knowledge: Knowledge = attrs.field(factory=Knowledge)
+    knowledge: Knowledge
     """What the caller knows, as the session's number and its latest entry."""
     _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
     """The connection; None while the lock is not held."""
@@ -89,22 +88,21 @@ class SqliteWriter:
             # Only now that it is committed: what is rolled back must not count as known.
             self.knowledge.append(self._state.seq, *added)
 
-    def replace(self, messages: list[Message], line: bytes, wait_seconds: float) -> None:
-        """Add a view, unless it would hide messages that the caller does not know."""
-        after = self._take(lambda rows: self._replace(rows, messages, line), wait_seconds)
-        self.knowledge.replace(after)
-
-    def replace_known(
+    def replace(
         self,
         messages: list[Message],
         line: bytes,
-        known: Known,
+        known: Known | None,
         replaces: int,
         wait_seconds: float,
     ) -> None:
-        """Add a view with these messages and the stored ones that they do not replace."""
+        """Add a view with these messages and the stored ones that they do not replace.
+
+        Without a known list, they replace all, unless that would hide what the caller does not
+        know.
+        """
         after = self._take(
-            lambda rows: self._replace_known(rows, messages, line, known, replaces), wait_seconds
+            lambda rows: self._replace(rows, messages, line, known, replaces), wait_seconds
         )
         self.knowledge.replace(after)
 
@@ -142,35 +140,30 @@ class SqliteWriter:
         self, rows: SqliteRows, entry: Entry, line: bytes
     ) -> tuple[tuple[int, int], tuple[int, int]] | None:
         """Add a message and return what `_add` returns; None if it was added before."""
-        found = rows.ask(rows.keyed(entry.key)) if entry.key is not None else None
-        if found is None:
-            return self._add(rows, entry, line)
-        seq, stored = found
-        check_repeated(stored, entry.messages[0], self.name)
-        self.knowledge.repeat(seq)
-        return None
+        (message,), key = entry.messages, entry.key
+        if key is not None and rows.ask(rows.repeats(key, message, self.knowledge)):
+            return None
+        return self._add(rows, entry, line)
 
-    def _replace(self, rows: SqliteRows, messages: list[Message], line: bytes) -> tuple[int, int]:
-        self.knowledge.check_seen(rows.locate(self._state.seq), self.name)
-        _, after = self._add(rows, Entry("replace", tuple(messages)), line)
-        return after
-
-    def _replace_known(
-        self, rows: SqliteRows, messages: list[Message], line: bytes, known: Known, replaces: int
+    def _replace(
+        self,
+        rows: SqliteRows,
+        messages: list[Message],
+        line: bytes,
+        known: Known | None,
+        replaces: int,
     ) -> tuple[int, int]:
-        if not self.knowledge.covers(rows.locate(self._state.seq), known, replaces):
-            # A session that was deleted and made again under the same id holds nothing that was
-            # loaded.
-            is_same = known.session in {None, rows.session}
-            stored = rows.ask(rows.placed(self._state)) if is_same else []
-            messages = merge(messages, known, replaces, stored, self.name)
+        here = rows.locate(self._state.seq)
+        if known is None:
+            self.knowledge.check_seen(here, self.name)
+        elif not self.knowledge.covers(here, known, replaces):
+            messages = rows.ask(rows.merged(self._state, messages, known, replaces))
             line = encode_view("replace", messages)
         _, after = self._add(rows, Entry("replace", tuple(messages)), line)
         return after
 
     def _restore(self, rows: SqliteRows) -> tuple[tuple[int, int], tuple[int, int]]:
-        restored = rows.ask(rows.restored(self._state))
-        undone = rows.ask(rows.before_replace(self._state))
+        restored, undone = rows.ask(rows.restored(self._state))
         entry = Entry("restore", tuple(restored))
         return self._add(rows, entry, encode_view("restore", restored), undone)
 
