@@ -12,6 +12,7 @@ tool calls, and after half of its replies there is what looks like the output of
 import hashlib
 import json
 import re
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -41,11 +42,12 @@ _FAILURE = re.compile(
 )
 """How the output of a failed call begins, in words of programs, which are rarely translated."""
 
-_BLOCK = re.compile(
-    r"^[ \t]*<([a-z]+(?:[-_][a-z]+)+)(?: [^<>\n]*)?>(.*?)</\1>[ \t]*$\n?"
-    r"|^\[Request interrupted by user[^\]\n]*\]$\n?",
-    re.DOTALL | re.MULTILINE,
+# The start and the end of a block of the harness.
+_BLOCK = (
+    re.compile(r"^[ \t]*<([a-z]+(?:[-_][a-z]+)+)(?: [^<>\n]*)?>", re.MULTILINE),
+    re.compile(r"</([a-z]+(?:[-_][a-z]+)+)>[ \t]*$\n?", re.MULTILINE),
 )
+_INTERRUPTED = re.compile(r"^\[Request interrupted by user[^\]\n]*\]$\n?", re.MULTILINE)
 _OF_USER = re.compile(
     r"command-name|.*[-_](?:args|ask|comment|description|feedback|goal|input|issue|prompt|query"
     r"|question|request|spec|statement|task)"
@@ -64,7 +66,7 @@ _REFUSAL = re.compile(
 )
 _REASON = re.compile(r"(?:the user said|reason|feedback)\s*:\s*(.*)", re.DOTALL | re.IGNORECASE)
 
-_INNER = re.compile(r"<(\w+)>(.*?)</\1>", re.DOTALL)
+_INNER = (re.compile(r"<(\w+)>"), re.compile(r"</(\w+)>"))
 _OUTPUT = re.compile(
     r"\s*(?:</?\w+|(?i:observation|output|execution result|result|exit code)\b|[\[{($/|+=>~-]"
     r"|[0-9]+[:\s]|total [0-9]|Traceback|\w*Error\b|diff |\S+:[0-9]+:|\Z|.*(?:[$#>%}\]])\s*\Z)",
@@ -221,9 +223,31 @@ def own_words(text: str) -> str:
     """
     if text.startswith(_OPENINGS):
         return ""
-    return _BLOCK.sub(
-        lambda block: f"{block[2].strip()}\n" if _OF_USER.fullmatch(block[1] or "") else "", text
-    ).strip()
+    words, at = [], 0
+    for start, end in _blocks(text, *_BLOCK):
+        words.append(_INTERRUPTED.sub("", text[at : start.start()]))
+        if _OF_USER.fullmatch(start[1]):
+            words.append(f"{text[start.end() : end.start()].strip()}\n")
+        at = end.end()
+    return "".join([*words, _INTERRUPTED.sub("", text[at:])]).strip()
+
+
+def _blocks(
+    text: str, start: re.Pattern[str], end: re.Pattern[str]
+) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
+    """Yield the first tag and the next one of the same name that ends it, without nested tags."""
+    # All ends are found at once: to search for an end from each tag on would be quadratic.
+    ends: defaultdict[str, deque[re.Match[str]]] = defaultdict(deque)
+    for found in end.finditer(text):
+        ends[found[1]].append(found)
+    at = 0
+    for found in start.finditer(text):
+        later = ends[found[1]]
+        while later and later[0].start() < found.end():
+            later.popleft()
+        if later and found.start() >= at:
+            at = later[0].end()
+            yield found, later[0]
 
 
 def refusal(output: str) -> str | None:
@@ -272,7 +296,8 @@ def _action(reply: str) -> tuple[ToolCall, str] | None:
         name, arguments = "bash", {"command": body.partition("\n")[2].strip("\n")}
     elif reply.endswith(f"</{tag}>"):
         prose, fence, body = reply.removesuffix(f"</{tag}>").partition(f"<{tag}>")
-        name, arguments = tag, dict(_INNER.findall(body)) or {"input": body.strip()}
+        inner = {first[1]: body[first.end() : end.start()] for first, end in _blocks(body, *_INNER)}
+        name, arguments = tag, inner or {"input": body.strip()}
     else:
         prose, _, body = f"\n{reply}".rpartition("\nAction:")
         name, fence, given = body.partition("\nAction Input:")

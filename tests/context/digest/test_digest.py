@@ -313,11 +313,19 @@ def test_an_action_in_a_reply_is_a_call(first: str, second: str) -> None:
     assert section(got, "Commands that still fail") == ["- `make test`: Error: no rule"]
 
 
-def test_a_reply_full_of_tags_is_read_in_linear_time() -> None:
+@pytest.mark.parametrize("end", ["<br>", "</p>"])
+def test_a_reply_full_of_tags_is_read_in_linear_time(end: str) -> None:
     """Quadratic, it would take minutes."""
-    page = Message("assistant", "<p>text<br>\n" * 100_000 + "<br>")
+    page = Message("assistant", "<p>" + "text<br>\n" * 100_000 + end)
 
     assert digest(Message("user", "Show it."), page, Message("user", "Thanks."), page)
+
+
+def test_a_request_full_of_tags_is_read_in_linear_time() -> None:
+    """Even if none of them is closed; quadratic, it would take minutes."""
+    usage = "<file-name>\n" * 100_000
+
+    assert digest(Message("user", usage), Message("user", f"</file-name>\n{usage}"))
 
 
 def test_a_person_who_talks_about_code_is_no_machine() -> None:
