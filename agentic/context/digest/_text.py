@@ -13,8 +13,10 @@ MARK = " ..."
 LINE, PARAGRAPH = 200, 400
 """The longest line (two of a terminal) and paragraph that are quoted in full, in characters."""
 
+# The titles and links of a terminal end with BEL or with `ESC \`, and contain no other escape:
+# https://invisible-island.net/xterm/ctlseqs/ctlseqs.html (OSC; 2026-11).
 _UNSEEN = re.compile(
-    "\x1b(?:\\[[0-9;?]*[A-Za-z]|\\][^\x07]*\x07)?"
+    "\x1b(?:\\[[0-9;?]*[A-Za-z]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\))?"
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff\ufeff]"
 )
 _END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？](?!\Z)|\n")  # noqa: RUF001

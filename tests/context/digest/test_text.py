@@ -40,6 +40,19 @@ def test_tidy_text_can_be_encoded(text: str) -> None:
     tidy(f"{text}\ud800").encode()
 
 
+@pytest.mark.parametrize("end", ["\x07", "\x1b\\"])
+def test_links_of_a_terminal_show_their_text(end: str) -> None:
+    """Both ways to end an escape are in use, and what is between two of them is text."""
+    link = f"\x1b]8;;https://example.org{end}the log\x1b]8;;{end}"
+
+    assert tidy(f"See {link}.\x07") == "See the log."
+
+
+def test_escapes_without_an_end_are_read_in_linear_time() -> None:
+    """Quadratic, it would take minutes."""
+    assert tidy("\x1b]" * 200_000) == "]" * 200_000
+
+
 @pytest.mark.parametrize("line", ["#hash", "-x", "a # b", "3.5 s", "--all", "word"])
 def test_plain_lines_are_left_alone(line: str) -> None:
     """Only what Markdown would take for more than text is escaped."""
