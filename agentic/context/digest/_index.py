@@ -28,6 +28,9 @@ _SAID = 3
 
 _SEPARATORS = "".join(chr(code) for code in range(128) if not re.match(r"[\w./~@-]", chr(code)))
 _BLANKS = str.maketrans(dict.fromkeys(_SEPARATORS, " ") | {"\n": "\n"})
+_PIECE = re.compile(r".{1,4096}(?= |\Z)|[^ ]+")
+"""A part of a line in which identifiers are searched for. The time grows with its square, and data
+in JSON may be a single line of megabytes."""
 _NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9_]|[^\W0-9_][0-9]|[0-9]{4}")
 
 
@@ -96,9 +99,10 @@ class Index(Section):
             self._mentions.update([*words] * weight)
             lines = zip(reversed(text.split("\n")), reversed(plain.split("\n")), strict=True)
             for line, spaced in lines if names else ():
-                if here := names.intersection(spaced.split()):
-                    names -= here
-                    self._seen += _shown(line, here)
+                for piece in _PIECE.finditer(spaced):
+                    if here := names.intersection(piece[0].split()):
+                        names -= here
+                        self._seen += _shown(line[piece.start() : piece.end()], here)
 
 
 def _shown(line: str, names: set[str]) -> Iterator[tuple[str, set[str]]]:

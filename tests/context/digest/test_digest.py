@@ -328,6 +328,13 @@ def test_a_request_full_of_tags_is_read_in_linear_time() -> None:
     assert digest(Message("user", usage), Message("user", f"</file-name>\n{usage}"))
 
 
+def test_data_in_one_line_is_read_in_linear_time() -> None:
+    """Quadratic, it would take minutes."""
+    data = json.dumps([{"id": f"user_{number:06}"} for number in range(40_000)])
+
+    assert "user_000001" in digest(Message("user", "Fetch it."), *ran("fetch", data, url="users"))
+
+
 def test_a_person_who_talks_about_code_is_no_machine() -> None:
     """Their words are requests."""
     code = Message("assistant", "So:\n```python\nprint(1)\n```")
