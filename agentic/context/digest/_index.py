@@ -102,7 +102,8 @@ class Index(Section):
                 for piece in _PIECE.finditer(spaced):
                     if here := names.intersection(piece[0].split()):
                         names -= here
-                        self._seen += _shown(line[piece.start() : piece.end()], here)
+                        # What is shown may reach beyond the piece.
+                        self._seen += _shown(line[piece.start() : piece.end() + 2 * LINE], here)
 
 
 def _shown(line: str, names: set[str]) -> Iterator[tuple[str, set[str]]]:
