@@ -32,6 +32,8 @@ class Files(Section):
     takes: ClassVar[tuple[Kind, ...]] = ("call",)
     is_complete = True
     shows_changed: ClassVar[bool] = True
+    _newest_absolute: str | None = None
+    """Empty if no absolute path is known; None if it must be looked up."""
 
     def take(self, turn: Called) -> None:
         """Add the effects of a call that has a result; nothing else changes files."""
@@ -58,12 +60,15 @@ class Files(Section):
                     self.known[each] = "deleted" if what == "delete" else ""
                 elif what == "delete":
                     del self.known[each]
+            self._newest_absolute = None
             return
         is_new = what == "write" and path not in self.known
         state = self.known.get(path, "")
         if what != "read":
             state = "new" if is_new or state == "new" else "edited"
         self.add(path, state)
+        if path.startswith("/"):
+            self._newest_absolute = path
 
     def _named(self, path: str, what: What) -> list[str]:
         """Return the known files that match a path, a folder or a pattern."""
@@ -87,8 +92,10 @@ class Files(Section):
             others = (each for each in below if "/" in each)
         else:
             # It is taken to start in the folder of the newest absolute one, or above it.
-            newest = next((each for each in reversed(self.known) if each.startswith("/")), "")
-            above = PurePosixPath(newest).parents
+            if self._newest_absolute is None:
+                newest_first = reversed(self.known)
+                self._newest_absolute = next((p for p in newest_first if p.startswith("/")), "")
+            above = PurePosixPath(self._newest_absolute).parents
             others = (posixpath.normpath(f"{folder}/{path}") for folder in above)
         return next((each for each in others if each in self.known), path)
 

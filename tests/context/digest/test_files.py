@@ -89,6 +89,13 @@ def test_absolute_and_relative_paths_are_one(called: Make) -> None:
     assert lines(turns) == ["/repo/: b.py (edited)", "/repo/src/: a.py (edited)"]
 
 
+def test_many_new_files_are_known_in_linear_time(called: Make) -> None:
+    """Even if none is absolute, which each could belong to; quadratic, it would take minutes."""
+    names = [f"d/{number}.py" for number in range(40_000)]
+
+    assert len(shell(called, f"touch {' '.join(names)}")) == 4_000
+
+
 def test_script_of_a_shell_is_one_word(called: Make) -> None:
     """Some tools take the words of a command, of which the last is the script of a shell."""
     turn = called("shell", command=["bash", "-lc", "cd src && touch a.py"])
