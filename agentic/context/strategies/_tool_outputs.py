@@ -138,7 +138,7 @@ class ClearToolOutputs:
             fold = fold.copy()
             fold.add(rounds.open, messages, sizes)
         # A copy, because the next clearing edits `shown` in place.
-        view = rounds.view(fold.shown.copy() if fold.edits else messages, 0, set())
+        view = rounds.view(fold.shown.copy() if fold.edited else messages, 0, set())
         return Fit(view, fold.tokens, fits=fold.tokens <= self.max_tokens)
 
     @property
@@ -152,8 +152,8 @@ class ClearToolOutputs:
         media = self.clear_media and _has_old_media(first, {})
         return not found.pinned and (bool(first.tool_calls) or media)
 
-    def clear_round(self, found: Round) -> "_Clearing":
-        """Return what clearing a round would change, and what it would free."""
+    def clear_round(self, found: Round) -> tuple[dict[int, Message], int]:
+        """Return the edits, by position, that clear a round, and how many tokens they free."""
         calls = {call.id: call for call in found.tool_calls}
         count = self._token_cache.count_message
         edits: dict[int, Message] = {}
@@ -163,16 +163,16 @@ class ClearToolOutputs:
             if edited is not message:
                 edits[position] = edited
                 freed += count(message) - count(edited)
-        return _Clearing(edits, freed)
+        return edits, freed
 
     def _clear_message(self, message: Message, calls: Mapping[str, ToolCall]) -> Message:
         changes: dict[str, Any] = {}
         results = [self._clear_result(each, calls) for each in message.tool_results]
-        if not all(map(operator.is_, results, message.tool_results)):
+        if any(map(operator.is_not, results, message.tool_results)):
             changes["tool_results"] = results
         if self.clear_arguments:
             cleared = [self._clear_call(each) for each in message.tool_calls]
-            if not all(map(operator.is_, cleared, message.tool_calls)):
+            if any(map(operator.is_not, cleared, message.tool_calls)):
                 changes["tool_calls"] = cleared
         if self.clear_media and _has_old_media(message, calls):
             note = f"[Cleared: {attachments(message.media)}.]"
@@ -214,16 +214,6 @@ def _has_old_media(message: Message, calls: Mapping[str, ToolCall]) -> bool:
     return message.role == "user" and not calls
 
 
-@attrs.frozen
-class _Clearing:
-    """The edits that clear one tool round."""
-
-    messages: dict[int, Message]
-    """By position."""
-    tokens: int
-    """The number of tokens that they free."""
-
-
 @attrs.define(eq=False)
 class _Fold:
     """The fold over one conversation."""
@@ -237,13 +227,15 @@ class _Fold:
     """The number of rounds that were folded."""
     tokens: int = 0
     """The size of `shown`."""
-    edits: int = 0
+    edited: bool = False
     waiting: deque[Round] = attrs.field(factory=deque)
     """Rounds that may be cleared and were not examined yet, oldest first."""
     task: Task = attrs.field(factory=Task)
     """The requests that must be kept as they are, by position."""
-    ready: list[_Clearing] = attrs.field(factory=list)
-    """Clearings that were not worth carrying out yet."""
+    ready: dict[int, Message] = attrs.field(factory=dict)
+    """Edits, by position, that were not worth carrying out yet."""
+    freeing: int = 0
+    """The number of tokens that they free."""
 
     def copy(self) -> "_Fold":
         """Return a copy that can be folded further without changing this fold."""
@@ -271,19 +263,18 @@ class _Fold:
     def _clear(self) -> None:
         """Clear the oldest outputs down to the watermark, if it frees enough."""
         target = int(self.strategy.max_tokens * self.strategy.low_watermark)
-        while self._freeing < self.tokens - target and (found := self._take_oldest()):
-            clearing = self.strategy.clear_round(found)
-            if clearing.messages:
-                self.ready.append(clearing)
+        while self.freeing < self.tokens - target and (found := self._take_oldest()):
+            edits, freed = self.strategy.clear_round(found)
+            self.ready |= edits
+            self.freeing += freed
         # What is ready stays ready: a later turn may free enough together with it.
-        if self._freeing < self.strategy.least:
+        if self.freeing < self.strategy.least:
             return
-        self.tokens -= self._freeing
-        for clearing in self.ready:
-            for position, message in clearing.messages.items():
-                self.shown[position] = message
-            self.edits += len(clearing.messages)
+        for position, message in self.ready.items():
+            self.shown[position] = message
+        self.edited |= bool(self.ready)
         self.ready.clear()
+        self.tokens, self.freeing = self.tokens - self.freeing, 0
 
     def _take_oldest(self) -> Round | None:
         """Remove and return the oldest round that may be cleared now."""
@@ -295,10 +286,6 @@ class _Fold:
                 return found
         return None
 
-    @property
-    def _freeing(self) -> int:
-        return sum(clearing.tokens for clearing in self.ready)
-
 
 @attrs.define(eq=False)
 class _Shortened:
@@ -306,7 +293,7 @@ class _Shortened:
 
     messages: list[Message] = attrs.field(factory=list)
     view: list[Message] = attrs.field(factory=list)
-    edits: int = 0
+    edited: bool = False
 
 
 @attrs.frozen(eq=False)
@@ -349,13 +336,13 @@ class TruncateToolOutputs:
         seen = known or _Shortened()
         fresh = messages[len(seen.messages) :]
         shown = [self._shorten(message) for message in fresh]
-        seen.edits += sum(after is not before for after, before in zip(shown, fresh, strict=True))
+        seen.edited |= any(map(operator.is_not, shown, fresh))
         seen.messages += fresh
         seen.view += shown
         if known is None and messages:
             self._recent.add(seen)
         # A copy, because the cached view grows with the conversation.
-        return seen.view.copy() if seen.edits else messages
+        return seen.view.copy() if seen.edited else messages
 
     def _shorten(self, message: Message) -> Message:
         if all(len(result.output) <= self.max_chars for result in message.tool_results):
