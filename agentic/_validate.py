@@ -18,6 +18,7 @@ __all__ = [
     "must_be_strategy",
     "must_count",
     "must_have",
+    "nearest",
     "score",
     "seconds",
     "share",
@@ -30,7 +31,7 @@ _Validator: TypeAlias = "Callable[[Any, attrs.Attribute[Any], Any], None]"
 # The repr of a TypeVar, which may stand for anything, begins with `~`.
 _MAY_AWAIT = ("Awaitable", "Coroutine", "Future", "Task", "Any", "object", "~")
 """Parts of annotations that mean an awaitable, even if the annotations are texts."""
-_LONGEST_NAME = 80
+_LONGEST_NAME = 128
 _REMEDIES = {str: "pass an empty text where there is none"}
 
 
@@ -53,11 +54,21 @@ def suggest(given: object, known: Iterable[str], otherwise: str = "") -> str:
     >>> suggest("sumarization", ["truncation", "summarization"])
     "did you mean 'summarization'?"
     """
+    near = nearest(given, known)
+    return f"did you mean {near!r}?" if near else otherwise
+
+
+def nearest(given: object, known: Iterable[str]) -> str:
+    """Return the most similar known word; empty if none is similar.
+
+    >>> nearest("raed", ["run", "read"])
+    'read'
+    """
     import difflib  # noqa: PLC0415  only an error needs it
 
-    # difflib takes quadratic time, and anything may have been passed.
+    # difflib takes quadratic time, and anything may have been passed, or written by a model.
     near = difflib.get_close_matches(str(given)[:_LONGEST_NAME], list(known), 1)
-    return f"did you mean {near[0]!r}?" if near else otherwise
+    return near[0] if near else ""
 
 
 def whole(least: int, *, optional: bool = False, remedy: str = "") -> _Validator:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import attrs
 
+from agentic import _tool_errors
 from agentic._clock import Stopwatch, real_clock, use_clock
 from agentic._lazy import asyncio
 from agentic._validate import seconds, whole
@@ -15,7 +16,7 @@ from agentic.durable import _records
 from agentic.errors import ConfigError, IncompleteReply
 from agentic.history import OutputStore
 from agentic.loop import Decider, Decision, Executor, Input
-from agentic.loop._calls import OUT_OF_TIME, describe_error
+from agentic.loop._calls import OUT_OF_TIME
 from agentic.messages import Message, ToolCall, ToolError, ToolResult
 from agentic.tools import Approval, Approver, RequireApproval, ToolDefinition
 
@@ -347,8 +348,7 @@ class _Executor:
                 return await self.inner.execute(call)
         except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
             if not (isinstance(error, TimeoutError) and limit.expired()):
-                failure = ToolError(describe_error(error))
-                return ToolResult(call.id, call.name, error=failure)
+                return ToolResult(call.id, call.name, error=_tool_errors.raised(error))
         if is_last:
             self.durable.end()
             return ToolResult(call.id, call.name, error=OUT_OF_TIME)

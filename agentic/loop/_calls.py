@@ -9,6 +9,7 @@ from itertools import count
 
 import attrs
 
+from agentic import _tool_errors
 from agentic._clock import Stopwatch
 from agentic._lazy import asyncio, events, hashlib
 from agentic._protocols import Executor
@@ -21,14 +22,12 @@ __all__ = [
     "CallOutcome",
     "ToolBatch",
     "call_key",
-    "describe_error",
     "make_unique",
     "refuse",
 ]
 
 _log = logging.getLogger(__name__)
 
-_MAX_FAILURE_CHARS = 2_000
 _UNKNOWN_EFFECT = "Whether it took effect is unknown: look before you call again"
 _CANCELLED = ToolError(
     f"the run was cancelled before this call ended. {_UNKNOWN_EFFECT}", "interrupted"
@@ -136,7 +135,7 @@ class _Execution:
             error = task.exception()
             if error is None:
                 return task.result()
-            failure = ToolError(describe_error(error))
+            failure = _tool_errors.raised(error)
         return ToolResult(self.call.id, self.call.name, error=failure)
 
 
@@ -300,7 +299,7 @@ class ToolBatch:
         except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
             # The traceback is for the tool's author; the model reads what the error says.
             _log.info("tool %s raised, call %s", call.name, call.id, exc_info=True)
-            return ToolResult(call.id, call.name, error=ToolError(describe_error(error)))
+            return ToolResult(call.id, call.name, error=_tool_errors.raised(error))
 
 
 def _too_long(seconds: float) -> ToolError:
@@ -311,15 +310,9 @@ def _too_long(seconds: float) -> ToolError:
 def _unfit(call: ToolCall, offered: Collection[str]) -> ToolError | None:
     """Return what is wrong with a call, checked before an executor sees it."""
     if call.name not in offered:
-        names = ", ".join(offered) or "none"
-        problem = f"there is no tool {call.name[:128]!r}. The tools you may call: {names}"
-        return ToolError(problem[:_MAX_FAILURE_CHARS], "not_found")
-    try:
-        call.parse()
-    except ValueError as error:
-        problem = f"{call.name} was not run, since its arguments are not a JSON object: {error}"
-        return ToolError(f"{problem}. Correct them and call it again", "bad_arguments")
-    return None
+        return _tool_errors.not_found(call.name, offered)
+    found = _tool_errors.parse_arguments(call)
+    return found if isinstance(found, ToolError) else None
 
 
 def _result(call: ToolCall, given: object) -> ToolResult:
@@ -327,11 +320,3 @@ def _result(call: ToolCall, given: object) -> ToolResult:
         # An executor need not know the ids of calls: what counts is which call this answers.
         return attrs.evolve(given, call_id=call.id, name=call.name)
     raise TypeError(f"the executor gave a {type(given).__name__} instead of a ToolResult")
-
-
-def describe_error(error: BaseException) -> str:
-    """Return what a model reads of a tool's exception: its class and its text, bounded."""
-    try:
-        return f"{type(error).__name__}: {error}"[:_MAX_FAILURE_CHARS]
-    except Exception:  # noqa: BLE001  the error's own __str__ may raise
-        return type(error).__name__

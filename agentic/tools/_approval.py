@@ -7,13 +7,12 @@ from typing import Protocol
 
 import attrs
 
-from agentic import events
+from agentic import _tool_errors, events
 from agentic._protocols import Executor
 from agentic._tool_definition import ToolDefinition
 from agentic._validate import all_are, must_be, must_be_async
 from agentic.errors import ConfigError
 from agentic.messages import ToolCall, ToolError, ToolResult
-from agentic.tools import _refusal
 
 __all__ = ["Approval", "Approver", "RequireApproval"]
 
@@ -112,7 +111,7 @@ class RequireApproval:
         tool = self._tools.get(call.name)
         # An executor may run what it does not list, and nobody could say what that is.
         if tool is None:
-            refusal = _refusal.not_found(call.name, self._tools)
+            refusal = _tool_errors.not_found(call.name, self._tools)
         elif not self.needs(tool):
             return await self.executor.execute(call)
         else:
@@ -133,8 +132,8 @@ class RequireApproval:
         # If asking fails, the call must not run.
         except Exception as error:
             _logger.exception("no approval of a call of %s, call %s", call.name, call.id)
-            return _refusal.not_asked(call.name, error)
+            return _tool_errors.not_asked(call.name, error)
         if not isinstance(approval, Approval):
             problem = f"the approver gave a {type(approval).__name__} instead of an Approval"
-            return _refusal.not_asked(call.name, TypeError(problem))
-        return None if approval.allowed else _refusal.refused(call.name, approval.reason)
+            return _tool_errors.not_asked(call.name, TypeError(problem))
+        return None if approval.allowed else _tool_errors.refused(call.name, approval.reason)

@@ -9,12 +9,12 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import attrs
 
+from agentic import _tool_errors
 from agentic._protocols import Executor
 from agentic._tool_definition import ToolDefinition
 from agentic._validate import all_are
 from agentic.errors import ConfigError
 from agentic.messages import ToolCall, ToolResult
-from agentic.tools import _refusal
 
 __all__ = [
     "AllowlistPolicy",
@@ -107,7 +107,7 @@ class FilteredExecutor:
         names = [found.name for found in await self.list_tools()]
         if not by_name and call.name in names:
             return await self.executor.execute(call)
-        return ToolResult(call.id, call.name, error=_refusal.not_allowed(call.name, names))
+        return ToolResult(call.id, call.name, error=_tool_errors.not_allowed(call.name, names))
 
 
 @attrs.define(init=False, eq=False)
@@ -145,5 +145,7 @@ class CompositeExecutor:
             await self.list_tools()
         owner = self._owners.get(call.name)
         if owner is None:
-            return ToolResult(call.id, call.name, error=_refusal.not_found(call.name, self._owners))
+            return ToolResult(
+                call.id, call.name, error=_tool_errors.not_found(call.name, self._owners)
+            )
         return await owner.execute(call)

@@ -27,12 +27,11 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from agentic import events
+from agentic import _tool_errors, events
 from agentic._lazy import asyncio
 from agentic._tool_definition import DIRECT, ToolDefinition
 from agentic.errors import ConfigError
 from agentic.messages import Media, ToolError, ToolResult
-from agentic.tools import _refusal
 
 if TYPE_CHECKING:
     from agentic.tools._signature import Signature
@@ -72,8 +71,8 @@ class FunctionTool(Generic[P, R]):
 
         try:
             bound = self._signature.bind(arguments)
-        except _refusal.InvalidArguments as misfit:
-            return _refusal.bad_arguments(self.definition.name, misfit.args)
+        except _tool_errors.InvalidArguments as misfit:
+            return _tool_errors.bad_arguments(self.definition.name, misfit.args)
         bound |= {name: _current_key() for name in self._signature.key_names}
         value = await _call(self.function, bound)
         # msgspec would make a dict of a record, and a copy of a text.
@@ -82,7 +81,7 @@ class FunctionTool(Generic[P, R]):
         try:
             return to_plain(value)
         except (TypeError, ValueError, RecursionError) as error:
-            return _refusal.unreadable_result(error)
+            return _tool_errors.unreadable_result(error)
 
 
 @overload

@@ -12,10 +12,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
+from agentic import _tool_errors
 from agentic._tool_definition import DIRECT, ToolDefinition
 from agentic.errors import ConfigError
 from agentic.messages import Media, ToolCall, ToolError, ToolResult
-from agentic.tools import _refusal
 from agentic.tools._compose import AnyPolicy, as_policy, permits
 
 __all__ = ["Registry", "Tool"]
@@ -83,7 +83,7 @@ class Registry:
         """
         if name not in self._tools:
             known = ", ".join(self._tools) or "none"
-            hint = _refusal.suggest(name, self._tools).rstrip() or f"registered tools: {known}"
+            hint = _tool_errors.suggest(name, self._tools).rstrip() or f"registered tools: {known}"
             message = f"no tool named {reprlib.repr(name)}; {hint[0].lower()}{hint[1:]}"
             raise ConfigError("name", name, f"one of {known}", hint, message)
         return self._tools[name]
@@ -143,7 +143,7 @@ class Registry:
         except (Exception, SystemExit) as error:
             # The traceback is for the tool's author; the model reads what the error says.
             _logger.info("tool %s raised, call %s", call.name, call.id, exc_info=True)
-            return _answer(call, _refusal.raised(error))
+            return _answer(call, _tool_errors.raised(error))
         return _answer(call, value)
 
     async def _prepare(
@@ -153,14 +153,14 @@ class Registry:
         # The names that this caller may use, so that the model does not try one that is refused
         # next.
         if tool is None:
-            return _refusal.not_found(call.name, await self._names(caller))
+            return _tool_errors.not_found(call.name, await self._names(caller))
         definition = tool.definition
         if not self._allows(definition, caller):
-            return _refusal.not_allowed(call.name, await self._names(caller))
+            return _tool_errors.not_allowed(call.name, await self._names(caller))
         # A call that was written for another schema may fit this one and mean something else.
         if schema_hash not in (None, definition.schema_hash):
-            return _refusal.schema_changed(call.name, definition.parameters)
-        return _refusal.parse_arguments(call)
+            return _tool_errors.schema_changed(call.name, definition.parameters)
+        return _tool_errors.parse_arguments(call)
 
     async def _names(self, caller: str) -> list[str]:
         return [found.name for found in await self.list_tools(caller=caller)]
@@ -185,4 +185,4 @@ def _answer(call: ToolCall, value: object) -> ToolResult:
     try:
         return ToolResult(call.id, call.name, json.dumps(value, ensure_ascii=False))
     except (TypeError, ValueError, RecursionError) as error:
-        return ToolResult(call.id, call.name, error=_refusal.unreadable_result(error))
+        return ToolResult(call.id, call.name, error=_tool_errors.unreadable_result(error))

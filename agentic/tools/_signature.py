@@ -24,10 +24,10 @@ from typing import Any
 import attrs
 import msgspec
 
+from agentic import _tool_errors
+from agentic._tool_errors import InvalidArguments
 from agentic.errors import ConfigError
-from agentic.tools import _refusal
 from agentic.tools._function import KEY
-from agentic.tools._refusal import InvalidArguments
 
 __all__ = ["Signature", "read_signature", "to_plain"]
 
@@ -70,7 +70,7 @@ class Parameter:
     @property
     def allowed(self) -> str:
         """What the parameter accepts, to be put into a sentence."""
-        return f"allowed: {_refusal.bounded(json.dumps(self.schema), 500)}"
+        return f"allowed: {_tool_errors.bounded(json.dumps(self.schema), 500)}"
 
 
 @attrs.frozen
@@ -108,7 +108,7 @@ class Signature:
         names = [parameter.name for parameter in self.parameters]
         unknown = (name for name in arguments if name not in names)
         for name in itertools.islice(unknown, _MAX_UNKNOWN):
-            hint = _refusal.suggest(name, names)
+            hint = _tool_errors.suggest(name, names)
             allowed = ", ".join(names) or "no arguments"
             yield f"{_brief.repr(name)} is not a parameter. {hint}allowed: {allowed}"
 

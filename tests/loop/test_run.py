@@ -507,14 +507,17 @@ def test_a_sync_decider_is_named_as_the_mistake() -> None:
 
 
 def test_a_call_that_was_not_offered_reaches_no_executor() -> None:
-    """An executor of somebody's own need not check names and JSON itself."""
+    """A custom executor need not check names and JSON: the model reads what a Registry says."""
     executor = ScriptedExecutor({"read": "text"})
-    calls = [ToolCall("1", "hidden"), ToolCall("2", "read", "{oops"), ToolCall("3", "read")]
+    calls = [ToolCall("1", "raed"), ToolCall("2", "read", "{oops"), ToolCall("3", "read")]
 
     result = Runner(ScriptedDecider(Decision(tool_calls=calls), "Done."), executor).run_sync("hi")
 
     kinds = [found.error.kind if found.error else "" for found in result.tool_results]
     assert kinds == ["not_found", "bad_arguments", ""]
+    texts = [found.text for found in result.tool_results]
+    assert "Did you mean read?" in texts[0]
+    assert "near '{oops'" in texts[1]
     assert [call.id for call in executor.calls] == ["3"]
 
 

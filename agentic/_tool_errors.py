@@ -4,12 +4,12 @@ A text is cut to 2,000 characters and a line that says so. The important part of
 its start, and the text costs its tokens again at every turn.
 """
 
-import difflib
 import json
 import traceback
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from agentic._validate import nearest
 from agentic.messages import ToolCall, ToolError
 
 __all__ = [
@@ -51,9 +51,8 @@ def suggest(name: str, known: Iterable[str]) -> str:
     >>> suggest("raed", ["run", "read"])
     'Did you mean read? '
     """
-    # difflib takes quadratic time, and a model may write a name of any length.
-    near = difflib.get_close_matches(name[:128], list(known), n=1)
-    return f"Did you mean {near[0]}? " if near else ""
+    near = nearest(name, known)
+    return f"Did you mean {near}? " if near else ""
 
 
 def not_found(name: str, available: Iterable[str]) -> ToolError:
