@@ -1,4 +1,4 @@
-"""What the model reads if a call is not run: what was wrong, what is allowed, what to do next.
+"""What the model reads of a call that failed: what was wrong, what is allowed, what to do next.
 
 A text is cut to 2,000 characters and a line that says so. The important part of a longer text is at
 its start, and the text costs its tokens again at every turn.
