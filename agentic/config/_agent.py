@@ -15,7 +15,7 @@ from agentic.config._budget import make_compactor, make_digest, make_policy
 from agentic.config._model import connect, is_served, limits_of, reply_tokens, served_name
 from agentic.config._problems import ConfigProblems, Fault, Origin
 from agentic.config._records import DIGEST, AgentSettings, StoreSettings
-from agentic.config._reference import RECALL, resolve_tools
+from agentic.config._reference import RECALL, expand, resolve_tools
 from agentic.config._strategies import make_strategy
 from agentic.context.budget import Compactor, Policy
 from agentic.errors import ConfigError
@@ -338,6 +338,8 @@ def _make_sessions(store: StoreSettings, agent: str, origin: Origin) -> Sessions
 
 def _path(store: StoreSettings, name: str, origin: Origin) -> Path:
     if store.path is not None:
-        # Joining drops the folder if the path is absolute, as ~ is once it is expanded.
-        return origin.folder / Path(store.path).expanduser()
+        try:
+            return expand(store.path, origin.folder)
+        except ConfigError as error:
+            raise origin.problems([Fault.of(error, ("store", "path"))]) from error
     return origin.folder / ".agentic" / "sessions" / name

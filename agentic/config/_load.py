@@ -11,7 +11,7 @@ import attrs
 
 from agentic.config._agent import AgentConfig
 from agentic.config._problems import ConfigProblems, Fault, Origin, Problem, did_you_mean
-from agentic.config._reference import Reference
+from agentic.config._reference import Reference, is_file
 from agentic.errors import ConfigError
 
 __all__ = ["find", "list_agents", "load", "loads"]
@@ -190,7 +190,7 @@ def find(
         return load(home / given, environ=environ)
     for place in (home / _AGENTS, home):
         for suffix in _SUFFIXES:
-            if given and (path := place / f"{given}{suffix}").is_file():
+            if given and is_file(path := place / f"{given}{suffix}"):
                 return load(path, environ=environ)
     known = list_agents(home)
     path = home / _AGENTS / f"{given or 'NAME'}.yaml"

@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import importlib.util
 import operator
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -23,7 +24,7 @@ from agentic import tools
 from agentic.config._problems import did_you_mean
 from agentic.errors import ConfigError
 
-__all__ = ["RECALL", "Reference", "check_tool", "resolve_tools"]
+__all__ = ["RECALL", "Reference", "check_tool", "expand", "is_file", "resolve_tools"]
 
 _FORM = re.compile(r"(.+):([^\W\d]\w*(?:\.[^\W\d]\w*)*)", re.DOTALL)
 _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -54,8 +55,8 @@ class Reference:
             raise _wrong(text, _ALLOWED)
         place, name = found.groups()
         if place.endswith(".py"):
-            path = folder / Path(place).expanduser()
-            if not path.is_file():
+            path = expand(place, folder)
+            if not is_file(path):
                 raise _wrong(text, "a file that exists", f"{text}: no such file: {path}")
             return cls(text, path, name, folder)
         if _MODULE.fullmatch(place) is None:
@@ -174,6 +175,25 @@ def _import_file(path: Path) -> ModuleType:
 
 def _wrong(text: str, allowed: str, message: str = "") -> ConfigError:
     return ConfigError("a reference", text, allowed, message=message)
+
+
+def expand(place: str, folder: Path) -> Path:
+    """Return a path of an agent's file: relative to its folder, with `~` as somebody's home.
+
+    Raises:
+        ConfigError: there is no such home.
+    """
+    try:
+        # Joining drops the folder if the path is absolute, as ~ is once it is expanded.
+        return folder / Path(place).expanduser()
+    except RuntimeError as error:
+        message = f"{place}: there is no such home"
+        raise _wrong(place, "a path in a home that exists", message) from error
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a path is a file. No name is an error, however long it is."""
+    return os.path.isfile(path)  # noqa: PTH113  `Path.is_file` raises for a name that is too long
 
 
 def check_tool(text: object, folder: Path) -> str:

@@ -166,6 +166,8 @@ def test_a_name_that_is_unknown_is_told_what_there_is(tmp_path: Path) -> None:
         config.find("reseacher", tmp_path)
     with pytest.raises(ConfigError, match=r"create .*NAME.yaml"):
         config.find("", tmp_path / "agents")
+    with pytest.raises(ConfigError, match="no agent named 'longlong"):  # longer than a file's name
+        config.find("long" * 100, tmp_path)
 
 
 def test_a_name_is_made_of_the_files(tmp_path: Path) -> None:

@@ -381,6 +381,14 @@ def test_sessions_in_memory_cannot_be_listed(project: Path) -> None:
         agent.sessions()
 
 
+def test_sessions_in_an_unknown_home_cannot_be_opened(project: Path) -> None:
+    """The line of the path is named."""
+    agent = _agent(project, "\nstore: {path: ~nobody-here/sessions}")
+
+    with pytest.raises(config.ConfigProblems, match=r":2: ~nobody-here/sessions: there is no such"):
+        agent.sessions()
+
+
 def test_a_session_has_a_new_id_unless_it_is_named(project: Path) -> None:
     """And one that cannot be a name is refused."""
     agent = _agent(project, "{}")

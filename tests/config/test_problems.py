@@ -154,6 +154,9 @@ def _problems(text: str) -> list[config.Problem]:
             ':1: store.path must be a path or null, got ""; write one, or leave it out',
         ),
         ("model: absent.py:Offline", ":1: absent.py:Offline: no such file: "),
+        ("model: ~nobody-here/agent.py:Own", ":1: ~nobody-here/agent.py: there is no such home"),
+        ("tools: [~nobody-here/t.py:read]", ":1: ~nobody-here/t.py: there is no such home"),
+        (f"tools: [{'long' * 100}.py:read]", ".py:read: no such file: "),
         ("model_options: 3", ":1: model_options must be options with their values, got 3"),
         ("tools: recall", ':1: tools must be a list, got "recall"; begin each item with -'),
         (
