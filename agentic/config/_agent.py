@@ -14,12 +14,12 @@ from agentic import history, limits, tokens
 from agentic.config._budget import make_compactor, make_digest, make_policy
 from agentic.config._model import connect, is_served, limits_of, reply_tokens, served_name
 from agentic.config._problems import ConfigProblems, Fault, Origin
-from agentic.config._records import DIGEST, AgentSettings, StoreSettings
+from agentic.config._records import DIGEST, AgentSettings
 from agentic.config._reference import RECALL, expand, resolve_tools
 from agentic.config._strategies import make_strategy
 from agentic.context.budget import Compactor, Policy
 from agentic.errors import ConfigError
-from agentic.history import Archive, Sessions
+from agentic.history import Sessions
 from agentic.limits import ModelLimits
 from agentic.loop import Decider, Executor, Runner
 from agentic.messages import ToolCall, ToolResult
@@ -36,16 +36,12 @@ class AgentConfig(AgentSettings):
     """An agent: its model, its tools, and how its conversations are kept.
 
     Created by `load`, `loads` and `find`. Nothing that it names is imported or connected to until a
-    part is requested.
+    part is requested. Errors name the line of the file that they come from.
     """
 
     _origin: Origin = attrs.field(factory=Origin, eq=False, repr=False)
-    _parts: "Parts" = attrs.field(
-        default=attrs.Factory(lambda self: Parts(self, self._origin), takes_self=True),
-        init=False,
-        eq=False,
-        repr=False,
-    )
+    _deciders: dict[str, Decider] = attrs.field(factory=dict, init=False, eq=False, repr=False)
+    """The deciders by name, so that each model is connected to once."""
 
     @property
     def path(self) -> Path | None:
@@ -59,15 +55,22 @@ class AgentConfig(AgentSettings):
             ConfigProblems: no model is named, or it cannot be set up or imported.
             ImportError: the provider's SDK is not installed.
         """
-        return self._parts.decider()
+        if self.model is None:
+            example = "model: anthropic:claude-sonnet-4-5"
+            message = f"model is missing; add {example}, or pass a decider to runner()"
+            raise self._origin.problems([Fault(("model",), "", message=message)])
+        return self._decider(self.model, "model")
 
     def limits(self) -> ModelLimits:
         """Return the model's limits: `context_window`, or those of the decider or the catalog."""
-        return self._parts.limits()
+        if self.context_window is not None:
+            known = limits.lookup(served_name(self.model))
+            return ModelLimits(self.context_window, known.max_output)
+        return self._limits(self.model, "model")
 
     def counter(self) -> ModelCounter:
         """Return the best counter that is installed for the model."""
-        return self._parts.counter()
+        return tokens.for_model(served_name(self.model))
 
     def policy(self) -> Policy:
         """Return the budget's policy.
@@ -79,19 +82,44 @@ class AgentConfig(AgentSettings):
         Raises:
             ConfigProblems: numbers in the file contradict one another or the window.
         """
-        return self._parts.policy()
+        known = self.limits()
+        reply = reply_tokens(self.model, self.model_options, known)
+        with self._blaming("context"):
+            return make_policy(self.context, known.context_window, self._origin, reply)
 
     def compactor(self) -> Compactor:
         """Return the compactor, which falls back to a digest; it connects on first use."""
-        return self._parts.compactor()
+        model, name = self.model, self.context.summary_model
+        if name is None:
+            name = model if model is not None and is_served(model) else DIGEST
+        if name == DIGEST:
+            return make_digest(self.policy(), self.counter())
+        place = ("model",) if self.context.summary_model is None else ("context", "summary_model")
+        own = self.limits() if name == model else self._limits(name, *place)
+        return make_compactor(
+            lambda: self._decider(name, *place), own.context_window, self.policy(), self.counter()
+        )
 
     def sessions(self) -> Sessions:
         """Return the place where the agent's sessions are kept.
 
         Raises:
-            ConfigProblems: sessions in memory cannot be listed.
+            ConfigProblems: sessions in memory cannot be listed, or the path has no home.
+            ImportError: the driver of the database is not installed.
         """
-        return _make_sessions(self.store, self.name, self._origin)
+        if self.store.kind == "jsonl":
+            return history.JsonlSessions(self._store_path(self.name))
+        if self.store.kind == "sqlite":
+            # Imported only when needed: each of these modules loads a database driver.
+            sqlite = importlib.import_module("agentic.history.sqlite")
+            files: Sessions = sqlite.SqliteSessions(self._store_path(f"{self.name}.db"))
+            return files
+        if self.store.kind == "postgres" and self.store.dsn:
+            postgres = importlib.import_module("agentic.history.postgres")
+            server: Sessions = postgres.PostgresSessions(self.store.dsn)
+            return server
+        allowed = "jsonl, sqlite, or postgres with its dsn, for sessions that last"
+        raise self._origin.problems([Fault(("store", "kind"), self.store.kind, allowed)])
 
     def session(self, session_id: str | None = None) -> Session:
         """Return a session of this agent, to be used with `async with`; without an id, a new one.
@@ -100,8 +128,32 @@ class AgentConfig(AgentSettings):
             ConfigError: the session id is invalid.
             ConfigProblems: something that the file names cannot be used.
         """
+        known, counter = self.limits(), self.counter()
+        if not known.known:
+            _logger.warning(
+                "the window of %s is not known: %s tokens are assumed; write context_window",
+                self.model or "a model without a name",
+                f"{known.context_window:,}",
+            )
         session_id = uuid.uuid4().hex[:12] if session_id is None else session_id
-        return self._parts.session(session_id)
+        in_memory = self.store.kind == "memory"
+        # Completed below: the session counts its tools, and `recall` needs the session.
+        executor = _Tools(self) if self.tools else None
+        session = Session(
+            session_id,
+            history.MemoryStore() if in_memory else self.sessions().open(session_id),
+            counter=counter,
+            policy=self.policy(),
+            compactor=self.compactor(),
+            auto_summarize=self.context.auto_summarize,
+            strategies=self._strategies(counter),
+            system_prompt=self.system_prompt,
+            executor=executor,
+            recall=RECALL in self.tools,
+        )
+        if executor is not None:
+            executor.session = session
+        return session
 
     def registry(self, session: Session) -> Registry | None:
         """Return the tools of the agent in a session; None if it has no tools.
@@ -109,7 +161,19 @@ class AgentConfig(AgentSettings):
         Raises:
             ConfigProblems: lists every reference that does not exist or is not a tool.
         """
-        return self._parts.registry(session)
+        registry, faults = Registry(), list[Fault]()
+        for index, text in enumerate(self.tools):
+            try:
+                if text == RECALL:
+                    registry.register(session.recall_tool())
+                else:
+                    for found in resolve_tools(text, self._origin.folder):
+                        registry.register(found)
+            except ConfigError as error:
+                faults.append(Fault.of(error, ("tools", index)))
+        if faults:
+            raise self._origin.problems(faults)
+        return registry if self.tools else None
 
     def runner(
         self, session: Session, decider: Decider | None = None, *, approver: Approver | None = None
@@ -127,131 +191,37 @@ class AgentConfig(AgentSettings):
                 `approve: ask` and there is no approver.
             ImportError: the provider's SDK is not installed.
         """
-        return self._parts.runner(session, decider, approver)
-
-
-@attrs.frozen(eq=False)
-class Parts:
-    """Creates the parts of one agent. Errors name the line of the file that they come from."""
-
-    config: AgentSettings
-    origin: Origin
-    _deciders: dict[str, Decider] = attrs.field(factory=dict, init=False)
-    """The deciders by name, so that each model is connected to once."""
-
-    def decider(self) -> Decider:
-        """Return the agent's decider."""
-        if self.config.model is None:
-            example = "model: anthropic:claude-sonnet-4-5"
-            message = f"model is missing; add {example}, or pass a decider to runner()"
-            raise self.origin.problems([Fault(("model",), "", message=message)])
-        return self._decider(self.config.model, "model")
-
-    def limits(self) -> ModelLimits:
-        """Return the limits of the agent's model."""
-        model, window = self.config.model, self.config.context_window
-        if window is not None:
-            return ModelLimits(window, limits.lookup(served_name(model)).max_output)
-        return self._limits(model, "model")
-
-    def counter(self) -> ModelCounter:
-        """Return the best counter for the agent's model."""
-        return tokens.for_model(served_name(self.config.model))
-
-    def policy(self) -> Policy:
-        """Return the budget's policy."""
-        known = self.limits()
-        reply = reply_tokens(self.config.model, self.config.model_options, known)
-        with self._blaming("context"):
-            return make_policy(self.config.context, known.context_window, self.origin, reply)
-
-    def compactor(self) -> Compactor:
-        """Return the compactor."""
-        model, settings = self.config.model, self.config.context
-        name = settings.summary_model
-        if name is None:
-            name = model if model is not None and is_served(model) else DIGEST
-        if name == DIGEST:
-            return make_digest(self.policy(), self.counter())
-        place = ("model",) if settings.summary_model is None else ("context", "summary_model")
-        own = self.limits() if name == model else self._limits(name, *place)
-        return make_compactor(
-            lambda: self._decider(name, *place), own.context_window, self.policy(), self.counter()
-        )
-
-    def session(self, session_id: str) -> Session:
-        """Return a session that has not been entered."""
-        known, counter = self.limits(), self.counter()
-        if not known.known:
-            _logger.warning(
-                "the window of %s is not known: %s tokens are assumed; write context_window",
-                self.config.model or "a model without a name",
-                f"{known.context_window:,}",
-            )
-        # Completed below: the session counts its tools, and `recall` needs the session.
-        tools = _Tools(self) if self.config.tools else None
-        session = Session(
-            session_id,
-            _open_store(self.config.store, self.config.name, self.origin, session_id),
-            counter=counter,
-            policy=self.policy(),
-            compactor=self.compactor(),
-            auto_summarize=self.config.context.auto_summarize,
-            strategies=self._strategies(counter),
-            system_prompt=self.config.system_prompt,
-            executor=tools,
-            recall=RECALL in self.config.tools,
-        )
-        if tools is not None:
-            tools.session = session
-        return session
-
-    def registry(self, session: Session) -> Registry | None:
-        """Return the tools of a session."""
-        registry, faults = Registry(), list[Fault]()
-        for index, text in enumerate(self.config.tools):
-            try:
-                if text == RECALL:
-                    registry.register(session.recall_tool())
-                else:
-                    for found in resolve_tools(text, self.origin.folder):
-                        registry.register(found)
-            except ConfigError as error:
-                faults.append(Fault.of(error, ("tools", index)))
-        if faults:
-            raise self.origin.problems(faults)
-        return registry if self.config.tools else None
-
-    def runner(
-        self, session: Session, decider: Decider | None, approver: Approver | None
-    ) -> Runner:
-        """Return the Runner for a session."""
-        truncation = self.config.truncation
         return session.runner(
             self.decider() if decider is None else decider,
             self._executor(session, approver),
-            truncation=None if truncation is None else truncation.options(),
-            system_prompt=self.config.system_prompt,
-            max_turns=self.config.max_turns,
-            tool_timeout_seconds=self.config.tool_timeout_seconds,
-            turn_output_bytes=self.config.turn_output_bytes,
+            truncation=None if self.truncation is None else self.truncation.options(),
+            system_prompt=self.system_prompt,
+            max_turns=self.max_turns,
+            tool_timeout_seconds=self.tool_timeout_seconds,
+            turn_output_bytes=self.turn_output_bytes,
         )
 
     def _executor(self, session: Session, approver: Approver | None) -> Executor | None:
         """Return the tools of a session, with the approval that they need."""
         registry = self.registry(session)
-        if registry is None or self.config.approve == "never":
+        if registry is None or self.approve == "never":
             return registry
         if approver is not None:
             return RequireApproval(registry, approver)
-        if self.origin.has("approve"):  # the default must not stop a program that asks nobody
+        if self._origin.has("approve"):  # the default must not stop a program that asks nobody
             message = "approve: ask, but nobody can be asked; pass an approver to runner()"
-            raise self.origin.problems([Fault(("approve",), "", message=message)])
+            raise self._origin.problems([Fault(("approve",), "", message=message)])
         return registry
+
+    def _store_path(self, name: str) -> Path:
+        if self.store.path is None:
+            return self._origin.folder / ".agentic" / "sessions" / name
+        with self._blaming("store", "path"):
+            return expand(self.store.path, self._origin.folder)
 
     def _strategies(self, counter: ModelCounter) -> list[Any]:
         made = []
-        for index, settings in enumerate(self.config.strategies):
+        for index, settings in enumerate(self.strategies):
             with self._blaming("strategies", index, settings.name):
                 made.append(make_strategy(settings, counter))
         return made
@@ -264,12 +234,12 @@ class Parts:
     def _decider(self, model: str, *place: str) -> Decider:
         """Connect to a model, or return the existing connection."""
         if model not in self._deciders:
-            own = model == self.config.model
-            options: Mapping[str, Any] = self.config.model_options if own else {}
+            own = model == self.model
+            options: Mapping[str, Any] = self.model_options if own else {}
             # Pass only a window from the file: otherwise the provider's adapter looks it up.
-            window = self.limits() if own and self.config.context_window is not None else None
+            window = self.limits() if own and self.context_window is not None else None
             with self._blaming(*place):
-                self._deciders[model] = connect(model, options, window, self.origin.folder)
+                self._deciders[model] = connect(model, options, window, self._origin.folder)
         return self._deciders[model]
 
     @contextlib.contextmanager
@@ -281,7 +251,7 @@ class Parts:
         except ConfigProblems:
             raise
         except ConfigError as error:
-            raise self.origin.problems([Fault.of(error, place)]) from error
+            raise self._origin.problems([Fault.of(error, place)]) from error
 
 
 @attrs.define(eq=False)
@@ -291,7 +261,7 @@ class _Tools:
     Undoing a summary or listing sessions needs none of them.
     """
 
-    parts: Parts
+    agent: AgentConfig
     session: Session | None = None
     _registry: Registry | None = attrs.field(default=None, init=False)
 
@@ -303,43 +273,5 @@ class _Tools:
 
     def _made(self) -> Registry:
         if self._registry is None and self.session is not None:
-            self._registry = self.parts.registry(self.session)
+            self._registry = self.agent.registry(self.session)
         return Registry() if self._registry is None else self._registry
-
-
-def _open_store(store: StoreSettings, agent: str, origin: Origin, session_id: str) -> Archive:
-    """Return the store of a session, without reading or writing anything."""
-    if store.kind == "memory":
-        return history.MemoryStore()
-    return _make_sessions(store, agent, origin).open(session_id)
-
-
-def _make_sessions(store: StoreSettings, agent: str, origin: Origin) -> Sessions:
-    """Return the place where the sessions of an agent are kept.
-
-    Raises:
-        ConfigProblems: there is no such place, or the file does not say where.
-        ImportError: the driver of the database is not installed.
-    """
-    if store.kind == "jsonl":
-        return history.JsonlSessions(_path(store, agent, origin))
-    if store.kind == "sqlite":
-        # Imported only when needed: each of these modules loads a database driver.
-        sqlite = importlib.import_module("agentic.history.sqlite")
-        files: Sessions = sqlite.SqliteSessions(_path(store, f"{agent}.db", origin))
-        return files
-    if store.kind == "postgres" and store.dsn:
-        postgres = importlib.import_module("agentic.history.postgres")
-        server: Sessions = postgres.PostgresSessions(store.dsn)
-        return server
-    allowed = "jsonl, sqlite, or postgres with its dsn, for sessions that last"
-    raise origin.problems([Fault(("store", "kind"), store.kind, allowed)])
-
-
-def _path(store: StoreSettings, name: str, origin: Origin) -> Path:
-    if store.path is not None:
-        try:
-            return expand(store.path, origin.folder)
-        except ConfigError as error:
-            raise origin.problems([Fault.of(error, ("store", "path"))]) from error
-    return origin.folder / ".agentic" / "sessions" / name
