@@ -32,6 +32,10 @@ _Validator: TypeAlias = "Callable[[Any, attrs.Attribute[Any], Any], None]"
 _MAY_AWAIT = ("Awaitable", "Coroutine", "Future", "Task", "Any", "object", "~")
 """Parts of annotations that mean an awaitable, even if the annotations are texts."""
 _LONGEST_NAME = 128
+_ALIKE = 0.85
+"""Two words that are more similar than this are assumed to differ by a typo."""
+_ENOUGH = 4
+"""A part of a word counts as a match if it has at least this many characters."""
 _REMEDIES = {str: "pass an empty text where there is none"}
 
 
@@ -61,13 +65,16 @@ def suggest(given: object, known: Iterable[str], otherwise: str = "") -> str:
 def nearest(given: object, known: Iterable[str]) -> str:
     """Return the most similar known word; empty if none is similar.
 
-    >>> nearest("raed", ["run", "read"])
-    'read'
+    >>> nearest("raed", ["run", "read"]), nearest("path", ["depth", "file_path"])
+    ('read', 'file_path')
     """
     import difflib  # noqa: PLC0415  only an error needs it
 
     # difflib takes quadratic time, and anything may have been passed, or written by a model.
-    near = difflib.get_close_matches(str(given)[:_LONGEST_NAME], list(known), 1)
+    text, words = str(given)[:_LONGEST_NAME], list(known)
+    near = difflib.get_close_matches(text, words, 1, _ALIKE)
+    near += [word for word in words if len(text) >= _ENOUGH and text in word]
+    near += difflib.get_close_matches(text, words, 1)
     return near[0] if near else ""
 
 

@@ -13,8 +13,7 @@ import attrs
 from agentic._validate import score as check_score
 from agentic._validate import seconds as check_seconds
 from agentic._validate import share as check_share
-from agentic._validate import whole
-from agentic.config._problems import did_you_mean
+from agentic._validate import suggest, whole
 from agentic.errors import ConfigError
 
 __all__ = [
@@ -157,7 +156,7 @@ def choice(description: str, *names: str, default: str) -> Any:
         validator=_check(
             lambda value: isinstance(value, str) and value in names,
             f"{', '.join(names[:-1])} or {names[-1]}",
-            lambda value: did_you_mean(str(value), names, f"leave it out for {default}"),
+            lambda value: suggest(str(value), names, f"leave it out for {default}"),
         ),
         metadata={DESCRIPTION: description, SCHEMA: {"enum": list(names)}, EXPANDS: False},
     )

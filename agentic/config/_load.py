@@ -9,8 +9,9 @@ from typing import Any
 
 import attrs
 
+from agentic._validate import suggest
 from agentic.config._agent import AgentConfig
-from agentic.config._problems import ConfigProblems, Fault, Origin, Problem, did_you_mean
+from agentic.config._problems import ConfigProblems, Fault, Origin, Problem
 from agentic.config._reference import Reference, is_file
 from agentic.errors import ConfigError
 
@@ -105,7 +106,7 @@ def _not_found(path: Path) -> str:
     if path.exists():
         return "not a file"
     beside = [each.name for each in path.parent.glob("*.y*ml")] if path.parent.is_dir() else []
-    hint = did_you_mean(path.name, beside, "")
+    hint = suggest(path.name, beside, "")
     return f"no such file; {hint}" if hint else "no such file"
 
 
@@ -194,7 +195,7 @@ def find(
                 return load(path, environ=environ)
     known = list_agents(home)
     path = home / _AGENTS / f"{given or 'NAME'}.yaml"
-    remedy = did_you_mean(given, known, f"create {path}, or name a file")
+    remedy = suggest(given, known, f"create {path}, or name a file")
     allowed = f"one of {', '.join(known)}, or a file" if known else "a file; agents/ holds none"
     message = f"no agent named '{given}'; {remedy}"
     raise ConfigError("agent", agent, allowed, remedy, message)

@@ -7,7 +7,7 @@ from typing import Any, cast
 import attrs
 
 from agentic import limits, providers
-from agentic.config._problems import did_you_mean
+from agentic._validate import suggest
 from agentic.config._records import DIGEST, MODEL, PREFIX
 from agentic.config._reference import Reference
 from agentic.errors import ConfigError
@@ -70,7 +70,7 @@ def check_model(model: str, folder: Path) -> None:
         if ".py:" in model:
             raise
         provider, _, name = model.partition(":")
-        remedy = did_you_mean(provider, providers.PROVIDERS, PREFIX).replace("'?", f":{name}'?")
+        remedy = suggest(provider, providers.PROVIDERS, PREFIX).replace("'?", f":{name}'?")
         raise ConfigError("model", model, MODEL, remedy) from error
 
 
@@ -98,7 +98,7 @@ def connect(
             raise
         # A misspelt provider looks like the name of a module.
         provider, known = model.partition(":")[0], ", ".join(providers.PROVIDERS)
-        hint = did_you_mean(provider, providers.PROVIDERS, "")
+        hint = suggest(provider, providers.PROVIDERS, "")
         remedy = f"{hint} Providers are {known}" if hint else f"providers are {known}"
         message = f"{error.message or error}; {remedy}"
         raise attrs.evolve(error, message=message) from error

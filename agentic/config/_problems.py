@@ -1,24 +1,20 @@
 """Everything that is wrong with a configuration, reported at once, each problem with its line."""
 
-import difflib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import attrs
 
+from agentic._validate import suggest
 from agentic.errors import ConfigError
 
-__all__ = ["ConfigProblems", "Fault", "Origin", "Place", "Problem", "did_you_mean", "show"]
+__all__ = ["ConfigProblems", "Fault", "Origin", "Place", "Problem", "show"]
 
 Place = tuple[str | int, ...]
 """The path from the top of a document to a value: keys, and positions in lists."""
 
 _MAX_SHOWN = 80
-_ALIKE = 0.85
-"""Two words that are more similar than this are assumed to differ by a typo."""
-_ENOUGH = 4
-"""A part of a word counts as a match if it has at least this many characters."""
 
 
 @attrs.frozen
@@ -101,7 +97,7 @@ class Fault:
     def unknown_key(cls, place: Place, known: Iterable[str]) -> "Fault":
         """Return the fault of a key that its section does not have."""
         key, names = str(place[-1]), list(known)
-        hint = did_you_mean(key, names, f"known keys: {', '.join(names)}")
+        hint = suggest(key, names, f"known keys: {', '.join(names)}")
         return cls(place, show(key), hint, message=f"unknown key '{key}' ({hint})")
 
 
@@ -125,19 +121,6 @@ def _spell(place: Place) -> str:
     """
     parts = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
     return "".join(parts).removeprefix(".")
-
-
-def did_you_mean(given: str, known: Iterable[str], otherwise: str) -> str:
-    """Return a suggestion of the most similar word, if there is one.
-
-    >>> did_you_mean("max_turn", ["max_turns", "model"], "leave it out")
-    "did you mean 'max_turns'?"
-    """
-    words = list(known)
-    near = difflib.get_close_matches(given, words, 1, _ALIKE)
-    near += [word for word in words if len(given) >= _ENOUGH and given in word]
-    near += difflib.get_close_matches(given, words, 1)
-    return f"did you mean '{near[0]}'?" if near else otherwise
 
 
 @attrs.frozen

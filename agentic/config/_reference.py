@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 
 from agentic import tools
-from agentic.config._problems import did_you_mean
+from agentic._validate import suggest
 from agentic.errors import ConfigError
 
 __all__ = ["RECALL", "Reference", "check_tool", "expand", "is_file", "resolve_tools"]
@@ -148,7 +148,7 @@ def _called(module: ast.Module) -> set[str]:
 
 def _absent(text: str, module: str | Path, name: str, names: Iterable[str]) -> ConfigError:
     public = [each for each in names if not each.startswith("_")]
-    hint = did_you_mean(name, public, "define it there")
+    hint = suggest(name, public, "define it there")
     message = f"{module} has no '{name}'; {hint}"
     return _wrong(text, f"a name that {module} has", message)
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import attrs
 
+from agentic._validate import suggest
 from agentic.config._fields import check_value, flag, number, score, share, texts
-from agentic.config._problems import Fault, Place, did_you_mean, show
+from agentic.config._problems import Fault, Place, show
 from agentic.config._records import StrategySettings
 from agentic.context import strategies
 from agentic.errors import ConfigError
@@ -150,7 +151,7 @@ def read_strategy(value: object, place: Place) -> StrategySettings | Fault:
         return Fault(place, show(value), allowed)
     [(name, arguments)] = value.items()
     if name not in STRATEGIES:
-        hint = did_you_mean(name, STRATEGIES, f"known strategies: {', '.join(STRATEGIES)}")
+        hint = suggest(name, STRATEGIES, f"known strategies: {', '.join(STRATEGIES)}")
         return Fault(place, show(name), hint, message=f"unknown strategy '{name}' ({hint})")
     if not isinstance(arguments, dict | None):
         names = ", ".join(STRATEGIES[name].arguments)

@@ -14,6 +14,7 @@ import attrs
 
 from agentic import _tool_errors
 from agentic._tool_definition import DIRECT, ToolDefinition
+from agentic._validate import suggest
 from agentic.errors import ConfigError
 from agentic.messages import Media, ToolCall, ToolError, ToolResult
 from agentic.tools._compose import AnyPolicy, as_policy, permits
@@ -83,8 +84,8 @@ class Registry:
         """
         if name not in self._tools:
             known = ", ".join(self._tools) or "none"
-            hint = _tool_errors.suggest(name, self._tools).rstrip() or f"registered tools: {known}"
-            message = f"no tool named {reprlib.repr(name)}; {hint[0].lower()}{hint[1:]}"
+            hint = suggest(name, self._tools, f"registered tools: {known}")
+            message = f"no tool named {reprlib.repr(name)}; {hint}"
             raise ConfigError("name", name, f"one of {known}", hint, message)
         return self._tools[name]
 

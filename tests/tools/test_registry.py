@@ -84,7 +84,7 @@ def test_a_tool_is_looked_up_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["read", "run"], "no tool named 'raed'; did you mean read"),
+        (["read", "run"], "no tool named 'raed'; did you mean 'read'"),
         ([], "no tool named 'raed'; registered tools: none"),
     ],
 )
@@ -94,6 +94,8 @@ def test_looking_up_a_name_that_does_not_exist_is_an_error(names: list[str], mes
 
     with pytest.raises(ConfigError, match=message):
         registry["raed"]
+    with pytest.raises(ConfigError, match="no tool named 7"):
+        registry[7]  # type: ignore[index]
 
 
 def test_an_unknown_tool_is_answered_with_the_names_that_there_are() -> None:
