@@ -20,7 +20,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from agentic.messages import Message
-from agentic.replay._json_values import Damage, Value
+from agentic.providers.kit import text_at
+from agentic.replay._json_values import (
+    Damage,
+    Value,
+    note,
+    note_branches,
+    note_originals,
+    objects_at,
+)
 from agentic.replay._message_formats import read_blocks
 
 __all__ = ["is_entry", "read"]
@@ -44,26 +52,24 @@ def read(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
     """Read the current branch."""
     spoken = [value.data for value in values if _speaks(value)]
     main = [entry for entry in spoken if not entry.get("isSidechain")]
-    notes = []
-    if main and len(main) < len(spoken):
-        notes.append(f"{len(spoken) - len(main)} entries of sidechains are left out")
     chosen = main or spoken  # a subagent's file contains only a side chain
     standing = list(_standing(chosen, [value.data for value in values]))
-    if len(standing) < len(chosen):
-        notes.append(f"{len(chosen) - len(standing)} entries of abandoned branches are left out")
+    notes = note(
+        len(spoken) - len(chosen),
+        "entry of a sidechain is left out",
+        "entries of sidechains are left out",
+    )
+    notes += note_branches(len(chosen) - len(standing))
     said = [entry for entry in standing if not _is_no_message(entry)]
     summaries = sum(bool(entry.get("isCompactSummary")) for entry in standing)
-    if summaries:
-        was = "summary is" if summaries == 1 else "summaries are"
-        notes.append(f"{summaries} of its own {was} left out: the originals are replayed")
-    return read_blocks(list(_replies_joined(said))), notes
+    notes += note_originals(summaries, "summaries")
+    return read_blocks(_replies_joined(said)), notes
 
 
 def _speaks(value: Value) -> bool:
-    if value.data.get("type") not in _SPOKEN:
+    if text_at(value.data, "type") not in _SPOKEN:
         return False
-    message = value.data.get("message")
-    if not isinstance(message, dict) or message.get("role") not in _SPOKEN:
+    if text_at(value.data, "message", "role") not in _SPOKEN:
         raise Damage(value.line, f"found an entry {value.data['type']!r} without a message")
     return True
 
@@ -78,12 +84,12 @@ def _standing(spoken: list[_Entry], every: list[_Entry]) -> Iterator[_Entry]:
     if not chain:
         yield from spoken
         return
-    replies = {_reply_id(entry) for entry in spoken if entry.get("uuid") in chain} - {None}
+    replies = {_reply_id(entry) for entry in spoken if text_at(entry, "uuid") in chain} - {""}
     calls = {call for entry in spoken if _reply_id(entry) in replies for call in _calls(entry)}
     for entry in spoken:
         answers = set(_answers(entry))
         if (
-            entry.get("uuid") in chain
+            text_at(entry, "uuid") in chain
             or _reply_id(entry) in replies
             or (answers and answers <= calls)
         ):
@@ -107,39 +113,38 @@ def _parent(entry: _Entry) -> Any:
     return entry.get("parentUuid") or entry.get("logicalParentUuid")
 
 
-def _reply_id(entry: _Entry) -> Any:
-    """Return the id that the provider gave to the reply that an entry belongs to."""
-    return entry["message"].get("id") if entry.get("type") == "assistant" else None
+def _reply_id(entry: _Entry) -> str:
+    """Return the id that the provider gave to the reply that an entry belongs to; "" for none."""
+    return text_at(entry, "message", "id") if entry["type"] == "assistant" else ""
 
 
 def _blocks(entry: _Entry) -> list[_Entry]:
-    content = entry["message"].get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [block for block in content or () if isinstance(block, dict)]
+    if text := text_at(entry, "message", "content"):
+        return [{"type": "text", "text": text}]
+    return objects_at(entry, "message", "content")
 
 
-def _calls(entry: _Entry) -> Iterator[Any]:
-    return (block.get("id") for block in _blocks(entry) if block.get("type") == "tool_use")
+def _calls(entry: _Entry) -> Iterator[str]:
+    return (text_at(each, "id") for each in _blocks(entry) if each.get("type") == "tool_use")
 
 
-def _answers(entry: _Entry) -> Iterator[Any]:
-    found = (block for block in _blocks(entry) if block.get("type") == "tool_result")
-    return (block.get("tool_use_id") for block in found)
+def _answers(entry: _Entry) -> Iterator[str]:
+    found = (each for each in _blocks(entry) if each.get("type") == "tool_result")
+    return (text_at(each, "tool_use_id") for each in found)
 
 
-def _replies_joined(entries: Iterable[_Entry]) -> Iterator[_Entry]:
-    """Yield messages, each reply with all of its blocks at the position of its first block."""
-    known: dict[Any, _Entry] = {}
+def _replies_joined(entries: Iterable[_Entry]) -> list[_Entry]:
+    """Return messages, each reply with all of its blocks at the position of its first block."""
+    known: dict[str, _Entry] = {}
     messages: list[_Entry] = []
     for entry in entries:
         reply = _reply_id(entry)
-        if reply is None or reply not in known:
+        if not reply or reply not in known:
             message = {"role": entry["message"]["role"], "content": _blocks(entry)}
             messages.append(message)
-            if reply is not None:
+            if reply:
                 known[reply] = message
             continue
         blocks = known[reply]["content"]
         blocks += [block for block in _blocks(entry) if block not in blocks]
-    return iter(messages)
+    return messages

@@ -15,11 +15,11 @@ Files written before September 2025 have the items without envelopes, as request
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
-
 from agentic.messages import Message
 from agentic.providers import openai_responses
-from agentic.replay._json_values import Value
+from agentic.providers.kit import text_at
+from agentic.replay._json_values import Value, note, note_originals, objects_at
+from agentic.replay._message_formats import without_native
 
 __all__ = ["is_entry", "is_item", "read", "read_items"]
 
@@ -38,7 +38,7 @@ def is_entry(data: dict[str, Any]) -> bool:
     >>> is_entry({"type": "session_meta", "timestamp": "", "payload": {"id": "s1"}})
     True
     """
-    return data.get("type") in _ENVELOPES and isinstance(data.get("payload"), dict)
+    return text_at(data, "type") in _ENVELOPES and isinstance(data.get("payload"), dict)
 
 
 def is_item(data: dict[str, Any]) -> bool:
@@ -49,11 +49,10 @@ def is_item(data: dict[str, Any]) -> bool:
     >>> is_item({"type": "message", "role": "user", "content": "Hi."})
     False
     """
-    if data.get("object") == "response" or data.get("type") in _CALLS | _ANSWERS:
+    if data.get("object") == "response" or text_at(data, "type") in _CALLS | _ANSWERS:
         return True
-    content = data.get("content")
-    parts = content if data.get("role") and isinstance(content, list) else []
-    return any(isinstance(part, dict) and part.get("type") in _PARTS for part in parts)
+    parts = objects_at(data, "content") if data.get("role") else []
+    return any(text_at(part, "type") in _PARTS for part in parts)
 
 
 def read(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
@@ -66,44 +65,38 @@ def read(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
         kind = value.data.get("type")
         if not isinstance(payload, dict):
             continue
-        if kind == "response_item" and payload.get("type") in _ITEMS:
+        if kind == "response_item" and text_at(payload, "type") in _ITEMS:
             items.append(payload)
         elif kind == "compacted":
             compactions += 1
         elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
             taken_back += _take_back(items, payload.get("num_turns"))
-    notes = []
-    if taken_back:
-        notes.append(f"{taken_back} items that were taken back are left out")
-    if compactions:
-        was = "compaction is" if compactions == 1 else "compactions are"
-        notes.append(f"{compactions} of its own {was} passed over: the originals are replayed")
-    return [*prompt, *_messages(items)], notes
+    notes = note(
+        taken_back,
+        "item that was taken back is left out",
+        "items that were taken back are left out",
+    )
+    notes += note_originals(compactions, "compactions")
+    return [*prompt, *without_native(openai_responses.decode(items))], notes
 
 
 def read_items(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
     """Read items without envelopes; a whole response stands for its items."""
     items: list[dict[str, Any]] = []
     for value in values:
-        output = value.data.get("output")
-        if value.data.get("object") == "response" and isinstance(output, list):
-            items += [item for item in output if isinstance(item, dict)]
-        elif value.data.get("type") in _ITEMS or value.data.get("role"):
+        if value.data.get("object") == "response":
+            items += objects_at(value.data, "output")
+        elif text_at(value.data, "type") in _ITEMS or value.data.get("role"):
             items.append(value.data)
-    return _messages([item for item in items if item.get("role") != "exit"]), []
-
-
-def _messages(items: list[dict[str, Any]]) -> list[Message]:
-    # The provider's own items would take memory next to what was read from them.
-    return [attrs.evolve(message, native=None) for message in openai_responses.decode(items)]
+    said = [item for item in items if item.get("role") != "exit"]
+    return without_native(openai_responses.decode(said)), []
 
 
 def _system_prompt(values: Sequence[Value]) -> list[Message]:
     metas = (value.data["payload"] for value in values if value.data.get("type") == "session_meta")
     meta = next((each for each in metas if isinstance(each, dict)), {})
-    given = meta.get("base_instructions")
-    text = given.get("text") if isinstance(given, dict) else meta.get("instructions")
-    return [Message("system", text)] if isinstance(text, str) and text else []
+    text = text_at(meta, "base_instructions", "text") or text_at(meta, "instructions")
+    return [Message("system", text)] if text else []
 
 
 def _take_back(items: list[dict[str, Any]], turns: Any) -> int:
@@ -118,8 +111,5 @@ def _take_back(items: list[dict[str, Any]], turns: Any) -> int:
 
 
 def _is_request(item: dict[str, Any]) -> bool:
-    content = item.get("content")
-    parts = content if isinstance(content, list) else []
-    texts = [part.get("text") for part in parts if isinstance(part, dict)]
-    written = "".join(text for text in texts if isinstance(text, str)).lstrip()
+    written = "".join(text_at(part, "text") for part in objects_at(item, "content")).lstrip()
     return item.get("role") == "user" and not written.startswith(_INJECTED)

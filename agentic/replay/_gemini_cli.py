@@ -12,8 +12,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agentic.messages import Message, ToolCall, ToolError, ToolResult
-from agentic.replay._json_values import Value
+from agentic.messages import Message, ToolResult
+from agentic.providers.kit import at, text_at
+from agentic.replay._json_values import Value, note, objects_at
+from agentic.replay._message_formats import make_call, make_result
 
 __all__ = ["is_entry", "read"]
 
@@ -33,31 +35,34 @@ def is_entry(data: dict[str, Any]) -> bool:
     if "projectHash" in data and "sessionId" in data:
         return True
     kinds = {"gemini"} if "parentUuid" in data else _SPOKEN | _SHOWN
-    return data.get("type") in kinds and "id" in data and "content" in data and "role" not in data
+    is_line = text_at(data, "type") in kinds and "role" not in data
+    return is_line and "id" in data and "content" in data
 
 
 def read(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
     """Read the messages that stand, each in its latest version."""
-    standing: dict[Any, dict[str, Any]] = {}
+    standing: dict[str, dict[str, Any]] = {}
     taken_back = 0
     for value in values:
         data = value.data
         if "$rewindTo" in data:
-            ids = list(standing)
-            gone = ids[ids.index(data["$rewindTo"]) :] if data["$rewindTo"] in standing else ids
+            ids, first = list(standing), text_at(data, "$rewindTo")
+            gone = ids[ids.index(first) :] if first in standing else ids
             taken_back += len(gone)
             for each in gone:
                 del standing[each]
             continue
-        update = data.get("$set")
-        snapshot = update.get("messages") if isinstance(update, dict) else None
-        if isinstance(snapshot, list):
-            standing = {each.get("id"): each for each in snapshot if isinstance(each, dict)}
-        elif data.get("type") in _SPOKEN:
-            standing[data.get("id")] = data
+        if isinstance(at(data, "$set", "messages"), list):
+            snapshot = objects_at(data, "$set", "messages")
+            standing = {text_at(each, "id"): each for each in snapshot}
+        elif text_at(data, "type") in _SPOKEN:
+            standing[text_at(data, "id")] = data
     messages = [message for each in standing.values() for message in _messages(each)]
-    notes = [f"{taken_back} messages that were taken back are left out"] if taken_back else []
-    return messages, notes
+    return messages, note(
+        taken_back,
+        "message that was taken back is left out",
+        "messages that were taken back are left out",
+    )
 
 
 def _messages(said: dict[str, Any]) -> Iterator[Message]:
@@ -66,11 +71,10 @@ def _messages(said: dict[str, Any]) -> Iterator[Message]:
         return
     if said.get("type") != "gemini":
         return
-    calls = [each for each in said.get("toolCalls") or () if isinstance(each, dict)]
-    thoughts = [each for each in said.get("thoughts") or () if isinstance(each, dict)]
+    calls = objects_at(said, "toolCalls")
     content = _text(said.get("content"))
     reasoning = "\n\n".join(
-        f"{each.get('subject')}: {each.get('description')}" for each in thoughts
+        f"{each.get('subject')}: {each.get('description')}" for each in objects_at(said, "thoughts")
     )
     if content or reasoning or calls:
         yield Message(
@@ -78,11 +82,7 @@ def _messages(said: dict[str, Any]) -> Iterator[Message]:
             content,
             reasoning=reasoning,
             tool_calls=[
-                ToolCall(
-                    str(each.get("id")),
-                    str(each.get("name")),
-                    json.dumps(each.get("args") or {}, ensure_ascii=False),
-                )
+                make_call(text_at(each, "id"), text_at(each, "name"), each.get("args"))
                 for each in calls
             ],
         )
@@ -91,14 +91,8 @@ def _messages(said: dict[str, Any]) -> Iterator[Message]:
 
 
 def _result(call: dict[str, Any]) -> ToolResult:
-    text = _text(call.get("result"))
-    failed = call.get("status") in _FAILED
-    return ToolResult(
-        str(call.get("id")),
-        str(call.get("name")),
-        "" if failed else text,
-        ToolError(text) if failed else None,
-    )
+    text, failed = _text(call.get("result")), text_at(call, "status") in _FAILED
+    return make_result(text_at(call, "id"), text_at(call, "name"), text, failed=failed)
 
 
 def _text(content: Any) -> str:

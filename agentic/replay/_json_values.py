@@ -12,7 +12,18 @@ from typing import Any, BinaryIO
 
 import attrs
 
-__all__ = ["Damage", "Value", "Values", "read_values"]
+from agentic.providers.kit import items_at
+
+__all__ = [
+    "Damage",
+    "Value",
+    "Values",
+    "note",
+    "note_branches",
+    "note_originals",
+    "objects_at",
+    "read_values",
+]
 
 _MAGIC = {
     b"SQLite format 3\x00": "a SQLite database, which is read from a file only",
@@ -46,7 +57,6 @@ class Values:
 
     values: list[Value] = attrs.field(factory=list)
     """For a single JSON array: its items, all on line 1."""
-    is_array: bool = False
     notes: list[str] = attrs.field(factory=list)
 
 
@@ -72,6 +82,44 @@ def read_values(file: BinaryIO) -> Values:
     if isinstance(opening, list):
         return _read_array(opening, number)
     return _read_lines(itertools.chain([(number, first)], lines))
+
+
+def objects_at(data: Any, *path: str | int) -> list[dict[str, Any]]:
+    """Return the objects in the list at a path, without anything else that is in it.
+
+    >>> objects_at({"content": [{"type": "text"}, None]}, "content"), objects_at({}, "content")
+    ([{'type': 'text'}], [])
+    """
+    return [each for each in items_at(data, *path) if isinstance(each, dict)]
+
+
+def note(number: int, one: str, many: str) -> list[str]:
+    """Return the note about a number of things; none for 0.
+
+    >>> note(2, "call is open", "calls are open"), note(0, "call is open", "calls are open")
+    (['2 calls are open'], [])
+    """
+    return [f"{number} {one if number == 1 else many}"] if number > 0 else []
+
+
+def note_branches(number: int) -> list[str]:
+    """Return the note that entries before which the user went back are left out; none for 0."""
+    return note(
+        number,
+        "entry of an abandoned branch is left out",
+        "entries of abandoned branches are left out",
+    )
+
+
+def note_originals(number: int, nouns: str) -> list[str]:
+    """Return the note that what an agent made of its history is left out; none for 0.
+
+    >>> note_originals(1, "summaries")
+    ['1 of its own summaries is left out: the originals are replayed']
+    """
+    be = "is" if number == 1 else "are"
+    told = f"of its own {nouns} {be} left out: the originals are replayed"
+    return note(number, told, told)
 
 
 def _numbered(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -122,7 +170,7 @@ def _read_whole(first: bytes, rest: Iterator[tuple[int, bytes]], problem: Damage
 
 
 def _read_array(items: list[Any], number: int) -> Values:
-    return Values([_object(item, number) for item in items], is_array=True)
+    return Values([_object(item, number) for item in items])
 
 
 def _read_lines(lines: Iterator[tuple[int, bytes]]) -> Values:

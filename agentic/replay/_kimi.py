@@ -15,9 +15,10 @@ from typing import Any
 
 import attrs
 
-from agentic.messages import Message, ToolCall, ToolError, ToolResult
-from agentic.replay._json_values import Value
-from agentic.replay._message_formats import read_chat
+from agentic.messages import Message, ToolResult
+from agentic.providers.kit import at, text_at
+from agentic.replay._json_values import Value, note_originals, objects_at
+from agentic.replay._message_formats import make_call, make_result, read_chat
 
 __all__ = ["is_context_line", "is_wire_event", "read_context", "read_wire"]
 
@@ -30,7 +31,7 @@ def is_context_line(data: dict[str, Any]) -> bool:
     >>> is_context_line({"role": "_checkpoint", "id": 0})
     True
     """
-    return data.get("role") in _MARKS
+    return text_at(data, "role") in _MARKS
 
 
 def is_wire_event(data: dict[str, Any]) -> bool:
@@ -46,7 +47,7 @@ def read_context(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
     """Read the messages of a `context.jsonl`, with its system prompt first."""
     chat: list[Value] = []
     for value in values:
-        role = value.data.get("role")
+        role = text_at(value.data, "role")
         if role == "_system_prompt":
             chat.insert(0, attrs.evolve(value, data={**value.data, "role": "system"}))
         elif role not in _MARKS:
@@ -73,17 +74,14 @@ def read_wire(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
             _take_back(messages, data.get("count"))
         elif kind == "context.apply_compaction":
             compactions += 1
-    was = "compaction is" if compactions == 1 else "compactions are"
-    told = f"{compactions} of its own {was} passed over: the originals are replayed"
-    return messages, [told] if compactions else []
+    return messages, note_originals(compactions, "compactions")
 
 
 def _flat(said: dict[str, Any]) -> dict[str, Any]:
     """Return a chat completion message whose thoughts stand beside its text."""
-    content = said.get("content")
-    if not isinstance(content, list):
+    if not isinstance(said.get("content"), list):
         return said
-    parts = [part for part in content if isinstance(part, dict)]
+    parts = objects_at(said, "content")
     thoughts = [part["think"] for part in parts if isinstance(part.get("think"), str)]
     rest = [part for part in parts if part.get("type") != "think"]
     texts = [part["text"] for part in rest if isinstance(part.get("text"), str)]
@@ -99,8 +97,7 @@ def _appended(value: Value) -> list[Message]:
             "type": "function",
             "function": {"name": call.get("name"), "arguments": call.get("arguments") or "{}"},
         }
-        for call in said.get("toolCalls") or ()
-        if isinstance(call, dict)
+        for call in objects_at(said, "toolCalls")
     ]
     known = {"role": said.get("role"), "content": said.get("content")}
     if calls:
@@ -112,7 +109,7 @@ def _appended(value: Value) -> list[Message]:
 
 def _add_event(messages: list[Message], event: dict[str, Any], step: Any) -> Any:
     """Add a part, a call or a result to the messages; return the step that is now open."""
-    kind = event.get("type")
+    kind = text_at(event, "type")
     if kind == "tool.result":
         messages.append(Message("tool", tool_results=[_result(event)]))
         return step
@@ -123,30 +120,20 @@ def _add_event(messages: list[Message], event: dict[str, Any], step: Any) -> Any
         messages.append(Message("assistant"))
     reply = messages[-1]
     if kind == "tool.call":
-        arguments = event.get("args")
-        text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
-        call = ToolCall(str(event.get("toolCallId")), str(event.get("name")), text)
+        call = make_call(text_at(event, "toolCallId"), text_at(event, "name"), event.get("args"))
         messages[-1] = reply.replace(tool_calls=[*reply.tool_calls, call])
         return own
-    part = event.get("part")
-    part = part if isinstance(part, dict) else {}
-    said, thought = part.get("text"), part.get("think")
-    if isinstance(said, str):
-        messages[-1] = reply.replace(content=reply.content + said)
-    elif isinstance(thought, str):
-        messages[-1] = reply.replace(reasoning=reply.reasoning + thought)
+    said, thought = text_at(event, "part", "text"), text_at(event, "part", "think")
+    messages[-1] = reply.replace(content=reply.content + said, reasoning=reply.reasoning + thought)
     return own
 
 
 def _result(event: dict[str, Any]) -> ToolResult:
     given = event.get("result")
-    result = given if isinstance(given, dict) else {"output": given}
-    output = result.get("output")
+    output = given.get("output") if isinstance(given, dict) else given
     text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
-    call_id, name = str(event.get("toolCallId")), str(event.get("name") or "")
-    if result.get("isError"):
-        return ToolResult(call_id, name, "", ToolError(text))
-    return ToolResult(call_id, name, text)
+    failed = bool(at(given, "isError"))
+    return make_result(text_at(event, "toolCallId"), text_at(event, "name"), text, failed=failed)
 
 
 def _take_back(messages: list[Message], count: Any) -> None:

@@ -7,26 +7,31 @@ Of a store's or an export's entries, only those that append a message are read: 
 the archive. Views that replaced it are left out, so that a policy sees the original conversation.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 import attrs
 
 from agentic.errors import ConfigError
-from agentic.messages import Message, ToolError, from_plain
+from agentic.messages import Media, Message, ToolCall, ToolError, ToolResult, from_plain
 from agentic.providers import anthropic, openai_chat
-from agentic.replay._json_values import Damage, Value
+from agentic.providers.kit import text_at
+from agentic.replay._json_values import Damage, Value, note_originals, objects_at
 
 __all__ = [
     "is_anthropic",
     "is_chat",
     "is_plain",
     "is_store_entry",
+    "make_call",
+    "make_result",
     "read_anthropic",
     "read_blocks",
     "read_chat",
     "read_plain",
     "read_store_entries",
+    "without_native",
 ]
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
@@ -37,7 +42,7 @@ _VIEWS = {"replace", "restore"}
 
 def is_chat(data: dict[str, Any]) -> bool:
     """Return whether an object is a message with a role."""
-    return data.get("role") in _ROLES
+    return text_at(data, "role") in _ROLES
 
 
 def is_anthropic(data: dict[str, Any]) -> bool:
@@ -46,9 +51,8 @@ def is_anthropic(data: dict[str, Any]) -> bool:
     >>> is_anthropic({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1"}]})
     True
     """
-    content = data.get("content")
-    blocks = content if is_chat(data) and isinstance(content, list) else []
-    return any(isinstance(block, dict) and block.get("type") in _BLOCKS for block in blocks)
+    blocks = objects_at(data, "content") if is_chat(data) else []
+    return any(text_at(block, "type") in _BLOCKS for block in blocks)
 
 
 def read_chat(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
@@ -65,7 +69,27 @@ def read_anthropic(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
 
 def read_blocks(wire: list[dict[str, Any]]) -> list[Message]:
     """Read messages that consist of content blocks."""
-    return _without_native(anthropic.decode(wire))
+    return without_native(anthropic.decode(wire))
+
+
+def make_call(call_id: str, name: str, arguments: Any) -> ToolCall:
+    """Return a call whose arguments are a text, or a value that becomes one.
+
+    >>> make_call("c1", "read", {"path": "a.py"}).arguments
+    '{"path": "a.py"}'
+    """
+    is_text = isinstance(arguments, str)
+    text = arguments if is_text else json.dumps(arguments or {}, ensure_ascii=False)
+    return ToolCall(call_id, name, text)
+
+
+def make_result(
+    call_id: str, name: str, text: str, *, failed: bool, media: Sequence[Media] = ()
+) -> ToolResult:
+    """Return a result, whose text is its error if the call failed."""
+    if failed:
+        return ToolResult(call_id, name, "", ToolError(text), media=media)
+    return ToolResult(call_id, name, text, media=media)
 
 
 def is_store_entry(data: dict[str, Any]) -> bool:
@@ -76,7 +100,7 @@ def is_store_entry(data: dict[str, Any]) -> bool:
     >>> is_store_entry({"v": 1, "role": "user"})
     False
     """
-    return isinstance(data.get("v"), int) and data.get("type") in {"message", *_VIEWS}
+    return isinstance(data.get("v"), int) and text_at(data, "type") in {"message", *_VIEWS}
 
 
 def is_plain(data: dict[str, Any]) -> bool:
@@ -92,10 +116,7 @@ def read_store_entries(values: Sequence[Value]) -> tuple[list[Message], list[str
         for value in values
         if value.data.get("type") == "message"
     ]
-    if not views:
-        return messages, []
-    was = "compaction is" if views == 1 else "compactions are"
-    return messages, [f"{views} stored {was} passed over: the originals are replayed"]
+    return messages, note_originals(views, "compactions")
 
 
 def read_plain(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
@@ -103,26 +124,26 @@ def read_plain(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
     return [_message(value.data, value.line) for value in values], []
 
 
-def _without_native(messages: list[Message]) -> list[Message]:
+def without_native(messages: list[Message]) -> list[Message]:
     """Remove the providers' own items, which would take memory next to what was read from them."""
     return [attrs.evolve(message, native=None) for message in messages]
 
 
 def _chat_message(value: Value) -> Message:
     _check_role(value)
-    [message] = _without_native(openai_chat.decode([value.data]))
+    [message] = without_native(openai_chat.decode([value.data]))
     if not (value.data.get("x_is_error") and message.tool_results):
         return message
     failed = [
-        attrs.evolve(result, output="", error=ToolError(result.output))
-        for result in message.tool_results
+        make_result(each.call_id, each.name, each.output, failed=True, media=each.media)
+        for each in message.tool_results
     ]
     return attrs.evolve(message, tool_results=failed)
 
 
 def _check_role(value: Value) -> None:
     role = value.data.get("role")
-    if role not in _ROLES:
+    if not is_chat(value.data):
         found = "no `role`" if role is None else f"the role {role!r}"
         raise Damage(value.line, f"found {found} where a message should be")
 

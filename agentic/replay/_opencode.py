@@ -18,8 +18,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentic.messages import Message, ToolCall, ToolError, ToolResult
-from agentic.replay._json_values import Value
+from agentic.messages import Message, ToolResult
+from agentic.providers.kit import at, text_at
+from agentic.replay._json_values import Damage, Value, note_originals, objects_at
+from agentic.replay._message_formats import make_call, make_result
 
 if TYPE_CHECKING:
     import sqlite3
@@ -53,7 +55,7 @@ def read(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
     summaries = 0
     for value in values:
         info = value.data.get("info")
-        parts = [part for part in value.data.get("parts") or () if isinstance(part, dict)]
+        parts = objects_at(value.data, "parts")
         if not isinstance(info, dict):
             continue
         if info.get("summary") is True:
@@ -63,9 +65,7 @@ def read(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
             messages += [Message("user", text)] if text else []
         else:
             messages += [each for step in _steps(parts) for each in _reply(step)]
-    was = "summary is" if summaries == 1 else "summaries are"
-    told = f"{summaries} of its own {was} left out: the originals are replayed"
-    return messages, [told] if summaries else []
+    return messages, note_originals(summaries, "summaries")
 
 
 def read_files(path: Path) -> list[Value]:
@@ -74,9 +74,15 @@ def read_files(path: Path) -> list[Value]:
     values = []
     for file in sorted((storage / "message" / path.stem).glob("*.json")):
         parts = sorted((storage / "part" / file.stem).glob("*.json"))
-        listed = [json.loads(part.read_bytes()) for part in parts]
-        values.append(Value(1, {"info": json.loads(file.read_bytes()), "parts": listed}))
+        values.append(Value(1, {"info": _read_file(file), "parts": [*map(_read_file, parts)]}))
     return values
+
+
+def _read_file(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as problem:
+        raise Damage(None, f"{path.name} of this session is not JSON ({problem})") from problem
 
 
 def read_rows(database: "sqlite3.Connection") -> Iterator[tuple[str, list[Value]]]:
@@ -109,34 +115,24 @@ def _steps(parts: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 def _reply(parts: list[dict[str, Any]]) -> Iterator[Message]:
     tools = [part for part in parts if part.get("type") == "tool"]
     calls = [
-        ToolCall(
-            str(part.get("callID")),
-            str(part.get("tool")),
-            json.dumps(_state(part).get("input") or {}, ensure_ascii=False),
-        )
+        make_call(text_at(part, "callID"), text_at(part, "tool"), at(part, "state", "input"))
         for part in tools
     ]
     text, reasoning = _texts(parts, "text"), _texts(parts, "reasoning")
     if text or reasoning or calls:
         yield Message("assistant", text, reasoning=reasoning, tool_calls=calls)
-    results = [_result(part) for part in tools if _state(part).get("status") in _ENDED]
+    results = [_result(part) for part in tools if text_at(part, "state", "status") in _ENDED]
     if results:
         yield Message("tool", tool_results=results)
 
 
 def _result(part: dict[str, Any]) -> ToolResult:
-    state, call_id, name = _state(part), str(part.get("callID")), str(part.get("tool"))
-    if state.get("status") == "error":
-        return ToolResult(call_id, name, "", ToolError(str(state.get("error"))))
-    return ToolResult(call_id, name, str(state.get("output") or ""))
-
-
-def _state(part: dict[str, Any]) -> dict[str, Any]:
-    state = part.get("state")
-    return state if isinstance(state, dict) else {}
+    failed = at(part, "state", "status") == "error"
+    text = text_at(part, "state", "error" if failed else "output")
+    return make_result(text_at(part, "callID"), text_at(part, "tool"), text, failed=failed)
 
 
 def _texts(parts: list[dict[str, Any]], kind: str) -> str:
     """Return the texts of a kind; those that the user excluded were not sent."""
     found = [part for part in parts if part.get("type") == kind and not part.get("ignored")]
-    return "\n".join(part["text"] for part in found if isinstance(part.get("text"), str))
+    return "\n".join(filter(None, (text_at(part, "text") for part in found)))

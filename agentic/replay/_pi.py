@@ -8,13 +8,13 @@ its own and is skipped: the originals are in the file.
 """
 
 import base64
-import binascii
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agentic.messages import Media, Message, ToolCall, ToolError, ToolResult
-from agentic.replay._json_values import Damage, Value
+from agentic.messages import Media, Message
+from agentic.providers.kit import text_at
+from agentic.replay._json_values import Damage, Value, note_branches, note_originals, objects_at
+from agentic.replay._message_formats import make_call, make_result
 from agentic.usage import Usage
 
 __all__ = ["is_entry", "read"]
@@ -30,24 +30,19 @@ def is_entry(data: dict[str, Any]) -> bool:
     """
     if data.get("type") == "session":
         return "cwd" in data or "version" in data
-    message = data.get("message")
-    is_message = data.get("type") == "message" and isinstance(message, dict) and "v" not in data
-    return is_message and isinstance(message, dict) and message.get("role") in _SAID
+    is_message = data.get("type") == "message" and "v" not in data
+    return is_message and text_at(data, "message", "role") in _SAID
 
 
 def read(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
     """Read the current branch."""
     entries = [value for value in values if value.data.get("type") != "session"]
     standing = _standing(entries)
-    spoken = [value for value in standing if value.data.get("type") in _IN_CONTEXT]
-    notes = []
-    left = sum(value.data.get("type") in _IN_CONTEXT for value in entries) - len(spoken)
-    if left:
-        notes.append(f"{left} entries of abandoned branches are left out")
+    spoken = [value for value in standing if text_at(value.data, "type") in _IN_CONTEXT]
+    left = sum(text_at(value.data, "type") in _IN_CONTEXT for value in entries) - len(spoken)
+    notes = note_branches(left)
     compactions = sum(value.data.get("type") == "compaction" for value in standing)
-    if compactions:
-        was = "compaction is" if compactions == 1 else "compactions are"
-        notes.append(f"{compactions} of its own {was} passed over: the originals are replayed")
+    notes += note_originals(compactions, "compactions")
     messages = [message for value in spoken if (message := _message(value))]
     return messages, notes
 
@@ -68,11 +63,11 @@ def _message(value: Value) -> Message | None:
     entry = value.data
     if entry["type"] != "message":  # a branch's summary, or an extension's entry
         return _user({"content": entry.get("summary"), **entry})
-    said = entry.get("message")
-    if not isinstance(said, dict) or said.get("role") not in _SAID:
+    said, role = entry.get("message"), text_at(entry, "message", "role")
+    if not isinstance(said, dict) or role not in _SAID:
         found = said.get("role") if isinstance(said, dict) else said
         raise Damage(value.line, f"found {found!r} where the role of a message should be")
-    return _SAID[said["role"]](said)
+    return _SAID[role](said)
 
 
 def _user(said: dict[str, Any]) -> Message:
@@ -81,13 +76,13 @@ def _user(said: dict[str, Any]) -> Message:
 
 
 def _reply(said: dict[str, Any]) -> Message:
-    blocks = _blocks(said.get("content"))
+    blocks = objects_at(said, "content")
     calls = [
-        ToolCall(_text(block.get("id")), _text(block.get("name")), _arguments(block))
+        make_call(text_at(block, "id"), text_at(block, "name"), block.get("arguments"))
         for block in blocks
         if block.get("type") == "toolCall"
     ]
-    thoughts = [_text(block.get("thinking")) for block in blocks if block.get("type") == "thinking"]
+    thoughts = [text_at(block, "thinking") for block in blocks if block.get("type") == "thinking"]
     return Message(
         "assistant",
         _text(said.get("content"), ""),
@@ -97,19 +92,13 @@ def _reply(said: dict[str, Any]) -> Message:
     )
 
 
-def _arguments(block: dict[str, Any]) -> str:
-    given = block.get("arguments")
-    return given if isinstance(given, str) else json.dumps(given or {}, ensure_ascii=False)
-
-
 def _result(said: dict[str, Any]) -> Message:
     content = said.get("content")
-    text, failed = _text(content), said.get("isError") is True
-    result = ToolResult(
-        _text(said.get("toolCallId")),
-        _text(said.get("toolName")),
-        "" if failed else text,
-        ToolError(text) if failed else None,
+    result = make_result(
+        text_at(said, "toolCallId"),
+        text_at(said, "toolName"),
+        _text(content),
+        failed=said.get("isError") is True,
         media=_media(content),
     )
     return Message("tool", tool_results=[result])
@@ -119,29 +108,19 @@ def _shell(said: dict[str, Any]) -> Message | None:
     """Read a command that the user ran; the model sees it as a user message."""
     if said.get("excludeFromContext"):
         return None
-    return Message(
-        "user", f"Ran `{_text(said.get('command'))}`\n```\n{_text(said.get('output'))}\n```"
-    )
-
-
-def _blocks(content: Any) -> list[dict[str, Any]]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [block for block in content or () if isinstance(block, dict)]
+    return Message("user", f"Ran `{text_at(said, 'command')}`\n```\n{text_at(said, 'output')}\n```")
 
 
 def _text(content: Any, separator: str = "\n") -> str:
     if isinstance(content, str):
         return content
-    texts = [block.get("text") for block in _blocks(content if isinstance(content, list) else [])]
-    return separator.join(text for text in texts if isinstance(text, str) and text)
+    return separator.join(filter(None, (text_at(each, "text") for each in objects_at(content))))
 
 
 def _media(content: Any) -> list[Media]:
-    found = _blocks(content) if isinstance(content, list) else []
     return [
-        Media(_text(block.get("mimeType")) or "image/*", _decoded(block.get("data")))
-        for block in found
+        Media(text_at(block, "mimeType") or "image/*", _decoded(block.get("data")))
+        for block in objects_at(content)
         if block.get("type") == "image"
     ]
 
@@ -149,7 +128,7 @@ def _media(content: Any) -> list[Media]:
 def _decoded(data: Any) -> bytes:
     try:
         return base64.b64decode(data, validate=True)
-    except (TypeError, ValueError, binascii.Error):
+    except (TypeError, ValueError):
         return b""
 
 

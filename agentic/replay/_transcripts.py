@@ -10,6 +10,7 @@ import attrs
 
 from agentic.errors import AgenticError, ConfigError
 from agentic.messages import Message, close_open_rounds, split_rounds
+from agentic.providers.kit import text_at
 from agentic.replay import (
     _claude_code,
     _codex,
@@ -19,7 +20,7 @@ from agentic.replay import (
     _opencode,
     _pi,
 )
-from agentic.replay._json_values import Damage, Value, Values, read_values
+from agentic.replay._json_values import Damage, Value, Values, note, read_values
 
 if TYPE_CHECKING:
     import sqlite3
@@ -81,19 +82,17 @@ class Transcript:
         rounds = split_rounds(self.messages)
         unanswered = sum(len(found.open_calls) for found in rounds)
         orphans = sum(found.orphaned for found in rounds)
-        told = [
-            _count(
-                unanswered,
-                "call was never answered: it has a result that says so",
-                "calls were never answered: they have results that say so",
-            ),
-            _count(
-                orphans,
-                "result answers no call: it is left out",
-                "results answer no call: they are left out",
-            ),
-        ]
-        told = [each for each in told if each] or ["results are moved right behind their calls"]
+        told = note(
+            unanswered,
+            "call was never answered: it has a result that says so",
+            "calls were never answered: they have results that say so",
+        )
+        told += note(
+            orphans,
+            "result answers no call: it is left out",
+            "results answer no call: they are left out",
+        )
+        told = told or ["results are moved right behind their calls"]
         return attrs.evolve(self, messages=tuple(closed), notes=(*self.notes, *told))
 
 
@@ -174,17 +173,21 @@ def _read_database(path: Path) -> list[Transcript]:
                 raise Damage(None, f"found {told}")
     except (sqlite3.Error, ValueError) as problem:
         raise Damage(None, f"found a SQLite database that cannot be read ({problem})") from problem
-    if not sessions:
+    # A session that has begun without a message must not hide the others.
+    found = [each for name, values in sessions if (each := _transcript(values, name, [])).messages]
+    if not found:
         raise Damage(None, "found a database with no session in it")
-    return [_conversation(values, name, []) for name, values in sessions]
+    return found
 
 
 def _own_sessions(database: "sqlite3.Connection") -> Iterator[tuple[str, list[Value]]]:
     for number, name in database.execute("SELECT number, id FROM sessions ORDER BY id").fetchall():
         find = "SELECT text FROM entries WHERE session = ? ORDER BY seq"
         lines = [text for (text,) in database.execute(find, (number,))]
-        if lines:
-            yield name, read_values(BytesIO(b"\n".join([*lines, b""]))).values
+        values = read_values(BytesIO(b"\n".join([*lines, b""]))).values if lines else []
+        # Of a session without any, the other entries would not be recognized.
+        if entries := [each for each in values if _message_formats.is_store_entry(each.data)]:
+            yield name, entries
 
 
 def _read(found: Values, name: str) -> list[Transcript]:
@@ -222,18 +225,23 @@ def _inner(value: Value) -> Iterator[Value]:
                 f"found {type(message).__name__} among `messages`, which is not an object",
             )
         # mini-swe-agent ends a run with a message of its own, which is never sent.
-        if message.get("role") not in ending:
+        if text_at(message, "role") not in ending:
             yield Value(value.line, message)
 
 
 def _conversation(values: Sequence[Value], name: str, notes: list[str]) -> Transcript:
+    found = _transcript(values, name, notes)
+    if not found.messages:
+        raise Damage(None, f"found {found.format}, and no message in it")
+    return found
+
+
+def _transcript(values: Sequence[Value], name: str, notes: list[str]) -> Transcript:
     form = _recognize(values)
     try:
         messages, told = form.read(values)
     except ConfigError as problem:
         raise Damage(None, f"{form.format}: {problem}") from problem
-    if not messages:
-        raise Damage(None, f"found {form.format}, and no message in it")
     return Transcript(name, form.format, tuple(messages), (*notes, *told))
 
 
@@ -247,12 +255,3 @@ def _recognize(values: Sequence[Value]) -> _Format:
     first = values[0]
     keys = ", ".join(repr(key) for key in list(first.data)[:8]) or "no keys"
     raise Damage(first.line, f"found an object with {keys}, which is not a message")
-
-
-def _count(number: int, one: str, many: str) -> str:
-    """Return the start of a sentence with a number; empty for 0.
-
-    >>> _count(2, "call is open", "calls are open")
-    '2 calls are open'
-    """
-    return f"{number} {one if number == 1 else many}" if number > 0 else ""

@@ -1,11 +1,13 @@
 """The session files of other agents, each in the form that its maker writes."""
 
 import asyncio
+import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +177,16 @@ def test_every_agents_session_is_one_conversation(form: str, write: Write) -> No
     assert (result.call_id, result.output, result.error) == ("c1", "x = 1", None)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_odd_values_are_read_or_refused(
+    form: str, odd_copies: Callable[[list[Any]], Iterator[bytes]]
+) -> None:
+    """Whichever value is missing or of another kind, nothing but a sentence comes of it."""
+    for number, content in enumerate(odd_copies(FORMS[form]())):
+        with contextlib.suppress(TranscriptUnreadable):
+            assert read_transcripts(f"{number}", file=BytesIO(content))[0].mended()
+
+
 @pytest.mark.parametrize("form", ["Codex session", "Kimi CLI session"])
 def test_a_recorded_system_prompt_comes_first(form: str, write: Write) -> None:
     """As the agent sent it."""
@@ -196,7 +208,7 @@ def test_turns_that_codex_took_back_are_gone(write: Write) -> None:
     assert [message.role for message in transcript.messages[-2:]] == ["assistant", "user"]
     assert "Now b.py." not in str(transcript.messages)
     assert transcript.notes[0] == "2 items that were taken back are left out"
-    assert "compaction is passed over" in transcript.notes[1]
+    assert "compactions is left out" in transcript.notes[1]
 
 
 def test_gemini_cli_rewinds_to_a_message(write: Write) -> None:
@@ -253,16 +265,27 @@ def test_opencodes_files_are_read_together(tmp_path: Path) -> None:
     assert [(each.role, each.content) for each in transcript.messages] == SAID
 
 
+def test_a_half_written_message_is_told(tmp_path: Path) -> None:
+    """OpenCode may be writing one of its files."""
+    path = store_opencode(tmp_path / "storage")
+    (tmp_path / "storage/message/ses_1/msg_1.json").write_text('{"role": ')
+
+    with pytest.raises(TranscriptUnreadable, match=r"msg_1\.json of this session is not JSON"):
+        read_transcripts(path)
+
+
 def test_opencodes_database_holds_every_session(tmp_path: Path) -> None:
-    """A row for each message and part; a compaction of its own is left out."""
+    """A row for each message and part; a summary, and a session without messages, are left out."""
     summary = {"info": {"role": "assistant", "summary": True}, "parts": [{"type": "text"}]}
+    picture = {"info": {"role": "user"}, "parts": [{"type": "file"}]}
+    sessions = {name: [*opencode(), summary] for name in ("ses_1", "ses_2")} | {"ses_0": [picture]}
     with closing(sqlite3.connect(tmp_path / "opencode.db")) as database:
         database.execute("CREATE TABLE session (id TEXT)")
         database.execute("CREATE TABLE message (id, session_id, time_created, data)")
         database.execute("CREATE TABLE part (id, message_id, session_id, data)")
-        for session in ("ses_1", "ses_2"):
+        for session, messages in sessions.items():
             database.execute("INSERT INTO session VALUES (?)", (session,))
-            for at, each in enumerate([*opencode(), summary]):
+            for at, each in enumerate(messages):
                 row = (f"{session}-{at}", session, at, json.dumps(each["info"]))
                 database.execute("INSERT INTO message VALUES (?, ?, ?, ?)", row)
                 for number, part in enumerate(each["parts"]):
@@ -274,7 +297,7 @@ def test_opencodes_database_holds_every_session(tmp_path: Path) -> None:
 
     assert (first.name, second.name) == ("ses_1", "ses_2")
     assert [(each.role, each.content) for each in second.messages] == SAID
-    assert "1 of its own summary is left out" in first.notes[0]
+    assert "1 of its own summaries is left out" in first.notes[0]
 
 
 def test_our_own_database_is_read_as_it_is(tmp_path: Path) -> None:
@@ -285,6 +308,8 @@ def test_our_own_database_is_read_as_it_is(tmp_path: Path) -> None:
         async with sessions.open("first") as first, sessions.open("second") as second:
             await first.append(Message("user", "Hello."))
             await second.append(Message("user", "Again \ud83d."))
+            async with sessions.open("outputs-only") as third:
+                await third.put("An output.")
             return read_transcripts(tmp_path / "agent.db")
 
     first, second = asyncio.run(keep())

@@ -1,8 +1,10 @@
 """Transcripts of every maker, whole and damaged."""
 
 import asyncio
+import contextlib
+import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +131,16 @@ def test_every_form_says_the_same(lines: list[Any], form: str, write: Write) -> 
     assert said == calls
 
 
+@pytest.mark.parametrize("lines", [CHAT, ANTHROPIC, claude(), pi()])
+def test_odd_values_are_read_or_refused(
+    lines: list[Any], odd_copies: Callable[[list[Any]], Iterator[bytes]]
+) -> None:
+    """Whichever value is missing or of another kind, nothing but a sentence comes of it."""
+    for number, content in enumerate(odd_copies(lines)):
+        with contextlib.suppress(TranscriptUnreadable):
+            assert read_transcripts(f"{number}", file=io.BytesIO(content))[0].mended()
+
+
 def test_a_store_gives_its_archive(tmp_path: Path) -> None:
     """A compaction that is stored does not hide what was said before it."""
 
@@ -144,7 +156,7 @@ def test_a_store_gives_its_archive(tmp_path: Path) -> None:
 
     assert transcript.messages == tuple(SAID)
     assert transcript.format == "agentic store"
-    assert transcript.notes == ("1 stored compaction is passed over: the originals are replayed",)
+    assert transcript.notes == ("1 of its own compactions is left out: the originals are replayed",)
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -217,8 +229,8 @@ def test_claude_code_leaves_abandoned_branches_and_sidechains_out(write: Write) 
 
     assert len(transcript.messages) == 4
     assert transcript.notes == (
-        "1 entries of sidechains are left out",
-        "1 entries of abandoned branches are left out",
+        "1 entry of a sidechain is left out",
+        "1 entry of an abandoned branch is left out",
     )
 
 
@@ -242,7 +254,7 @@ def test_claude_code_goes_on_before_its_own_compaction(write: Write) -> None:
     transcript = one(write(lines))
 
     assert [message.content for message in transcript.messages[-2:]] == ["It sets x.", "Go on."]
-    assert transcript.notes == ("1 of its own summary is left out: the originals are replayed",)
+    assert transcript.notes == ("1 of its own summaries is left out: the originals are replayed",)
 
 
 def test_the_file_of_a_subagent_is_a_conversation(write: Write) -> None:
@@ -279,8 +291,8 @@ def test_pi_follows_the_branch_that_stands(write: Write) -> None:
         "Tried b.py.",
     ]
     assert transcript.notes == (
-        "1 entries of abandoned branches are left out",
-        "1 of its own compaction is passed over: the originals are replayed",
+        "1 entry of an abandoned branch is left out",
+        "1 of its own compactions is left out: the originals are replayed",
     )
 
 
