@@ -1,5 +1,6 @@
 """A session in the terminal, request by request: what the model would have seen."""
 
+import itertools
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -41,6 +42,7 @@ def request_lines(
     """Yield the lines of each request. What a request sends as the one before did is one line."""
     for series in replayed.series:
         shown = 0
+        items = _item_lines(transcript.messages, series.items, width)
         for number, length in enumerate(series.lengths, series.first):
             request = replayed.requests[number - 1]
             head = f"request {number:,} of {len(replayed.requests):,}: {request.tokens:,} tokens"
@@ -48,32 +50,28 @@ def request_lines(
             lines = [f"{head}{refused}"]
             if shown:
                 lines.append(f"{'':{_INDENT}}{_count(shown, 'message')} as before")
-            lines += _message_lines(transcript.messages, series.items, shown, length, width)
+            for each in itertools.islice(items, length - shown):
+                lines += each
             yield lines
             shown = length
 
 
-def _message_lines(
-    messages: Sequence[Message],
-    items: Sequence[int | Message],
-    start: int,
-    end: int,
-    width: int,
-) -> Iterator[str]:
-    """Yield the lines of some items, and how many messages are missing before each."""
+def _item_lines(
+    messages: Sequence[Message], items: Sequence[int | Message], width: int
+) -> Iterator[list[str]]:
+    """Yield the lines of each item, with how many messages are missing before it."""
     following = 0
-    for at, item in enumerate(items[:end]):
+    for item in items:
         if isinstance(item, Message):
             # A summary stands for what is missing behind it; another one for itself.
             following += item.role in {"assistant", "tool"}
-            if at >= start:
-                yield from _made_lines(item, width)
+            yield list(_made_lines(item, width))
             continue
-        if at >= start:
-            if item > following:
-                yield f"{'':{_INDENT}}[{_count(item - following, 'message')} not sent]"
-            label = f"m{item + 1}"
-            yield f"{label:>{_INDENT - 1}} {describe_message(messages[item], width - _INDENT)}"
+        missing = item - following
+        gap = [f"{'':{_INDENT}}[{_count(missing, 'message')} not sent]"] if missing > 0 else []
+        label = f"m{item + 1}"
+        line = f"{label:>{_INDENT - 1}} {describe_message(messages[item], width - _INDENT)}"
+        yield [*gap, line]
         following = item + 1
 
 

@@ -4,7 +4,7 @@ A request is told as runs of the transcript, `[first, end)`, and as numbers of m
 policy put in the place of others, such as a summary. Of each text the page has the beginning.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentic.messages import Message
@@ -31,8 +31,9 @@ class StepBudget:
         """Return whether a session can be stepped through, and reserve the room for it."""
         if not all(each.series for each in replayed):
             return False
-        made = [item for each in replayed for one in each.series for item in one.items]
-        messages = [*transcript.messages, *(item for item in made if isinstance(item, Message))]
+        messages = [*transcript.messages]
+        for each in replayed:
+            messages += _made(each).values()
         size = sum(min(_SHOWN, len(text_of([message]))) for message in messages)
         if size > self._left:
             return False
@@ -71,36 +72,36 @@ def step_data(transcript: Transcript, replayed: Sequence[Replayed]) -> dict[str,
 
 
 def _policy(replayed: Replayed) -> dict[str, Any]:
-    made: list[Message] = []
-    series = [
-        {"first": one.first, "lengths": one.lengths, "items": list(_runs(one, made))}
-        for one in replayed.series
-    ]
+    made = _made(replayed)
+    numbers = {ident: number for number, ident in enumerate(made)}
     return {
-        "series": series,
-        "made": [_told(message) for message in made],
+        "series": [
+            {"first": one.first, "lengths": one.lengths, "items": _runs(one, numbers)}
+            for one in replayed.series
+        ],
+        "made": [_told(message) for message in made.values()],
         "sizes": [request.tokens for request in replayed.requests],
     }
 
 
-def _runs(series: Series, made: list[Message]) -> Iterator[list[int] | int]:
-    """Yield runs of the transcript, and the numbers of made messages, which are added to a list."""
-    run: list[int] = []
+def _made(replayed: Replayed) -> dict[int, Message]:
+    """Return the messages that a policy made, by object id: each is in many series."""
+    items = (item for one in replayed.series for item in one.items)
+    return {id(item): item for item in items if isinstance(item, Message)}
+
+
+def _runs(series: Series, numbers: Mapping[int, int]) -> list[list[int] | int]:
+    """Return runs of the transcript, and the numbers of made messages."""
+    runs: list[list[int] | int] = []
     for item in series.items:
+        last = runs[-1] if runs else None
         if isinstance(item, Message):
-            if run:
-                yield run
-            run = []
-            yield len(made)
-            made.append(item)
-        elif run and run[1] == item:
-            run[1] = item + 1
+            runs.append(numbers[id(item)])
+        elif isinstance(last, list) and last[1] == item:
+            last[1] += 1
         else:
-            if run:
-                yield run
-            run = [item, item + 1]
-    if run:
-        yield run
+            runs.append([item, item + 1])
+    return runs
 
 
 def _told(message: Message) -> list[Any]:

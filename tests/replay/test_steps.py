@@ -20,7 +20,7 @@ from agentic.replay import (
 )
 from agentic.replay._judge import text_of
 from agentic.replay._records import Series
-from agentic.replay._steps import StepBudget
+from agentic.replay._steps import StepBudget, step_data
 from agentic.tokens import CharCounter
 
 SPECS = ["none", "keep_last:keep_recent=6", "clear_tool_outputs", "digest"]
@@ -100,6 +100,18 @@ def test_a_page_has_room_for_so_many_messages() -> None:
     took = [budget.take(each, run(each)) for each in (large, small, small, small)]
 
     assert took == [False, True, True, False]
+
+
+def test_a_cleared_output_is_told_once() -> None:
+    """Every request after the first has it again, and a page would have hundreds of copies."""
+    transcript = talk(40)
+
+    told = step_data(transcript, run(transcript))["policies"][2]
+
+    numbers = [at for one in told["series"] for at in one["items"] if isinstance(at, int)]
+    assert len(numbers) > 2 * len(told["made"])
+    assert set(numbers) == set(range(len(told["made"])))
+    assert len(told["made"]) <= 40
 
 
 def write(transcript: Transcript, path: Path) -> Path:
