@@ -36,6 +36,9 @@ _FRAMES_A_SECOND = 10
 _LINES_BELOW = 2
 """The lines of the screen that the growing block leaves free."""
 _PARSED_SCREENS = 4
+_GROWTH = 1.25
+"""How much larger a block must be before it is parsed again. To parse it at every line would take
+minutes for a table of two thousand rows."""
 _parser = MarkdownIt().enable("strikethrough").enable("table")
 """The same extensions as rich's Markdown, so that both see the same blocks."""
 
@@ -73,6 +76,8 @@ class LiveReply:
     _started: float = 0.0
     _growing: str = ""
     """The text that is not printed for good yet."""
+    _parsed: int = 0
+    """The length of the growing text when it was last parsed."""
     _has_blocks: bool = False
     """Whether a block of this reply has been printed."""
 
@@ -102,14 +107,18 @@ class LiveReply:
     def add(self, text: str) -> None:
         """Show a piece of the reply; print the blocks that it completes."""
         self._growing += text
-        # Only a new line can complete a block, and parsing at each piece would be quadratic.
-        if "\n" in text and (length := complete_length(self._growing)):
-            done, self._growing = self._growing[:length], self._growing[length:]
+        # Only a new line can complete a block.
+        if "\n" not in text or len(self._growing) < _GROWTH * self._parsed:
+            return
+        length = complete_length(self._growing)
+        done, self._growing = self._growing[:length], self._growing[length:]
+        self._parsed = len(self._growing)
+        if done:
             self._print(done)
 
     def finish(self) -> None:
         """Print the rest of a reply, which is complete or was broken off."""
-        rest, self._growing = self._growing, ""
+        rest, self._growing, self._parsed = self._growing, "", 0
         if rest.strip():
             self._print(rest)
         self._has_blocks = False

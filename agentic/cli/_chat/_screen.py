@@ -61,7 +61,7 @@ def describe_call(call: ToolCall) -> str:
     """
     try:
         arguments = json.loads(call.arguments or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         arguments = None
     if not isinstance(arguments, dict):
         return escape(f"{call.name}\n  {call.arguments}")

@@ -1,11 +1,12 @@
 """Tool calls in a terminal: blocks of one line, whatever script they are in."""
 
 import io
+import time
 import unicodedata
 
 import pytest
 
-from agentic.cli._chat._screen import Screen
+from agentic.cli._chat._screen import Screen, describe_call
 from agentic.messages import ToolCall, ToolError, ToolResult
 
 TEXTS = [
@@ -37,3 +38,25 @@ def test_a_block_is_one_line_of_any_script(width: int, text: str, is_error: bool
 
     [line] = screen.stdout.getvalue().splitlines()  # type: ignore[attr-defined]
     assert columns(line) <= width
+
+
+def test_a_call_that_nests_without_end_is_shown() -> None:
+    """Its arguments are shown as they are, where Python refuses to read them."""
+    call = ToolCall("c1", "bash", '{"command": ' + "[" * 100_000)
+
+    assert describe_call(call).startswith('bash\n  {"command": [[[')
+
+
+def test_a_long_table_is_parsed_a_few_times() -> None:
+    """Reading a block at each of its lines again would take a minute for this one."""
+    screen = Screen(is_terminal=True, stdout=io.StringIO())
+    screen.make_live()
+    begun = time.process_time()
+
+    screen.stream("| number | square |\n| - | - |\n")
+    for number in range(1_000):
+        screen.stream(f"| {number} | {number**2} |\n")
+    screen.end_line()
+
+    assert "998001" in screen.stdout.getvalue()  # type: ignore[attr-defined]
+    assert time.process_time() - begun < 20
