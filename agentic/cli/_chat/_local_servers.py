@@ -21,6 +21,7 @@ from typing import Any
 
 import attrs
 
+from agentic._validate import suggest
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.providers import Connection
@@ -106,7 +107,9 @@ def connect(server: str, name: str, address: str = "") -> Connection:
         message = f"no {server} server answers at {address}"
         raise ConfigError("model", f"{server}:{name}", "a server that runs", message=message)
     if name not in found.windows:
+        hint = suggest(name, found.windows)
         message = f"{server} has no model {name!r}; it has {', '.join(found.windows)}"
+        message = f"{message} ({hint})" if hint else message
         raise ConfigError("model", f"{server}:{name}", "a model of it", message=message)
     try:
         from openai import AsyncOpenAI  # noqa: PLC0415  an extra

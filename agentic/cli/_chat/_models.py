@@ -79,6 +79,11 @@ KEYS = (
 """The providers that need only a key, and whose models the catalog has. The variables are those
 that their SDKs read."""
 
+_NOT_BY = ("gpt-oss", "gpt-35", "gpt-4o-realtime")
+"""Models of the catalog that OpenAI's chat completions do not serve: open weights
+(https://help.openai.com/en/articles/11870455-openai-open-weight-models-gpt-oss, 2026-11), Azure's
+spelling of gpt-3.5, and one of another API."""
+
 
 @attrs.frozen
 class Choice:
@@ -153,7 +158,7 @@ async def list_models(agent: config.AgentConfig) -> str:
 
 def _names_of(key: _Key) -> Iterator[str]:
     known: Mapping[str, int] = limits.CONTEXT_LIMITS
-    return (name for name in known if name.startswith(key.starts))
+    return (each for each in known if each.startswith(key.starts) and not each.startswith(_NOT_BY))
 
 
 def _indented(names: list[str]) -> list[str]:

@@ -95,7 +95,7 @@ def test_a_local_model_that_is_missing_is_one_sentence(
         missing = agentic("chat", _agent(tmp_path, "lmstudio", address, "qwen4"))
     gone = agentic("chat", _agent(tmp_path, "lmstudio", address))
 
-    assert "lmstudio has no model 'qwen4'; it has qwen3" in missing.err
+    assert "lmstudio has no model 'qwen4'; it has qwen3 (did you mean 'qwen3'?)" in missing.err
     assert f"no lmstudio server answers at {address}" in gone.err
 
 
@@ -111,6 +111,7 @@ def test_models_of_servers_and_keys_are_listed(
     assert f"On this machine ({ollama}):\n  ollama:parrot:1b\n" in out
     assert "\nBy OPENAI_API_KEY:\n" in out
     assert "\n  openai_chat:gpt-5\n" in out
+    assert "gpt-oss" not in out
     assert "\n  anthropic: set ANTHROPIC_API_KEY\n" in out
 
 
